@@ -5,7 +5,7 @@ and problems out.
 """
 
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from msgspec import UNSET
 from msgspec.structs import replace
@@ -19,6 +19,8 @@ from reviewer.suite.rubric import JudgePrompt, Rubric
 from reviewer.suite.strict_json import load_object
 from reviewer.suite.tool_names import is_self
 from reviewer.suite.wording import wording
+
+T = TypeVar("T", bound=Value)
 
 
 class SuiteCheck(NamedTuple):
@@ -58,7 +60,9 @@ def check_suite(files: Mapping[str, bytes], digest: str = "") -> SuiteCheck:
             reason = "episodes holds nothing but <episode_id>.json"
             problems.append(Problem(path, "$", reason))
     problems += _across(head, episodes, files)
-    rubric, judge = _rubric(files, problems), _judge(files, problems)
+    rubric = _optional(files, values.RUBRIC_FILE, Rubric, problems)
+    problems += () if rubric is None else _strange_episodes(rubric, files)
+    judge = _optional(files, values.JUDGE_FILE, JudgePrompt, problems)
     if problems:
         return SuiteCheck(None, rubric, judge, tuple(problems))
     return SuiteCheck(values.suite_value(head, episodes.values(), digest), rubric, judge, ())
@@ -145,19 +149,6 @@ def _listed(listed: list[str], known: set[str], files: Mapping[str, bytes]) -> l
     return problems
 
 
-def _rubric(files: Mapping[str, bytes], problems: list[Problem]) -> Rubric | None:
-    file = values.RUBRIC_FILE
-    if file not in files:
-        return None
-    reading = _read(files[file], file, Rubric)
-    problems += reading.problems
-    if reading.problems or reading.raw is None:
-        return None
-    rubric = values.rubric_value(reading.raw)
-    problems += _strange_episodes(rubric, files)
-    return rubric
-
-
 def _strange_episodes(rubric: Rubric, files: Mapping[str, bytes]) -> Iterator[Problem]:
     for i, rule in enumerate(rubric.wording):
         for j, episode_id in enumerate(rule.episodes or ()):
@@ -167,13 +158,17 @@ def _strange_episodes(rubric: Rubric, files: Mapping[str, bytes]) -> Iterator[Pr
                 yield Problem(values.RUBRIC_FILE, path, reason)
 
 
-def _judge(files: Mapping[str, bytes], problems: list[Problem]) -> JudgePrompt | None:
-    file = values.JUDGE_FILE
+def _optional(
+    files: Mapping[str, bytes], file: str, kind: type[T], problems: list[Problem]
+) -> T | None:
+    """Return a file that a suite may lack, None when it does or has a fault of shape."""
     if file not in files:
         return None
-    reading = _read(files[file], file, JudgePrompt)
+    reading = _read(files[file], file, kind)
     problems += reading.problems
-    return None if reading.problems or reading.raw is None else values.judge_value(reading.raw)
+    if reading.problems or reading.raw is None:
+        return None
+    return values.converted(reading.raw, kind, file)
 
 
 # The names that `critical` of a contract may have: a gate, or a code that one may state.

@@ -58,18 +58,6 @@ def policy_value(raw: Raw, file: str = SUITE_FILE) -> Policy:
     return converted(raw, Policy, file)
 
 
-def redaction_value(raw: Raw, file: str = SUITE_FILE) -> RedactionRules:
-    return converted(raw, RedactionRules, file)
-
-
-def rubric_value(raw: Raw, file: str = RUBRIC_FILE) -> Rubric:
-    return converted(raw, Rubric, file)
-
-
-def judge_value(raw: Raw, file: str = JUDGE_FILE) -> JudgePrompt:
-    return converted(raw, JudgePrompt, file)
-
-
 def suite_value(raw: Raw, episodes: Iterable[Episode], digest: str) -> Suite:
     """Return the suite as a value, its episodes in the order suite.json names them, else by id."""
     order = {episode_id: i for i, episode_id in enumerate(raw.get("episodes") or ())}
@@ -80,7 +68,7 @@ def suite_value(raw: Raw, episodes: Iterable[Episode], digest: str) -> Suite:
         digest=digest,
         probe=raw.get("probe", False),
         policy=policy_value(raw.get("policy", {})),
-        redaction=redaction_value(raw.get("redaction", {})),
+        redaction=converted(raw.get("redaction", {}), RedactionRules, SUITE_FILE),
         episodes=tuple(listed),
         source=raw.get("source", {}),
     )
@@ -113,12 +101,16 @@ def load_trusted(files: Mapping[str, bytes]) -> Suite:
 
 def load_trusted_rubric(files: Mapping[str, bytes]) -> Rubric | None:
     """Return the rubric of trusted files, None when the suite has none."""
-    return rubric_value(_plain(files, RUBRIC_FILE)) if RUBRIC_FILE in files else None
+    return _trusted(files, RUBRIC_FILE, Rubric)
 
 
 def load_trusted_judge(files: Mapping[str, bytes]) -> JudgePrompt | None:
     """Return the judge prompt of trusted files, None when the suite has none."""
-    return judge_value(_plain(files, JUDGE_FILE)) if JUDGE_FILE in files else None
+    return _trusted(files, JUDGE_FILE, JudgePrompt)
+
+
+def _trusted(files: Mapping[str, bytes], file: str, kind: type[T]) -> T | None:
+    return converted(_plain(files, file), kind, file) if file in files else None
 
 
 def _plain(files: Mapping[str, bytes], path: str) -> dict[str, Any]:

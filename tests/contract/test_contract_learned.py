@@ -9,9 +9,11 @@ USES = {
     "a suite": """
 from reviewer.suite import candidate, values
 use = [
-    lambda: values.policy_value({}), lambda: values.redaction_value({}),
-    lambda: values.episode_value({"episode_id": "e"}), lambda: values.judge_value({}),
-    lambda: values.rubric_value({"rubric_id": "r"}), lambda: candidate.candidate_value({}, ""),
+    lambda: values.policy_value({}), lambda: values.converted({}, values.RedactionRules, ""),
+    lambda: values.episode_value({"episode_id": "e"}),
+    lambda: values.converted({}, values.JudgePrompt, ""),
+    lambda: values.converted({"rubric_id": "r"}, values.Rubric, ""),
+    lambda: candidate.candidate_value({}, ""),
 ]
 """,
     "a script": """
