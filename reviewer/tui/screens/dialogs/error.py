@@ -10,14 +10,17 @@ from textual.containers import Vertical
 from reviewer.desk.errors import DeskError
 from reviewer.desk.runs.api import RunView
 from reviewer.desk.views import SuiteInfo
+from reviewer.exit_codes import ExitCode
 from reviewer.trace.safetext import visible, visible_line
 from reviewer.tui.screens.base import Dialog, Hint, hint_line
-from reviewer.tui.settings.keys import bind, digits, key_of
+from reviewer.tui.settings.keys import bind, digits
 from reviewer.tui.widgets.chrome import LineBox, Menu
 from reviewer.tui.widgets.lines import Block, Document, Line, Span
 from reviewer.tui.widgets.words import plural
 
 WIDTH = 70
+FRAME = 8
+"""Lines of the box that are neither facts nor ways out."""
 
 
 class ErrorScreen(Dialog[None]):
@@ -68,21 +71,18 @@ class ErrorScreen(Dialog[None]):
         return cls("the desk cannot answer", facts, tuple(error.ways_out), error.exit_code, again)
 
     @classmethod
-    def of_suite(cls, suite: SuiteInfo, again: Callable[[], None] | None = None) -> "ErrorScreen":
+    def of_suite(
+        cls, suite: SuiteInfo, ways_out: tuple[str, ...], again: Callable[[], None]
+    ) -> "ErrorScreen":
         """A suite that no longer matches its lock."""
         facts = (
-            f"{suite.suite_id}: {suite.problem or 'its files and its lock differ'}",
+            suite.problem or f"{suite.suite_id}: its files and its lock differ",
             "",
             "Stopped on this suite: score, run, export, sign. Reading stays open.",
-            "Nothing in the store was changed. The scorecard behind this is the last one "
-            "made with the locked files, shown for reading only.",
+            "Nothing in the store was changed. The rows behind this were judged with the locked "
+            "files.",
         )
-        ways = (
-            f"reviewer suite check {suite.suite_id}   (see what changed)",
-            f"put the file back yourself, then press {key_of('run')} to check again",
-            f"keep the change: reviewer suite freeze, as a new version of {suite.suite_id}",
-        )
-        return cls("the suite no longer matches its lock", facts, ways, 20, again)
+        return cls("the suite no longer matches its lock", facts, ways_out, ExitCode.INVALID, again)
 
     @classmethod
     def of_run(cls, run: RunView) -> "ErrorScreen":
@@ -102,10 +102,14 @@ class ErrorScreen(Dialog[None]):
         width = min(WIDTH, self.app.size.width - 4)
         document = Document([Block(visible(fact)) for fact in self._facts], width)
         document.settle(0, 10_000)
-        rows = [document.row(y) for y in range(document.height)]
-        facts: list[Line] = [[Span(found[1].text)] for found in rows if found is not None]
+        rows = [found for y in range(document.height) if (found := document.row(y)) is not None]
+        first: list[Line] = [[Span(row.text)] for piece, row, _ in rows if not piece.block]
+        rest: list[Line] = [[Span(row.text)] for piece, row, _ in rows if piece.block]
+        room = max(2, self.app.size.height - FRAME - len(self._ways) - len(rest))
+        if len(first) > room:
+            first = [*first[: room - 1], [Span("… y copies all of it", "dim")]]
         ways: Line = [Span("Ways out", "strong")] if self._ways else []
-        self.query_one("#facts", LineBox).show([[], *facts, [], ways])
+        self.query_one("#facts", LineBox).show([[], *first, *rest, [], ways])
         self.query_one(Menu).offer(
             [
                 [Span(f" {number}  ", "key"), Span(visible_line(way))]

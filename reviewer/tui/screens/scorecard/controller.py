@@ -18,6 +18,7 @@ from reviewer.tui.screens.scorecard.reading import (
     Looking,
     Question,
     Reading,
+    Refused,
     Rows,
     laid_out,
     read,
@@ -46,6 +47,7 @@ class ScorecardReading:
         self._screen = screen
         self.suite_id, self.candidate_id = suite_id, candidate_id
         self.card: Scorecard | None = None
+        self.refused: Refused | None = None
         self._early_gates = ALWAYS
         self.candidates: tuple[str, ...] = ()
         self.looking = Looking()
@@ -97,7 +99,7 @@ class ScorecardReading:
         if len(self._screen.grid.keys) <= FIRST:
             self.read_all(self.first_look)
             return
-        self.card = None
+        self.card = self.refused = None
         self._set_rows(Rows([]))
         self._reading_figures()
         self.open()
@@ -260,24 +262,39 @@ class ScorecardReading:
             self._rest_first()
 
     def take(self, reading: Reading) -> bool:
-        if reading.card is None:
+        """Take an answer in; return whether there is something to show."""
+        if reading.card is None and reading.refused is None:
             self.nothing_yet(reading.suites)
             return False
         if self.card is None and self._screen.grid.has_class("-folded"):
             self._start_over()
-        self.card = reading.card
-        self.candidates = reading.candidates
-        self.suite_id, self.candidate_id = self.card.suite.suite_id, self.card.candidate_id
-        self._screen.shell.suite_id, self._screen.shell.candidate_id = (
-            self.suite_id,
-            self.candidate_id,
-        )
-        self._screen.read_only = self.card.suite.state == "broken"
+        if self.card is not None:
+            self._early_gates = self.card.gates
+        self.card, self.refused, self.candidates = reading.card, reading.refused, reading.candidates
+        if reading.card is not None:
+            self.suite_id = reading.card.suite.suite_id
+            self.candidate_id = reading.card.candidate_id
+            self._warned = False
+        elif reading.refused is not None:
+            self.suite_id = reading.refused.suite.suite_id
+            self.candidate_id = reading.refused.candidate_id
+            self._refuse(reading.refused)
+        shell = self._screen.shell
+        shell.suite_id, shell.candidate_id = self.suite_id, self.candidate_id
+        self._screen.read_only = reading.refused is not None
         self._screen.seen()
-        if self._screen.read_only and not self._warned:
-            self._warned = True
-            self._broken(self.card.suite)
         return True
+
+    def _refuse(self, refused: Refused) -> None:
+        """Say once that the lock of the suite is broken, and what can be done."""
+        if self._warned:
+            return
+        from reviewer.tui.screens.dialogs.error import ErrorScreen
+
+        self._warned = True
+        again = partial(self.read_all, self.repaint)
+        dialog = ErrorScreen.of_suite(refused.suite, refused.ways_out, again)
+        self._screen.app.push_screen(dialog)
 
     def nothing_yet(self, suites: list[SuiteInfo]) -> None:
         from reviewer.tui.screens.scorecard.view import StartMenu
@@ -305,13 +322,6 @@ class ScorecardReading:
             self._screen.forget_news()
         self._screen.grid.focus()
 
-    def _broken(self, suite: SuiteInfo) -> None:
-        from reviewer.tui.screens.dialogs.error import ErrorScreen
-
-        self._screen.app.push_screen(
-            ErrorScreen.of_suite(suite, lambda: self.read_all(self.repaint))
-        )
-
     def changed(self, clock: int | None) -> None:
         """Read again, unless what was written is about nothing that stands here."""
         if clock is not None and clock == self.clock:
@@ -319,7 +329,8 @@ class ScorecardReading:
         if self._pending is not None and self._asked == self.question():
             self._stale = True  # its answer is shown first: whoever writes on would put it off
         elif self.card is None or self._not_before - monotonic() <= SOON:
-            self.read_all(self.repaint if self.card else self.first_look)
+            known = self.card is not None or self.refused is not None
+            self.read_all(self.repaint if known else self.first_look)
         else:
             self._rest_first()
 

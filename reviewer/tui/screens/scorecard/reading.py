@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from reviewer.desk.errors import DeskError
 from reviewer.desk.scorecards.views import Group, GroupBy, SideCell
 from reviewer.desk.views import Scorecard, SuiteInfo
 
@@ -42,15 +43,24 @@ class Rows(NamedTuple):
     partial: bool = False
 
 
+class Refused(NamedTuple):
+    """A suite whose lock is broken: its rows can be read, and no figure may be made of them."""
+
+    suite: SuiteInfo
+    candidate_id: str
+    ways_out: tuple[str, ...]
+
+
 class Reading(NamedTuple):
-    """One reading of the store: no card when there is nothing to show yet, no rows where those that
-    came early still hold. `clock` is what the desk's clock showed before it."""
+    """One reading of the store: no card when there is nothing to show yet, or when it is `refused`;
+    no rows where those that came early are still right. `clock` is that of the desk before it."""
 
     card: Scorecard | None
     rows: Rows | None
     candidates: tuple[str, ...]
     suites: list[SuiteInfo]
     clock: int | None = None
+    refused: Refused | None = None
 
 
 class Early(NamedTuple):
@@ -76,10 +86,16 @@ def read(desk: "Desk", question: Question, known: int | None = None) -> Reading:
     question = question._replace(suite_id=opened[0], candidate_id=opened[1])
     clock = read_clock(desk, question)
     rows = None if known is not None and clock == known else read_rows(desk, question)
-    card = desk.scorecards.card(*opened)
     # Their names alone: what is recommended of each is another reading of all its traces.
     candidates = tuple(name for suite, name in desk.workspace.releases() if suite == opened[0])
-    return Reading(card, rows, candidates, [], clock)
+    try:
+        return Reading(desk.scorecards.card(*opened), rows, candidates, [], clock)
+    except DeskError as error:
+        broken = [each for each in desk.workspace.suites() if each.suite_id == opened[0]]
+        if not broken or broken[0].state != "broken":
+            raise
+        refused = Refused(broken[0], opened[1], tuple(error.ways_out))
+        return Reading(None, rows, candidates, [], clock, refused)
 
 
 def read_early(desk: "Desk", question: Question) -> Early | None:

@@ -24,6 +24,7 @@ from reviewer.tui.screens.scorecard.cell import (
     reds_first,
 )
 from reviewer.tui.screens.scorecard.controller import ScorecardReading
+from reviewer.tui.screens.scorecard.reading import Refused
 from reviewer.tui.screens.scorecard.sheet import ScorecardSheet, SidesSheet
 from reviewer.tui.screens.scorecard.ways import WAY_KEYS, Ways
 from reviewer.tui.settings.keys import bind, digits, key_of
@@ -132,10 +133,12 @@ class ScorecardScreen(DeskScreen):
         self.reading.store_changed()
 
     def redraw(self) -> None:
-        if self.reading.card is None:
-            super().redraw()
-        else:
+        if self.reading.card is not None:
             self._draw_card(self.reading.card)
+        elif self.reading.refused is not None:
+            self._draw_refused(self.reading.refused)
+        else:
+            super().redraw()
         self.query_one("#run", LineBox).show(self._run_lines())
 
     def _draw_card(self, card: Scorecard) -> None:
@@ -145,12 +148,26 @@ class ScorecardScreen(DeskScreen):
             *view.banner(card, roomy=self._roomy, width=self.columns),
             *view.figures(card, self.columns),
         ]
+        self._draw_frame(lines)
+
+    def _draw_refused(self, refused: Refused) -> None:
+        suite, names = refused.suite, self.reading.names
+        context = view.context(suite, self.reading.candidate_id, None, names, self.columns)
+        self._draw_frame([context, *view.no_verdict(suite, self.columns)])
+
+    def _draw_frame(self, lines: list[Line]) -> None:
         self.head(lines)
         self.foot()
         self.grid.caption([Span(self._title(), "strong")], [Span(self._order_words(), "dim")])
 
+    def _episodes(self) -> int:
+        """Episodes of the suite; 0 while that is not known."""
+        if self.reading.card is not None:
+            return self.reading.card.episodes
+        return self.reading.refused.suite.episodes if self.reading.refused is not None else 0
+
     def _title(self) -> str:
-        of = self.reading.card.episodes if self.reading.card else 0
+        of = self._episodes()
         if self.reading.rows.groups:
             groups, kind = len(self.reading.rows.groups), self.reading.looking.group
             kinds = kind if groups == 1 else {"tag": "tags", "category": "categories"}[kind]
@@ -193,8 +210,8 @@ class ScorecardScreen(DeskScreen):
 
     def _sheet(self, width: int) -> Sheet:
         if self.reading.mode == "candidates":
-            of = self.reading.card.episodes if self.reading.card else 0
-            return SidesSheet(width, self.reading.sides, self.reading.rows.totals, of)
+            sides, totals = self.reading.sides, self.reading.rows.totals
+            return SidesSheet(width, sides, totals, self._episodes())
         return ScorecardSheet(
             width,
             self.reading.card,
@@ -403,5 +420,7 @@ class ScorecardScreen(DeskScreen):
         """Write the report and its renderings to a folder."""
         from reviewer.tui.screens.dialogs.ask import export_to
 
-        if self.reading.card is not None:
+        if self.reading.refused is not None:
+            self.say("the suite does not match its lock: no report is made on it", "not_measured")
+        elif self.reading.card is not None:
             export_to(self, self.reading.suite_id, self.reading.candidate_id)

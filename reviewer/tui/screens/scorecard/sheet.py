@@ -58,6 +58,12 @@ SORTS = {
 """The desk's name of the order by a column that is not a gate."""
 
 
+NAME = 12
+"""Columns that the name of an episode needs."""
+GLYPHS = 4
+"""Columns of a cell without a word: two of them take the name of any gate."""
+
+
 class ScorecardSheet:
     """Columns of the grid at one width: nothing hidden at 80, words and counts as room grows."""
 
@@ -80,9 +86,11 @@ class ScorecardSheet:
         self._strip = 12 if width >= 200 else 10 if width >= 140 else 5
         numbers = (("pass_hat", 6 if self._spaced else 5), ("cost", 5), ("latency", 6))
         sized = [(name, size if self._spaced else 5) for name, size in numbers]
-        taken = 2 + len(self.gates) * (gate + 1) + 1 + self._strip
-        taken += sum(size + self._gap for _, size in sized)
-        room = max(8, width - taken)
+        taken = 2 + 1 + self._strip + sum(size + self._gap for _, size in sized)
+        # So many gates that names of episodes would be cut: their cells are glyphs alone.
+        self._glyphs = len(self.gates) > 1 and width - taken - len(self.gates) * (gate + 1) < NAME
+        gate = GLYPHS if self._glyphs else gate
+        room = max(8, width - taken - len(self.gates) * (gate + 1))
         flags = 22 if width >= 180 else 0
         room -= flags + 2 if flags else 0
         tags = max(6, min(40, room - (28 if flags else 16) - 2)) if width >= 140 else 0
@@ -158,6 +166,8 @@ class ScorecardSheet:
     def _cell(self, cell: Cell, waits: str | None) -> Span:
         mark = waits or cell.mark
         state = STATES[mark]
+        if self._glyphs:
+            return Span(f" {state.glyph} ", cell_style(mark))
         text = f"{state.glyph}{' ' if self._spaced else ''}{state.cell}"
         if self._counts and mark in RED:
             text += f" {cell.failed}/{cell.attempts}"

@@ -55,13 +55,6 @@ def context(
 
 def banner(card: Scorecard, *, roomy: bool, width: int) -> list[Line]:
     """The verdict in the desk's two lines; with room, a line for each of four reasons instead."""
-    if card.suite.state == "broken":
-        problem = visible_line(card.suite.problem) or "the suite does not match its lock"
-        rest = "no report can be made, exported or signed on it"
-        return [
-            [Span("✗ NO VERDICT", "fail"), Span(f"  {cut(problem, width - 14)}")],
-            [Span(" " * 14), Span(rest, "dim")],
-        ]
     if roomy and card.reasons and not card.suite.probe:
         return verdict_lines(card.candidate_id, card.recommendation, card.reasons, 4, width)
     if roomy and card.suite.probe and card.suite.teaches:
@@ -73,6 +66,15 @@ def banner(card: Scorecard, *, roomy: bool, width: int) -> list[Line]:
     return [
         [Span(verdict, state), Span("  "), Span(reason, "strong", action)],
         [Span(second, "text", "app.go('decision')")],
+    ]
+
+
+def no_verdict(suite: SuiteInfo, width: int) -> list[Line]:
+    """Say that there is no verdict on a suite whose lock is broken, and why."""
+    problem = visible_line(suite.problem) or "the suite does not match its lock"
+    return [
+        [Span("✗ NO VERDICT", "fail"), Span(f"  {cut(problem, width - 14)}")],
+        [Span(" " * 14), Span("no report can be made, exported or signed on it", "dim")],
     ]
 
 
