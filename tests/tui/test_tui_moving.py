@@ -14,6 +14,7 @@ from textual.screen import Screen
 from textual.widgets import Input
 from tui_probe import press, screen_text, settle
 
+from reviewer.desk.desk import Desk
 from reviewer.tui.app.app import ReviewerApp
 from reviewer.tui.screens.help import HelpScreen
 from reviewer.tui.screens.runs.dialogs import ImportReadScreen
@@ -299,20 +300,19 @@ async def test_enter_labels_the_line_of_the_queue_from_any_region(shop: Bent) ->
 # errors, and places
 
 
-async def test_an_error_names_its_ways_out_by_number_and_copies_them(
-    locked: Bent,
-) -> None:
-    app = shell(locked)
+async def test_an_error_names_its_ways_out_by_number_and_copies_them(broken: Desk) -> None:
+    app = shell(broken)
     async with running(app) as pilot:
         await settle(pilot)
         menu = app.screen.query_one(Menu)
         await press(pilot, "2")
         assert menu.cursor == 1
         await press(pilot, "1", "enter")
-        assert app.clipboard.startswith("reviewer suite check")
+        assert app.clipboard.startswith("reviewer suite diff")
         await press(pilot, "y")
         assert "no longer matches its lock" in app.clipboard
-        assert "press r to check again" in app.clipboard
+        assert "Stopped on this suite" in app.clipboard
+        assert "then reviewer suite check refund-eval-v5" in app.clipboard
         await press(pilot, "escape")
         assert app.screen is app.here
 

@@ -43,7 +43,7 @@ SCREENS: dict[str, tuple[tuple[str, ...], str]] = {
     "palette": (("ctrl+p", *"red"), "shop"),
     "empty": ((), "empty"),
     "error": ((), "broken"),
-    "locked": ((), "locked"),
+    "locked": (("escape",), "broken"),
     "hostile": ((), "hostile"),
 }
 """Screens and the keys that lead there, on the desk of this fixture."""

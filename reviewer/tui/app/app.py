@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 BROKEN = 40
 """The exit code of a workstation that broke, as of any command."""
 LEVELS = 12
-"""How many screens Esc can retrace."""
+"""The number of screens Esc can retrace."""
 
 
 class ReviewerApp(App[None]):
@@ -149,7 +149,8 @@ class ReviewerApp(App[None]):
         return DEFAULTS
 
     def get_line_filters(self) -> Sequence[LineFilter]:
-        """Textual's filters, and ours last: no control character leaves, whoever drew it."""
+        """Return Textual's filters, and ours last: no control character leaves, whichever widget
+        drew it."""
         filters = [f for f in super().get_line_filters() if not isinstance(f, Monochrome)]
         if self.no_color and not any(isinstance(f, NoColor) for f in filters):
             filters.append(NoColor())
@@ -324,7 +325,7 @@ class ReviewerApp(App[None]):
             self.push_screen(ThemesScreen())
 
     def action_settings(self) -> None:
-        """What is set, and where that comes from."""
+        """Show the settings in force, and where each comes from."""
         from reviewer.tui.screens.settings import SettingsScreen
 
         if not isinstance(self.screen, SettingsScreen):

@@ -118,7 +118,7 @@ def screen_of(shell: "Shell", place: Place) -> "DeskScreen":
 
 
 BREATH = 0.01
-"""Seconds between two modules, for whoever presses a key meanwhile."""
+"""Seconds between two modules, so that a key pressed meanwhile is answered."""
 NEXT = (
     "reviewer.tui.screens.trajectory.screen",
     "reviewer.desk.traces.records",

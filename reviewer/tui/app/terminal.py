@@ -46,7 +46,7 @@ class _Shown(io.TextIOBase):
 
 
 def crash_console() -> Console:
-    """Where a crash is told: what it tells of may hold what a trace holds, and a terminal obeys."""
+    """The console for a crash: its words may hold text of a trace, which a terminal would obey."""
     return Console(file=cast("IO[str]", _Shown()), color_system=None, markup=False, highlight=False)
 
 
@@ -102,7 +102,7 @@ class SafeText(LineFilter):
 
 
 def plain_terminal() -> bool:
-    """Whether this terminal cannot be trusted with glyphs."""
+    """Tell whether this terminal cannot be trusted with glyphs."""
     encoding = (getattr(sys.stdout, "encoding", None) or "utf-8").lower().replace("-", "")
     return encoding not in ("utf8", "utf16", "utf32") or os.environ.get("TERM") == "linux"
 

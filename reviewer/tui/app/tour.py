@@ -1,5 +1,5 @@
-"""The tour: a few steps, each pointing at what stands on the screen. It takes no key away: all of
-them do what they always do, and a step is over when the person has done what it names."""
+"""The tour: a few steps, each pointing at something on the screen. It takes no key away: every key
+does what it always does, and a step is over when the reader has done what it names."""
 
 from collections.abc import Callable
 from textwrap import wrap
@@ -124,12 +124,12 @@ class TourBox(LineBox):
         self._moved = moved
 
     def on_mount(self) -> None:
-        """What it points at may move at any time: an answer fills it, a region folds."""
+        """Follow the target, which may move at any time: an answer fills it, a region folds."""
         self.screen.screen_layout_refresh_signal.subscribe(self, lambda _: self._moved())
 
 
 class Tour:
-    """Where the tour stands. `at` is None while there is none."""
+    """The tour in progress. `at` is the number of its step, None while there is no tour."""
 
     def __init__(self, app: "ReviewerApp") -> None:
         self._app = app
@@ -177,7 +177,7 @@ class Tour:
             self._forward()
 
     def arrived(self) -> None:
-        """The person stands on a screen. A later step that belongs here is taken up."""
+        """Take up a later step that belongs to the screen the reader is on now."""
         step, here = self.step, self._app.here
         if step is None or here is None or self.at is None:
             return
@@ -233,7 +233,7 @@ class Tour:
         box.show(self._lines(text, width, "↓" if step.side == "above" else "↑"))
 
     def _spot(self, here: "DeskScreen", step: Step, height: int) -> tuple[int, int]:
-        """Where the box goes, kept on the screen and off its last line."""
+        """Return the place of the box, on the screen and off its last line."""
         found = [each for each in here.query(step.target) if each.region.height]
         target = found[0] if found else here.query_one("#foot")
         region = target.region

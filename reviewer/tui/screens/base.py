@@ -1,4 +1,4 @@
-"""What every screen shares: the frame of lines, questions to the desk, the last line's hints."""
+"""The base of every screen: the frame of lines, questions to the desk, the last line's hints."""
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterable
@@ -69,8 +69,8 @@ def choosing(enter: str, leave: str, *more: Hint) -> tuple[Hint, ...]:
 
 
 def _now(keys: str) -> str:
-    """The keys of a hint as they are now. `{verb}` stands for a verb whose key means another one
-    elsewhere."""
+    """Return the keys of a hint as they are now. `{verb}` names a verb whose key has another
+    meaning elsewhere."""
     own = worded(keys)
     return own if own != keys else keyboard().said(keys)
 
@@ -81,14 +81,14 @@ class Asking(Screen[R]):
     NAME: ClassVar[str] = ""
     ABOUT: ClassVar[tuple[str, ...]] = ()
     ENTER: ClassVar[str] = "go in, choose"
-    """What Enter does here, where a region in focus takes it."""
+    """The words for Enter, where a region in focus takes it."""
     NUMBERS: ClassVar[str] = "the thing with that number"
-    """What a digit does here."""
+    """The words for a digit."""
     HINTS: ClassVar[tuple[Hint, ...]] = ()
     """The keys of the last line."""
     BLIND: ClassVar[bool] = False
-    """Whether nothing here may name a candidate, a gate, a cost or a judge: words about runs wait
-    until the reader stands elsewhere."""
+    """True where nothing may name a candidate, a gate, a cost or a judge: words about runs wait
+    until the reader is on another screen."""
 
     @property
     def shell(self) -> "Shell":
@@ -122,10 +122,10 @@ class Asking(Screen[R]):
         self.notify(visible(error.text), markup=False, severity="error")
 
     def runs_changed(self) -> None:
-        """A run has gone on. Screens that show runs draw anew."""
+        """Draw again: a run has changed."""
 
     def imports_changed(self) -> None:
-        """An import has gone on. Screens that show imports draw anew."""
+        """Draw again: an import has changed."""
 
 
 class Dialog(ModalScreen[R], Asking[R]):
@@ -177,7 +177,7 @@ class DeskScreen(Asking[None]):
         self._seen = self.shell.version
 
     def seen(self) -> None:
-        """What stands here is as new as the store."""
+        """Note that the screen is as new as the store."""
         self._seen = self.shell.version
 
     def runs_changed(self) -> None:
@@ -198,7 +198,7 @@ class DeskScreen(Asking[None]):
         self.tell(text, style)
 
     def judge_changed(self) -> None:
-        """A judge has gone on. The screen that shows it draws anew."""
+        """Draw again: a judge has changed."""
 
     def tell(self, text: str, style: str = "dim") -> None:
         """Say what comes from elsewhere; a blind screen passes it on to the next one."""
@@ -264,7 +264,7 @@ class DeskScreen(Asking[None]):
         self.foot()
 
     def forget_news(self) -> None:
-        """What was said is over; `foot` draws the line without it."""
+        """Forget the news; `foot` draws the line without it."""
         self._news = ()
 
     @property
@@ -281,7 +281,7 @@ class DeskScreen(Asking[None]):
         self.query_one("#foot", LineBox).show([news, hint_line(self.hints(), self.columns)])
 
     def legend(self) -> Line:
-        """What stands in the news line when there is no news."""
+        """Return the news line for when there is no news."""
         return ()
 
     def hints(self) -> Iterable[Hint]:

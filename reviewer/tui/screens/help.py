@@ -41,7 +41,7 @@ Row = tuple[str, str]
 
 
 def acts(screen: type[Screen[Any]]) -> list[Row]:
-    """What acts on a screen, as (keys, words), there and back in one row."""
+    """Return the acts of a screen as (keys, words), there and back in one row."""
     found: dict[str, list[Binding]] = {}
     for binding in bindings(screen):
         verb = (binding.id or "").removesuffix(".arrow")

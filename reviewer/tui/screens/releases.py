@@ -260,7 +260,7 @@ class ReleasesScreen(DeskScreen):
             self._read()
 
     def _lay_out(self) -> None:
-        """The rows anew, with the cursor on the line it was on."""
+        """Make the rows again, with the cursor on the line it was on."""
         here = self.rows[self.grid.row] if self.grid.row < len(self.rows) else None
         place = self._here or _place(here)
         self.rows = laid_out(self.found, self.by, self._folded, self._wanted)

@@ -22,7 +22,7 @@ def screens() -> list[type[Screen[Any]]]:
 
 
 def opens(screen: type[Screen[Any]]) -> bool:
-    """Whether a class is a screen itself, and not what screens are made of."""
+    """Tell whether a class is a screen itself, and not a base of screens."""
     from reviewer.tui.screens.dialogs.ask import (
         PromptScreen,  # which another dialog is made of too
     )
@@ -69,6 +69,6 @@ def clash(keyboard: Keyboard, app: type[Any]) -> str:
 
 
 def _shared(one: str, other: str, key: str) -> bool:
-    """Whether two verbs had this key before anything was put elsewhere."""
+    """Tell whether two verbs have this key by default."""
     before = defaults()
     return key in before.get(one, ()) and key in before.get(other, ())

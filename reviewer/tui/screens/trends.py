@@ -40,7 +40,7 @@ def interval(point: TrendPoint, unit: Unit) -> str:
 
 
 def mark(point: TrendPoint) -> Span:
-    """How a point stands, as a glyph: a blank where nothing holds it to anything."""
+    """Return the glyph of a point against its target: a blank where it has none."""
     if point.value is None:
         return Span(STATES["not_measured"].glyph, "not_measured")
     if point.held == "none":
@@ -110,7 +110,7 @@ def scale_of(one: TrendFigure) -> plot.Scale:
 
 
 def target_words(target: Target | None) -> str:
-    """What a figure is held to, and whose that is."""
+    """Name the target of a figure, and whose it is."""
     if target is None:
         return "no target: neither the policy nor the articles name one"
     whose = SOURCES[target.source]
@@ -167,7 +167,7 @@ def panel(
 
 
 def key_line(target: Target | None, width: int) -> Line:
-    """What the marks mean and what they are held to; or why they are held to nothing."""
+    """Return the line that explains the marks and their target, or why there is no target."""
     if target is None or not target.compares:
         return [Span(" "), Span(cut(target_words(target), width - 2), "dim")]
     words = f"  {target_words(target)}"
@@ -365,7 +365,7 @@ class TrendsScreen(DeskScreen):
 
     @property
     def several(self) -> bool:
-        """Whether all figures have room at once."""
+        """True where all figures have room at once."""
         return self.columns >= WIDE and self.app.size.height >= TALL
 
     def redraw(self) -> None:

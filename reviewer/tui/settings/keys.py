@@ -188,7 +188,7 @@ def remappable() -> dict[str, tuple[str, ...]]:
 
 
 def words_of(verb: str) -> str:
-    """What a verb does, in a few words."""
+    """Describe a verb in a few words."""
     if verb in MOTIONS:
         return MOTIONS[verb].words
     if verb in ANSWERS:
@@ -251,7 +251,7 @@ _TOKEN = re.compile(r"Enter|Esc|Del|tab|space|Pg(?:Up|Dn)|(?:ctrl|shift|alt)\+\S
 
 
 class Keyboard:
-    """Which keys stand for which verbs: the defaults, and what the settings put in their place."""
+    """The keys of each verb: the defaults, and the keys that the settings put in their place."""
 
     def __init__(self, remapped: Mapping[str, tuple[str, ...]] | None = None) -> None:
         self.remapped = dict(remapped or {})
@@ -273,7 +273,7 @@ class Keyboard:
         return written(self._keys[verb][0])
 
     def keymap(self) -> dict[str, str]:
-        """What Textual replaces: binding id → keys."""
+        """Return Textual's key map: binding id → keys."""
         return {
             verb: ",".join((*keys, *(MOTIONS[verb].fixed if verb in MOTIONS else ())))
             for verb, keys in self.remapped.items()
@@ -369,7 +369,7 @@ def scrolling() -> "list[BindingType]":
 
 
 def everywhere() -> list[tuple[str, str]]:
-    """What acts on every screen, as (keys, words)."""
+    """Return the acts of every screen as (keys, words)."""
     said = _now.said
     table = (
         ("← ↓ ↑ →", f"move; {said('h j k l')} too"),

@@ -59,7 +59,7 @@ OPTIONS = (
 LARGEST = 1 << 20
 """Bytes of a settings file; anything longer is something else."""
 DEFAULT = "default"
-"""Where a value comes from that nobody has set."""
+"""The origin of a value that nobody has set."""
 
 
 class Settings(NamedTuple):
@@ -81,7 +81,7 @@ class Settings(NamedTuple):
         return Keyboard(self.keys)
 
     def of(self, name: str) -> str:
-        """Where a setting comes from."""
+        """Return the origin of a setting."""
         return self.origin.get(name, DEFAULT)
 
     def without_mouse(self, why: str) -> "Settings":
@@ -96,7 +96,7 @@ class Settings(NamedTuple):
 
 
 def place(named: str = "", environment: Mapping[str, str] = os.environ) -> tuple[Path, str]:
-    """Where settings are looked for, and who says so: `--settings`, REVIEWER_SETTINGS, or the
+    """Return the settings file and what names it: `--settings`, REVIEWER_SETTINGS, or "" for the
     folder for settings of the person ($XDG_CONFIG_HOME, else ~/.config)."""
     if named:
         return Path(named), "--settings"
@@ -106,7 +106,7 @@ def place(named: str = "", environment: Mapping[str, str] = os.environ) -> tuple
 
 
 def state_folder(environment: Mapping[str, str] = os.environ) -> Path:
-    """Where it is noted that the tour was seen ($XDG_STATE_HOME, else ~/.local/state)."""
+    """The folder of the note that the tour was seen ($XDG_STATE_HOME, else ~/.local/state)."""
     return _folder(environment, "XDG_STATE_HOME", ".local/state")
 
 
@@ -241,7 +241,8 @@ def toml(value: bool | str) -> str:
 
 
 def moved(settings: Settings) -> list[tuple[str, str, str]]:
-    """What the keys table has moved: (verb, its keys now, its keys before), as printed."""
+    """Return the verbs that the keys table has moved: (verb, its keys now, its keys before), as
+    printed."""
     before = defaults()
     rows = []
     for verb, keys in settings.keys.items():
@@ -364,7 +365,7 @@ def _replace(target: Path, text: str) -> None:
 
 
 def tour_seen() -> bool:
-    """Whether the tour has been shown to this person."""
+    """Tell whether the tour has been shown to this person."""
     return (state_folder() / SEEN).exists()
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 OURS = "desk-"
-"""What our themes' names begin with inside Textual, which has themes of its own."""
+"""The start of our themes' names inside Textual, which has themes of its own."""
 
 
 class State(NamedTuple):
@@ -69,7 +69,7 @@ PLAIN = {"dim": "text-dim", "rule": "rule", "key": "key", "match": "match"}
 
 _ORDER = ("pass", "fail", "not_measured", "running", "missing", "infra", "quarantined", "advisory")
 _BORROWED = {"critical": "fail", "scoring": "running"}
-"""States drawn in another one's color, told apart by more than it."""
+"""States drawn in the color of another one, distinguished by glyph and word."""
 
 
 class Palette(NamedTuple):

@@ -56,7 +56,7 @@ class Background:
         threading.Thread(target=self._run, args=(group,), name=group, daemon=True).start()
 
     def idle(self) -> bool:
-        """Whether nothing is at work and nothing waits."""
+        """Tell whether nothing is at work and nothing waits."""
         with self._lock:
             return not self._running
 

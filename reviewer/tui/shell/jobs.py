@@ -32,7 +32,7 @@ class JobsChanged(Message):
 
 
 class Looks:
-    """When one kind of job is looked at. `often` looks at every change."""
+    """The looks at one kind of job. `often` looks at every change."""
 
     EVERY: ClassVar[float] = 0.1
     """Seconds between two looks, at least."""

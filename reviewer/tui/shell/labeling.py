@@ -1,8 +1,6 @@
-"""What the workstation remembers of labeling while it runs: half-made marks, items handed back.
-
-Nothing here is an answer: an answer is a label in the store. When the program ends, what was
-not saved is gone, and its item comes up as if it had never been shown.
-"""
+"""The state of labeling that the workstation keeps while it runs: half-made marks, items handed
+back. Nothing here is an answer: an answer is a label in the store. When the program ends, unsaved
+marks are gone, and their item comes up as if it had never been shown."""
 
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -15,7 +13,7 @@ Showing = tuple[str, int]
 
 @dataclass
 class Draft:
-    """What a person has chosen for one showing so far. `spent` is seconds on screen before now."""
+    """A reviewer's choices for one showing so far. `spent` is seconds on screen before now."""
 
     answer: "Answer | None" = None
     marks: dict[str, int] = field(default_factory=dict)

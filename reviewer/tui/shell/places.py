@@ -1,5 +1,5 @@
-"""Where a screen can send the reader. A place names its screen and holds what the screen opens on,
-so that no screen has to import another one."""
+"""Places that a screen can send the reader to. A place names its screen and holds what the screen
+opens on, so that no screen has to import another one."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple
@@ -16,7 +16,7 @@ By = Literal["suite", "candidate"]
 
 
 class Around(NamedTuple):
-    """Where an episode stands in the order of the scorecard it was opened from."""
+    """The position of an episode in the order of the scorecard it was opened from."""
 
     keys: Sequence[int]
     at: int
@@ -100,7 +100,7 @@ def listed(trace: "TraceView") -> int:
 
 
 def read_whole(desk: "Desk", trace_id: str) -> Ready:
-    """What the first frame of a trace shows. Raises DeskError."""
+    """Read what the first frame of a trace shows. Raises DeskError."""
     trace, notes = desk.traces.view(trace_id), desk.traces.notes(trace_id)
     if listed(trace) > SHORT_LIST:
         return Ready(trace, notes)

@@ -45,7 +45,7 @@ class Here(Protocol):
 
 
 class Host(Protocol):
-    """What jobs that outlive a screen need of the application."""
+    """The application as jobs that outlive a screen need it."""
 
     desk: "Desk"
 
@@ -85,14 +85,15 @@ class TourGuide(Protocol):
     """The tour, as the screen below it tells it what happens."""
 
     def arrived(self) -> None:
-        """The reader stands on a screen."""
+        """Note that the reader is on another screen."""
 
     def place(self) -> None:
-        """What the tour points at may have moved."""
+        """Follow the target of the step, which may have moved."""
 
 
 class Shell(Host, Protocol):
-    """What outlives a screen: where the reader is, jobs, settings, and ways to other screens."""
+    """The state that outlives a screen: where the reader is, jobs, settings, and ways to other
+    screens."""
 
     background: "Background"
     live: "LiveRuns"

@@ -31,8 +31,8 @@ _EIGHTHS = " ▏▎▍▌▋▊▉"
 
 
 class Shown(NamedTuple):
-    """What the list shows beside the events: marks by event, those that hold what is searched for,
-    and the slowest (ms) and dearest (USD) event, which the bars are drawn against."""
+    """The list's additions to the events: marks by event, the matches of a search, and the slowest
+    (ms) and dearest (USD) event, which the bars are drawn against."""
 
     marks: Mapping[int, str] = {}
     matches: Collection[int] = ()
@@ -50,7 +50,7 @@ def marks_of(notes: Sequence[NoteView]) -> dict[int, str]:
 
 
 def who(actor: str | None) -> tuple[str, str]:
-    """(glyph, words) of whoever is not the agent: a user, the harness's own voice, a sub-agent."""
+    """Return (glyph, words) of an actor other than the agent: a user, the harness, a sub-agent."""
     if actor in (None, "agent"):
         return "", ""
     name = visible_line(actor or "")
@@ -77,7 +77,7 @@ def bar(value: float | None, most: float | None, width: int) -> str:
 
 
 def waiting_row(seq: int) -> EventRow:
-    """What stands for an event until it was read."""
+    """Return the row shown for an event until it is read."""
     return EventRow(
         seq=seq, kind="", title="reading…", actor=None, status=None, latency_ms=None,
         cost_usd=None, mark=None, codes=(),
@@ -153,7 +153,7 @@ class EventSheet:
 
 
 Turned = MutableMapping[str, dict[str, bool]]
-"""What the reader folded and unfolded, by the name of the value."""
+"""The values that the reader folded and unfolded, by name."""
 MODES = ("event", "state", "raw", "source")
 NAMES = {
     "tool_call": "called in",
@@ -176,7 +176,7 @@ def event_title(detail: EventDetail) -> list[Span]:
 
 
 def mode_note(mode: str, room: int) -> list[Span]:
-    """Which view this is; where there is room, all of them, each a button."""
+    """Name the view shown; where there is room, all views, each a button."""
     if room < 34:
         return [Span("" if mode == "event" else f"{mode}, v", "strong")] if mode != "event" else []
     spans = []
@@ -253,7 +253,7 @@ def _link(other: EventRow) -> Entry:
 
 
 def _findings(detail: EventDetail, trace: TraceView) -> list[Entry]:
-    """What gates found here; each leads to its clause of the contract."""
+    """Return the findings on an event; each leads to its clause of the contract."""
     entries = []
     for finding in trace.findings:
         if finding.seq == detail.row.seq:
@@ -272,7 +272,8 @@ def _findings(detail: EventDetail, trace: TraceView) -> list[Entry]:
 
 
 def _notes(seq: int, notes: Sequence[NoteView]) -> list[Block]:
-    """What people marked here; what they wrote is quoted, for it is not the trace's."""
+    """Return the notes and bookmarks on an event; notes are quoted, for they are not part of the
+    trace."""
     blocks = []
     for note in notes:
         if note.seq == seq:
@@ -333,7 +334,7 @@ def state_parts(state: StateView, seq: int, tree: Tree | None) -> Sequence[Part]
 
 
 def source_parts(trace: TraceView) -> Sequence[Part]:
-    """Where the trace came from and what its source says: facts that no gate looks at."""
+    """Return the origin of a trace and what its source says: facts that no gate looks at."""
     facts = [
         ("file", trace.source_path),
         ("record", str(trace.source_record)),

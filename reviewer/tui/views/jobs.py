@@ -55,7 +55,8 @@ class Overlay:
         }
 
     def cell(self, row: EpisodeRow) -> str | None:
-        """What every cell of an episode without a trace shows; None where the store knows more."""
+        """Return the mark of every cell of an episode without a trace; None where the store knows
+        more."""
         if any(cell.attempts for cell in row.cells):
             return None
         owed = self.owed(row).values()
@@ -103,7 +104,7 @@ def state_span(view: RunView) -> Span:
 
 
 def bar(done: int, planned: int, width: int) -> list[Span]:
-    """How much is done, as a bar of `width` columns; full only when all is."""
+    """Return the share that is done as a bar of `width` columns; full only when all is done."""
     full = width * done // planned if planned else width
     return [Span("█" * full, "running"), Span("░" * (width - full), "rule")]
 
@@ -116,7 +117,7 @@ def clock(seconds: float) -> str:
 
 
 def left(view: RunView) -> str:
-    """What is left of a run at work; how long it has taken where nothing can be said."""
+    """Return the time left of a run at work, else the time it has taken."""
     if view.eta_seconds is None or view.state not in AT_WORK:
         return f"{clock(view.seconds)} so far" if view.state in AT_WORK else clock(view.seconds)
     return f"{clock(view.eta_seconds)} left"
@@ -186,7 +187,7 @@ def approval_line(approval: ApprovalView, count: int, width: int) -> list[Span]:
 
 
 def run_ended(view: RunView) -> tuple[str, str]:
-    """What is said when a run ends, and its style. Safe to show."""
+    """Return the words for the end of a run, and their style. Safe to show."""
     name = f"run {view.number} of {visible_line(view.candidate_id)}"
     made = f"{view.done:,} of {plural(view.planned, 'attempt')}"
     if view.state == "failed":
@@ -211,7 +212,7 @@ IMPORT_STYLES: dict[ImportState, str] = {
 
 
 def passed_words(filled: FilledView) -> str:
-    """How many passed of those anything was said of."""
+    """Count the attempts that passed among those with a verdict."""
     passed = f"{filled.passed:,} of {filled.measured:,} passed" if filled.measured else "no verdict"
     open_ = "".join(f", {n:,} not measured: {code}" for code, n in filled.not_measured.items())
     return passed + visible_line(open_)
@@ -279,7 +280,7 @@ def _wrapped(text: str, style: str, width: int) -> list[Line]:
 
 
 def import_ended(view: ImportView) -> tuple[str, str]:
-    """How an import ended, and the style of the words."""
+    """Return the words for the end of an import, and their style."""
     counts = f"{plural(view.added, 'trace')} added"
     if view.refused:
         counts += f", {plural(view.refused, 'record')} refused: {key_of('screen.runs')} shows why"

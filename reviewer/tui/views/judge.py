@@ -100,8 +100,8 @@ def bound(estimate: EstimateView) -> str:
 
 
 def _style(estimate: EstimateView, limit: float | None) -> str:
-    """Whether the point is on the right side of its policy; a figure with an upper bound must stay
-    below it, any other must reach it."""
+    """Return the style of a point against its policy; a figure with an upper bound must stay below
+    it, any other must reach it."""
     if limit is None or estimate.value is None:
         return "strong"
     upper = estimate.low is None and estimate.high is not None
@@ -131,7 +131,7 @@ def confusion(found: JudgeView, width: int) -> list[Block]:
 
 
 def _beside(found: JudgeView, width: int) -> list[Block]:
-    """How often B wins, with the judge's mistakes taken out, and what it made of messages."""
+    """Return how often B wins, corrected for the judge's mistakes, and its scores of messages."""
     blocks: list[Block] = []
     if found.win_rate:
         blocks = [Block("", head=line) for line in bars.estimate_lines(found.win_rate, width)]
@@ -142,7 +142,7 @@ def _beside(found: JudgeView, width: int) -> list[Block]:
 
 
 def said_lines(detail: JudgeDetail, width: int, rows: int) -> list[Line]:
-    """What the judge said in either order, in `rows` lines each at most."""
+    """Return the judge's words in either order, in `rows` lines each at most."""
     lines: list[Line] = []
     for name, text in (("forward", detail.forward), ("swapped", detail.swapped)):
         found = _wrapped(f"“{text}”" if text else "nothing kept", width - 12)
@@ -162,7 +162,7 @@ def cost(value: float | None) -> str:
 
 
 def spent(run: JudgeRunView) -> str:
-    """What the calls have cost; a sum that leaves some out says so."""
+    """Return the cost of the calls; a sum that leaves some out says so."""
     if run.cost_usd is None and run.known_usd is not None:
         return f"at least {cost(run.known_usd)}"
     return cost(run.cost_usd)
@@ -176,7 +176,7 @@ def run_words(run: JudgeRunView) -> str:
 
 
 def judge_ended(run: JudgeRunView) -> tuple[str, str]:
-    """What is said when a judge ends, and its style. Safe to show."""
+    """Return the words for the end of a judge run, and their style. Safe to show."""
     name = visible_line(run.judge_id)
     made = f"{run.done:,} of {plural(run.calls, 'call')} answered, {spent(run)}"
     made += f", {plural(run.errors, 'error')}" if run.errors else ""
@@ -188,7 +188,7 @@ def judge_ended(run: JudgeRunView) -> tuple[str, str]:
 
 
 def plan_lines(plan: JudgePlan) -> list[Line]:
-    """What an order would take, before anything is sent."""
+    """Return the calls and the price of an order, before anything is sent."""
     if plan.problem:
         return [[Span(f" ✗ {visible_line(plan.problem)}", "fail")]]
     tokens = UNKNOWN if plan.input_tokens is None else f"about {plan.input_tokens:,}"

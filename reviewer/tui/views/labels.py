@@ -34,7 +34,8 @@ def blocks(text: str | None) -> list[Block]:
 
 
 def alike(text: str | None) -> list[Span]:
-    """What is said above a text that spells something like the screen's or a prompt's own lines."""
+    """Return the warning above a text that spells something like the screen's or a prompt's own
+    lines."""
     count = sum(1 for _ in _ALIKE.finditer(text or ""))
     return [Span(f"{plural(count, 'line')} like ours, fenced", "quarantined")] if count else []
 

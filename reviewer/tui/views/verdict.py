@@ -12,7 +12,7 @@ from reviewer.tui.widgets.lines import Line, Span, cut, middle, pad, spread
 
 
 def where(evidence: Evidence) -> str:
-    """`attack-014 attempt 1 event 2`, the place a reason stands on."""
+    """Return the place of a piece of evidence: `attack-014 attempt 1 event 2`."""
     event = "" if evidence.seq is None else f" event {evidence.seq}"
     return visible_line(f"{evidence.episode_id} attempt {evidence.attempt}{event}")
 

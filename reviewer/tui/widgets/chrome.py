@@ -43,7 +43,7 @@ class LineBox(Widget):
         return self._styles_by_name
 
     def show(self, lines: Sequence[Line]) -> None:
-        """Replace the lines; repaint those that differ, and lay out anew if their number did."""
+        """Replace the lines; repaint those that differ, and lay out again if their number did."""
         old, self.lines = self.lines, list(lines)
         if len(old) != len(self.lines):
             self.refresh(layout=True)
@@ -57,7 +57,7 @@ class LineBox(Widget):
             self.refresh(*changed)
 
     def text(self) -> str:
-        """What stands here, without styles."""
+        """Return the lines without styles."""
         return plain(self.lines)
 
     def notify_style_update(self) -> None:
@@ -91,7 +91,7 @@ class Menu(LineBox, can_focus=True):
     ]
 
     class Moved(Message):
-        """The cursor stands on another line."""
+        """The cursor is on another line."""
 
         def __init__(self, menu: "Menu") -> None:
             super().__init__()
@@ -128,7 +128,7 @@ class Menu(LineBox, can_focus=True):
 
     @property
     def room(self) -> int:
-        """How many lines are visible."""
+        """The number of visible lines."""
         return max(1, self.size.height - self._ruled) if self.size.height else len(self.items)
 
     def _draw(self) -> None:

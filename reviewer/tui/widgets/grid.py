@@ -101,7 +101,7 @@ class Grid(ScrollView, can_focus=True):
         self._repaint(self._forget)
 
     def redress(self) -> None:
-        """Draw the rows at hand anew, in a new sheet, and repaint the lines that differ."""
+        """Draw the rows at hand again, in a new sheet, and repaint the lines that differ."""
 
         def undress() -> None:
             self._strips.clear()
@@ -160,7 +160,7 @@ class Grid(ScrollView, can_focus=True):
 
     @property
     def body(self) -> int:
-        """How many rows are visible."""
+        """The number of visible rows."""
         return max(1, self.size.height - self._above - len(self.sheet.totals))
 
     @property

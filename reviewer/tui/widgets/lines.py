@@ -167,7 +167,7 @@ def columns(spans: Sequence[Span], gap: str = "  ") -> list[Span]:
 
 
 class Column(NamedTuple):
-    """One column: its place, its width, whether the cell cursor may stand on it."""
+    """One column: its place, its width, whether the cell cursor can be on it."""
 
     key: str
     x: int
@@ -176,7 +176,7 @@ class Column(NamedTuple):
 
 
 class Sheet(Protocol):
-    """How rows look at one width. `header` and `totals` are pinned above and below the rows."""
+    """The layout of rows at one width. `header` and `totals` stay above and below the rows."""
 
     @property
     def columns(self) -> Sequence[Column]:
@@ -206,9 +206,9 @@ _CLEAN = re.compile(r"[ -~]*")
 
 
 class Block(NamedTuple):
-    """Some text in one style, after a heading that stands before its first row only. A `quoted` one
-    was written by others, and stands behind a fence. `marks` are stretches in another style, as
-    (start, end, style) in order; they hold for a text that is safe and has no tabs."""
+    """Text in one style, after a heading before its first row only. A `quoted` one was written by
+    others, and is drawn behind a fence. `marks` are stretches in another style, as (start, end,
+    style) in order; they apply to a text that is safe and has no tabs."""
 
     text: str
     style: str = "text"
@@ -223,7 +223,7 @@ class Block(NamedTuple):
 
 
 class Piece(NamedTuple):
-    """Where a piece stands in its block. `first` pieces carry the block's heading."""
+    """The position of a piece in its block. `first` pieces carry the block's heading."""
 
     block: int
     start: int

@@ -40,7 +40,7 @@ class Mark(NamedTuple):
 
 
 class Scale(NamedTuple):
-    """What the vertical axis spans: 0 at the bottom row to `top`; `form` writes its figures."""
+    """The span of the vertical axis: 0 at the bottom row to `top`; `form` writes its figures."""
 
     top: float
     form: str
@@ -99,7 +99,7 @@ def reached(
 
 
 def crowded(count: int, width: int) -> bool:
-    """Whether so many points stand so close that their limits would be a wall."""
+    """Tell whether so many points are so close that their limits would be a wall."""
     return count > 1 and (width - GUTTER) // count < APART
 
 
@@ -114,10 +114,9 @@ def draw(
     cursor: int | None = None,
     widest: int = WIDEST,
 ) -> list[list[Span]]:
-    """`height` rows of exactly `width` columns, the axis at the left. `words` stand on the target
-    line where it is free. Of more marks than columns the last are drawn, as `columns_of` says; of
-    a crowd, limits are drawn at the cursor alone.
-    """
+    """Return `height` rows of exactly `width` columns, the axis at the left. `words` are written on
+    the target line where it is free. Of more marks than columns the last are drawn, as `columns_of`
+    says; of a crowd, limits are drawn at the cursor alone."""
     body = max(1, width - GUTTER)
     hidden = max(0, len(marks) - body)
     marks = marks[hidden:]

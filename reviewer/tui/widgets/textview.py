@@ -71,7 +71,7 @@ class TextView(ScrollView, can_focus=True):
 
     @property
     def body(self) -> int:
-        """How many rows of text are visible."""
+        """The number of visible rows of text."""
         return max(1, self.size.height - 1)
 
     def on_resize(self, event: Resize) -> None:
@@ -94,7 +94,7 @@ class TextView(ScrollView, can_focus=True):
 
     @property
     def heavy(self) -> bool:
-        """Whether the rule above says that keys act here."""
+        """True while the rule above says that keys act here."""
         return self.has_focus
 
     def to_row(self, y: int) -> None:

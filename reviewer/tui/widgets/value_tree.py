@@ -128,7 +128,7 @@ class Tree:
     # what there is -----------------------------------------------------------------------------
 
     def _level(self, node: _Node) -> Members:
-        """What stands below a node; below a text, what the JSON in it holds."""
+        """Return the members of a node; of a text, the members of the JSON in it."""
         found = self._members.get(node.pointer)
         if found is None:
             raw = self._json(node) if kind(node.raw) == "text" else node.raw
@@ -165,7 +165,7 @@ class Tree:
         return _Node("", self.label, self.raw, 0)
 
     def _folds(self, node: _Node) -> bool:
-        """Whether there is anything to open. A large text is taken to be worth it unread."""
+        """Tell whether there is anything to open. A large text is taken to be worth it unread."""
         if kind(node.raw) == "text":
             if len(memoryview(node.raw)) > COUNTED:
                 return True
@@ -180,7 +180,7 @@ class Tree:
         return node.depth == 0 or node.pointer in self._opened
 
     def _within(self, budget: int) -> set[str]:
-        """What can be opened, level by level, in so many lines."""
+        """Return the nodes that can be opened, level by level, in so many lines."""
         opened: set[str] = set()
         waiting = deque([self._root])
         while waiting:
@@ -224,7 +224,7 @@ class Tree:
             self._windows[pointer] = _slid(text, window, way * window.many)
 
     def reveal(self, pointer: str, position: int) -> int:
-        """Unfold the way to a node, and to a position of its text; the line it stands on."""
+        """Unfold the way to a node and a position of its text; return the line of that position."""
         node = self._root
         for ahead in [*above(pointer)[1:], pointer] if pointer else []:
             self.turned[node.pointer] = True
@@ -253,7 +253,7 @@ class Tree:
     # lines -------------------------------------------------------------------------------------
 
     def entries(self, width: int) -> list[Entry]:
-        """The value in lines; what stands for folded values is cut to `width` columns."""
+        """Return the value in lines; the summary of a folded value is cut to `width` columns."""
         return list(self._entries(self._root, width))
 
     def _entries(self, node: _Node, width: int) -> Iterator[Entry]:
@@ -321,7 +321,7 @@ class Tree:
         return Entry(block, node.depth, fold, opened, pointer=place, raw=node.raw)
 
     def _beside(self, node: _Node, folds: bool, opened: bool, room: int) -> str:
-        """What stands beside a name: the value, or how much there is to unfold."""
+        """Return the text beside a name: the value, or how much there is to unfold."""
         if not folds:
             if kind(node.raw) == "text" and not self._literal:
                 return json.dumps(self._text(node), ensure_ascii=False)

@@ -88,7 +88,7 @@ class ValueView(TextView):
         self.put([Entry(block) for block in blocks], title, note, stay=True)
 
     def _flow(self) -> None:
-        """Make the lines anew, at the width there is."""
+        """Make the lines again, at the present width."""
         width = max(20, (self.size.width or 80) - len(self._edge) - 2)
         self.entries, self.trees = [], []
         for part in self.parts:
@@ -211,7 +211,7 @@ class ValueView(TextView):
         self._again()
 
     def _again(self) -> None:
-        """The lines anew, with the cursor on the line it was on."""
+        """Make the lines again, with the cursor on the line it was on."""
         here, number = self.current, self.cursor
         self._flow()
         if here is None:

@@ -1,4 +1,4 @@
-"""How figures and marks are written. Unknown is `n/m` or "not measured", never 0 or blank."""
+"""The writing of figures and marks. Unknown is `n/m` or "not measured", never 0 or blank."""
 
 from collections.abc import Sequence
 
@@ -120,7 +120,7 @@ def strip(marks: Sequence[str], room: int) -> list[Span]:
 
 
 def suite_word(state: str) -> Span:
-    """How the suite stands against its lock."""
+    """Return the state of the suite against its lock."""
     if state == "frozen":
         return Span("✓ frozen", "pass")
     if state == "broken":

@@ -95,7 +95,7 @@ class CompareEpisodeScreen(DeskScreen):
 
     @property
     def detail(self) -> ValueView:
-        """What stands below them."""
+        """The detail below the events."""
         return self.query_one("#detail", ValueView)
 
     @property

@@ -78,7 +78,7 @@ class CompareScreen(DeskScreen):
 
     @property
     def drawer(self) -> ValueView:
-        """Which evidence changed in the episode under the cursor."""
+        """The evidence that changed in the episode under the cursor."""
         return self.query_one("#evidence", ValueView)
 
     @property

@@ -143,7 +143,7 @@ def step_rows(
 
 
 def _apart(step: AlignedStep) -> bool:
-    """Whether both sides of a step need a line each: other acts, other words, other marks."""
+    """Tell whether both sides of a step need a line each: other acts, other words, other marks."""
     old, new = step.baseline, step.candidate
     if old is None or new is None or step.change == "instead":
         return True
@@ -300,8 +300,8 @@ def figure(each: Amount, value: float | None) -> str:
 
 
 def evidence_entries(found: AttemptComparison) -> list[Entry]:
-    """Which evidence changed, a line each: `»` where the two part, `→` where a step shows it, to
-    which Enter goes."""
+    """Return a line for each piece of evidence that changed: `»` where the two first differ, `→`
+    where a step shows it, to which Enter goes."""
     entries = []
     for text, step in zip(found.evidence, found.evidence_steps, strict=True):
         go = None if step is None else ("step", step)
@@ -359,14 +359,14 @@ def _marks(before: Mark, after: Mark) -> list[Span]:
 
 
 def state_blocks(found: AttemptComparison) -> list[Block]:
-    """What became of the final state, a line a path."""
+    """Return the changes of the final state, a line for each path."""
     if not (found.baseline.payload and found.candidate.payload):
         return [Block("○ not measured: the events of one side are not stored", "not_measured")]
     return changed(found.state) or [Block("the final state is the same on both sides")]
 
 
 BRACKETS = {"=": ("", ""), "-": ("[-", "-]"), "+": ("{+", "+}")}
-"""What stands around words that only one side has, as git writes it."""
+"""The brackets around words that only one side has, as git writes them."""
 
 
 def message_blocks(found: AttemptComparison) -> list[Block]:

@@ -29,7 +29,8 @@ SENTENCES = {
 
 
 def top(found: DecisionView, width: int) -> list[Line]:
-    """What is decided on, the verdict, and each reason with its evidence and its policy."""
+    """Return the subject of the decision, the verdict, and each reason with its evidence and
+    policy."""
     decided = f"signed {visible_line(found.decided)}" if found.decided else "undecided"
     if found.pending is not None:
         decided = f"waits: decision {found.pending.number}"
@@ -81,7 +82,7 @@ def key_line(key: KeyInfo) -> list[Span]:
 
 
 def signer_lines(found: DecisionView, keys: Sequence[KeyInfo] | None, width: int) -> list[Line]:
-    """Who would sign, and what would be bound."""
+    """Return the lines that name the signer and the digests that would be bound."""
     if keys is None:
         who: Line = [Span(" looking for keys…", "dim")]
     elif keys:
@@ -107,7 +108,7 @@ def signer_lines(found: DecisionView, keys: Sequence[KeyInfo] | None, width: int
 
 
 def waiting_lines(pending: Pending) -> list[Line]:
-    """What somebody else signed first, and said."""
+    """Return the lines about the signature that was made first."""
     signed = f"{len(pending.signers)} of {pending.needed}"
     who = ", ".join(visible_line(name) for name in pending.signers) or "nobody that counts"
     lines: list[Line] = [
@@ -124,7 +125,7 @@ def waiting_lines(pending: Pending) -> list[Line]:
 
 
 def signed_word(signed: Signed) -> Span:
-    """What a signature came to, in a word and a sign."""
+    """Return the outcome of a signature as a glyph and a word."""
     if signed.verified:
         return Span("✓ verified", "pass")
     if signed.pending:
@@ -189,7 +190,7 @@ class DecisionScreen(DeskScreen):
 
     @property
     def choices(self) -> Menu:
-        """What may be decided."""
+        """The choices at the foot."""
         return self.query_one("#choices", Menu)
 
     def on_mount(self) -> None:

@@ -69,7 +69,7 @@ class SignScreen(Dialog[Signed | None]):
 
     @property
     def dismissible(self) -> bool:
-        """Whether nothing has been signed and nothing is being signed."""
+        """True while nothing has been signed and nothing is being signed."""
         return self._signed is None and not self._waiting
 
     def compose(self) -> ComposeResult:
@@ -173,7 +173,7 @@ class SignScreen(Dialog[Signed | None]):
     # pressing ----------------------------------------------------------------------------------
 
     def _held(self) -> bool:
-        """Whether this Enter may be the repeat of one that is still held down."""
+        """Tell whether this Enter may be the repeat of one that is still held down."""
         now = self.clock()
         before, self._last_enter = self._last_enter, now
         return now - before < HELD

@@ -165,7 +165,7 @@ class PromptScreen(ModalScreen[str | None]):
             yield LineBox(id="keys")
 
     def above(self) -> ComposeResult:
-        """What stands over the box."""
+        """Yield the widgets above the box."""
         yield from ()
 
     def prompt(self) -> ComposeResult:
@@ -246,7 +246,7 @@ class QuestionScreen(Dialog[str | None]):
 
 
 def leaving(views: Sequence[RunView]) -> QuestionScreen:
-    """What becomes of the runs at work when the reader quits."""
+    """Ask what becomes of the runs at work when the reader quits."""
     at_work = sum(len(view.running) for view in views)
     waiting = sum(len(view.pending) for view in views)
     names = ", ".join(view.candidate_id for view in views)
@@ -267,7 +267,7 @@ def leaving(views: Sequence[RunView]) -> QuestionScreen:
 
 
 def leaving_judge(view: JudgeRunView) -> QuestionScreen:
-    """What becomes of a judge at work when the reader quits."""
+    """Ask what becomes of a judge at work when the reader quits."""
     facts = (
         f"{view.judge_id} is at work: {view.done:,} of {plural(view.calls, 'call')} answered.",
         "What has been answered is kept and not asked, or paid for, again.",
@@ -281,7 +281,7 @@ def leaving_judge(view: JudgeRunView) -> QuestionScreen:
 
 
 def abandoning(view: RunView) -> QuestionScreen:
-    """Whether the attempts at work in a run that is stopping are killed."""
+    """Ask whether the attempts at work in a run that is stopping are killed."""
     facts = (
         f"{view.candidate_id} is stopping: {plural(len(view.running), 'attempt')} at work.",
         worded("What is abandoned leaves no trace; {run} runs it anew."),

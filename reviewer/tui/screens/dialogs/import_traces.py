@@ -55,8 +55,8 @@ class PathSuggester(Suggester):
 
 
 class ImportScreen(Dialog[ImportView | None]):
-    """Answers the import that was begun. The first Enter reads without writing and says what would
-    come in; the second takes it in. Any change of a field asks anew."""
+    """Returns the import that was begun. The first Enter reads without writing and says what would
+    come in; the second takes it in. Any change of a field asks again."""
 
     NAME = "import"
     ABOUT = (

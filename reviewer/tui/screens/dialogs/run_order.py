@@ -158,7 +158,7 @@ class OrderScreen(Dialog[RunView | None]):
         self._tell()
 
     def _tell(self) -> None:
-        """What Enter would do."""
+        """Say what Enter would do."""
         chosen = self._chosen
         if chosen is None:
             on = visible_line(self._suite_id or "any suite")

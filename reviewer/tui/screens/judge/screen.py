@@ -43,8 +43,8 @@ SORTS = (
 
 
 def unseen(found: JudgeView) -> str:
-    """What is not listed, and what would bring it here: the judge's word on a pair is for those who
-    have labeled it."""
+    """Say which pairs are not listed, and what would list them: the judge's answer on a pair is
+    shown to those who have labeled it."""
     if not found.labeled_pairs and not found.hidden:
         return worded("no judge answers: {run} shows what they would cost")
     if not found.labeled_pairs:
@@ -95,7 +95,7 @@ class JudgeSheet:
 
 
 def names(found: JudgeView) -> list[Span]:
-    """Which candidate A is, and which B."""
+    """Return the names of candidates A and B."""
     return [
         Span("A ", "strong"),
         Span(middle(visible_line(found.a_name), 20)),
@@ -216,9 +216,9 @@ class JudgeScreen(DeskScreen):
         self.redraw()
         self.look()
 
-    def order(self, *, first: bool, anew: bool = False) -> None:
-        """Take the rows in. What is listed keeps its place and what is new comes behind, unless
-        they are sorted `anew`; the cursor stays on its pair."""
+    def order(self, *, first: bool, again: bool = False) -> None:
+        """Take the rows in. Listed rows keep their place and new ones come behind, unless they are
+        sorted `again`; the cursor stays on its pair."""
         listed = [
             row
             for row in (self.found.rows if self.found else ())
@@ -226,7 +226,7 @@ class JudgeScreen(DeskScreen):
         ]
         listed.sort(key=SORTS[self.sort].key)
         here = self.row.item if self.row else ""
-        if not (first or anew):
+        if not (first or again):
             place = {row.item: n for n, row in enumerate(self.rows)}
             listed.sort(key=lambda row: place.get(row.item, len(place)))
         self.rows = listed
@@ -326,14 +326,14 @@ class JudgeScreen(DeskScreen):
     def action_failing(self) -> None:
         """Only pairs on which the judge flips, differs or fails, or all again."""
         self.only = not self.only
-        self.order(first=False, anew=True)
+        self.order(first=False, again=True)
         self.redraw()
         self.look()
 
     def action_sort(self) -> None:
         """Pairs that part first, by number, by what people say."""
         self.sort = (self.sort + 1) % len(SORTS)
-        self.order(first=False, anew=True)
+        self.order(first=False, again=True)
         self.redraw()
 
     def action_view(self) -> None:

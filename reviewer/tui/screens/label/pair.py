@@ -20,7 +20,8 @@ from reviewer.tui.widgets.textview import Passage
 
 SIDES: tuple[Side, ...] = ("left", "right")
 WIDENED = ("", "left", "right", "request")
-"""What tab shows over the full width, one after the other; both sides again at the end."""
+"""The texts that tab shows over the full width, one after the other; both sides again at the end.
+"""
 
 
 class LabelPairScreen(LabelScreen):

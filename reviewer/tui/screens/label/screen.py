@@ -97,7 +97,7 @@ def working(widget: Widget) -> Widget:
 
 
 class LabelScreen(DeskScreen):
-    """What is common to pairs and messages."""
+    """The acts that pairs and messages share."""
 
     NAME = "label"
     BLIND = True
@@ -234,7 +234,7 @@ class LabelScreen(DeskScreen):
 
     @abstractmethod
     def lacking(self) -> str:
-        """What an answer still lacks, in words; "" when it may be saved."""
+        """Say what an answer still lacks; "" when it may be saved."""
 
     def action_save(self) -> None:
         """Save the label; the next item comes when the store has it."""

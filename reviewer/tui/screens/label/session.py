@@ -29,8 +29,8 @@ PATIENCE = 0.15
 
 
 class Turn(NamedTuple):
-    """What comes up: an item, or at the end what this person may know of himself. `missed`: the
-    item that was asked for is not to be had any more."""
+    """The next item, or at the end the figures this reviewer may know of their own labels.
+    `missed`: the item that was asked for cannot be labeled any more."""
 
     session: Session
     item: LabelItem | None
@@ -66,18 +66,18 @@ class LabelSession:
 
     @property
     def here(self) -> bool:
-        """Whether the reader is on this screen, or in a dialog over it."""
+        """True while the reader is on this screen, or in a dialog over it."""
         return self._screen.shell.here is self._screen
 
     @property
     def open(self) -> bool:
-        """Whether there is an item to answer. While one is being saved keys are dropped: they were
-        not meant for an item that nobody has seen."""
+        """True while there is an item to answer. While one is being saved keys are dropped: they
+        were not meant for an item that nobody has seen."""
         return self.item is not None and not self._busy
 
     @property
     def at_end(self) -> bool:
-        """Whether the desk has no item to give."""
+        """True when the desk has no item to give."""
         return self._at_end
 
     @property

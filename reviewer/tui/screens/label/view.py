@@ -82,7 +82,7 @@ def note_line(draft: Draft, *, flag: bool = False) -> list[Span]:
 
 
 def progress_line(item: LabelItem, spent: float, width: int) -> list[Span]:
-    """How much is done, and how long this one and one on average took."""
+    """Return how much is done, and the time of this item and of an average one."""
     line = [Span(" "), *bar(item.done, item.total, 48 if width >= WIDE else 24)]
     line.append(Span(f"  {item.done:,} of {item.total:,} done, {item.skipped:,} skipped"))
     mean = "n/m" if item.mean_seconds is None else clock(item.mean_seconds)
@@ -102,7 +102,8 @@ def saved_words(saved: SavedLabel, place: int) -> str:
 
 
 def criteria_lines(item: LabelItem, draft: Draft, width: int, joint: int | None) -> list[Line]:
-    """Which criterion spoke for which side, under a rule; with both anchors where there is room."""
+    """Return the criteria with the side each decided for, under a rule; with both anchors where
+    there is room."""
     title = [Span("which is better, and why", "strong")]
     lines: list[Line] = [rule(width, title, joint=joint)]
     if not item.criteria:

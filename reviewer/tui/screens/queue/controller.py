@@ -77,7 +77,7 @@ class QueueReading:
 
     @property
     def wide(self) -> bool:
-        """Whether the panes stand side by side."""
+        """True while the panes are side by side."""
         return self._screen.columns >= WIDE
 
     @property

@@ -23,14 +23,14 @@ PRIORITIES = {"high": ("! high", "quarantined"), "normal": ("· normal", "text")
 
 
 def nothing_yet() -> str:
-    """What stands where there are no labels."""
+    """Return the words shown where there are no labels."""
     starts = f"{key_of('screen.label')} starts"
     return f"no labels yet: {starts}. Two reviewers and 20 repeats make this readable"
 
 
 KINDS = {"pair": "pairs", "message": "final messages"}
 SHOWN = {"pair": "showing", "message": "message"}
-"""What one person is shown: a pair comes twice, once in each order."""
+"""The unit that one person is shown: a pair comes twice, once in each order."""
 
 
 def reason_words(reason: str) -> str:
@@ -58,14 +58,14 @@ def top(found: QueueView, width: int) -> list[Line]:
 
 
 def labeled(found: QueueView) -> str:
-    """How much anybody has labeled."""
+    """Say how much all reviewers have labeled."""
     noun = "pair" if found.kind == "pair" else "message"
     words = f"everybody: {plural(found.labeled, noun)} labeled"
     return f"{words}, {found.begun:,} in one order" if found.begun else words
 
 
 def left_out(found: QueueView) -> list[Span]:
-    """What cannot be labeled, and where reasons are told."""
+    """Say which items cannot be labeled, and where reasons are shown."""
     counts = ((found.identical, "identical"), (found.unpaired, "without a partner"))
     words = ", ".join(f"{count:,} {word}" for count, word in counts if count)
     left = f" not in the queue: {words}; " if words and found.kind == "pair" else " "
@@ -73,7 +73,7 @@ def left_out(found: QueueView) -> list[Span]:
 
 
 def _flags(high: int, unclosed: int) -> list[Span]:
-    """High flags of the candidate, whoever closes them."""
+    """Return the line about the candidate's high flags, which any reviewer's label closes."""
     if not high:
         return [Span("✓ no trace of this candidate has a high flag", "pass")]
     if not unclosed:
@@ -131,8 +131,8 @@ def reason_line(row: ReasonLine) -> str:
 
 
 def figures(found: QueueView, width: int) -> list[Block]:
-    """Agreement on the first question, each with himself, what is still needed: the rest stands on
-    the screen of the agreement."""
+    """Return agreement on the first question, self-consistency and what is still needed: the rest
+    is on the screen of the agreement."""
     if not found.reviewers:
         return [Block(nothing_yet())]
     first = [each for one in found.agreement[:1] for each in _question(one)]
@@ -227,7 +227,7 @@ def leading(question: QuestionView) -> tuple[EstimateView, ...]:
 
 
 def prevalence(question: QuestionView) -> str:
-    """Why this coefficient leads; "" where none is measured."""
+    """Say why this coefficient leads; "" where none is measured."""
     if question.prevalence is None or leading(question)[0].value is None:
         return ""
     share = f"the commonest answer is {100 * question.prevalence:.0f}% of all"
@@ -237,7 +237,7 @@ def prevalence(question: QuestionView) -> str:
 
 
 def agreement_title(found: QueueView) -> str:
-    """What the first figures are about."""
+    """Return the title of the first figures."""
     return "which message is better" if found.kind == "pair" else "which level each gets"
 
 
@@ -258,7 +258,7 @@ def between(found: QueueView, width: int) -> list[Block]:
 
 
 def selves(found: QueueView, width: int) -> list[Block]:
-    """Each reviewer with himself, and what more labels would bring."""
+    """Return the consistency of each reviewer, and what more labels would bring."""
     lines: list[Line] = []
     if found.consistency:
         lines += estimate_lines(found.consistency, width)

@@ -196,7 +196,7 @@ class ImportReadScreen(Dialog[None]):
 
     @classmethod
     def of_source(cls, source: SourceInfo) -> "ImportReadScreen":
-        """A file that was imported, by whomever."""
+        """Show a file that was imported, in this process or another."""
         counts = (
             f"{plural(source.records, 'record')}: {source.added:,} added, {source.known:,} known, "
             f"{source.refused:,} refused"

@@ -137,7 +137,7 @@ class RunsScreen(DeskScreen):
         self.foot()
 
     def _key(self, number: int) -> tuple[str, int] | None:
-        """Which job stands on a line."""
+        """Identify the job on a line."""
         if number >= len(self.jobs):
             return None
         job = self.jobs[number]
@@ -258,7 +258,7 @@ class RunsScreen(DeskScreen):
             self.read_source(row)
 
     def action_pager(self) -> None:
-        """What is said of this line, in $PAGER."""
+        """Open the text about this line in $PAGER."""
         from reviewer.tui.widgets.textview import open_in_pager
 
         if not open_in_pager(self.app, plain(self._said(10_000)[1])):

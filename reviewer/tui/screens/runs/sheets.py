@@ -26,11 +26,11 @@ from reviewer.tui.widgets.words import plural
 
 JobView = RunView | ImportView
 CURSOR = "job"
-"""The one cell the cursor stands on: a bar in reverse video would read the wrong way round."""
+"""The one cell the cursor can be on: a bar in reverse video would read the wrong way round."""
 
 
 def at_work(job: JobView) -> bool:
-    """Whether a job has not ended."""
+    """Tell whether a job has not ended."""
     return job.state in (AT_WORK if isinstance(job, RunView) else IMPORTING)
 
 
@@ -99,7 +99,7 @@ class JobSheet:
         return cells
 
     def _read(self, row: ImportView) -> list[Span]:
-        """How much of all files; records alone while that cannot be said."""
+        """Return the share of all files that was read; records alone while the share is unknown."""
         if row.state == "done":
             return [*bar(1, 1, self._meter), Span(f" {row.records:,}")]
         if not row.files:
@@ -125,7 +125,7 @@ def _left(row: JobView) -> str:
 
 
 def job_lines(job: JobView, width: int) -> list[Line]:
-    """What was ordered, how it goes, what came of it, and what to do next."""
+    """Return the lines about a job: its order, its progress, its results, and what to do next."""
     if isinstance(job, RunView):
         return _run_lines(job, width)
     return _import_lines(job, width)
@@ -178,7 +178,7 @@ def _import_lines(view: ImportView, width: int) -> list[Line]:
 
 
 def _next(job: JobView, width: int) -> Line:
-    """What the reader can do about it."""
+    """Say what the reader can do about a job."""
     begun = datetime.fromtimestamp(job.began, UTC).strftime("%H:%M:%SZ")
     words = {
         "running": "{pause} pauses, {stop} stops",
@@ -198,7 +198,7 @@ def _wrapped(text: str, width: int) -> list[str]:
 
 
 def nothing_yet() -> str:
-    """What stands where there are no jobs."""
+    """Return the words shown where there are no jobs."""
     return f"no jobs yet: {key_of('import')} imports traces, {key_of('run')} runs a candidate"
 
 
@@ -282,7 +282,7 @@ class RefusalSheet:
 
 
 def source_lines(source: SourceInfo, width: int) -> list[Line]:
-    """What is known of a source, and what its reader found missing or doubtful."""
+    """Return the facts about a source, and what its reader found missing or doubtful."""
     lines: list[Line] = [_fact("file", source.path, width)]
     counts = f"{source.records:,} read, {source.added:,} added, {source.known:,} known"
     lines.append([*_fact("records", counts, width), Span(_refused(source.refused), "fail")])

@@ -38,7 +38,7 @@ Found = Callable[[Episode, int], bool]
 
 
 def marks_of(row: Episode) -> list[Mark]:
-    """What each cell of a row says."""
+    """Return the mark of each cell of a row."""
     return [cell.mark for cell in (row.cells if isinstance(row, EpisodeRow) else row.sides)]
 
 
@@ -103,7 +103,7 @@ SEARCHING = "searching…"
 
 
 def is_red(row: Episode, cell: int) -> bool:
-    """Whether a gate failed in a cell."""
+    """Tell whether a gate failed in a cell."""
     return marks_of(row)[cell] in RED
 
 
@@ -192,7 +192,7 @@ class Seeking:
         self._screen.cell.draw()
 
     def hush(self) -> None:
-        """What was said is over: the person goes on."""
+        """Clear the news line: the reader has gone on."""
         if self._screen.said:
             self._screen.forget_news()
             self._screen.foot()
@@ -285,7 +285,7 @@ class CellDrawer:
             self._screen.shell.trace_id = traces[0]
 
     def offer_attempts(self, cursor: int | None = None) -> None:
-        """What the store says of each attempt, then those that it does not know yet."""
+        """Offer the attempts in the store, then those that have not landed yet."""
         lines = [view.drawer_line(line) for line in self.drawn]
         if self._drawn_row is not None:
             told = {line.attempt for line in self.drawn}
@@ -312,7 +312,7 @@ class RunFollowing:
 
     @property
     def overlay(self) -> Overlay:
-        """What the run of this candidate still owes."""
+        """The attempts that the run of this candidate still has to make."""
         return self._screen.shell.live.overlay(self.own_run)
 
     def chosen_run(self) -> RunView | None:
@@ -344,7 +344,7 @@ class RunFollowing:
 
     @property
     def _at_start(self) -> bool:
-        """Whether the cursor is where it was put first."""
+        """True while the cursor is where it was put first."""
         grid = self._screen.grid
         return (grid.row, grid.column) == (0, self._reading.columns_of_cells[0])
 

@@ -41,7 +41,7 @@ SOON = 0.25
 
 
 class ScorecardReading:
-    """What the scorecard asks of the desk, what it knows, and what becomes of the answers."""
+    """The scorecard's questions to the desk, and what it does with the answers."""
 
     def __init__(self, screen: "ScorecardScreen", suite_id: str, candidate_id: str) -> None:
         self._screen = screen
@@ -78,7 +78,7 @@ class ScorecardReading:
         return self.gates
 
     def question(self) -> Question:
-        """What this screen shows, as it is asked for now."""
+        """Return the question for what this screen shows now."""
         sides = self.sides if self.mode == "candidates" else ()
         return Question(self.suite_id, self.candidate_id, self.looking, sides)
 
@@ -124,7 +124,8 @@ class ScorecardReading:
         self.read_all(self.first_look, known)
 
     def first_look(self, reading: Reading) -> None:
-        """The first answer: draw all, and stand on the cell of reason 1, else the first red one."""
+        """Draw the first answer, with the cursor on the cell of reason 1, else on the first red
+        one."""
         if not self.take(reading):
             return
         self.moved_order = None
@@ -227,7 +228,7 @@ class ScorecardReading:
         return [self.rows.groups[-key - 1] if key < 0 else by_key.get(key) for key in keys]
 
     def read_all(self, then: Callable[[Reading], None], known: int | None = None) -> None:
-        """Read all anew; rows only where the clock does not show `known`."""
+        """Read all again; rows only where the clock does not show `known`."""
         if self._pending is not None and then == self.repaint:
             then = self._pending  # a new order or candidate is on its way: it stays asked for
         self._pending = then

@@ -59,7 +59,7 @@ class FilterPrompt(PromptScreen):
         self._hint_at(self.query_one(Input).value)
 
     def knows(self, values: FilterValues) -> None:
-        """What the fields may be given here has been read."""
+        """Take in the values that the fields may have here."""
         self._known = values
         for box in self.query(Input):  # none yet when the answer is that quick
             self._hint_at(box.value)
@@ -103,7 +103,7 @@ class FilterPrompt(PromptScreen):
 
 
 def _last(text: str) -> int:
-    """Where the last word begins, as far as blanks outside quotes tell."""
+    """Return where the last word begins, as far as blanks outside quotes tell."""
     inside, start = False, 0
     for at, char in enumerate(text):
         if char == '"':
@@ -189,7 +189,7 @@ def _line(name: str, words: str, *, saved: bool = False) -> list[Span]:
 
 
 def described(view: SavedView) -> str:
-    """What a saved view does, in safe text."""
+    """Describe a saved view in safe text."""
     parts = [visible_line(view.filter)] if view.filter else []
     if view.only_failing:
         parts.append("only failing")

@@ -1,4 +1,4 @@
-"""What the scorecard asks of the desk in one go, and the answer. Runs off the painting thread."""
+"""The scorecard's questions to the desk and their answers. Runs off the painting thread."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class Looking(NamedTuple):
-    """How rows are picked and ordered. `of` is the candidate whose attempts are meant, where that
+    """The filter and order of the rows. `of` is the candidate whose attempts are meant, where that
     is not the one on screen."""
 
     by: str = "worst"
@@ -64,8 +64,8 @@ class Reading(NamedTuple):
 
 
 class Early(NamedTuple):
-    """Where the screen opens, and its first rows with the gates of their cells, before the figures
-    above them are read."""
+    """The place the screen opens on, and its first rows with the gates of their cells, before the
+    figures above them are read."""
 
     suite_id: str
     candidate_id: str

@@ -25,7 +25,7 @@ def head_name(group: Group, width: int, *, folded: bool = False) -> str:
 
 
 def group_lines(group: Group, k: int, gates: Sequence[str]) -> list[Line]:
-    """What the drawer says of a group."""
+    """Return the drawer's lines about a group."""
     failing = [
         f"{gate} {count:,}" for gate, count in zip(gates, group.failed, strict=True) if count
     ]

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Jump(NamedTuple):
-    """What was last looked for: which events, and what they are called."""
+    """The last jump: which events it looks for, and what they are called."""
 
     match: Callable[[EventRow], bool]
     words: str
@@ -350,7 +350,7 @@ class TraceFinding:
 
 
 class TraceMarks:
-    """What a person leaves on the events of a trace."""
+    """Bookmarks and notes of a person on the events of a trace."""
 
     def __init__(self, screen: "TrajectoryScreen", reading: "TraceReading") -> None:
         self._screen = screen

@@ -45,7 +45,7 @@ class TraceReading:
         """Blocks that are being read, and not waited for."""
 
     def load(self, trace_id: str, seq: int | None = None, ready: Ready | None = None) -> None:
-        """Read a trace, where it is not `ready`, and stand on an event of it."""
+        """Read a trace, where it is not `ready`, and put the cursor on an event of it."""
         desk, asked = self._screen.shell.desk, self._screen.shell.version
 
         def land(found: Ready) -> None:
@@ -80,7 +80,7 @@ class TraceReading:
             self._screen.ask("trace", lambda: read_whole(desk, trace_id), land)
 
     def take_notes(self, notes: list[NoteView]) -> None:
-        """Show what now stands on the events."""
+        """Show the notes and bookmarks as they are now."""
         self.notes = notes
         self._screen.grid.redress()
         self._screen.value.draw(stay=True)
@@ -134,7 +134,8 @@ class TraceReading:
         return row.seq if isinstance(row, EventRow) else self._screen.grid.row + 1
 
     def position(self, seq: int) -> int:
-        """Where the event numbered `seq` stands; numbers rise, but a source may leave some out."""
+        """Return the position of the event numbered `seq`; numbers rise, but a source may leave
+        some out."""
 
         def number(at: int) -> int:
             row = self._screen.grid.at(at)
@@ -165,7 +166,7 @@ class TraceReading:
         self._screen.redraw()
 
     def findings(self) -> list[int]:
-        """The events findings stand on, in order."""
+        """Return the numbers of the events with findings, in order."""
         found = self.trace.findings if self.trace else ()
         return sorted({each.seq for each in found if each.seq is not None})
 

@@ -137,7 +137,7 @@ class TrajectoryScreen(DeskScreen):
         self.marks = TraceMarks(self, self.reading)
         self.jumps = TraceJumps(self, self.reading)
         self.flat = False
-        """Whether the contract is folded away."""
+        """True while the contract is folded away."""
         self._clauses: list[view.Told] = []
         self._clauses_of = (0, 0)
 
@@ -230,7 +230,7 @@ class TrajectoryScreen(DeskScreen):
         self.query_one("#regions").styles.grid_rows = f"1fr {rows}"
 
     def clause_of(self, gate: str, seq: int) -> int | None:
-        """Which line of the contract speaks of a gate at an event; else of the gate."""
+        """Return the line of the contract about a gate at an event, else about the gate."""
         alike = [n for n, told in enumerate(self._clauses) if gate in told.gates]
         exact = [n for n in alike if self._clauses[n].seq == seq]
         return next(iter((*exact, *alike)), None)

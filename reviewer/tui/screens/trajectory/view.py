@@ -143,7 +143,7 @@ def _clause(clause: Clause, gates: Sequence[str], width: int) -> list[Span]:
 
 
 def contract_note(trace: TraceView) -> list[Span]:
-    """How many clauses fail, are not measured, and hold."""
+    """Count the clauses that fail, are not measured, and hold."""
     marks = [clause.mark for clause in trace.clauses]
     failing = sum(mark in RED for mark in marks)
     holding = marks.count("pass")
@@ -160,7 +160,7 @@ KEPT, MOST_KEPT = 16, 500_000
 
 
 class Looked(NamedTuple):
-    """What was asked of one event, made ready away from the thread that paints."""
+    """One event as the pane shows it, made ready off the painting thread."""
 
     detail: EventDetail
     state: StateView | None
