@@ -10,7 +10,6 @@ from acts import act_of, claims, note
 from behaviour.keys import write_key
 from doors import V7, Door, copied, shipped
 from label_desks import make_parted
-from msgspec.structs import replace
 from run_desks import Attempts
 from template import (
     Bent,
@@ -27,7 +26,6 @@ from textual.widgets import Input
 
 from reviewer.desk.desk import Desk
 from reviewer.desk.place import at
-from reviewer.desk.views import Scorecard
 from reviewer.desk.workspace.api import load_shipped
 
 
@@ -138,18 +136,6 @@ def broken(own: Door) -> Iterator[Desk]:
     desk = opened(own.root)
     yield desk
     desk.close()
-
-
-@pytest.fixture
-def locked(shop: Bent) -> Bent:
-    """A desk whose suite differs from its lock while its scorecard can still be shown."""
-
-    def card(real: Callable[..., Scorecard], *args: Any) -> Scorecard:
-        found = real(*args)
-        problem = "episodes/attack-014.json differs from suite.lock"
-        return replace(found, suite=replace(found.suite, state="broken", problem=problem))
-
-    return shop.bend("scorecards.card", card)
 
 
 @pytest.fixture
