@@ -1,4 +1,5 @@
-"""The desk: the one thing all doors call. One object per room, each made when it is first asked."""
+"""The desk: the API that terminal, commands and programs share. One object per room, each made at
+first use."""
 
 from __future__ import annotations  # what only types name is not loaded
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Desk:
-    """One workspace, for reading from any thread; what writes opens a writer for that act.
+    """One workspace, for reading from any thread; a write opens a writer of its own.
 
     Methods of the rooms raise DeskError with the fact, the ways out and the exit code. A room is
     imported when it is first named, so that a command loads only what it uses.
@@ -103,8 +104,8 @@ class Desk:
         return self.opened.readers.version()
 
     def close(self) -> None:
-        """Abandon what runs, stop every question and let the connections go; for quitting."""
+        """Abandon running jobs, interrupt every query and close the connections; for quitting."""
         for room in ("runs", "judge", "imports", "scorecards"):
-            if room in vars(self):  # what was never asked has nothing at work
+            if room in vars(self):  # a room that was never used has no jobs
                 getattr(self, room).close()
         self.opened.readers.close()

@@ -1,10 +1,10 @@
-"""What the desk says when it cannot do what was asked: the fact, the ways out, the exit code."""
+"""The error of the desk: the fact, the ways out, the exit code."""
 
 from reviewer.exit_codes import ExitCode
 
 
 class DeskError(Exception):
-    """`text` says what is so and where; `ways_out` what can be done, safest first."""
+    """`text` says what is wrong and where; `ways_out` what can be done, safest first."""
 
     def __init__(self, text: str, *ways_out: str, exit_code: int = ExitCode.INVALID) -> None:
         super().__init__(text)

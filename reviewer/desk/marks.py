@@ -1,4 +1,4 @@
-"""The one word for a trace, and for each of its gates, as grids and reports show them."""
+"""The mark of a trace, and of each of its gates, as grids and reports show them."""
 
 from collections.abc import Iterable
 from typing import cast
@@ -10,7 +10,7 @@ from reviewer.suite.gates import GATES
 
 
 def mark_of(row: TraceRow | AttemptRow) -> str:
-    """The one word for a trace: critical, fail, infra, not_measured or pass."""
+    """Return the mark of a trace: critical, fail, infra, not_measured or pass."""
     if row.critical:
         return "critical"
     if row.passed == 0:
@@ -24,7 +24,7 @@ _GATE_MARK = {0: "pass", FAIL: "fail", UNKNOWN: "not_measured", CRITICAL: "criti
 
 
 def gate_marks(mask: int, in_force: tuple[str, ...]) -> tuple[str, ...]:
-    """The word of each gate in force, in the order of these."""
+    """Return the mark of each gate in force, in their order."""
     codes = gate_codes(mask)
     return tuple(_GATE_MARK[codes[GATES.index(gate)]] for gate in in_force)
 
@@ -32,7 +32,7 @@ def gate_marks(mask: int, in_force: tuple[str, ...]) -> tuple[str, ...]:
 def attempt_marks(
     traces: list[TraceRow], planned: int, quarantined: int
 ) -> tuple[AttemptMark, ...]:
-    """One mark per attempt made, and per planned attempt that is not there."""
+    """Return one mark per attempt made, and per planned attempt that is missing."""
     marks = {trace.attempt: cast(Mark, mark_of(trace)) for trace in traces}
     for attempt in range(1, planned + 1):
         if attempt not in marks:

@@ -1,4 +1,5 @@
-"""What all rooms of the desk share: connections to the store, caches, and common questions."""
+"""The state that all rooms of the desk share: connections to the store, caches, and common
+queries."""
 
 from __future__ import annotations  # what only types name is not loaded
 
@@ -62,7 +63,7 @@ class Readers:
             self._take_back(connection)
 
     def _open(self) -> Connection:
-        """A new connection; a store of an older reviewer is brought up to date first."""
+        """Open a connection; a store of an older reviewer is brought up to date first."""
         connection = reader(self._store)
         if version_of(connection) < len(scripts()):
             connection.close()
@@ -80,8 +81,8 @@ class Readers:
             connection.close()
 
     def version(self) -> int:
-        """A number that changes when anything was committed, by whichever process; 0 without a
-        store. Only ever compared with itself: it belongs to one connection."""
+        """Return a number that changes when any process commits; 0 without a store. Compare it only
+        with itself: it belongs to one connection."""
         with self._lock:
             try:
                 if self._watch is None:
@@ -98,7 +99,7 @@ class Readers:
                 connection.interrupt()
 
     def close(self) -> None:
-        """Let every connection go; those lent out are stopped and closed by who has them."""
+        """Close every connection; those in use are interrupted and closed by their users."""
         self.interrupt()
         with self._lock:
             idle, self._idle = self._idle, []
@@ -123,7 +124,7 @@ else:
 
 
 class Opened:
-    """What every room of the desk shares. Methods raise DeskError."""
+    """The state every room of the desk shares. Methods raise DeskError."""
 
     def __init__(self, workspace: Workspace, reviewer: str = "", embedding_model: str = "") -> None:
         self.place, self.path = workspace, str(workspace.root)
@@ -134,7 +135,7 @@ class Opened:
 
     @late
     def reports(self) -> Reports:
-        """What builds reports, with what it keeps between them."""
+        """The builder of reports, with its caches."""
         from reviewer.desk.reports.api import Reports
 
         return Reports(self.place, self.finals, self.book, self._embedding_model)
@@ -163,8 +164,8 @@ class Opened:
             ) from error
 
     def has_store(self) -> bool:
-        """Whether there is anything to ask. A store that an import or a run is just making has
-        nothing to say yet."""
+        """Return whether there is a store to read. A store that an import or a run is just creating
+        has nothing to read yet."""
         if not self.place.store.exists():
             return False
         if not self._made:
@@ -174,7 +175,7 @@ class Opened:
             except EmptyStore:
                 return False
             except (StoreError, DatabaseError):
-                pass  # the question says what is wrong
+                pass  # the query that follows says what is wrong
         return True
 
     def info(self, connection: Connection, suite_id: str) -> SuiteInfo:
@@ -197,21 +198,22 @@ class Opened:
         return row.id, stored.id
 
     def suite(self, connection: Connection, suite_id: str, episode: int) -> Suite:
-        """The suite as it stands in the store, with one of its episodes, by key: for showing,
-        whatever became of the folder."""
+        """Return the suite as stored, with one of its episodes, by key: for showing, even when the
+        folder was changed or deleted."""
         found = contracts.episode(connection, episode)
         head = registry.suite_head(connection, suite_id)
         return head if found is None else structs.replace(head, episodes=(found,))
 
     def reviewer_name(self) -> str:
-        """Who labels here: the name the desk was opened with, else what the machine says. Raises
-        DeskError for a name that was asked for and identifies a person."""
+        """Return the name of the person who labels here: the one the desk was opened with, else the
+        machine's. Raises DeskError for a name that was given and identifies a person."""
         from reviewer.desk.labels.api import reviewer_name
 
         return reviewer_name(self.reviewer)
 
     def build_of(self, suite_id: str, candidate_id: str) -> Callable[[str | None], CandidateReport]:
-        """A function that builds the report of a candidate against the baseline it is given."""
+        """Return a function that builds the report of a candidate against the baseline it is
+        given."""
 
         def build(baseline: str | None) -> CandidateReport:
             with self.reading() as connection:
@@ -221,7 +223,7 @@ class Opened:
 
 
 class Room:
-    """One part of the desk's API, over what all of them share."""
+    """One part of the desk's API, over the shared state."""
 
     def __init__(self, opened: Opened) -> None:
         self._opened = opened
@@ -229,7 +231,7 @@ class Room:
 
 @contextmanager
 def refused() -> Iterator[None]:
-    """What the store refuses to write, in the desk's words."""
+    """Raise DeskError for what the store refuses to write."""
     try:
         yield
     except StoreError as error:

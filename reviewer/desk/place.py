@@ -17,7 +17,7 @@ SIGNERS_HEAD = """\
 
 
 class Workspace(NamedTuple):
-    """Where everything of one workspace lies."""
+    """The paths of one workspace."""
 
     root: Path
 

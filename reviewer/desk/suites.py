@@ -1,7 +1,7 @@
-"""Suites of a workspace: their state, reading the ones that hold, and what lists say of them.
+"""Suites of a workspace: their state, reading those that may be used, and their infos for lists.
 
-A suite whose digest the store has already validated is read without pydantic; any other is
-checked in full first. A broken suite is never read: the error names the file and both digests.
+A suite whose digest the store has already validated is read without pydantic; any other is checked
+in full first. A broken suite is never read: the error names the file and both digests.
 """
 
 import json
@@ -72,7 +72,7 @@ def folders(workspace: Workspace) -> list[Path]:
 
 
 def state_of(folder: Path) -> tuple[FolderState | None, str]:
-    """The state of a folder, and the sentence that says why it may not be used."""
+    """Return the state of a folder, and the sentence that says why it may not be used."""
     try:
         state = suite_state(folder)
     except ContractError as error:
@@ -143,8 +143,9 @@ def _ready(suite: Suite, files: Mapping[str, bytes], folder: Path) -> ReadySuite
 
 
 def ready_outline(workspace: Workspace, connection: Connection, suite_id: str) -> ReadySuite:
-    """As `hold`, with no more of each episode than its columns in the store tell: what a
-    recommendation needs. The folder is looked through as thoroughly. Raises as `hold`."""
+    """Return a suite as `ready_suite` does, with no more of each episode than its columns in the
+    store: what a recommendation needs. The folder is checked as thoroughly. Raises as
+    `ready_suite`."""
     folder = workspace.suite_folder(suite_id)
     row = registry.suite_row(connection, suite_id)
     if row is None or row.probe or not as_frozen(folder, row.digest):
@@ -163,9 +164,9 @@ def ready_outline(workspace: Workspace, connection: Connection, suite_id: str) -
 def manifest(
     held: ReadySuite, candidate_id: str, trusted: bool = False
 ) -> CandidateManifest | None:
-    """The candidate's manifest beside the suite, None when there is none.
+    """Return the candidate's manifest from the suite's folder, None when there is none.
 
-    `trusted` spares the full check of a manifest whose digest the store already knows.
+    `trusted` skips the full check of a manifest whose digest the store already knows.
     """
     if held.folder is None:
         return None
@@ -195,7 +196,8 @@ class SuitePins(NamedTuple):
 
 
 def suite_pins(folder: Path) -> SuitePins:
-    """Of a frozen suite. Raises DeskError for a folder that is none, or is not as it was frozen."""
+    """Return the pins of a frozen suite. Raises DeskError for a folder that is none, or was changed
+    after it was frozen."""
     state, problem = state_of(folder)
     if state is None or problem:
         raise DeskError(problem)
@@ -215,7 +217,7 @@ def policy_digest(policy: Policy) -> str:
 
 
 class _StoredSuite(NamedTuple):
-    """What the store knows of one suite."""
+    """The store's knowledge of one suite."""
 
     row: registry.SuiteRow
     episodes: int
@@ -226,9 +228,10 @@ class _StoredSuite(NamedTuple):
 def suite_infos(
     workspace: Workspace, connection: Connection | None, only: str | None = None
 ) -> list[SuiteInfo]:
-    """Every suite folder, then what only the store has (probes); `connection` None without one.
+    """Return every suite folder, then the suites that only the store has (probes); `connection`
+    None without one.
 
-    `only` names the one suite to look at: a folder nobody asks about may be costly to check.
+    `only` names the one suite to look at: another folder may be costly to check.
     """
     known = {} if connection is None else _stored_suites(connection, only)
     found = [
@@ -240,7 +243,7 @@ def suite_infos(
 
 
 def stored_suite_info(connection: Connection, suite_id: str) -> SuiteInfo:
-    """A suite that stands in the store and was just found to be as frozen."""
+    """Return the info of a stored suite that was just found to be as frozen."""
     one = _stored_suites(connection, suite_id)[suite_id]
     return _stored_info(one) if one.row.probe else _frozen_info(one)
 
@@ -321,7 +324,8 @@ def _folder_info(workspace: Workspace, folder: Path, one: _StoredSuite | None) -
 
 
 def newest_decision(connection: Connection, candidate: int) -> str | None:
-    """The newest decision on a candidate: its word, whether it waits for more, who signed it."""
+    """Return the newest decision on a candidate: its word, whether it waits for more signatures,
+    and who signed it."""
     newest = decisions.newest_on(connection, candidate)
     if newest is None:
         return None

@@ -1,7 +1,7 @@
-"""What the desk answers: plain values a door can show as they are, without computing.
+"""Views: plain values that screens and commands show as they are, without computing.
 
-Numbers that are unknown are None and are shown as "not measured"; texts are raw (a door passes
-every one of them through `reviewer.trace.safetext.visible` where it draws).
+Unknown numbers are None and are shown as "not measured"; texts are raw (the code that
+draws passes every one of them through `reviewer.trace.safetext.visible`).
 """
 
 from typing import Literal
@@ -47,7 +47,7 @@ class CandidateInfo(View, frozen=True):
 
 
 class Evidence(View, frozen=True):
-    """Where a reason stands: the trace, the event, the code."""
+    """The evidence of a reason: the trace, the event, the code."""
 
     trace_id: str
     episode_id: str
@@ -136,7 +136,7 @@ class EpisodeRow(View, frozen=True):
 
 
 class Scorecard(View, frozen=True):
-    """Everything above the rows: the verdict, its reasons, the figures and the totals."""
+    """The part above the rows: the verdict, its reasons, the figures and the totals."""
 
     suite: SuiteInfo
     candidate_id: str
@@ -167,9 +167,9 @@ class Scorecard(View, frozen=True):
     banner: tuple[str, str] = ("", "")
     mean_cost_usd: float | None = None
     source_headlines: tuple[str, ...] = ()
+    """The headline figures of the harnesses that made the attempts, each with our figure."""
     others_spent: tuple[tuple[str, str], ...] = ()
-    """What graders and simulated users cost beside the candidate: (who, what in words)."""
-    """What the harnesses that made the attempts would print of them, each beside our figure."""
+    """Costs of graders and simulated users, which are not the candidate's: (who, amount)."""
 
     @property
     def gates(self) -> tuple[str, ...]:
@@ -178,7 +178,7 @@ class Scorecard(View, frozen=True):
 
 
 class CellLine(View, frozen=True):
-    """One line of the drawer: one attempt's word on one gate."""
+    """One line of the drawer: one attempt's mark on one gate."""
 
     trace_id: str | None
     attempt: int
@@ -197,7 +197,8 @@ class FindingView(View, frozen=True):
 
 
 class Clause(View, frozen=True):
-    """One clause of the contract: a gate, its mark, what was wanted and found, and where."""
+    """One clause of the contract: a gate, its mark, the expected and observed in words, and
+    where."""
 
     gate: str
     mark: Mark
@@ -237,14 +238,14 @@ class TraceView(View, frozen=True):
     payload: bool
     first_finding_seq: int | None
     said: tuple[tuple[str, str], ...] = ()
-    """What the source says of itself and of this attempt, as (name, text): evidence, no gate."""
+    """What the source states of itself and of this attempt, as (name, text): evidence, no gate."""
     slowest_ms: float | None = None
     dearest_usd: float | None = None
     """The most that one event took, and cost; None when not measured, or not known yet."""
     history: tuple[tuple[str, str], ...] = ()
     """Other records of this attempt and what judging again changed, as (name, text)."""
     in_force: tuple[str, ...] | UnsetType = UNSET
-    """What `results` is aligned with; left out where no optional gate is in force."""
+    """The gates `results` is aligned with; left out where no optional gate is in force."""
 
     @property
     def gates(self) -> tuple[str, ...]:
@@ -253,8 +254,8 @@ class TraceView(View, frozen=True):
 
 
 class EventRow(View, frozen=True):
-    """One line of the event list. `mark` is the worst finding that stands on this event; `group`
-    its (place, of) among calls made together, (0, 0) outside any."""
+    """One line of the event list. `mark` is the worst finding on this event; `group` its (place,
+    size) among calls made together, (0, 0) outside any."""
 
     seq: int
     kind: str
@@ -311,8 +312,8 @@ class KeyInfo(View, frozen=True):
 
 
 class Signed(View, frozen=True):
-    """A decision that stands in the store: its file, its number, and what verifying it said.
-    `pending` means that it waits for further approvers and for nothing else."""
+    """A stored decision: its file, its number, and the result of verifying it. `pending` means that
+    it waits for further approvers and for nothing else."""
 
     decision: str
     path: str

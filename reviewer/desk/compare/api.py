@@ -36,9 +36,9 @@ class CompareRoom(Room):
     def episode(
         self, suite_id: str, candidate_id: str, baseline_id: str | None, episode_id: str
     ) -> AttemptComparison:
-        """One episode of two candidates, in the attempts that show best what changed.
+        """Compare one episode of two candidates, in the attempts that best show the change.
 
-        Raises DeskError as `compare`, and where either made no attempt of the episode.
+        Raises DeskError as `candidates`, and where either made no attempt of the episode.
         """
         from reviewer.desk.compare.attempts import attempts_to_show, compare_attempts
         from reviewer.desk.compare.candidates import candidate_pair

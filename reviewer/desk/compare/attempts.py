@@ -47,12 +47,13 @@ def value_of(raw: msgspec.Raw) -> Any:
 
 
 def key_of(raw: msgspec.Raw) -> str:
-    """One text per JSON value: equal values, and only they, have equal texts; "" for none."""
+    """Return one text per JSON value: equal values, and only they, have equal texts; "" for
+    none."""
     if raw == ABSENT:
         return ""
     try:
         return canonical(value_of(raw))
-    except ValueError:  # nested past what can be walked: its bytes stand for it
+    except ValueError:  # nested too deep to walk: its bytes are compared
         return bytes(raw).hex()
 
 
@@ -97,11 +98,11 @@ MOST_EVENTS = 5_000
 """Events of an attempt that are aligned, from its first."""
 STEP_LINES = 20
 ANSWER = ("observation", "approval", "state", "message")
-"""What a call got back, and what an event that is no call says."""
+"""The answer to a call, and the content of an event that is no call."""
 
 
 class StepEvent(NamedTuple):
-    """One event with what it is compared by. `answer` leaves out how long it took and its ids."""
+    """One event with the keys it is compared by. `answer` leaves out latency and ids."""
 
     row: EventRow
     event: Event
@@ -138,8 +139,8 @@ def _digest(text: str) -> str:
 
 
 def aligned(a: list[StepEvent], b: list[StepEvent]) -> list[AlignedStep]:
-    """Every event of both once. Calls are paired by the longest common subsequence of tool and
-    arguments, then of the tool alone, then other events by what they say, then by their kind."""
+    """Align both lists; every event occurs once. Calls are paired by the longest common subsequence
+    of tool and arguments, then of the tool alone, then other events by content, then by kind."""
     pairs = align([step.keys for step in a], [step.keys for step in b])
     together = {(pair.a, pair.b) for pair in pairs}
     steps = []
@@ -193,7 +194,8 @@ def _told(step: StepEvent) -> str:
 
 
 def first_divergence(steps: list[AlignedStep]) -> int | None:
-    """Where the agents part; else where the world answered otherwise; else None."""
+    """Return the first step at which the agents diverge; else the first with another result; else
+    None."""
     acts = next((n for n, s in enumerate(steps) if s.change not in ("same", "result")), None)
     return acts if acts is not None else next(
         (n for n, s in enumerate(steps) if s.change != "same"), None
@@ -201,7 +203,7 @@ def first_divergence(steps: list[AlignedStep]) -> int | None:
 
 
 class AttemptSide(NamedTuple):
-    """One attempt as it is read; `head` is None when its payload was refused."""
+    """One attempt with its record; `head` is None when its payload was refused."""
 
     place: TracePlace
     view: Attempt

@@ -25,7 +25,7 @@ ORDER: tuple[EpisodeWord, ...] = ("lost", "gained", "changed", "unchanged", "not
 
 
 class CandidatePair(NamedTuple):
-    """Who is compared with whom, among all candidates of the suite by id."""
+    """The two candidates compared, among all candidates of the suite by id."""
 
     baseline_id: str
     candidate_id: str
@@ -35,8 +35,8 @@ class CandidatePair(NamedTuple):
 def candidate_pair(
     connection: Connection, suite: int, candidate_id: str, baseline_id: str | None
 ) -> CandidatePair:
-    """The two candidates. Without a baseline: the last other one promoted, else the one that was
-    there before; a candidate that nobody came before is the baseline of the next.
+    """Choose the two candidates. Without a baseline: the last other one promoted, else the one
+    registered before; the first candidate of all is the baseline of the next.
 
     Raises DeskError when the candidate is alone, unknown, or its own baseline.
     """
@@ -75,7 +75,7 @@ def candidate_pair(
 def compare_candidates(
     connection: Connection, reports: Reports, suite: SuiteInfo, key: int, who: CandidatePair
 ) -> Comparison:
-    """Everything that a report of the candidate against this baseline says, episode by episode.
+    """Return the report's comparison of the candidate with this baseline, episode by episode.
 
     `key` is the suite's key in the store. Raises DeskError as a report does.
     """
@@ -150,7 +150,7 @@ def _rank(each: EpisodeChange) -> tuple[int, bool, int]:
 
 
 def _said(made: EpisodeCounts) -> tuple[object, ...]:
-    """What the gates said of an episode, whatever the number of its attempts."""
+    """The gates' results on an episode, whatever the number of its attempts."""
     e = made.counted
     rate = Fraction(e.passes, e.attempts) if e.attempts else None
     return rate, made.critical > 0, *(n > 0 for n in e.gate_fail), *(n > 0 for n in e.gate_unknown)

@@ -1,4 +1,4 @@
-"""What a comparison of two candidates says, in a sentence each, and its sums and medians."""
+"""The sentences of a comparison of two candidates, and its sums and medians."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple
@@ -11,7 +11,7 @@ from reviewer.report.regression import Regression
 from reviewer.stats.paired import MIN_CHANGED_EPISODES
 
 NAMED = 5
-"""Steps told one by one before the rest is counted."""
+"""Steps listed one by one before the rest is counted."""
 DID = {
     "tool_result": "got the result of",
     "approval": "asked for approval",
@@ -23,7 +23,7 @@ Findings = Sequence[FindingView]
 
 
 class EvidenceLine(NamedTuple):
-    """One line, and the step it stands on; None where no single step shows it."""
+    """One line, and the step it refers to; None where no single step shows it."""
 
     text: str
     step: int | None = None
@@ -90,7 +90,8 @@ def _the(side: str) -> str:
 
 
 def _act(sides: tuple[str, str], step: AlignedStep) -> str:
-    """What one side did and the other did not; "" where both did the same, or only words differ."""
+    """Describe what one side did and the other did not; "" where both did the same, or only words
+    differ."""
     old, new = step.baseline, step.candidate
     before, after = _the(sides[0]), sides[1]
     if old is not None and new is not None:
@@ -139,7 +140,7 @@ def _codes(findings: Findings, gate: str) -> str:
 
 
 def sentence(against: Regression, by_word: Mapping[EpisodeWord, tuple[str, ...]]) -> str:
-    """How many episodes became what; those lost and those newly critical by name."""
+    """Count the episodes by change; name those lost and those newly critical."""
     parts = [
         f"lost {_named(against.lost)}",
         f"new critical {_named(against.new_critical)}",
@@ -178,7 +179,7 @@ def _passed(rate: Rate) -> str:
 
 
 def tested(against: Regression) -> str:
-    """What a test may say: no p value under six changed episodes."""
+    """Return what a test may conclude: no p value under six changed episodes."""
     if against.difference is None:
         return "no test: nothing to compare"
     count = f"{against.changed} episode{'' if against.changed == 1 else 's'} changed"
@@ -227,7 +228,7 @@ def amount(
     candidate: float | None,
     uneven: str = "",
 ) -> Amount:
-    """One figure of both sides; `uneven` says why sums have no difference."""
+    """Return one figure of both sides; `uneven` says why sums have no difference."""
     unknown = [
         f"the {side}'s is not measured"
         for side, value in (("baseline", baseline), ("candidate", candidate))

@@ -1,7 +1,7 @@
-"""What the desk answers about two candidates, or two attempts, side by side.
+"""Views of two candidates, or two attempts, side by side.
 
-The baseline stands first everywhere, the candidate second. Differences are candidate minus
-baseline; None is "not measured". Texts are raw, as in `views`.
+The baseline comes first everywhere, the candidate second. Differences are candidate minus baseline;
+None is "not measured". Texts are raw, as in `views`.
 """
 
 from typing import Literal
@@ -12,9 +12,9 @@ EpisodeWord = Literal["lost", "gained", "changed", "unchanged", "not compared"]
 """`lost` and `gained` are the report's; `changed`: neither, but its gates say something else."""
 
 StepWord = Literal["same", "result", "arguments", "content", "instead", "baseline", "candidate"]
-"""How two events stand to each other: the same; the same call with another answer or status; the
-same tool with other arguments; the same kind with other content; one in place of the other; only
-in the baseline; only in the candidate."""
+"""The relation of two events: the same; the same call with another answer or status; the same tool
+with other arguments; the same kind with other content; one in place of the other; only in the
+baseline; only in the candidate."""
 
 
 class Amount(View, frozen=True):
@@ -52,11 +52,11 @@ class EpisodeChange(View, frozen=True):
 
 
 class Comparison(View, frozen=True):
-    """Two candidates on one suite. Episodes stand lost first, then gained, changed, unchanged, not
-    compared; every figure about them is the report's own.
+    """Two candidates on one suite. Episodes are listed lost first, then gained, changed, unchanged,
+    not compared; every figure about them is the report's own.
 
-    `verdict` is the report's word: worse, not worse, not shown. `sentence` says what changed,
-    `figures` by how much, `test` and `conclusion` what that is worth.
+    `verdict` is the report's word: worse, not worse, not shown. `sentence` describes the change,
+    `figures` its size, `test` and `conclusion` its significance.
     """
 
     suite: SuiteInfo
@@ -105,8 +105,8 @@ class Attempt(View, frozen=True):
 
 
 class AlignedStep(View, frozen=True):
-    """Two events side by side, or one beside nothing. `lines` are worded differences, such as
-    `~ arguments.amount_usd  89.0 → 40.0`."""
+    """Two events side by side, or one alone. `lines` are worded differences, such as `~
+    arguments.amount_usd  89.0 → 40.0`."""
 
     change: StepWord
     baseline: EventRow | None
@@ -125,11 +125,11 @@ class GateChange(View, frozen=True):
 class AttemptComparison(View, frozen=True):
     """Two attempts of one episode, aligned on tool calls.
 
-    `first_divergence` is the index of the first step at which the agents part (or, if they never
-    do, at which the world answered otherwise). `evidence` says in words which evidence changed,
-    `evidence_steps` at which step, None where no single one shows it.
-    `state` are worded changes of the final state; `message` is the final messages' words as runs of
-    (`=` both, `-` baseline, `+` candidate). `cut` says what was too long to be compared.
+    `first_divergence` is the index of the first step at which the agents diverge (or, if they never
+    do, at which the result differs). `evidence` describes the changed evidence in words,
+    `evidence_steps` the step of each, None where no single one shows it. `state` are worded changes
+    of the final state; `message` is the final messages' words as runs of (`=` both, `-` baseline,
+    `+` candidate). `cut` says what was too long to be compared.
     """
 
     suite_id: str

@@ -63,7 +63,7 @@ class ScorecardsRoom(Room):
         return self.card_here(suite_id, candidate_id)
 
     def card_here(self, suite_id: str, candidate_id: str) -> Scorecard:
-        """The same in this process, however long it takes."""
+        """Return the same, computed in this process however long it takes."""
         from reviewer.desk.scorecards import scorecard
         from reviewer.desk.suites import newest_decision, stored_suite_info
         from reviewer.report.render.banner import banner
@@ -82,7 +82,7 @@ class ScorecardsRoom(Room):
             )
 
     def cell(self, suite_id: str, candidate_id: str, episode_id: str, gate: str) -> list[CellLine]:
-        """What each attempt of an episode says on one gate, worst first."""
+        """Return the lines of each attempt of an episode on one gate, worst first."""
         from reviewer.desk.scorecards import scorecard
 
         with self._opened.reading() as connection:
@@ -107,16 +107,16 @@ class ScorecardsRoom(Room):
         text: str = "",
         most: int = -1,
     ) -> list[int]:
-        """Row keys in the asked order, at most so many of them (-1: all). Raises DeskError for an
-        unknown order, and for a filter that cannot be understood: it names the place and what may
-        stand there."""
+        """Return the row keys in this order, at most so many of them (-1: all). Raises DeskError
+        for an unknown order, and for a filter that cannot be understood: it names the place and the
+        possible terms."""
         with self._opened.reading() as connection:
             asked, medians = self._asked(
                 connection, suite_id, candidate_id, by, descending, only_failing, text
             )
             if most < 0:
                 return ordered_episodes(connection, asked, medians)
-            clock = self._clock.read(connection, asked.candidate)  # before what it stands for
+            clock = self._clock.read(connection, asked.candidate)  # ahead of the rows
             kept = self._grid.first_rows(asked, most, clock)
             if kept is None:
                 kept = ordered_episodes(connection, asked, medians, most)
@@ -124,8 +124,8 @@ class ScorecardsRoom(Room):
             return kept
 
     def clock(self, suite_id: str, candidate_id: str) -> int:
-        """A number that rises when something may have changed of what is shown of a candidate. The
-        same in every process that first asks of the same store."""
+        """Return a number that rises when something shown of a candidate may have changed. It is
+        the same in every process that first reads the same store."""
         with self._opened.reading() as connection:
             _, candidate = self._opened.candidate(connection, suite_id, candidate_id)
             return self._clock.read(connection, candidate)
@@ -148,7 +148,7 @@ class ScorecardsRoom(Room):
         with self._opened.reading() as connection:
             for each in candidate_ids:
                 _, candidate = self._opened.candidate(connection, suite_id, each)
-                clock = self._clock.read(connection, candidate)  # before what it stands for
+                clock = self._clock.read(connection, candidate)  # ahead of the rows
                 found |= self._grid.red(connection, candidate, clock)
         return found
 
@@ -162,8 +162,8 @@ class ScorecardsRoom(Room):
         only_failing: bool = False,
         text: str = "",
     ) -> list[Group]:
-        """The same rows in groups, by label; heads count what the filter lets through. Raises as
-        `order`."""
+        """Return the same rows in groups, by label; heads count the rows that pass the filter.
+        Raises as `order`."""
         from reviewer.desk.scorecards.scorecard import group_of
 
         with self._opened.reading() as connection:
@@ -175,7 +175,7 @@ class ScorecardsRoom(Room):
             made: dict[str, list[GroupRow]] = {}
             for row in group_rows(connection, asked, group, medians):
                 made.setdefault(row.label, []).append(row)
-        # What has no label comes last.
+        # The group without a label comes last.
         labels = sorted(keys, key=lambda label: (not label, label))
         return [
             group_of(label, made.get(label, []), keys[label], asked.k, force) for label in labels
@@ -242,7 +242,7 @@ class ScorecardsRoom(Room):
         ]
 
     def side_totals(self, suite_id: str, candidate_ids: Sequence[str]) -> list[SideCell]:
-        """The same over all episodes of the suite."""
+        """Return the cells of candidates over all episodes of the suite."""
         from reviewer.desk.scorecards.scorecard import side_cell
 
         with self._opened.reading() as connection:
@@ -254,7 +254,7 @@ class ScorecardsRoom(Room):
             ]
 
     def filter_values(self, suite_id: str, candidate_id: str) -> FilterValues:
-        """What a filter's fields may be given here, for completing what is typed."""
+        """Return possible values of a filter's fields, for completing what is typed."""
         from reviewer.desk.scorecards.scorecard import filter_values
 
         with self._opened.reading() as connection:

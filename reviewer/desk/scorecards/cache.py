@@ -1,6 +1,5 @@
-"""What the scorecards room keeps between questions: the time of the last change of a candidate, and
-facts of suites and candidates beside the tables.
-"""
+"""The cache of the scorecards room: when a candidate last changed, and facts of suites and
+candidates that the tables do not hold."""
 
 from collections import OrderedDict
 from threading import Lock
@@ -25,7 +24,7 @@ class _Revised(msgspec.Struct):
 
 
 class _Entry(msgspec.Struct):
-    """A journal entry as far as it tells which candidates it is about."""
+    """The fields of a journal entry that say which candidates it is about."""
 
     type: str
     revised: tuple[_Revised, ...] = ()
@@ -49,8 +48,8 @@ class ChangeClock:
         self._of: dict[int, int] = {}
 
     def read(self, connection: Connection, candidate: int) -> int:
-        """A number that rises when something may have changed of what is shown of a candidate.
-        Traces of another, and rows filled behind an import, change nothing."""
+        """Return a number that rises when something shown of a candidate may have changed. Traces
+        of another, and rows filled after an import, change nothing."""
         with self._lock:
             self._bring_up(connection)
             return max(self._all, self._of.get(candidate, 0))
@@ -113,7 +112,7 @@ class GridCache:
         self._red: tuple[int, int, frozenset[int]] | None = None
 
     def suite(self, connection: Connection, suite_id: str) -> SuiteFacts:
-        """A suite that stands in the store under this id."""
+        """Return the facts of a suite that is in the store under this id."""
         row = registry.suite_row(connection, suite_id)
         if row is None:
             raise KeyError(suite_id)
@@ -144,7 +143,8 @@ class GridCache:
         return kept[1]
 
     def complete(self, connection: Connection, facts: SuiteFacts, candidate: int) -> bool:
-        """Whether every episode of the suite has a roll-up of this candidate; once so, always."""
+        """Return whether every episode of the suite has a roll-up of this candidate; once so,
+        always."""
         if facts.episodes is None:
             return False
         if candidate in self._complete:
@@ -155,7 +155,7 @@ class GridCache:
         return True
 
     def red(self, connection: Connection, candidate: int, clock: int) -> frozenset[int]:
-        """Episodes that may hold a red cell; kept for the candidate that was last asked for."""
+        """Return the episodes that may have a red cell; kept for the last candidate."""
         kept = self._red
         if kept is None or kept[:2] != (candidate, clock):
             found = frozenset(maybe_red(connection, candidate))
@@ -163,7 +163,7 @@ class GridCache:
         return kept[2]
 
     def first_rows(self, asked: Asked, most: int, clock: int) -> list[int] | None:
-        """The first `most` keys of an order, if they were kept at this time of the clock."""
+        """Return the first `most` keys of an order, if they were kept at this time of the clock."""
         with self._keeping:
             found = self._firsts.get((asked, most))
             if found is None or found[0] != clock:
@@ -178,7 +178,7 @@ class GridCache:
                 self._firsts.popitem(last=False)
 
     def medians(self, candidate: int) -> Provide:
-        """What lends median latencies to a connection."""
+        """Return a function that puts median latencies into a connection."""
 
         def lend(connection: Connection) -> None:
             with self._lock:  # two readings at once would both read a million rows

@@ -19,11 +19,11 @@ from reviewer.desk.views import Scorecard
 from reviewer.exit_codes import ExitCode
 
 _NICE = 5
-"""Whoever presses a key comes first."""
+"""The process that answers keys comes first."""
 
 
 class _Answer(msgspec.Struct):
-    """What the process says: a card, or why there is none."""
+    """The answer of the process: a card, or why there is none."""
 
     card: Scorecard | None = None
     text: str = ""

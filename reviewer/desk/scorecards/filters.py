@@ -20,7 +20,8 @@ from reviewer.suite.strict_json import loads
 
 
 def problem(text: str) -> str:
-    """What is wrong with a filter, with its place and what may stand there; empty when nothing."""
+    """Return the fault of a filter, with its place and the possible terms; empty for a correct
+    one."""
     try:
         parse_filter(text)
     except FilterError as error:
@@ -36,7 +37,7 @@ def check(text: str) -> None:
 
 
 def offered(text: str, values: FilterValues | None) -> tuple[str, ...]:
-    """What the last word of a filter may become."""
+    """Return what the last word of a filter may become."""
     known = {} if values is None else {"tag": values.tag, "tool": values.tool, "code": values.code}
     return completions(text, known)
 

@@ -61,7 +61,7 @@ def scorecard_of(
     rev: int,
     banner: tuple[str, str],
 ) -> Scorecard:
-    """Everything above the rows."""
+    """Return the part of a scorecard above the rows."""
     shown = assessment.figures
     policy = gathered.suite.policy
     critical_by_gate = _critical_by_gate(gathered)
@@ -143,7 +143,8 @@ def _repeated(shown: Figures, policy: float) -> Rate:
 
 
 def _mean_cost(shown: Figures) -> float | None:
-    """Over the attempts whose money is in the total: those lost to infrastructure too."""
+    """Return the mean over the attempts whose cost is in the total: those lost to infrastructure
+    too."""
     made = sum(e.attempts + e.infrastructure for e in shown.counted)
     total = shown.cost.total_usd
     return None if total is None or not made else total / made
@@ -276,7 +277,7 @@ def group_of(
 
 
 def side_cell(row: SideRow | None) -> SideCell:
-    """One candidate's word on an episode; missing where it has made no attempt."""
+    """Return one candidate's mark on an episode; missing where it has made no attempt."""
     if row is None or not row.attempts + row.infra:
         return SideCell(mark="missing", passes=0, attempts=0, gate="")
     mark: Mark = "pass"
@@ -289,7 +290,7 @@ def side_cell(row: SideRow | None) -> SideCell:
     elif not row.attempts:
         mark = "infra"
     counts = row.fail
-    if mark == "critical":  # the gate behind the word, not one that fails more often
+    if mark == "critical":  # the gate that made it critical, not one that fails more often
         grave = tuple(
             count if gate in CRITICAL_GATES else 0
             for gate, count in zip(GATES, counts, strict=True)
@@ -319,7 +320,7 @@ def cell_lines(
     gate: str,
     traces: list[TraceRow],
 ) -> list[CellLine]:
-    """The drawer: what each attempt says on one gate, worst first, then in attempt order.
+    """Return the lines of the drawer: each attempt on one gate, worst first, then in attempt order.
 
     `prefix` is the trace id up to its attempt.
     """

@@ -1,4 +1,4 @@
-"""What the desk answers about the grid: groups, candidates side by side, saved views."""
+"""Views of the grid: groups, candidates side by side, saved views."""
 
 from typing import Literal
 
@@ -12,12 +12,11 @@ GROUPS: tuple[GroupBy, ...] = ("none", "tag", "category")
 
 
 class Group(View, frozen=True):
-    """One group's head and its rows in the asked order. An episode stands under each of its tags;
-    without any, under the empty label. `passes`, `critical` and `failed` (per gate, in the order of
-    the scorecard's `gates`) are of all `attempts` made; rates are of those that count, as in the
-    report: `counted_passes` of `counted`.
-    `pass_hat` is None unless it is known of every episode, `mean_cost_usd` unless of every attempt.
-    """
+    """One group's head and its rows in the given order. An episode is listed under each of its
+    tags; without any, under the empty label. `passes`, `critical` and `failed` (per gate, in the
+    order of the scorecard's `gates`) are of all `attempts` made; rates are of those that count, as
+    in the report: `counted_passes` of `counted`. `pass_hat` is None unless it is known of every
+    episode, `mean_cost_usd` unless of every attempt."""
 
     label: str
     episodes: int
@@ -44,7 +43,7 @@ class SideCell(View, frozen=True):
 
 
 class SidesRow(View, frozen=True):
-    """One episode, with a cell per candidate in the order asked."""
+    """One episode, with a cell per candidate in the given order."""
 
     key: int
     episode_id: str
@@ -54,8 +53,8 @@ class SidesRow(View, frozen=True):
 
 
 class FilterValues(View, frozen=True):
-    """What a filter's fields may be given here: the newest and most common, not all of them.
-    `unread` traces have no event rows yet, so `tool:` does not see into them."""
+    """Possible values of a filter's fields: the newest and most common, not all of them. `unread`
+    traces have no event rows yet, so `tool:` does not see into them."""
 
     tag: tuple[str, ...]
     tool: tuple[str, ...]

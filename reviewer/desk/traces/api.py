@@ -1,4 +1,4 @@
-"""One trace at a time, words in all of them, and notes on their events."""
+"""One trace at a time, search across all of them, and notes on their events."""
 
 from __future__ import annotations  # what only types name is not loaded
 
@@ -38,7 +38,7 @@ class TracesRoom(Room):
             return event_window(connection, self._opened.records, row, first, count)
 
     def event(self, trace_id: str, seq: int) -> EventDetail:
-        """One event whole."""
+        """Return one event whole."""
         from reviewer.desk.traces.events import event_detail
 
         with self._opened.reading() as connection:
@@ -46,8 +46,8 @@ class TracesRoom(Room):
             return event_detail(connection, self._opened.records, place, suite, seq)
 
     def search(self, text: str, suite_id: str = "", candidate_id: str = "") -> SearchView:
-        """Events across the traces of the store, or of a suite or candidate, that hold every word.
-        Raises DeskError for a text without words."""
+        """Return events across the traces of the store, or of a suite or candidate, with every
+        word. Raises DeskError for a text without words."""
         from reviewer.desk.traces.search import search
 
         with self._opened.reading() as connection:
@@ -96,7 +96,8 @@ class TracesRoom(Room):
             return all_notes(connection, [suite_id] if suite_id else known, candidate_id)
 
     def export_notes(self, suite_id: str = "") -> bytes:
-        """Every act on a note of a suite, of all suites for "", as a file of JSON lines."""
+        """Return every record of a note of a suite, of all suites for "", as a file of JSON
+        lines."""
         from reviewer.desk.traces.note_files import export_notes
 
         if not self._opened.has_store():
@@ -107,9 +108,9 @@ class TracesRoom(Room):
     def write_note(
         self, trace_id: str, seq: int, kind: NoteKind, text: str = "", *, removed: bool = False
     ) -> list[NoteView]:
-        """Put a bookmark or a note on an event in the reviewer's name, or take his back: durable
-        when this returns. Answers what then stands on the trace. Raises DeskError for an event that
-        the trace does not have, for taking back what is not there, and when nothing could be
+        """Put a bookmark or a note on an event in the reviewer's name, or remove theirs: durable
+        when this returns. Returns the current notes of the trace. Raises DeskError for an event
+        that the trace does not have, for a removal of what is not there, and when nothing could be
         written."""
         from reviewer.desk.traces.notes import notes_of, write_note
 
@@ -125,6 +126,6 @@ class TracesRoom(Room):
             return notes_of(connection, trace_id)
 
     def _place(self, connection: Connection, trace_id: str) -> tuple[TracePlace, Suite]:
-        """Where a trace is in the store, and its suite with its episode alone."""
+        """Return the place of a trace in the store, and its suite with its episode alone."""
         place = locate(connection, trace_id)
         return place, self._opened.suite(connection, place.suite.suite_id, place.episode)

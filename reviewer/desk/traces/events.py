@@ -18,16 +18,17 @@ from reviewer.suite.model import Suite
 from reviewer.trace.record import ABSENT, Event, kind_of
 
 REACH, REACH_LARGE = 32, 8
-"""Events looked at beyond a window at either side, and of a trace that is kept in chunks; a longer
-group is told as far as that."""
+"""Events read beyond either side of a window, and those of a trace that is kept in chunks; a longer
+group is shown up to there."""
 
 
 def together(events: Sequence[Event]) -> list[tuple[int, int]]:
-    """(place, of) of each event within its group, from 1; (0, 0) for one that stands alone.
+    """Return (place, size) of each event within its group, from 1; (0, 0) for one outside any
+    group.
 
     A group is a row of calls of one actor that wait for their results, which then follow; or of
-    calls whose times overlap. Calls that nothing answers are no group: the source may just not
-    record what they returned.
+    calls whose times overlap. Calls without any results are no group: the source may just not
+    record them.
     """
     groups = [(0, 0)] * len(events)
     at = 0
@@ -53,12 +54,12 @@ def _joined(first: Event, second: Event) -> bool:
 
 
 def _waits(call: Event) -> bool:
-    """Whether its result is another event."""
+    """Return whether its result is another event."""
     return call.kind is not None and call.call_id is not None and call.observation == ABSENT
 
 
 def _overlap(first: Event, second: Event) -> bool:
-    """Whether the second began before the first had ended."""
+    """Return whether the second began before the first had ended."""
     if not (first.started_at and second.started_at and first.latency_ms):
         return False
     try:
@@ -71,7 +72,7 @@ def _overlap(first: Event, second: Event) -> bool:
 
 TITLE_CHARS = 200
 FIELDS = ("message", "arguments", "observation", "approval", "state")
-"""What an event may hold for a reader, in the order of reading."""
+"""Fields of an event that are shown, in the order of reading."""
 
 
 def event_window(
@@ -83,7 +84,7 @@ def event_window(
         if finding.seq is not None and finding.severity != "note":
             by_seq.setdefault(finding.seq, []).append(finding)
     reach = _reach(row)
-    start = max(0, first - reach)  # a group of calls may stand across the edge
+    start = max(0, first - reach)  # a group of calls may lie across the edge
     events = records.events(connection, row, start, first - start + count + reach)
     groups = together(events)
     return [
@@ -121,7 +122,7 @@ def _event_row(event: Event, seq: int, found: list[FindingRow], group: tuple[int
 
 
 def title_of(event: Event, kind: str) -> str:
-    """What an event is called in a list: a tool, the words of a message or of an error; of an
+    """Return the title of an event in a list: a tool, the words of a message or of an error; of an
     approval, whether it was granted."""
     if kind == "message":
         return brief_of(event.message, TITLE_CHARS)
@@ -139,7 +140,7 @@ def title_of(event: Event, kind: str) -> str:
 def event_detail(
     connection: Connection, records: Records, place: TracePlace, suite: Suite, seq: int
 ) -> EventDetail:
-    """One event whole. Raises DeskError when the trace has no such event."""
+    """Return one event whole. Raises DeskError when the trace has no such event."""
     row = place.row
     position = position_of(connection, records, row, seq)
     event = records.events(connection, row, position, 1)[0]
@@ -174,8 +175,7 @@ def _raw(event: Event) -> bytes:
 def _related(
     connection: Connection, records: Records, row: TraceRow, position: int
 ) -> tuple[EventRow, ...]:
-    """The other events of the same call, as far as they are near. An id that is used again begins
-    another call."""
+    """Return the other events of the same call that are near. A reused id begins another call."""
     start = max(0, position - _reach(row))
     events = records.events(connection, row, start, position - start + 1 + _reach(row))
     here = position - start

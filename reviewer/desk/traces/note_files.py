@@ -20,7 +20,7 @@ from reviewer.suite.errors import ContractError, Problem
 from reviewer.trace.redaction import Redactor, redactor_of
 
 AHEAD = timedelta(days=1)
-"""How far another clock may be ahead: a note from later would outlast all that its writer adds."""
+"""How far another clock may be ahead: a note from later would override all that its writer adds."""
 
 
 class NoteBorder:
@@ -102,7 +102,7 @@ KIND: RecordKind[Note, NoteRow] = RecordKind(
 
 
 class NoteBook:
-    """Every act of a suite, read anew each time: notes are few."""
+    """Every note record of a suite, read each time: notes are few."""
 
     def of(self, connection: Connection, suite_id: str) -> Iterator[Note]:
         for row in TABLE.of_suite(connection, suite_id):
@@ -111,7 +111,8 @@ class NoteBook:
 
 
 def export_notes(connection: Connection, suite_id: str) -> bytes:
-    """Every act of a suite, of all suites for "", as `said_files.export` has it."""
+    """Return every note record of a suite, of all suites for "", as `record_files.export` writes
+    them."""
     return record_files.export(KIND, connection, NoteBook(), suite_id)
 
 

@@ -1,4 +1,4 @@
-"""Bookmarks and notes on events: masked, written durably, told in the report, looked at by no gate.
+"""Bookmarks and notes on events: masked, written durably, listed in the report, read by no gate.
 
 A trace id names one trace for as long as a store lives, so a note is bound to it; the digest of the
 record goes with it, for readers of the report.
@@ -23,14 +23,15 @@ _TICK = timedelta(microseconds=1)
 
 
 def notes_of(connection: Connection, trace_id: str) -> list[NoteView]:
-    """What stands on the events of a trace, by event."""
+    """Return the current notes on the events of a trace, by event."""
     return [_view(row) for row in notes_of_trace(connection, trace_id)]
 
 
 def all_notes(
     connection: Connection, suite_ids: Iterable[str], candidate_id: str = ""
 ) -> list[NoteView]:
-    """What stands on the traces of these suites, or of one candidate, by trace and event."""
+    """Return the current notes on the traces of these suites, or of one candidate, by trace and
+    event."""
     return [
         _view(row)
         for suite_id in suite_ids
@@ -61,12 +62,12 @@ def write_note(
     reviewer: str,
     removed: bool,
 ) -> None:
-    """Add the act to the store: durable when this returns.
+    """Add the note or its removal to the store: durable when this returns.
 
-    Raises DeskError for a note that is too long or says nothing and when there is none to take
-    back, ContractError for a text that is no Unicode, StoreError when nothing could be written.
+    Raises DeskError for a note that is too long or empty and when there is none to remove,
+    ContractError for a text that is no Unicode, StoreError when nothing could be written.
     """
-    # Whoever only reads a trace does without what an import needs.
+    # Reading a trace needs no importer: these are loaded late.
     from reviewer.db.schema import open_writer
     from reviewer.desk.traces.note_files import row_of, stamp
     from reviewer.trace.redaction import redactor_of
@@ -84,7 +85,7 @@ def write_note(
         stands = notes_of_trace(connection, trace_id) if removed else []
         if removed and mine not in [(row.seq, row.kind, row.reviewer) for row in stands]:
             raise DeskError(f"{reviewer} has no {kind} on event {seq} of {trace_id}")
-        # A clock may have been put back: what a person says last must be the latest all the same.
+        # A clock may have been put back: the last record of a person must still be the latest.
         now = stamp(datetime.now(UTC))
         last = last_note_time(connection, trace_id, seq, kind, reviewer)
         if last >= now:

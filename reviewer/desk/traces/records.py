@@ -17,12 +17,13 @@ from reviewer.trace.record import ABSENT, Event, TraceRecord
 
 CACHED_RECORDS = 8
 CACHED_BYTES = 16 << 20
-"""Of large traces, events of as many bytes stay decoded; two chunks do, however large they are."""
+"""Bytes of decoded events of large traces that stay in memory; two chunks do, however large they
+are."""
 WINDOW = 500
 
 
 class TracePlace(NamedTuple):
-    """Where a trace id points in the store."""
+    """The place of a trace in the store."""
 
     suite: registry.SuiteRow
     candidate: registry.CandidateRow
@@ -79,7 +80,8 @@ class Records:
         self._lock = Lock()
 
     def whole(self, connection: Connection, row: TraceRow) -> TraceRecord | None:
-        """The record with its events; None when the payload was refused, or is kept in chunks."""
+        """Return the record with its events; None when the payload was refused, or is kept in
+        chunks."""
         with self._lock:
             record = self._held.get(row.id)
             if record is not None:
@@ -124,8 +126,8 @@ class Records:
         return events
 
     def each(self, connection: Connection, row: TraceRow) -> Iterator[tuple[int, list[Event]]]:
-        """Every event by windows, each with the position of its first: of a large trace, no more
-        than one window is held."""
+        """Yield every event by windows, each with the position of its first: of a large trace, no
+        more than one window is in memory."""
         for first in range(0, row.events, WINDOW):
             yield first, self.events(connection, row, first, WINDOW)
 
@@ -166,11 +168,11 @@ def position_of(connection: Connection, records: Records, row: TraceRow, seq: in
 
 
 KEPT_MESSAGES = 50_000
-"""Messages kept in memory; a trace never changes, so they stay true."""
+"""Messages kept in memory; a trace never changes, so they stay valid."""
 
 
 class _Final(msgspec.Struct):
-    """A record as far as its end."""
+    """The final message of a record, without its other members."""
 
     final_message: str | None = None
 
@@ -188,8 +190,9 @@ class FinalMessages:
     def of(
         self, connection: Connection, traces: Sequence[ReviewableTrace]
     ) -> dict[int, str | None]:
-        """The message of each trace, None when it ended without one. A trace whose payload was not
-        stored is absent: what it said is not known. Raises StoreError for a damaged payload."""
+        """Return the message of each trace, None when it ended without one. A trace whose payload
+        was not stored is absent: its message is not known. Raises StoreError for a damaged
+        payload."""
         with self._lock:
             found = {t.id: self._kept[t.key] for t in traces if t.key in self._kept}
         missing = [trace for trace in traces if trace.id not in found]

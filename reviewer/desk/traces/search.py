@@ -1,8 +1,8 @@
-"""Full text across traces: the index of the store says which traces, their payloads which events.
+"""Full text across traces: the store's index finds the traces, their payloads the events.
 
-The index keeps no positions, so it answers for a whole trace; a word of the query stands for every
-word that begins with it. What is typed is words and nothing else: no operator of the index can be
-reached from a query.
+The index keeps no positions, so it answers for a whole trace; a word of the query matches every
+word that begins with it. The query is words and nothing else: it cannot reach an operator of the
+index.
 """
 
 from collections.abc import Iterator, Sequence
@@ -39,9 +39,9 @@ def search(
     suite_id: str = "",
     candidate_id: str = "",
 ) -> SearchView:
-    """Events of the traces that hold every word of `text`, newest traces first.
+    """Return the events of the traces with every word of `text`, newest traces first.
 
-    Raises DeskError when the text holds no word.
+    Raises DeskError when the text has no word.
     """
     words = words_of(text)[:MOST_WORDS]
     if not words:
@@ -82,7 +82,7 @@ def _hits(
 
 
 def _indexed(connection: Connection, records: Records, key: int) -> Iterator[tuple[int, Event]]:
-    """(position from 1, event) of a trace, as far as the index goes."""
+    """Yield (position from 1, event) of a trace, as far as the index goes."""
     row = trace_of_id(connection, key)
     position = size = 0
     while row is not None and position < row.events and size <= TEXT_PER_TRACE:

@@ -34,7 +34,7 @@ class StatePath(NamedTuple):
 
 
 class Change(NamedTuple):
-    """One difference. `pointer` names it in the later state; of what is gone, in the earlier."""
+    """One difference. `pointer` names it in the later state; of a removed value, in the earlier."""
 
     sign: str
     pointer: str
@@ -46,7 +46,8 @@ class Change(NamedTuple):
 
 
 def differences(before: Any, after: Any) -> list[Change]:
-    """What became of `before`: members of objects and elements of lists are compared each."""
+    """Return the changes from `before` to `after`: members of objects and elements of lists are
+    compared each."""
     found: list[Change] = []
     for change in _walk(before, after, StatePath("", "")):
         if len(found) == MOST:
@@ -57,8 +58,8 @@ def differences(before: Any, after: Any) -> list[Change]:
 
 
 def changes(before: Any, after: Any) -> list[str]:
-    """The same, a line a path: `+ added path  value`, `- removed path  value`, `~ changed path
-    old → new`."""
+    """Return the differences as one line a path: `+ added path  value`, `- removed path  value`, `~
+    changed path old → new`."""
     return [change.line for change in differences(before, after)]
 
 
@@ -151,7 +152,7 @@ def state_view(
 def event_changes(
     connection: Connection, records: "Records", place: "TracePlace", suite: Suite, position: int
 ) -> tuple[str, ...]:
-    """What the event at `position` changed, if it carries a state."""
+    """Return the changes by the event at `position`, if it carries a state."""
     here = records.events(connection, place.row, position, 1)[0]
     if here.state == ABSENT:
         return ()

@@ -1,4 +1,4 @@
-"""The text of an event as a person reads it, and where words stand in it."""
+"""The text of an event as a person reads it, and the places of words in it."""
 
 import re
 import unicodedata
@@ -9,7 +9,7 @@ from reviewer.trace.jsontree import indented, kind, text_in
 from reviewer.trace.record import ABSENT, Event
 
 AROUND = 36
-"""Characters shown before a word that was found."""
+"""Characters shown before a found word."""
 MOST = 160
 LONG = 4096
 """Bytes of a field that are read for its first words."""
@@ -105,7 +105,7 @@ def _in_word(char: str) -> bool:
 
 
 def how_many(text: str, words: Sequence[str]) -> int:
-    """How many of `words`, as `words_of` gives them, a word of the text begins with."""
+    """Count the words, as `words_of` gives them, with which a word of the text begins."""
     folded = bare(text)
     if not any(word in folded for word in words):
         return 0
@@ -114,14 +114,14 @@ def how_many(text: str, words: Sequence[str]) -> int:
 
 
 def plain_text(event: Event) -> str:
-    """All that the index knows of an event, as text."""
+    """Return all text of an event that the index knows."""
     parts = [event.tool or ""]
     parts += [text_of(raw) for raw in (event.arguments, event.observation, event.message)]
     return "\n".join(part for part in parts if part)
 
 
 def excerpt(text: str, words: Sequence[str]) -> str:
-    """One line of `text` around the first of the words that stands in it."""
+    """Return one line of `text` around the first of the words that occurs in it."""
     flat = " ".join(text.split())
     folded = bare(flat)  # of another length where letters have marks: then the cut is near
     found = [at for word in words if (at := folded.find(word)) >= 0]

@@ -67,15 +67,15 @@ def _codes(text: str) -> str:
 
 
 MOST = 60
-"""Facts told; the raw source may be any JSON."""
+"""Facts shown; the raw source may be any JSON."""
 LONG = 500
 
 
 def source_facts(
     connection: Connection, trace: int, head: TraceRecord | None
 ) -> tuple[tuple[str, str], ...]:
-    """(name, text) pairs: the source's verdict first, then what its record says of its source. The
-    payload was masked when it was stored."""
+    """Return (name, text) pairs: the source's verdict first, then its record's facts about the
+    source. The payload was masked when it was stored."""
     found = list(_verdict(connection, trace))
     if head is not None and head.usage != ABSENT:
         found += _usage(json.loads(bytes(head.usage)))
@@ -202,8 +202,8 @@ def _most(
 def _plain_clauses(
     marks: Sequence[str], found: Sequence[FindingRow], force: tuple[str, ...]
 ) -> list[Clause]:
-    """Clauses where no contract can be read beside the events: findings, then every other gate
-    in force."""
+    """Return clauses where no contract can be applied to the events: findings, then every other
+    gate in force."""
     by_gate = dict(zip(force, marks, strict=True))
     told = [
         Clause(

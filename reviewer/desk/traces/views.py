@@ -1,5 +1,4 @@
-"""What the desk tells of one trace beyond its events: where a word stands, the state as it was,
-what people noted, what the source said."""
+"""Views of one trace besides its events: search hits, states, notes, one event whole."""
 
 from typing import Literal
 
@@ -10,14 +9,14 @@ NoteKind = Literal["bookmark", "note"]
 
 
 class Field(View, frozen=True):
-    """One field of an event: the JSON that the record has, byte for byte."""
+    """One field of an event: the JSON of the record, byte for byte."""
 
     name: str
     raw: bytes
 
     @property
     def text(self) -> str:
-        """As a person reads it: a text as it is, other JSON indented."""
+        """The field as a person reads it: a text as it is, other JSON indented."""
         return text_of(self.raw)
 
 
@@ -46,8 +45,8 @@ class EventDetail(View, frozen=True):
 
 
 class SearchHit(View, frozen=True):
-    """One event that holds the words. `text` is one line around them, as the trace has it; `more`
-    counts further events of this trace that hold them too and have no hit of their own."""
+    """One event with the words of a search. `text` is one line around them, as in the trace; `more`
+    counts further events of this trace with them that have no hit of their own."""
 
     trace_id: str
     suite_id: str
@@ -62,11 +61,11 @@ class SearchHit(View, frozen=True):
 
 
 class SearchView(View, frozen=True):
-    """What a search across traces found.
+    """The result of a search across traces.
 
-    `traces` counts traces that hold all words (up to 10,000, then 10,001), `shown` those the hits
-    are of. `waiting` counts events that are not in the index yet; `partial` counts large traces in
-    scope, of which the index has the first megabyte. `words` are what was looked for.
+    `traces` counts traces with all words (up to 10,000, then 10,001), `shown` those the hits are
+    of. `waiting` counts events that are not in the index yet; `partial` counts large traces in
+    scope, of which the index has the first megabyte. `words` are the words searched.
     """
 
     words: tuple[str, ...]
@@ -78,13 +77,13 @@ class SearchView(View, frozen=True):
 
 
 class StateView(View, frozen=True):
-    """The state as it was after one event.
+    """The state after one event.
 
-    `seq` is the event whose snapshot this is, 0 for the state the episode begins with, None when
-    nothing says what the state was; `raw` is it as JSON, empty then, and `pointer` its place in the
-    record, empty where it is the episode's. `changes` are worded lines
-    against the snapshot before, `touched` the JSON pointers that are `+` new in it or `~` changed;
-    `before` and `after` the nearest other events that carry one. `at` and `of` number them.
+    `seq` is the event of this snapshot, 0 for the initial state of the episode, None when the state
+    is unknown; `raw` is the state as JSON, empty then, and `pointer` its place in the record, empty
+    for the episode's. `changes` are worded lines against the snapshot before, `touched` the JSON
+    pointers that are `+` new in it or `~` changed; `before` and `after` are the nearest other
+    events with a state. `at` and `of` number them.
     """
 
     seq: int | None
@@ -100,12 +99,12 @@ class StateView(View, frozen=True):
 
     @property
     def text(self) -> str:
-        """As a person reads it."""
+        """The state as a person reads it."""
         return text_of(self.raw)
 
 
 class NoteView(View, frozen=True):
-    """A bookmark or a note on an event, as it stands now. `at` is UTC, RFC 3339."""
+    """A current bookmark or note on an event. `at` is UTC, RFC 3339."""
 
     trace_id: str
     seq: int

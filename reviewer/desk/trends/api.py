@@ -45,10 +45,11 @@ class TrendsRoom(Room):
     """The API of `desk.trends`."""
 
     def figures(self, suite_id: str) -> Trends:
-        """Each figure of the report for every candidate of a suite, in the order they came.
+        """Return each figure of the report for every candidate of a suite, in order of
+        registration.
 
-        A suite without traces has no candidates. Raises DeskError for an unknown suite, and for
-        one that is not as it was frozen.
+        A suite without traces has no candidates. Raises DeskError for an unknown suite, and for one
+        that was changed after it was frozen.
         """
         from reviewer.desk.trends.views import Trends
 
@@ -88,7 +89,7 @@ ARTICLES: dict[Measure, ArticleTarget] = {
 
 
 def target_of(measure: Measure, policy: Policy | None) -> Target | None:
-    """What a figure is held to; `policy` None for a probe, which has none of its own."""
+    """Return the target of a figure; `policy` None for a probe, which has none of its own."""
     if policy is not None:
         if measure == "pass_hat":
             wanted = policy.pass_hat.min
@@ -115,13 +116,14 @@ _LIMITS = {"completion": completion_limit, "cpst": cost_limit, "pass_hat": pass_
 
 
 def held_to_policy(measure: Measure, policy: Policy, shown: Figures) -> TargetState:
-    """As the recommendation holds it: also where part of the evidence is not measured."""
+    """Return the state of the recommendation's own check, also where part of the evidence is not
+    measured."""
     return _LIMITS[measure](policy, shown).state
 
 
 def held_to_articles(measure: Measure, values: Sequence[float | None]) -> list[TargetState]:
-    """How each value, in order, stands to the articles' target. A value that is not rising is at
-    most the last one measured before it; the first has nothing to rise from."""
+    """Compare each value, in order, with the articles' target. A value is not rising when it is at
+    most the last one measured before it; the first has none before it."""
     named = ARTICLES[measure]
     found: list[TargetState] = []
     before: float | None = None

@@ -1,4 +1,4 @@
-"""What the desk answers on trends: each figure of a suite's report, candidate after candidate."""
+"""Views of trends: each figure of a suite's report, candidate after candidate."""
 
 from typing import Literal
 
@@ -14,10 +14,10 @@ TargetState = Literal["met", "failed", "open", "none"]
 
 
 class Target(View, frozen=True):
-    """What a figure is held to. `value` is where its line stands, None where there is no one
-    value; `source` says whose it is: the suite's policy, or the articles', which bind nothing.
+    """The target of a figure. `value` is the place of its line, None where there is no one value;
+    `source` says whose it is: the suite's policy, or the articles', which bind nothing.
 
-    With `compares` false it is about something else of the same name: told, and never held to.
+    With `compares` false it is about another figure of the same name: shown, and never compared.
     """
 
     text: str
@@ -29,9 +29,8 @@ class Target(View, frozen=True):
 
 class TrendPoint(View, frozen=True):
     """One figure of one candidate. `value` None is not measured, and `why` says why; a figure may
-    have no limits. `about` is what it was made of, in words; `held` is how it stands to the
-    target: `open` where the evidence does not decide, `none` where there is nothing to decide.
-    """
+    have no limits. `about` describes its evidence in words; `held` is its state against the target:
+    `open` where the evidence does not decide, `none` where there is nothing to decide."""
 
     value: float | None
     low: float | None = None
@@ -42,7 +41,7 @@ class TrendPoint(View, frozen=True):
 
 
 class TrendFigure(View, frozen=True):
-    """One figure; `points` are aligned with the candidates. Shares stand in [0, 1], counts are per
+    """One figure; `points` are aligned with the candidates. Shares are in [0, 1], counts are per
     attempt, usd per success. `limits` says in words what `low` and `high` are."""
 
     measure: Measure
@@ -65,8 +64,8 @@ class TrendCandidate(View, frozen=True):
 
 
 class Trends(View, frozen=True):
-    """The figures of one suite over its candidates, in the order they came; the newest, and
-    `earlier` that came before them and are not shown. `clock` says what the order goes by."""
+    """The figures of one suite over its candidates, in order of registration; the newest, and
+    `earlier` the number of those before them that are not shown. `clock` names the order."""
 
     suite: SuiteInfo
     candidates: tuple[TrendCandidate, ...]
