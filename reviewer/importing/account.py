@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from reviewer.importing.draft import CallIndex, Draft, plain_id
-from reviewer.importing.foreign_json import ByNames, parse_text
+from reviewer.importing.foreign_json import Remembered, parse_text
 from reviewer.trace import late
 from reviewer.trace.events import marked
 from reviewer.trace.record import item, member
@@ -88,19 +88,10 @@ _SPOKEN = late(
 )
 """Members in which an agent's own words are kept."""
 _OTHERS = frozenset(("system", "user", "developer", "human", "tool", "function"))
-
-
-_known_words: dict[str, bool] = {}
-
-
-def _of_words(name: str) -> bool:
-    """Return whether a member of that name keeps an agent's words."""
-    known = _known_words.get(name)
-    if known is None:
-        known = _SPOKEN.search(name) is not None
-        if len(_known_words) < _MOST_MARKS and len(name) <= _SHORT:
-            _known_words[name] = known
-    return known
+_MOST_WORDS = 10_000
+_SHORT = 64
+_of_words = Remembered[str, bool](lambda name: bool(_SPOKEN.search(name)), _MOST_WORDS, _SHORT)
+"""By the name of a member: whether it keeps an agent's words."""
 
 
 def _by_agent(part: dict[str, Any]) -> bool:
@@ -324,7 +315,7 @@ class _Walk:
                     self.part(one, (place, at), seq)
             elif isinstance(one, str) and one and not texts:
                 name = place[1] if place else ""
-                spoken = self._known.silent and isinstance(name, str) and _of_words(name)
+                spoken = self._known.silent and isinstance(name, str) and _of_words[name]
                 if self._text(one, strict, spoken):
                     self._add((place, at), seq)
 
@@ -344,7 +335,7 @@ class _Walk:
                 if not value or (names is not None and name in names):
                     continue
                 any_text = strict or name in HOLDERS
-                spoken = silent and _of_words(name) and _by_agent(part)
+                spoken = silent and _of_words[name] and _by_agent(part)
                 first = value[0]
                 if not (any_text or spoken or first in opens or first.isspace()):
                     continue
@@ -500,23 +491,13 @@ def _acts(part: dict[str, Any], shape: "_Shape") -> bool:
         return True
     for name in shape.kinds:
         kind = part[name]
-        if isinstance(kind, str) and _says_act(kind):
+        if isinstance(kind, str) and _says_act[kind]:
             return shape.any_name or any(isinstance(value, (dict, list)) for value in part.values())
     return False
 
 
-_SHORT = 64
-_known_kinds: dict[str, bool] = {}
-
-
-def _says_act(kind: str) -> bool:
-    """Return whether the word for a kind means an act."""
-    known = _known_kinds.get(kind)
-    if known is None:
-        known = _ACT.search(kind) is not None
-        if len(_known_kinds) < _MOST_MARKS and len(kind) <= _SHORT:
-            _known_kinds[kind] = known
-    return known
+_says_act = Remembered[str, bool](lambda kind: bool(_ACT.search(kind)), _MOST_WORDS, _SHORT)
+"""By the word for a kind: whether it means an act."""
 
 
 class _Shape(NamedTuple):
@@ -539,7 +520,7 @@ class _Shape(NamedTuple):
 
 def _shape(names: tuple[str, ...]) -> _Shape | None:
     """None for names that no call and no result has."""
-    marks = {name: _mark(name) for name in names}
+    marks = {name: _marks[name] for name in names}
     if not any(marks.values()):
         return None
     there = frozenset(names)
@@ -560,7 +541,7 @@ def _shape(names: tuple[str, ...]) -> _Shape | None:
     )
 
 
-_shapes = ByNames(_shape)
+_shapes = Remembered(_shape)
 
 
 def holds_parts(part: Any) -> bool:
@@ -615,22 +596,18 @@ _KIND = late(
     r"(?:block|part|content|entry|item|node|object|chunk|element|segment)_?(?:type|kind)\Z",
     re.IGNORECASE,
 )
-_MARKS: dict[str, int] = {}
-_MOST_MARKS = 10_000
 
 
-def _mark(name: str) -> int:
+def _mark_of(name: str) -> int:
     """Return what the name of a member suggests about its value, as a sum of the marks above."""
-    known = _MARKS.get(name)
-    if known is not None:
-        return known
     found = _IS_NAME * (name in NAMES or _NAMED.search(name) is not None)
     found += _IS_GIVEN * (name in ARGUMENTS or _GIVING.search(name) is not None)
     found += _IS_KIND * (name in _KINDS or _KIND.match(name) is not None)
     found += _IS_TOLD * (name in _SEEN)
-    if len(_MARKS) < _MOST_MARKS and len(name) <= _SHORT:
-        _MARKS[name] = found
     return found
+
+
+_marks = Remembered[str, int](_mark_of, _MOST_WORDS, _SHORT)
 
 
 def _describes(part: dict[str, Any]) -> bool:

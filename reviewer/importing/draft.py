@@ -491,12 +491,12 @@ def clock(stamp: Any) -> tuple[str | None, str]:
 
 
 def _epoch(number: float) -> str | None:
-    if not finite(number) or number <= 0:
-        return None
-    scale = next((s for s, top in ((1, 1e11), (1e3, 1e14), (1e6, 1e17)) if number < top), 1e9)
+    seconds = _seconds(number)
     try:
-        moment = datetime.fromtimestamp(number / scale, UTC)
+        moment = None if seconds is None else datetime.fromtimestamp(seconds, UTC)
     except (ValueError, OverflowError, OSError):
+        return None
+    if moment is None:
         return None
     return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
@@ -518,11 +518,12 @@ def elapsed_ms(start: Any, end: Any) -> float | None:
 
 
 def _seconds(number: float) -> float | None:
+    """Return a number of seconds, ms, µs or ns since 1970, which its size distinguishes, in
+    seconds."""
     if isinstance(number, bool) or not finite(number) or number <= 0:
         return None
-    return number / next(
-        (s for s, top in ((1, 1e11), (1e3, 1e14), (1e6, 1e17)) if number < top), 1e9
-    )
+    scale = next((s for s, top in ((1, 1e11), (1e3, 1e14), (1e6, 1e17)) if number < top), 1e9)
+    return number / scale
 
 
 _UTC = late(r"\s*UTC\Z", re.IGNORECASE)

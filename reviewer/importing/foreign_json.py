@@ -3,7 +3,7 @@ memory of what follows from the member names of an object."""
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, Generic, TypeVar
 
 import msgspec
@@ -209,24 +209,20 @@ def parse_text(text: Any, notes: set[str] | None = None) -> Any:
         return None
 
 
-MOST = 4096
-"""Shapes that are kept."""
-LONGEST = 2000
-"""Characters of all names together, beyond which a shape is not kept."""
-
-Found = TypeVar("Found")
-Names = tuple[str, ...]
+Key = TypeVar("Key", bound=Iterable[str])
+Value = TypeVar("Value")
 
 
-class ByNames(dict[Names, Found], Generic[Found]):
-    """A cache: `self[tuple(value)]` is what `work` returns for these names, in this order."""
+class Remembered(dict[Key, Value], Generic[Key, Value]):
+    """A cache: `self[key]` is what `work` returns for a text, or for member names in this order.
+    At most `most` keys are kept, none of over `longest` characters."""
 
-    def __init__(self, work: Callable[[Names], Found]) -> None:
+    def __init__(self, work: Callable[[Key], Value], most: int = 4096, longest: int = 2000) -> None:
         super().__init__()
-        self._work = work
+        self._work, self._most, self._longest = work, most, longest
 
-    def __missing__(self, names: Names) -> Found:
-        found = self._work(names)
-        if len(self) < MOST and sum(map(len, names)) <= LONGEST:
-            self[names] = found
-        return found
+    def __missing__(self, key: Key) -> Value:
+        value = self._work(key)
+        if len(self) < self._most and sum(map(len, key)) <= self._longest:
+            self[key] = value
+        return value

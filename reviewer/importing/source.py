@@ -5,7 +5,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TypeVar
 
 from reviewer.importing.foreign_json import NotJson, parse
 from reviewer.importing.pipeline.opening import opened, start_of
@@ -15,6 +15,7 @@ from reviewer.importing.pipeline.split import MAX_RECORD, Piece, Unreadable, pie
 from reviewer.importing.reader import Broken, Foreign, Rejected, show
 from reviewer.importing.walking import Part, Pattern, walk
 
+T = TypeVar("T")
 _SHAPE = (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError)
 
 
@@ -157,16 +158,21 @@ class Source:
         return None if raw is None or len(raw) > most else raw.decode("utf-8-sig", "replace")
 
     def attempt(self, make: Callable[[], Foreign], name: str = "") -> Foreign | Broken:
-        """Return the attempt that `make` builds, or why it cannot: a record of an unexpected shape
-        costs that record. `name` identifies it in the source's own words."""
-        try:
-            return make()
-        except Rejected as error:
-            return Broken(error.codes, name)
-        except NotJson as error:
-            return Broken((f"json:{error}",), name)
-        except RecursionError:
-            return Broken(("json:nested too deep",), name)
-        except _SHAPE as error:
-            show(error, self.reader)
-            return Broken((f"shape:{type(error).__name__}",), name)
+        """Return the attempt that `make` builds, or why it cannot, as `guarded` does."""
+        return guarded(make, name, self.reader)
+
+
+def guarded(make: Callable[[], T], name: str, reader: str = "") -> T | Broken:
+    """Return what `make` gives, or why it cannot: a record of an unexpected shape costs that
+    record. `name` identifies it in the source's own words."""
+    try:
+        return make()
+    except Rejected as error:
+        return Broken(error.codes, name)
+    except NotJson as error:
+        return Broken((f"json:{error}",), name)
+    except RecursionError:
+        return Broken(("json:nested too deep",), name)
+    except _SHAPE as error:
+        show(error, reader)
+        return Broken((f"shape:{type(error).__name__}",), name)

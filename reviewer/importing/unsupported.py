@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterator
 from itertools import islice
 from typing import Any, NamedTuple
 
-from reviewer.importing.foreign_json import ByNames
+from reviewer.importing.foreign_json import Remembered
 from reviewer.importing.head import Head
 from reviewer.importing.messages.streams import is_stream
 from reviewer.importing.pipeline.split import shape
@@ -319,4 +319,4 @@ def _candidates(names: tuple[str, ...]) -> tuple[_Tool, ...]:
     return tuple(known for known in _TOOLS if there.issuperset(known.has))
 
 
-_by_names = ByNames(_candidates)
+_by_names = Remembered(_candidates)

@@ -20,11 +20,11 @@ from reviewer.importing.formats.base import (
     folder_names,
     mapping,
     slug,
+    tell_rest,
 )
 from reviewer.importing.head import Head
 from reviewer.importing.pipeline.split import Piece, Unreadable
 from reviewer.importing.reader import Broken, Foreign, Rejected
-from reviewer.importing.rest import tell_rest
 from reviewer.importing.source import Source
 from reviewer.importing.walking import EACH
 from reviewer.trace.record import SourceVerdict

@@ -10,10 +10,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from reviewer.importing.draft import Draft, added, amount, measured, tokens
-from reviewer.importing.formats.base import Format, above, folder_names, slug
+from reviewer.importing.formats.base import Format, above, folder_names, slug, tell_rest
 from reviewer.importing.head import Head
 from reviewer.importing.reader import Broken, Foreign, Rejected
-from reviewer.importing.rest import tell_rest
 from reviewer.importing.source import Source
 from reviewer.trace.record import SourceVerdict
 

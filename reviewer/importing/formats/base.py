@@ -1,17 +1,19 @@
 """Shared parts of the readers: the defaults of a format, attempts that are a record each, what the
-place of a file says, and tolerant access to members of foreign JSON, where a value of another type
-counts as missing."""
+place of a file says, tolerant access to members of foreign JSON, where a value of another type
+counts as missing, and acts that a reader has left of a record."""
 
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from reviewer.importing.draft import elapsed_ms
+from reviewer.importing.account import Account, holds_parts
+from reviewer.importing.draft import Draft, elapsed_ms
 from reviewer.importing.foreign_json import NotJson, parse
 from reviewer.importing.head import Head
+from reviewer.importing.messages.usual import side_of
 from reviewer.importing.pipeline.opening import start_of
 from reviewer.importing.pipeline.split import MAX_RECORD, Piece, Unreadable
 from reviewer.importing.pipeline.units import STDIN
@@ -211,3 +213,43 @@ def clipped(text: str, most: int) -> str:
         return text
     half = most // 2
     return f"{text[:half]}\n[... {len(text) - 2 * half} characters left out ...]\n{text[-half:]}"
+
+
+def tell_rest(
+    record: Any,
+    draft: Draft,
+    path: str = "",
+    harmless: Container[str] = (),
+    told: Any = (),
+    copies: Iterable[tuple[str | None, str, Any]] = (),
+    resolve: tuple[Callable[[Any], Any], str] | None = None,
+    messages: Iterable[Any] = (),
+) -> None:
+    """Enter into the draft what could be an act and repeats no call of the draft. `told` are parts
+    that were read with all they hold; `harmless` names members that hold no act; `copies` are calls
+    (id, tool, arguments) that the draft has in another form; `resolve` is what puts referenced
+    texts in their place, and the letters references begin with. `messages` are those of which every
+    word, call and answer is in the draft: of the usual ones nothing is left."""
+    account = Account(harmless)
+    account.copies.extend(copies)
+    account.enters = True
+    if resolve is not None:
+        account.resolve, account.references = resolve
+    account.whole(*told)
+    for message in messages:
+        if side_of(message):
+            account.all_of(message)
+    account.tell(record, draft, path)
+
+
+def enter(value: Any, account: Account) -> None:
+    """Take what only holds messages, so that each of their parts is looked at by itself."""
+    waiting = [value]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, dict):
+            if holds_parts(part):
+                account.read(part, ("role", "content", "parts"))
+            waiting += part.values()
+        elif isinstance(part, list):
+            waiting += part

@@ -14,13 +14,12 @@ from typing import Any, NamedTuple
 
 from reviewer.importing.draft import Draft, amount, elapsed_ms, measured, tokens, words
 from reviewer.importing.foreign_json import NotJson, parse
-from reviewer.importing.formats.base import Format, at_path, each_record, objects, slug
+from reviewer.importing.formats.base import Format, at_path, each_record, objects, slug, tell_rest
 from reviewer.importing.formats.smolagents import add_steps, asks, steps_of
 from reviewer.importing.head import Head
 from reviewer.importing.pipeline.opening import opened
 from reviewer.importing.pipeline.split import Piece, Unreadable, pieces_of
 from reviewer.importing.reader import Broken, Foreign, Rejected
-from reviewer.importing.rest import tell_rest
 from reviewer.importing.source import Source
 from reviewer.trace.record import SourceVerdict
 

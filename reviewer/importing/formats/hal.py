@@ -14,12 +14,19 @@ import msgspec
 
 from reviewer.importing.draft import Draft, amount, measured, tokens, words
 from reviewer.importing.foreign_json import NotJson, parse
-from reviewer.importing.formats.base import Format, at_path, objects, present, sequence, slug
+from reviewer.importing.formats.base import (
+    Format,
+    at_path,
+    objects,
+    present,
+    sequence,
+    slug,
+    tell_rest,
+)
 from reviewer.importing.formats.smolagents import NotLiteral, add_message, literal, role_of
 from reviewer.importing.head import Head
 from reviewer.importing.pipeline.split import Unreadable
 from reviewer.importing.reader import Broken, Foreign
-from reviewer.importing.rest import tell_rest
 from reviewer.importing.source import Source
 from reviewer.importing.walking import EACH, Part
 from reviewer.trace.record import SourceVerdict

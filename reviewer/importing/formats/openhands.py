@@ -13,7 +13,15 @@ from typing import Any
 
 from reviewer.importing.draft import Draft, Status, clock, elapsed_ms, whole, words
 from reviewer.importing.foreign_json import parse_text
-from reviewer.importing.formats.base import Format, at_path, folder_names, mapping, objects, present
+from reviewer.importing.formats.base import (
+    Format,
+    at_path,
+    enter,
+    folder_names,
+    mapping,
+    objects,
+    present,
+)
 from reviewer.importing.formats.openhands_events import Ledger, Story
 from reviewer.importing.formats.swe import (
     EXCEPTION_CHARS,
@@ -25,7 +33,6 @@ from reviewer.importing.formats.swe import (
 from reviewer.importing.head import Head
 from reviewer.importing.pipeline.results import ResultEntry
 from reviewer.importing.reader import Broken, Foreign, Rejected
-from reviewer.importing.rest import enter
 from reviewer.importing.source import Source
 from reviewer.trace.record import SourceVerdict
 

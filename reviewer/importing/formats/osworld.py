@@ -10,10 +10,17 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from reviewer.importing.draft import Draft, amount, elapsed_ms
-from reviewer.importing.formats.base import Format, above, at_path, folder_names, present, slug
+from reviewer.importing.formats.base import (
+    Format,
+    above,
+    at_path,
+    folder_names,
+    present,
+    slug,
+    tell_rest,
+)
 from reviewer.importing.head import Head
 from reviewer.importing.reader import Broken, Foreign, Rejected
-from reviewer.importing.rest import tell_rest
 from reviewer.importing.source import Source
 from reviewer.trace.record import SourceVerdict
 

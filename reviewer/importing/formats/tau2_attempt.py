@@ -21,7 +21,7 @@ from reviewer.importing.draft import (
 from reviewer.importing.foreign_json import parse_text
 from reviewer.importing.formats.base import at_path, mapping, objects, sequence
 from reviewer.importing.reader import Foreign, Rejected
-from reviewer.importing.rest import tell_rest
+from reviewer.importing.formats.base import tell_rest
 from reviewer.trace.record import SourceVerdict
 
 if TYPE_CHECKING:

@@ -9,10 +9,9 @@ from typing import Any
 
 from reviewer.importing.draft import Draft, Status, amount, measured
 from reviewer.importing.foreign_json import NotJson, parse
-from reviewer.importing.formats.base import at_path, mapping, text
+from reviewer.importing.formats.base import at_path, mapping, tell_rest, text
 from reviewer.importing.head import Head
 from reviewer.importing.reader import Foreign, Rejected
-from reviewer.importing.rest import tell_rest
 from reviewer.trace.record import SourceVerdict
 
 KEYS = {"task_id", "reward", "info", "traj", "trial"}

@@ -29,6 +29,7 @@ from reviewer.importing.formats.base import (
     slug,
     small_value,
     started_ms,
+    tell_rest,
     text,
     value_of,
     whole_value,
@@ -37,7 +38,6 @@ from reviewer.importing.formats.base import (
 from reviewer.importing.head import Head
 from reviewer.importing.pipeline.units import STDIN
 from reviewer.importing.reader import Broken, Foreign, Rejected
-from reviewer.importing.rest import tell_rest
 from reviewer.importing.source import Source
 from reviewer.importing.walking import EACH
 from reviewer.trace.record import SourceVerdict

@@ -20,11 +20,11 @@ from reviewer.importing.formats.base import (
     mapping,
     objects,
     sequence,
+    tell_rest,
 )
 from reviewer.importing.head import Head
 from reviewer.importing.pipeline.split import Unreadable
 from reviewer.importing.reader import Broken, Foreign, Rejected
-from reviewer.importing.rest import tell_rest
 from reviewer.importing.source import Source
 from reviewer.importing.walking import Part
 from reviewer.trace.record import SourceVerdict

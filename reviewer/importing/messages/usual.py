@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from reviewer.importing.account import inert
 from reviewer.importing.draft import UNNAMED, Draft, Status, name_of
-from reviewer.importing.foreign_json import ByNames, parse_text
+from reviewer.importing.foreign_json import Remembered, parse_text
 from reviewer.importing.messages.parts import ROLES, Part, Role, Turn, thoughts
 from reviewer.importing.messages.text_calls import calls_in, holds_blocks, results_in
 from reviewer.trace.events import marked
@@ -24,19 +24,12 @@ _OURS = "functions."
 """The namespace OpenAI puts in front of the names a request gives it."""
 
 
+_wraps = Remembered[str, bool](lambda name: bool(_WRAPPER.match(name)), 1024, 200)
+
+
 def wraps(name: str) -> bool:
     """Return whether calls of that name may hold others."""
-    known = _known.get(name)
-    if known is None:
-        known = _WRAPPER.match(name) is not None
-        if len(_known) < _MEMO and len(name) <= _LONGEST:
-            _known[name] = known
-    return known
-
-
-_known: dict[str, bool] = {}
-_MEMO = 1024
-_LONGEST = 200
+    return _wraps[name]
 
 
 def inner_calls(name: str, arguments: Any) -> list[tuple[str, Any]] | None:
@@ -102,7 +95,7 @@ def _shape(names: tuple[str, ...]) -> _Shape | None:
     return _Shape(tuple(left & _SCALARS), tuple(left & _ABSENT), calls)
 
 
-_shapes = ByNames(_shape)
+_shapes = Remembered(_shape)
 
 
 def side_of(message: Any) -> Role:

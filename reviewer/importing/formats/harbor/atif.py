@@ -21,6 +21,7 @@ from reviewer.importing.formats.base import (
     present,
     slug,
     small_value,
+    tell_rest,
     within,
 )
 from reviewer.importing.formats.harbor import around, episode_of, suite_of
@@ -29,7 +30,6 @@ from reviewer.importing.formats.swe import suite_of as swe_suite
 from reviewer.importing.head import Head
 from reviewer.importing.pipeline.split import MAX_RECORD, Piece
 from reviewer.importing.reader import Broken, Foreign, Rejected
-from reviewer.importing.rest import tell_rest
 from reviewer.importing.source import Source
 
 # Files that belong to one trajectory --------------------------------------------------------------

@@ -26,6 +26,7 @@ from reviewer.importing.formats.base import (
     shown,
     slug,
     started_ms,
+    tell_rest,
     value_of,
     whole_value,
 )
@@ -49,7 +50,6 @@ from reviewer.importing.formats.harbor.atif_steps import StepWriter, agent_of, d
 from reviewer.importing.head import Head
 from reviewer.importing.pipeline.split import Unreadable
 from reviewer.importing.reader import Broken, Foreign, Rejected
-from reviewer.importing.rest import tell_rest
 from reviewer.importing.source import Source
 from reviewer.importing.walking import EACH
 from reviewer.trace.record import SourceVerdict

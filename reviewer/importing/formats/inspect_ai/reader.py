@@ -12,7 +12,7 @@ import msgspec
 
 from reviewer.importing.archive import Archive
 from reviewer.importing.draft import Draft, amount, elapsed_ms, measured, whole, words
-from reviewer.importing.formats.base import Format, at_path, mapping, sequence, text
+from reviewer.importing.formats.base import Format, at_path, mapping, sequence, tell_rest, text
 from reviewer.importing.formats.inspect_ai import (
     MISSING,
     REFERENCES,
@@ -40,7 +40,6 @@ from reviewer.importing.head import Head
 from reviewer.importing.pipeline.opening import kind_of, start_of
 from reviewer.importing.pipeline.split import Unreadable
 from reviewer.importing.reader import Broken, Foreign, Rejected
-from reviewer.importing.rest import tell_rest
 from reviewer.importing.source import Source
 
 # A sample as an attempt ---------------------------------------------------------------------------

@@ -50,7 +50,6 @@ from reviewer.importing.formats.otel.tree import (
     unknown_kind,
 )
 from reviewer.importing.reader import Foreign
-from reviewer.importing.rest import tell_rest
 from reviewer.suite.model import RedactionRules
 from reviewer.trace.record import SourceVerdict
 from reviewer.trace.redaction import redactor_of

@@ -3,15 +3,15 @@ second reads the spans of one episode at a time."""
 
 from abc import ABC, abstractmethod
 from array import array
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import ExitStack, suppress
 from functools import partial
 from itertools import islice
 from math import inf
 from pathlib import Path as FilePath
-from typing import Any, BinaryIO, TypeVar
+from typing import Any, BinaryIO
 
-from reviewer.importing.foreign_json import NotJson, parse
+from reviewer.importing.foreign_json import parse
 from reviewer.importing.formats.base import Format
 from reviewer.importing.formats.otel import Span
 from reviewer.importing.formats.otel.episode import OF_OTHERS, Heading, main_service, native, safe
@@ -30,7 +30,7 @@ from reviewer.importing.head import Head
 from reviewer.importing.pipeline.opening import opened
 from reviewer.importing.pipeline.split import Unreadable
 from reviewer.importing.reader import Broken, Foreign, Rejected
-from reviewer.importing.source import Source
+from reviewer.importing.source import Source, guarded
 from reviewer.importing.walking import Path, Pattern
 
 NEAR_START = 500
@@ -47,7 +47,6 @@ NO_HOLDERS = (-1, -1)
 FILE_BITS = 48
 FILE_BYTES = (1 << FILE_BITS) - 1
 """A place in one of several files: its number is above these bits."""
-_SHAPE = (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError)
 
 
 class SpanReader(Format, ABC):
@@ -315,20 +314,3 @@ class _Files:
         if source.read_with and isinstance(found, Foreign):
             found = found._replace(read_with=frozenset(source.read_with))
         return found
-
-
-T = TypeVar("T")
-
-
-def guarded(make: Callable[[], Sequence[T]], name: str) -> Sequence[T] | Broken:
-    """Return what `make` gives, or why it could not."""
-    try:
-        return make()
-    except Rejected as error:
-        return Broken(error.codes, name)
-    except NotJson as error:
-        return Broken((f"json:{error}",), name)
-    except RecursionError:
-        return Broken(("json:nested too deep",), name)
-    except _SHAPE as error:
-        return Broken((f"shape:{type(error).__name__}",), name)

@@ -22,7 +22,14 @@ from reviewer.importing.draft import (
     words,
 )
 from reviewer.importing.foreign_json import parse_text
-from reviewer.importing.formats.base import Format, at_path, folder_names, mapping, present
+from reviewer.importing.formats.base import (
+    Format,
+    at_path,
+    folder_names,
+    mapping,
+    present,
+    tell_rest,
+)
 from reviewer.importing.formats.swe import (
     EXCEPTION_CHARS,
     end_state,
@@ -32,7 +39,6 @@ from reviewer.importing.formats.swe import (
 )
 from reviewer.importing.head import Head
 from reviewer.importing.reader import Broken, Foreign, Rejected
-from reviewer.importing.rest import tell_rest
 from reviewer.importing.source import Source
 from reviewer.importing.walking import EACH
 from reviewer.trace.strictjson import RepeatedMembers

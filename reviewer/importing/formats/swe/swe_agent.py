@@ -14,7 +14,15 @@ from typing import Any
 from reviewer.importing.account import HOLDERS
 from reviewer.importing.draft import Draft, added, amount, measured, tokens, words
 from reviewer.importing.foreign_json import parse_text
-from reviewer.importing.formats.base import Format, at_path, folder_names, mapping, objects, present
+from reviewer.importing.formats.base import (
+    Format,
+    at_path,
+    folder_names,
+    mapping,
+    objects,
+    present,
+    tell_rest,
+)
 from reviewer.importing.formats.base import text as text_of
 from reviewer.importing.formats.swe import (
     end_state,
@@ -25,7 +33,6 @@ from reviewer.importing.formats.swe import (
 )
 from reviewer.importing.head import Head
 from reviewer.importing.reader import Broken, Foreign, Rejected
-from reviewer.importing.rest import tell_rest
 from reviewer.importing.source import Source
 from reviewer.importing.walking import EACH
 
