@@ -24,8 +24,9 @@ from reviewer.db.queries import imports
 from reviewer.db.verdict_changes import withhold_passes
 from reviewer.importing.formats import named
 from reviewer.importing.pipeline.job import ImportContext, ImportJob
-from reviewer.importing.pipeline.one_file import FileImport, Groups, steady
+from reviewer.importing.pipeline.one_file import FileImport
 from reviewer.importing.pipeline.outcome import FileResult, OnProgress, Tally, refused_unit
+from reviewer.importing.pipeline.pool import Groups, steady
 from reviewer.importing.pipeline.scoring import Misdirected, Order, Scorer
 from reviewer.importing.pipeline.split import Unreadable
 from reviewer.importing.pipeline.stored_results import StoredResult, in_order

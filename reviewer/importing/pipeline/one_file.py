@@ -1,16 +1,14 @@
 """Import one file: skip what is known, judge its records beside the writer, and write them."""
 
-import gc
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager, nullcontext, suppress
+from collections.abc import Iterable, Mapping
+from contextlib import nullcontext, suppress
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from reviewer.db import registry
 from reviewer.db.connection import transaction
-from reviewer.db.payload import PACK_TRACES
 from reviewer.db.queries import imports
 from reviewer.db.sources import (
     SourceRow,
@@ -23,12 +21,11 @@ from reviewer.db.sources import (
 )
 from reviewer.db.verdict_changes import LateVerdict
 from reviewer.importing.pipeline.job import AttemptName, ImportJob
-from reviewer.importing.pipeline.opening import kind_of, start_of
 from reviewer.importing.pipeline.outcome import FileResult, OnProgress, Tally
-from reviewer.importing.pipeline.pool import ScoringPool, worth_processes
+from reviewer.importing.pipeline.pool import FileScoring, Groups
 from reviewer.importing.pipeline.results import ResultEntry
 from reviewer.importing.pipeline.scoring import Misdirected, Order, Scorer
-from reviewer.importing.pipeline.split import Unreadable, shape_of
+from reviewer.importing.pipeline.split import Unreadable
 from reviewer.importing.pipeline.stored_results import Attempt, later
 from reviewer.importing.pipeline.storing import Batcher
 from reviewer.importing.pipeline.units import (
@@ -39,7 +36,6 @@ from reviewer.importing.pipeline.units import (
     unit_digest,
 )
 from reviewer.importing.reader import (
-    Broken,
     Foreign,
     Rejected,
     by_document,
@@ -48,27 +44,9 @@ from reviewer.importing.reader import (
     gives_results,
     speaks_by_place,
 )
-from reviewer.importing.scored import Group
 from reviewer.importing.source import Source
 from reviewer.suite.model import Suite
 from reviewer.suite.tool_names import NO_MAP
-
-T = TypeVar("T")
-Groups = Iterator[tuple[Group, int]]
-"""Judged groups in file order, each with the file offset behind it."""
-
-
-@contextmanager
-def steady() -> Iterator[None]:
-    """Disable automatic cycle collection while millions of acyclic values come and go; what a
-    reader of a foreign format leaves in cycles is collected after each handful (`_drop_cycles`)."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
 
 
 class FileImport:
@@ -82,8 +60,8 @@ class FileImport:
             raise Misdirected(f"there is no suite {options.suite} in this workspace")
         self.job, self.context, self.path = job, context, unit.path
         place, home = job.places.of(unit, str(unit.path))
-        self.order = Order(context.suites, options, reader.name, str(unit.path), home=home)
-        self.judge = Scorer(self.order, job.packer)
+        order = Order(context.suites, options, reader.name, str(unit.path), home=home)
+        self.judge = Scorer(order, job.packer)
         self.shown = unit.name or self.judge.redactor.masked(str(unit.path))
         self.source = Source(unit.path, options.candidate, unit.companions, job.joins)
         self.source.reader = reader.name
@@ -98,13 +76,10 @@ class FileImport:
         self.retried: frozenset[int] = frozenset()
         self._gives_results = gives_results(self.judge.reader)
         self._late: list[tuple[Attempt, ResultEntry]] | None = None
-        self._judging: ScoringPool | None = None
-        # A large file of a size that none had is surely new: judging may begin meanwhile.
-        if self._large() and not size_known(context.connection, self.size):
-            self._judging = ScoringPool(self.judge, self.order, self.path)
+        self.scoring = FileScoring(self.judge, order, self.source, self.size)
         try:
-            if self._judging is not None:
-                self._judging.__enter__()
+            if not size_known(context.connection, self.size):
+                self.scoring.begin()  # of a size that none had, it is surely new
             self.sha256 = self._file = unit_digest(self.path, self.source.companions)
         except BaseException:
             self.close()
@@ -112,9 +87,7 @@ class FileImport:
 
     def close(self) -> None:
         """End the processes that judge, if there are any."""
-        judging, self._judging = self._judging, None
-        if judging is not None:
-            judging.__exit__()
+        self.scoring.close()
 
     def known(self) -> FileResult | None:
         """Return the result of a file that was imported before and holds nothing new; None for
@@ -218,7 +191,7 @@ class FileImport:
         if self._gives_results and not problem:
             batcher.clear_rest()
         self.close()
-        self._note(batcher.outcome.notes)  # those that came with the file's end
+        self.scoring.note(batcher.outcome.notes)  # those that came with the file's end
         batcher.flush(done=True)
         outcome, tally = batcher.outcome, batcher.tally
         added = tally.added - start.added
@@ -262,14 +235,6 @@ class FileImport:
             return 0
         suite_id, mask = self.judge.own_suite(), self.judge.redactor.mask
         return self.job.requests.place(suite_id, name, request, mask)
-
-    def _large(self) -> bool:
-        return (
-            worth_processes(self.size)
-            and by_record(self.judge.reader)
-            and kind_of(start_of(self.path, 32)) == "plain"
-            and shape_of(self.path) == "lines"
-        )
 
     def _row(self) -> SourceRow | None:
         """Return the earlier import of this very file. A file of the same bytes is another one when
@@ -382,97 +347,18 @@ class FileImport:
         texts = ("all of it was joined to attempts of other files",) if joined else ()
         if not joined and not self.source.sums_up:
             return False
-        self._note(batcher.outcome.notes)
+        self.scoring.note(batcher.outcome.notes)
         for text in texts:
             batcher.outcome.notes.setdefault(text, 1)
         return True
 
-    def _note(self, notes: dict[str, int]) -> None:
-        """Add the notes of the reader on the file as a whole, which may quote what is in it."""
-        for text in sorted(self.source.notes):
-            notes.setdefault(self.judge.redactor.masked(text), 1)
-
     def _groups(self, done: int) -> Groups:
         with foreseen(self.judge.reader.name, Misdirected):
-            yield from self._judged(done)
-
-    def _judged(self, done: int) -> Groups:
-        if self._judging is None and not self.retried and self._large():
-            self._judging = ScoringPool(self.judge, self.order, self.path)
-            self._judging.__enter__()
-        if self._judging is not None:
-            yield from self._judging
-            return
-        reader = self.judge.reader
-        self._said_late()
-        if by_record(reader):
-            pieces = self.source.pieces()
-            wanted = (p for p in pieces if p.number > done or p.number in self.retried)
-            for held in _handfuls(wanted, lambda piece: len(piece.raw)):
-                group = self.judge.group(held, held[0].number)
-                yield _spanning(group, held[-1].number), held[-1].end
-                if reader.probe:
-                    _drop_cycles()
-            return
-        assert by_document(reader)
-        attempts = enumerate(reader.traces(self.source), 1)
-        fresh = ((n, one) for n, one in attempts if n > done or n in self.retried)
-        for some in _handfuls(fresh, _size_of):
-            group = self.judge.gathered(some, some[0][0])
-            self._note(group.notes)
-            self.source.notes.clear()
-            yield _spanning(group, some[-1][0]), self.source.reached
-            _drop_cycles()
+            self._said_late()
+            yield from self.scoring.groups(done, self.retried)
 
 
 def _candidate_named(raw: bytes) -> str:
     """Return the candidate that a native record names."""
     name = json.loads(raw).get("candidate_id")
     return name if isinstance(name, str) else ""
-
-
-def _spanning(group: Group, last: int) -> Group:
-    """Make the group span first to last: records passed over (already taken) leave gaps."""
-    return group._replace(records=last - group.first + 1)
-
-
-MOST_YOUNG = 20_000
-"""Containers made and not let go of, since cycles were last looked for, that are worth looking."""
-
-
-def _drop_cycles() -> None:
-    """Collect what a reader left behind in cycles: old values, which wait for their batch, are not
-    looked through again. Not after each small file: what is still in use would be taken for old,
-    and never be collected."""
-    if gc.get_count()[0] > MOST_YOUNG:
-        gc.collect(1)
-
-
-HANDFUL_BYTES = 4 << 20
-
-
-def _handfuls(items: Iterator[T], size_of: Callable[[T], int]) -> Iterator[list[T]]:
-    """Yield items in runs of at most PACK_TRACES, fewer when they are large. Where reading ends
-    early, what came before is given first."""
-    held: list[T] = []
-    size = 0
-    while True:
-        try:
-            one = next(items)
-        except StopIteration:
-            break
-        except (Unreadable, OSError):
-            if held:
-                yield held
-            raise
-        held.append(one)
-        size += size_of(one)
-        if len(held) == PACK_TRACES or size > HANDFUL_BYTES:
-            yield held
-            held, size = [], 0
-    if held:
-        yield held
-
-
-def _size_of(numbered: tuple[int, Foreign | Broken]) -> int:
-    return len(numbered[1].raw) if isinstance(numbered[1], Foreign) else 0

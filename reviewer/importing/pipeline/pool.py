@@ -1,26 +1,37 @@
-"""Judge a large file of JSON lines in several processes; one writer takes their groups in order.
+"""Judge the records of a file in runs, in this process or, of large JSON lines, in several.
 
-Each process reads its own run of lines, so nothing raw travels between them.
+Each process reads its own run of lines, so nothing raw travels between them; one writer takes their
+groups in order.
 """
 
 import errno
+import gc
 import multiprocessing
 import os
 import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Container, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from pathlib import Path
+from typing import TypeVar
 
 import msgspec
 
-from reviewer.db.payload import PACK_BYTES
+from reviewer.db.payload import PACK_BYTES, PACK_TRACES
+from reviewer.importing.pipeline.opening import kind_of, start_of
 from reviewer.importing.pipeline.scoring import Order, Scorer
-from reviewer.importing.pipeline.split import blocks, lines_of
+from reviewer.importing.pipeline.split import Unreadable, blocks, lines_of, shape_of
+from reviewer.importing.reader import Broken, Foreign, by_document, by_record
 from reviewer.importing.scored import Group, JudgedRecord
+from reviewer.importing.source import Source
+
+T = TypeVar("T")
+Groups = Iterator[tuple[Group, int]]
+"""Judged groups in file order, each with the file offset behind it."""
 
 # Two full packs and a little less, so that a block leaves no small third one.
 BLOCK = 2 * PACK_BYTES - (96 << 10)
@@ -55,8 +66,6 @@ def _start_method() -> str:
 
 
 def _begin(order: Order, parent: int, judge: Scorer | None) -> None:
-    import gc
-
     global _judge  # each process keeps its own
     threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
     gc.disable()
@@ -114,7 +123,7 @@ class ScoringPool:
         except OSError as error:
             self._problem = error  # raised when what comes before it has been taken
 
-    def __iter__(self) -> Iterator[tuple[Group, int]]:
+    def __iter__(self) -> Groups:
         number = 1
         while self._waiting:
             number, group, self._taken = _next(self._waiting, number)
@@ -140,3 +149,124 @@ def _next(waiting: deque[tuple[Future[bytes], int]], number: int) -> tuple[int, 
         flagged=[flagged._replace(record=flagged.record + shift) for flagged in group.flagged],
     )
     return number + group.records, moved, end
+
+
+class FileScoring:
+    """Judges the records of one file: here, or in several processes where it is large and a run of
+    JSON lines."""
+
+    def __init__(self, judge: Scorer, order: Order, source: Source, size: int) -> None:
+        self._judge, self._order, self._source, self._size = judge, order, source, size
+        self._pool: ScoringPool | None = None
+
+    def begin(self) -> None:
+        """Start judging in other processes, if the file is worth them, before anything is asked."""
+        path = self._source.path
+        if (
+            self._pool is None
+            and worth_processes(self._size)
+            and by_record(self._judge.reader)
+            and kind_of(start_of(path, 32)) == "plain"
+            and shape_of(path) == "lines"
+        ):
+            self._pool = ScoringPool(self._judge, self._order, path)
+            self._pool.__enter__()
+
+    def close(self) -> None:
+        """End the processes that judge, if there are any."""
+        pool, self._pool = self._pool, None
+        if pool is not None:
+            pool.__exit__()
+
+    def note(self, notes: dict[str, int]) -> None:
+        """Add the notes of the reader on the file as a whole, which may quote what is in it."""
+        for text in sorted(self._source.notes):
+            notes.setdefault(self._judge.redactor.masked(text), 1)
+
+    def groups(self, done: int, retried: Container[int]) -> Groups:
+        """Yield the records behind the first `done`, and those `retried`, judged. Raises Unreadable
+        behind what could be read."""
+        if not retried:
+            self.begin()
+        if self._pool is not None:
+            yield from self._pool
+            return
+        reader = self._judge.reader
+        if by_record(reader):
+            pieces = self._source.pieces()
+            wanted = (p for p in pieces if p.number > done or p.number in retried)
+            for held in _handfuls(wanted, lambda piece: len(piece.raw)):
+                group = self._judge.group(held, held[0].number)
+                yield _spanning(group, held[-1].number), held[-1].end
+                if reader.probe:
+                    _drop_cycles()
+            return
+        assert by_document(reader)
+        attempts = enumerate(reader.traces(self._source), 1)
+        fresh = ((n, one) for n, one in attempts if n > done or n in retried)
+        for some in _handfuls(fresh, _size_of):
+            group = self._judge.gathered(some, some[0][0])
+            self.note(group.notes)
+            self._source.notes.clear()
+            yield _spanning(group, some[-1][0]), self._source.reached
+            _drop_cycles()
+
+
+@contextmanager
+def steady() -> Iterator[None]:
+    """Disable automatic cycle collection while millions of acyclic values come and go; what a
+    reader of a foreign format leaves in cycles is collected after each handful (`_drop_cycles`)."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
+def _spanning(group: Group, last: int) -> Group:
+    """Make the group span first to last: records passed over (already taken) leave gaps."""
+    return group._replace(records=last - group.first + 1)
+
+
+MOST_YOUNG = 20_000
+"""Containers made and not let go of, since cycles were last looked for, that are worth looking."""
+
+
+def _drop_cycles() -> None:
+    """Collect what a reader left behind in cycles: old values, which wait for their batch, are not
+    looked through again. Not after each small file: what is still in use would be taken for old,
+    and never be collected."""
+    if gc.get_count()[0] > MOST_YOUNG:
+        gc.collect(1)
+
+
+HANDFUL_BYTES = 4 << 20
+
+
+def _handfuls(items: Iterator[T], size_of: Callable[[T], int]) -> Iterator[list[T]]:
+    """Yield items in runs of at most PACK_TRACES, fewer when they are large. Where reading ends
+    early, what came before is given first."""
+    held: list[T] = []
+    size = 0
+    while True:
+        try:
+            one = next(items)
+        except StopIteration:
+            break
+        except (Unreadable, OSError):
+            if held:
+                yield held
+            raise
+        held.append(one)
+        size += size_of(one)
+        if len(held) == PACK_TRACES or size > HANDFUL_BYTES:
+            yield held
+            held, size = [], 0
+    if held:
+        yield held
+
+
+def _size_of(numbered: tuple[int, Foreign | Broken]) -> int:
+    return len(numbered[1].raw) if isinstance(numbered[1], Foreign) else 0
