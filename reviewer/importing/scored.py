@@ -253,7 +253,7 @@ def judge_probe(
 def digests(raw: bytes) -> tuple[bytes, int]:
     """Return (sha256 of the record, identity of its evidence): the second leaves out which slot the
     record claims, so the same run offered as another attempt or candidate is seen."""
-    # The slot stands in front as a rule; cutting it out of a short head spares copying the rest.
+    # The slot usually comes first; cutting it out of a short head spares copying the rest.
     plain = _PLAIN.match(raw)
     if plain is not None:
         evidence = hashlib.sha256(b"{" + b"".join(plain.groups(b"")))

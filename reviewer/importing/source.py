@@ -45,7 +45,7 @@ class FirstRequests:
 
 
 class Source:
-    """What a document reader is given: a file with its companions, and questions it may ask."""
+    """The input of a document reader: a file with its companions, and questions it may ask."""
 
     def __init__(
         self,

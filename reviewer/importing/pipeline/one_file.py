@@ -158,7 +158,7 @@ class FileImport:
             suites = self.judge.probe_suites  # grows with what the records name
         beside = (self.judge.redactor.masked(str(other)) for other in self.source.companions)
         earlier = self.job.paths.sources((self.shown, *beside))
-        # Where a path says whose a file is, another path says that it is another's.
+        # Where a path names the candidate, another path is of another one.
         placed = speaks_by_place(reader) and not context.options.candidate
         siblings = [] if placed else other_imports(context.connection, source.id)
         batcher = Batcher(

@@ -99,7 +99,7 @@ def settled(
     known = known_models(models)
     results: list[Result] = []
     loose: list[tuple[int, ResultEntry]] = []
-    # What stands in the store first, then predictions: a patch tells more than a name.
+    # Stored entries come first, then predictions: a patch identifies more than a name.
     ranked = sorted(
         enumerate(entries), key=lambda one: (one[1].stored is None, patch_digest(one[1]) is None)
     )
@@ -423,7 +423,7 @@ class Joins:
         something."""
         able = [one for one in self._able(instance_id, wanted) if one.paths or not fresh]
         same = [one for one in able if wanted is not None and one.patch == wanted]
-        # Two models may hand in the same patch: then the name tells.
+        # Two models may hand in the same patch: then the name decides.
         if own := [one for one in same if named_by(one, names)]:
             return own
         above = {str(folder) for folder in path.absolute().parents} if path else set()
@@ -447,7 +447,7 @@ class Joins:
         near = [one for one in free if one.entry.place in above and _in_run(path, one.entry.place)]
         deepest = max((len(one.entry.place) for one in near), default=0)
         nearest = [one for one in near if len(one.entry.place) == deepest]
-        # Of results whose place nobody knows, what was named together may be meant together,
+        # Of results of an unknown place, what was named together may be meant together,
         # whatever it is called; not what comes from another import. A folder is a run's own.
         here = [] if fresh else [one for one in free if not (one.entry.stored or one.entry.place)]
         for some in (nearest, [one for one in here if not one.entry.model], here):

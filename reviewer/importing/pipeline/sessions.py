@@ -462,7 +462,7 @@ def _merged(parts: Sequence[Part]) -> Record:
     apart = sum(len(p.record["events"]) for p in parts) == len(events)
     found["cost_usd"] = sum(costs) if costs and apart and len(costs) == len(paid) else None
     if not apart:
-        found.pop("usage", None)  # what both tell of was paid for once
+        found.pop("usage", None)  # what both contain was paid for once
     return found
 
 

@@ -250,7 +250,7 @@ _BETWEEN = re.compile(rb"[ \t\r\n,]*+")
 
 
 class _Between:
-    """What lies between values: blanks, one array's brackets, and its commas.
+    """The text between values: blanks, one array's brackets, and its commas.
 
     Records are cut whatever is wrong there; `fault` keeps the first thing that is, so that a file
     that is no JSON is never taken for whole.

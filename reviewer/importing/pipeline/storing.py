@@ -160,7 +160,7 @@ class StoreKeys:
 
 
 class _Place(NamedTuple):
-    """Where a record goes: its keys, its attempt, and the stored attempt that it is one more record
+    """The place of a record: its keys, its attempt, and the stored attempt that it is one more record
     of."""
 
     record: JudgedRecord
