@@ -501,7 +501,7 @@ _says_act = Remembered[str, bool](lambda kind: bool(_ACT.search(kind)), _MOST_WO
 
 
 class _Shape(NamedTuple):
-    """Everything that follows from the names of an object's members; the tuples hold those names."""
+    """Conclusions from the names of an object's members; the tuples hold those names."""
 
     function: bool
     has_id: bool

@@ -160,8 +160,7 @@ class StoreKeys:
 
 
 class _Place(NamedTuple):
-    """The place of a record: its keys, its attempt, and the stored attempt that it is one more record
-    of."""
+    """The place of a record: its keys, its attempt, and the stored attempt that it revises."""
 
     record: JudgedRecord
     key: Key
