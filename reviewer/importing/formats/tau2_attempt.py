@@ -19,9 +19,8 @@ from reviewer.importing.draft import (
     whole,
 )
 from reviewer.importing.foreign_json import parse_text
-from reviewer.importing.formats.base import at_path, mapping, objects, sequence
+from reviewer.importing.formats.base import at_path, mapping, objects, sequence, tell_rest
 from reviewer.importing.reader import Foreign, Rejected
-from reviewer.importing.formats.base import tell_rest
 from reviewer.trace.record import SourceVerdict
 
 if TYPE_CHECKING:

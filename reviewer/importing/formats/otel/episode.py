@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from reviewer.importing.draft import Draft
 from reviewer.importing.foreign_json import parse_text
+from reviewer.importing.formats.base import tell_rest
 from reviewer.importing.formats.otel import (
     TOLD_BY_TOOLS,
     Attributes,
