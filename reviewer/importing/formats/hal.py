@@ -33,13 +33,12 @@ from reviewer.trace.record import SourceVerdict
 
 # The run file -------------------------------------------------------------------------------------
 
-_WALKED = (
-    ("results", EACH),
-    ("raw_eval_results", EACH),
-    ("raw_logging_results", EACH),
-    ("task_prompts", EACH),
-    ("wall_clock_times", EACH),
-    ("task_step_counts", EACH),
+_WALKED = tuple(
+    (name, EACH)
+    for name in (
+        *("results", "raw_eval_results", "raw_logging_results"),
+        *("task_prompts", "wall_clock_times", "task_step_counts"),
+    )
 )
 # Members of a task's result that are taken: `explanation` quotes the true answer.
 _TAKEN = ("score", "reward", "cost", "metrics", "conversation_history", "taken_actions")

@@ -37,14 +37,9 @@ _ESCAPED = re.compile(r"&(?:#\d{1,7}|#x[0-9a-fA-F]{1,6}|[A-Za-z]{2,8});")
 _RAN = re.compile(r"ActionTypes\.([A-Z_]{1,40})")
 _NOTHING = ("", "")
 _FIELDS = {
-    "url",
-    "state_obv",
-    "prev_action",
-    "predict_action",
-    "raw_parsed_prediction",
-    "action_object",
+    "url", "state_obv", "prev_action", "predict_action", "raw_parsed_prediction", "action_object",
     "parsed_action",
-}
+}  # fmt: skip
 
 
 class Step(NamedTuple):

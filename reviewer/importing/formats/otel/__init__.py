@@ -154,14 +154,10 @@ def _iso(text: str) -> int | None:
 # Conversations and episodes -----------------------------------------------------------------------
 
 _CONVERSATIONS = (
-    "gen_ai.conversation.id",
-    "session.id",
-    "langfuse.session.id",
-    "ai.telemetry.metadata.sessionId",
-    "traceloop.association.properties.session_id",
-    "traceloop.association.properties.conversation_id",
-    "gcp.vertex.agent.session_id",
-)
+    "gen_ai.conversation.id", "session.id", "langfuse.session.id",
+    "ai.telemetry.metadata.sessionId", "traceloop.association.properties.session_id",
+    "traceloop.association.properties.conversation_id", "gcp.vertex.agent.session_id",
+)  # fmt: skip
 
 
 def conversation_of(span: Span) -> str:
@@ -185,13 +181,9 @@ class Run(NamedTuple):
 
 
 _METADATA = (
-    "metadata.",
-    "ai.telemetry.metadata.",
-    "langfuse.trace.metadata.",
-    "langfuse.observation.metadata.",
-    "traceloop.association.properties.",
-    "",
-)
+    "metadata.", "ai.telemetry.metadata.", "langfuse.trace.metadata.",
+    "langfuse.observation.metadata.", "traceloop.association.properties.", "",
+)  # fmt: skip
 
 
 def run_of(span: Span) -> Run | None:
@@ -269,25 +261,14 @@ def tool_use(span: Span) -> ToolUse:
 
 
 _GIVEN = (
-    "gen_ai.tool.call.arguments",
-    "tool_arguments",
-    "gcp.vertex.agent.tool_call_args",
-    "ai.toolCall.args",
-    "ai.toolCall.input",
-    "traceloop.entity.input",
-    "langfuse.observation.input",
-    "input.value",
-    "tool.parameters",
-)
+    "gen_ai.tool.call.arguments", "tool_arguments", "gcp.vertex.agent.tool_call_args",
+    "ai.toolCall.args", "ai.toolCall.input", "traceloop.entity.input", "langfuse.observation.input",
+    "input.value", "tool.parameters",
+)  # fmt: skip
 _BACK = (
-    "gen_ai.tool.call.result",
-    "tool_response",
-    "gcp.vertex.agent.tool_response",
-    "ai.toolCall.result",
-    "traceloop.entity.output",
-    "langfuse.observation.output",
-    "output.value",
-)
+    "gen_ai.tool.call.result", "tool_response", "gcp.vertex.agent.tool_response",
+    "ai.toolCall.result", "traceloop.entity.output", "langfuse.observation.output", "output.value",
+)  # fmt: skip
 TOLD_BY_TOOLS = frozenset((*_GIVEN, *_BACK))
 """Attributes with the arguments and the result of a tool span: neither holds another call."""
 
@@ -331,57 +312,40 @@ def plain(value: Any) -> Any:
 
 _USAGE = {
     "input_tokens": (
-        "gen_ai.usage.input_tokens",
-        "gen_ai.usage.prompt_tokens",
-        "llm.token_count.prompt",
-        "ai.usage.inputTokens",
-        "ai.usage.promptTokens",
+        "gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens", "llm.token_count.prompt",
+        "ai.usage.inputTokens", "ai.usage.promptTokens",
     ),
     "output_tokens": (
-        "gen_ai.usage.output_tokens",
-        "gen_ai.usage.completion_tokens",
-        "llm.token_count.completion",
-        "ai.usage.outputTokens",
-        "ai.usage.completionTokens",
+        "gen_ai.usage.output_tokens", "gen_ai.usage.completion_tokens",
+        "llm.token_count.completion", "ai.usage.outputTokens", "ai.usage.completionTokens",
     ),
     "cached_tokens": (
-        "gen_ai.usage.cache_read.input_tokens",
-        "gen_ai.usage.cache_read_input_tokens",
-        "gen_ai.usage.details.cache_read_tokens",
-        "llm.token_count.prompt_details.cache_read",
+        "gen_ai.usage.cache_read.input_tokens", "gen_ai.usage.cache_read_input_tokens",
+        "gen_ai.usage.details.cache_read_tokens", "llm.token_count.prompt_details.cache_read",
         "ai.usage.cachedInputTokens",
     ),
     "cache_write_tokens": (
-        "gen_ai.usage.cache_creation.input_tokens",
-        "gen_ai.usage.cache_creation_input_tokens",
-        "gen_ai.usage.details.cache_write_tokens",
-        "llm.token_count.prompt_details.cache_write",
+        "gen_ai.usage.cache_creation.input_tokens", "gen_ai.usage.cache_creation_input_tokens",
+        "gen_ai.usage.details.cache_write_tokens", "llm.token_count.prompt_details.cache_write",
     ),
     "reasoning_tokens": (
-        "gen_ai.usage.reasoning.output_tokens",
-        "gen_ai.usage.reasoning_tokens",
-        "gen_ai.usage.details.reasoning_tokens",
-        "llm.token_count.completion_details.reasoning",
-        "llm.usage.reasoning_tokens",
-        "ai.usage.reasoningTokens",
+        "gen_ai.usage.reasoning.output_tokens", "gen_ai.usage.reasoning_tokens",
+        "gen_ai.usage.details.reasoning_tokens", "llm.token_count.completion_details.reasoning",
+        "llm.usage.reasoning_tokens", "ai.usage.reasoningTokens",
     ),
-}
+}  # fmt: skip
 _OBSERVED = {
     "input_tokens": ("input", "promptTokens", "input_tokens", "prompt_tokens"),
     "output_tokens": ("output", "completionTokens", "output_tokens", "completion_tokens"),
     "cached_tokens": (
-        "input_cached_tokens",
-        "input_cache_read",
-        "prompt_details.cache_read",
+        "input_cached_tokens", "input_cache_read", "prompt_details.cache_read",
         "cache_read_input_tokens",
     ),
     "cache_write_tokens": ("input_cache_creation", "cache_creation_input_tokens"),
     "reasoning_tokens": (
-        "output_reasoning_tokens",
-        "output_reasoning",
-        "completion_details.reasoning",
+        "output_reasoning_tokens", "output_reasoning", "completion_details.reasoning",
     ),
-}
+}  # fmt: skip
 _AGGREGATED = ("gen_ai.aggregated_usage.input_tokens", "gen_ai.aggregated_usage.output_tokens")
 
 

@@ -156,12 +156,8 @@ def _observed(value: dict[str, Any]) -> Attributes:
 
 _LISTS = ("data", "spans")
 _SIGNS = {
-    "span_kind",
-    "attributes",
-    "start_time",
-    "startTime",
-    "attributes.openinference.span.kind",
-}
+    "span_kind", "attributes", "start_time", "startTime", "attributes.openinference.span.kind",
+}  # fmt: skip
 
 
 class OpenInferenceReader(SpanReader):

@@ -230,27 +230,15 @@ def _result(value: dict[str, Any]) -> Part:
 # Inputs and outputs of a span ---------------------------------------------------------------------
 
 _INPUTS = (
-    "gen_ai.input.messages",
-    "gen_ai.prompt.*",
-    "llm.input_messages.*",
-    "ai.prompt.messages",
-    "gcp.vertex.agent.llm_request",
-    "ai.prompt",
-    "gen_ai.prompt",
-    "langfuse.observation.input",
-    "traceloop.entity.input",
-    "input.value",
-)
+    "gen_ai.input.messages", "gen_ai.prompt.*", "llm.input_messages.*", "ai.prompt.messages",
+    "gcp.vertex.agent.llm_request", "ai.prompt", "gen_ai.prompt", "langfuse.observation.input",
+    "traceloop.entity.input", "input.value",
+)  # fmt: skip
 _OUTPUTS = (
-    "gen_ai.output.messages",
-    "gen_ai.completion.*",
-    "llm.output_messages.*",
-    "gcp.vertex.agent.llm_response",
-    "gen_ai.completion",
-    "langfuse.observation.output",
-    "traceloop.entity.output",
-    "output.value",
-)
+    "gen_ai.output.messages", "gen_ai.completion.*", "llm.output_messages.*",
+    "gcp.vertex.agent.llm_response", "gen_ai.completion", "langfuse.observation.output",
+    "traceloop.entity.output", "output.value",
+)  # fmt: skip
 _SAID = ("ai.response.text", "ai.response.object", "ai.result.text", "ai.result.object")
 _CALLED = ("ai.response.toolCalls", "ai.result.toolCalls")
 

@@ -92,12 +92,9 @@ def _vercel(operation: str) -> Kind:
 
 
 _MODELS = (
-    "gen_ai.request.model",
-    "gen_ai.response.model",
-    "llm.model_name",
-    "langfuse.observation.model.name",
-    "ai.model.id",
-)
+    "gen_ai.request.model", "gen_ai.response.model", "llm.model_name",
+    "langfuse.observation.model.name", "ai.model.id",
+)  # fmt: skip
 
 
 def model_of(span: Span) -> str:
