@@ -1,12 +1,13 @@
 """Trends on screen: a plot that reads, its numbers at the cursor, its table a key away."""
 
+from collections.abc import Callable
 from typing import Any
 
-import msgspec
 import pytest
-from fake_desk import FakeDesk
-from fake_shop import HOSTILE, SUITE, V7, V8
-from fake_trends import trends
+from doors import SUITE, V7, V8
+from msgspec.structs import replace
+from run_desks import stored
+from template import HOSTILE, Bent, refusing
 from test_tui_screens import running, shell
 from textual.binding import Binding
 from tui_probe import press, same_as_golden, screen_text, settle, strips
@@ -20,25 +21,42 @@ from reviewer.tui.settings.keys import VERBS
 from reviewer.tui.widgets.grid import Grid
 
 
-class Many(FakeDesk):
-    """A desk whose trends a test chooses."""
+def with_candidates(shop: Bent, *names: str, **changes: Any) -> dict[str, Any]:
+    """Have a desk answer with as many candidates: the figures of v7 and v8 in turn.
 
-    names: tuple[str, ...] = (V7, V8)
-    earlier = 0
-    refuse_trends: DeskError | None = None
-    changes: dict[str, Any] = {}  # noqa: RUF012
+    The names and the other fields may be changed later.
+    """
+    changes["names"] = names
 
-    def trend_figures(self, suite_id: str) -> Trends:
-        if self.refuse_trends is not None:
-            raise self.refuse_trends
-        found = trends(self.suite(), self.names, self.earlier)
-        return msgspec.structs.replace(found, **self.changes)
+    def figures(real: Callable[[str], Trends], suite_id: str) -> Trends:
+        found = real(suite_id)
+        names = changes["names"]
+        both = [number % 2 for number in range(len(names))]
+        return replace(
+            found,
+            candidates=tuple(
+                replace(found.candidates[n], candidate_id=name)
+                for n, name in zip(both, names, strict=True)
+            ),
+            figures=tuple(
+                replace(figure, points=tuple(figure.points[n] for n in both))
+                for figure in found.figures
+            ),
+            **{name: value for name, value in changes.items() if name != "names"},
+        )
+
+    shop.bend("trends.figures", figures)
+    return changes
 
 
-def many(count: int) -> Many:
-    desk = Many()
-    desk.names = tuple(f"refund-agent-v{number + 7}" for number in range(count))
-    return desk
+def numbered(count: int) -> tuple[str, ...]:
+    return tuple(f"refund-agent-v{number + 7}" for number in range(count))
+
+
+def many(shop: Bent, count: int) -> Bent:
+    """A desk with so many candidates, beginning with v7 and v8."""
+    with_candidates(shop, *numbered(count))
+    return shop
 
 
 @pytest.mark.parametrize(
@@ -53,17 +71,17 @@ def many(count: int) -> Many:
     ],
 )
 async def test_the_trends_to_the_character(
-    name: str, count: int, size: tuple[int, int], keys: tuple[str, ...]
+    name: str, count: int, size: tuple[int, int], keys: tuple[str, ...], shop: Bent
 ) -> None:
-    app = shell(many(count))
+    app = shell(many(shop, count))
     async with running(app, size) as pilot:
         await settle(pilot)
         await press(pilot, "E", *keys)
         same_as_golden(app, name)
 
 
-async def test_one_key_leads_there_and_esc_back() -> None:
-    app = shell(many(2))
+async def test_one_key_leads_there_and_esc_back(shop: Bent) -> None:
+    app = shell(many(shop, 2))
     async with running(app) as pilot:
         await settle(pilot)
         for way in ((), ("D",), ("R",)):
@@ -77,11 +95,10 @@ async def test_one_key_leads_there_and_esc_back() -> None:
 @pytest.mark.parametrize("size", [(80, 24), (200, 50)])
 @pytest.mark.parametrize("keys", [("g",), ("G",)])
 async def test_every_candidate_of_four_is_named_under_its_point(
-    size: tuple[int, int], keys: tuple[str, ...]
+    size: tuple[int, int], keys: tuple[str, ...], shop: Bent
 ) -> None:
-    desk = many(2)
-    desk.names = (V7, V8, "checkout-agent-v9", "cand-d")
-    app = shell(desk)
+    with_candidates(shop, V7, V8, "checkout-agent-v9", "cand-d")
+    app = shell(shop)
     async with running(app, size) as pilot:
         await settle(pilot)
         await press(pilot, "E", *keys)
@@ -90,8 +107,8 @@ async def test_every_candidate_of_four_is_named_under_its_point(
         assert left == [V7, V8, "checkout-agent-v9", "cand-d"]
 
 
-async def test_moving_says_the_numbers_of_the_point() -> None:
-    app = shell(many(3))
+async def test_moving_says_the_numbers_of_the_point(shop: Bent) -> None:
+    app = shell(many(shop, 3))
     async with running(app) as pilot:
         await settle(pilot)
         await press(pilot, "E", "g")
@@ -105,8 +122,8 @@ async def test_moving_says_the_numbers_of_the_point() -> None:
         assert "[v7]" in screen_text(app)
 
 
-async def test_figures_follow_one_another_both_ways_round() -> None:
-    app = shell(many(2))
+async def test_figures_follow_one_another_both_ways_round(shop: Bent) -> None:
+    app = shell(many(shop, 2))
     async with running(app) as pilot:
         await settle(pilot)
         await press(pilot, "E")
@@ -121,8 +138,8 @@ async def test_figures_follow_one_another_both_ways_round() -> None:
         assert "━━ completion ↑" in screen_text(app)
 
 
-async def test_what_is_not_measured_leaves_a_gap_and_says_why() -> None:
-    app = shell(many(2))
+async def test_what_is_not_measured_leaves_a_gap_and_says_why(shop: Bent) -> None:
+    app = shell(many(shop, 2))
     async with running(app) as pilot:
         await settle(pilot)
         await press(pilot, "E", "j", "j")
@@ -133,8 +150,8 @@ async def test_what_is_not_measured_leaves_a_gap_and_says_why() -> None:
         assert screen_text(app).count("○ n/m  no labels yet") == 2
 
 
-async def test_a_target_of_something_else_is_told_and_not_drawn() -> None:
-    app = shell(many(2))
+async def test_a_target_of_something_else_is_told_and_not_drawn(shop: Bent) -> None:
+    app = shell(many(shop, 2))
     async with running(app) as pilot:
         await settle(pilot)
         await press(pilot, "E", "j", "j", "j")
@@ -143,8 +160,8 @@ async def test_a_target_of_something_else_is_told_and_not_drawn() -> None:
         assert "┼" not in text
 
 
-async def test_n_goes_to_what_misses_its_target() -> None:
-    app = shell(many(5))
+async def test_n_goes_to_what_misses_its_target(shop: Bent) -> None:
+    app = shell(many(shop, 5))
     async with running(app) as pilot:
         await settle(pilot)
         await press(pilot, "E", "g", "n")
@@ -156,8 +173,8 @@ async def test_n_goes_to_what_misses_its_target() -> None:
         assert "[v9]" in screen_text(app)
 
 
-async def test_enter_opens_that_candidates_scorecard_and_esc_comes_back() -> None:
-    app = shell(many(2))
+async def test_enter_opens_that_candidates_scorecard_and_esc_comes_back(shop: Bent) -> None:
+    app = shell(many(shop, 2))
     async with running(app) as pilot:
         await settle(pilot)
         await press(pilot, "E", "G", "enter")
@@ -168,8 +185,8 @@ async def test_enter_opens_that_candidates_scorecard_and_esc_comes_back() -> Non
         assert "[v8]" in screen_text(app)
 
 
-async def test_the_table_moves_by_line_and_keeps_the_cursor_in_sight() -> None:
-    app = shell(many(50))
+async def test_the_table_moves_by_line_and_keeps_the_cursor_in_sight(shop: Bent) -> None:
+    app = shell(many(shop, 50))
     async with running(app) as pilot:
         await settle(pilot)
         await press(pilot, "E", "v", "g")
@@ -182,52 +199,49 @@ async def test_the_table_moves_by_line_and_keeps_the_cursor_in_sight() -> None:
         assert "━━ efficiency, figure by figure" in screen_text(app)
 
 
-async def test_copying_gives_the_numbers_in_words() -> None:
-    app = shell(many(2))
+async def test_copying_gives_the_numbers_in_words(shop: Bent) -> None:
+    app = shell(many(shop, 2))
     async with running(app) as pilot:
         await settle(pilot)
         await press(pilot, "E", "G", "k", "y")
         assert app.clipboard == (
-            f"{V8}: pass^3 1.000 [0.439, 1.000], met: at least 0.95; 7 of 9 attempts"
+            f"{V8}: pass^3 1.000 [0.439, 1.000], met: at least 0.95; 3 episodes, k=3"
         )
 
 
-async def test_older_candidates_are_counted_and_probes_certify_nothing() -> None:
-    desk = many(50)
-    desk.earlier = 12
-    app = shell(desk)
+async def test_older_candidates_are_counted_and_probes_certify_nothing(shop: Bent) -> None:
+    changes = with_candidates(shop, *numbered(50), earlier=12)
+    app = shell(shop)
     async with running(app) as pilot:
         await settle(pilot)
         await press(pilot, "E")
         assert "the newest 50 of 62 candidates" in screen_text(app)
-        desk.changes = {"suite": msgspec.structs.replace(desk.suite(), probe=True)}
-        app.post_message(ReviewerApp.StoreChanged(9))
-        await settle(pilot)
+        [suite] = shop.workspace.suites()
+        changes["suite"] = replace(suite, probe=True)
+        await stored(pilot)
         assert "○ PROBE, certifies nothing" in screen_text(app)
 
 
-async def test_a_newcomer_leaves_the_cursor_on_its_candidate() -> None:
-    desk = many(3)
-    app = shell(desk)
+async def test_a_newcomer_leaves_the_cursor_on_its_candidate(shop: Bent) -> None:
+    changes = with_candidates(shop, *numbered(3))
+    app = shell(shop)
     async with running(app) as pilot:
         await settle(pilot)
         await press(pilot, "E", "g", "l", "tab")
-        desk.names = ("refund-agent-v6", *desk.names)
-        app.post_message(ReviewerApp.StoreChanged(9))
-        await settle(pilot)
+        changes["names"] = ("refund-agent-v6", *changes["names"])
+        await stored(pilot)
         assert "[v8]" in screen_text(app)
         assert "━━ efficiency" in screen_text(app)
 
 
-async def test_without_candidates_or_with_a_broken_suite_it_says_so() -> None:
-    desk = many(0)
-    app = shell(desk)
+async def test_without_candidates_or_with_a_broken_suite_it_says_so(shop: Bent) -> None:
+    app = shell(many(shop, 0))
     async with running(app) as pilot:
         await settle(pilot)
         await press(pilot, "E", "l", "tab", "v", "n", "y", "enter", "G")
         assert "no candidate has a trace on this suite yet" in screen_text(app)
-    desk.refuse_trends = DeskError("the suite does not match its lock", "reviewer suite check")
-    app = shell(desk)
+    error = DeskError("the suite does not match its lock", "reviewer suite check")
+    app = shell(shop.bend("trends.figures", refusing(error)))
     async with running(app) as pilot:
         await settle(pilot)
         await press(pilot, "E", "l", "v", "y", "enter")
@@ -235,11 +249,10 @@ async def test_without_candidates_or_with_a_broken_suite_it_says_so() -> None:
 
 
 @pytest.mark.parametrize("size", [(40, 12), (60, 20), (80, 24), (133, 31), (160, 37), (200, 50)])
-async def test_every_line_fills_its_width_at_any_size(size: tuple[int, int]) -> None:
-    desk = many(50)
-    desk.names = (*desk.names[:-1], HOSTILE)
+async def test_every_line_fills_its_width_at_any_size(size: tuple[int, int], shop: Bent) -> None:
+    with_candidates(shop, *numbered(49), HOSTILE)
     for keys in ((), ("v",), ("k", "G"), ("j", "j", "j")):
-        app = shell(desk)
+        app = shell(shop)
         async with running(app, size) as pilot:
             await settle(pilot)
             await press(pilot, "E", *keys)
@@ -265,8 +278,8 @@ def test_names_lose_only_what_all_begin_with() -> None:
     assert short_names([]) == []
 
 
-async def test_a_click_goes_to_a_point_and_another_to_its_scorecard() -> None:
-    app = shell(many(3))
+async def test_a_click_goes_to_a_point_and_another_to_its_scorecard(shop: Bent) -> None:
+    app = shell(many(shop, 3))
     async with running(app) as pilot:
         await settle(pilot)
         await press(pilot, "E", "g")
@@ -280,8 +293,8 @@ async def test_a_click_goes_to_a_point_and_another_to_its_scorecard() -> None:
         assert f"candidate < {V8} >" in screen_text(app)
 
 
-async def test_a_click_on_a_figure_of_many_takes_it() -> None:
-    app = shell(many(3))
+async def test_a_click_on_a_figure_of_many_takes_it(shop: Bent) -> None:
+    app = shell(many(shop, 3))
     async with running(app, (200, 50)) as pilot:
         await settle(pilot)
         await press(pilot, "E", "g")
@@ -292,8 +305,8 @@ async def test_a_click_on_a_figure_of_many_takes_it() -> None:
         assert "[✓efficiency]" in screen_text(app)
 
 
-async def test_a_click_in_the_table_goes_to_its_candidate() -> None:
-    app = shell(many(3))
+async def test_a_click_in_the_table_goes_to_its_candidate(shop: Bent) -> None:
+    app = shell(many(shop, 3))
     async with running(app) as pilot:
         await settle(pilot)
         await press(pilot, "E", "g", "v")

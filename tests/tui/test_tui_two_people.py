@@ -1,19 +1,18 @@
 """The second signature on the workstation: what waits is offered first, what differs is said."""
 
+from collections.abc import Callable
 from typing import Any
 
-import msgspec
 import pytest
 from doors import V7, V8, Door
-from fake_desk import FakeDesk
-from fake_shop import AGENT
+from msgspec.structs import replace
 from people import TWO, People
-from template import Bent
+from template import Bent, holding, key_of
 from test_tui_screens import running, shell
 from tui_probe import SIZES, press, same_as_golden, screen_text, settle
 
 from reviewer.desk.decisions.api import DecisionView, Pending
-from reviewer.desk.decisions.choices import choices
+from reviewer.desk.decisions.choices import choices, preselected
 from reviewer.desk.desk import Desk
 from reviewer.desk.views import KeyInfo, Signed
 from reviewer.tui.app.app import ReviewerApp
@@ -30,35 +29,28 @@ WAITS = Pending(
     comment="both red-team episodes were read by hand",
     path="store/decisions/3-promote-refund-agent-v8.dsse.json",
 )
-DIFFERS = msgspec.structs.replace(WAITS, differs=("predicate.cost.totalMicros",))
+DIFFERS = replace(WAITS, differs=("predicate.cost.totalMicros",))
 
 
-class Waiting(FakeDesk):
+def waiting(shop: Bent, pending: Pending = WAITS) -> Bent:
     """A desk on which somebody signed the promotion of v8 already."""
 
-    def __init__(self, pending: Pending = WAITS) -> None:
-        super().__init__()
-        self.pending = pending
-        self.added: list[tuple[str, str]] = []
-
-    def decision(
-        self, suite_id: str, candidate_id: str, baseline: str | None = None
-    ) -> DecisionView:
-        found = super().decision(suite_id, candidate_id, baseline)
-        return msgspec.structs.replace(
-            found,
-            choices=choices("promote", 0, self.pending),
-            preselected="PROMOTE",
-            pending=self.pending,
+    def view(real: Callable[..., DecisionView], *args: Any) -> DecisionView:
+        return replace(
+            real(*args),
+            choices=choices("promote", 0, pending),
+            preselected=preselected("promote", pending),
+            pending=pending,
             needed=2,
         )
 
-    def cosign(self, reference: str, key: str = "", passphrase: str | None = None) -> Signed:
-        self.added.append((reference, key))
+    def cosign(_: object, reference: str, key: str = "", passphrase: str | None = None) -> Signed:
         return Signed(
-            decision="PROMOTE", path=self.pending.path, number=3, principal="rob@shopflow",
+            decision="PROMOTE", path=pending.path, number=3, principal="rob@shopflow",
             keyid=key, verified=True, lines=(), signers=("dana@shopflow", "rob@shopflow"),
         )  # fmt: skip
+
+    return holding(shop).bend("decisions.view", view).bend("decisions.cosign", cosign)
 
 
 @pytest.fixture
@@ -70,8 +62,8 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("name", ["cosign", "cosign-dialog", "cosign-differs"])
-async def test_what_waits_to_the_character(name: str, size: tuple[int, int]) -> None:
-    app = shell(Waiting(DIFFERS if name == "cosign-differs" else WAITS))
+async def test_what_waits_to_the_character(name: str, size: tuple[int, int], shop: Bent) -> None:
+    app = shell(waiting(shop, DIFFERS if name == "cosign-differs" else WAITS))
     async with running(app, size) as pilot:
         await settle(pilot)
         await press(pilot, "greater_than_sign", "D")
@@ -80,8 +72,10 @@ async def test_what_waits_to_the_character(name: str, size: tuple[int, int]) -> 
         same_as_golden(app, f"{name}-{size[0]}x{size[1]}")
 
 
-async def test_a_signature_is_added_to_what_somebody_else_fixed(clock: list[float]) -> None:
-    desk = Waiting()
+async def test_a_signature_is_added_to_what_somebody_else_fixed(
+    clock: list[float], shop: Bent
+) -> None:
+    desk = waiting(shop)
     app = shell(desk)
     async with running(app) as pilot:
         await settle(pilot)
@@ -94,14 +88,14 @@ async def test_a_signature_is_added_to_what_somebody_else_fixed(clock: list[floa
         app.screen.query_one("#buttons").focus()
         clock[0] += 1
         await press(pilot, "enter")
-        assert desk.added == [(WAITS.path, AGENT.fingerprint)]
-        assert desk.signed == []
+        [(path, key, *_)] = desk.asked("decisions.cosign")
+        assert (path, key) == (WAITS.path, key_of(shop.place.root).fingerprint)
+        assert desk.asked("decisions.sign") == []
         assert "✓ verified" in screen_text(app)
 
 
-async def test_what_this_store_does_not_give_is_closed_and_the_field_named() -> None:
-    desk = Waiting(DIFFERS)
-    app = shell(desk)
+async def test_what_this_store_does_not_give_is_closed_and_the_field_named(shop: Bent) -> None:
+    app = shell(waiting(shop, DIFFERS))
     async with running(app) as pilot:
         await settle(pilot)
         await press(pilot, "greater_than_sign", "D")

@@ -55,6 +55,18 @@ async def settle(pilot: Pilot[None]) -> None:
     raise AssertionError("the screen never came to rest")
 
 
+async def come(pilot: Pilot[None], true: Callable[[], bool]) -> None:
+    """Wait until a condition is true on a screen that does not come to rest meanwhile."""
+    end = monotonic() + PATIENCE
+    while monotonic() < end:
+        await pilot.pause()
+        if true():
+            return
+        await asyncio.sleep(0.005)
+    assert isinstance(pilot.app, ReviewerApp)
+    raise AssertionError(f"it never came to be\n{screen_text(pilot.app)}")
+
+
 async def until(pilot: Pilot[None], true: Callable[[], bool]) -> None:
     """Settle until a condition is true: for what another thread or process does meanwhile."""
     end = monotonic() + PATIENCE
