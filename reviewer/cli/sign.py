@@ -8,7 +8,7 @@ from reviewer.cli.opening import desk_of, release_of, workspace_of
 from reviewer.cli.parser import release_options
 from reviewer.cli.say import note, out, table
 from reviewer.desk.errors import DeskError
-from reviewer.desk.views import Signed
+from reviewer.desk.views import SignedDecision
 from reviewer.exit_codes import ExitCode
 
 KEY = "key file, .pub or SHA256:… in ssh-agent"
@@ -127,7 +127,7 @@ def _signature_file(path: str) -> bytes:
         raise DeskError(f"{path}: cannot be read ({error.strerror})") from error
 
 
-def exit_code(signed: Signed) -> int:
+def exit_code(signed: SignedDecision) -> int:
     """30 for a signature that is kept but does not suffice: others must sign, or someone else."""
     if signed.pending:
         note("kept; it decides nothing until another approver signs:")
@@ -139,7 +139,7 @@ def exit_code(signed: Signed) -> int:
     return ExitCode.DONE if signed.decision == "PROMOTE" else ExitCode.NOT_PROMOTED
 
 
-def said(signed: Signed) -> None:
+def said(signed: SignedDecision) -> None:
     """Say what was signed, and what verifying it said."""
     note(f"signed {signed.decision} as decision {signed.number}: {signed.principal} {signed.keyid}")
     for line in signed.lines:

@@ -9,7 +9,7 @@ from reviewer.db.connection import StoreError, reader
 from reviewer.db.journal import Head
 
 
-class InUse(StoreError):
+class StoreInUse(StoreError):
     """Another process has the store open."""
 
 
@@ -34,8 +34,8 @@ def fold_log(store: Path, head: Head) -> int | None:
             mode = connection.execute("PRAGMA journal_mode=DELETE").fetchone()[0]
     except sqlite3.OperationalError as error:
         if getattr(error, "sqlite_errorname", "").startswith("SQLITE_BUSY"):
-            raise InUse(f"{store} is in use") from error
+            raise StoreInUse(f"{store} is in use") from error
         raise
     if mode != "delete":
-        raise InUse(f"{store} is in use")
+        raise StoreInUse(f"{store} is in use")
     return last - head.seq if same else None

@@ -22,12 +22,11 @@ PACK_TRACES = 64
 PACK_BYTES = 512 * 1024
 MOST_BYTES = 256 << 20
 """No frame of ours holds more: a record is at most 64 MiB."""
-
 _LEVEL = 1
 _T = TypeVar("_T")
 
 
-class _Loose(msgspec.Struct):
+class _RawEvents(msgspec.Struct):
     """A record cut at its events, both sides as raw bytes."""
 
     events: list[msgspec.Raw]
@@ -35,7 +34,7 @@ class _Loose(msgspec.Struct):
 
 _record = msgspec.json.Decoder(TraceRecord)
 _events = msgspec.json.Decoder(list[Event])
-_loose = msgspec.json.Decoder(_Loose)
+_raw_events = msgspec.json.Decoder(_RawEvents)
 _raws = msgspec.json.Decoder(list[msgspec.Raw])
 _members = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
@@ -69,7 +68,7 @@ def chunk(payload: bytes) -> list[Chunk]:
     """Cut a large record into its head and runs of events, each its own frame."""
     squeeze = zstandard.ZstdCompressor(level=_LEVEL, write_checksum=True)
     members = _members.decode(payload)
-    events = _loose.decode(payload).events
+    events = _raw_events.decode(payload).events
     members["events"] = msgspec.Raw(b"[]")
     chunks = [Chunk(0, 0, squeeze.compress(msgspec.json.encode(members)))]
     held: list[msgspec.Raw] = []

@@ -170,7 +170,7 @@ def _within(found: Spans, number: int) -> bool:
     return place > 0 and number <= found[place - 1][1]
 
 
-class _Mapped(msgspec.Struct):
+class _MappedRecords(msgspec.Struct):
     records: tuple[tuple[int, int], ...]
     map: str
     tools: dict[str, str]
@@ -182,7 +182,7 @@ class _Entry(msgspec.Struct):
     runs: tuple[tuple[int, int], ...] = ()
     map: str = ""
     tools: dict[str, str] = {}
-    mapped: tuple[_Mapped, ...] = ()
+    mapped: tuple[_MappedRecords, ...] = ()
 
 
 _decode = msgspec.json.Decoder(_Entry).decode

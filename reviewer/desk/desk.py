@@ -5,7 +5,7 @@ from __future__ import annotations  # what only types name is not loaded
 
 from typing import TYPE_CHECKING
 
-from reviewer.desk.opened import Opened, late
+from reviewer.desk.opened import DeskState, late
 
 if TYPE_CHECKING:
     from reviewer.desk.compare.api import CompareRoom
@@ -30,7 +30,7 @@ class Desk:
     """
 
     def __init__(self, workspace: Workspace, reviewer: str = "", embedding_model: str = "") -> None:
-        self.opened = Opened(workspace, reviewer, embedding_model)
+        self.opened = DeskState(workspace, reviewer, embedding_model)
         self.place, self.path = workspace, self.opened.path
 
     @late

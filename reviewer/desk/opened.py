@@ -1,5 +1,6 @@
 """The state that all rooms of the desk share: connections to the store, caches, and common
-queries."""
+queries.
+"""
 
 from __future__ import annotations  # what only types name is not loaded
 
@@ -123,7 +124,7 @@ else:
                 return super().__get__(instance, owner)
 
 
-class Opened:
+class DeskState:
     """The state every room of the desk shares. Methods raise DeskError."""
 
     def __init__(self, workspace: Workspace, reviewer: str = "", embedding_model: str = "") -> None:
@@ -225,7 +226,7 @@ class Opened:
 class Room:
     """One part of the desk's API, over the shared state."""
 
-    def __init__(self, opened: Opened) -> None:
+    def __init__(self, opened: DeskState) -> None:
         self._opened = opened
 
 

@@ -269,7 +269,7 @@ class EventRow(View, frozen=True):
     group: tuple[int, int] = (0, 0)
 
 
-class Exported(View, frozen=True):
+class ExportedFiles(View, frozen=True):
     files: tuple[tuple[str, str], ...]
     exit_code: int
 
@@ -311,7 +311,7 @@ class KeyInfo(View, frozen=True):
     roles: tuple[str, ...]
 
 
-class Signed(View, frozen=True):
+class SignedDecision(View, frozen=True):
     """A stored decision: its file, its number, and the result of verifying it. `pending` means that
     it waits for further approvers and for nothing else."""
 

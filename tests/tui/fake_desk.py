@@ -9,7 +9,7 @@ from fake_traces import FakeTraces
 from reviewer.desk.decisions.api import Choice, DecisionView
 from reviewer.desk.errors import DeskError
 from reviewer.desk.trends.views import Trends
-from reviewer.desk.views import Exported, KeyInfo, Refusal, Signed, SourceInfo
+from reviewer.desk.views import ExportedFiles, KeyInfo, Refusal, SignedDecision, SourceInfo
 
 
 class FakeDesk(FakeCards, FakeTraces):
@@ -71,13 +71,13 @@ class FakeDesk(FakeCards, FakeTraces):
         comment: str = "",
         expect_report: str | None = None,
         passphrase: str | None = None,
-    ) -> Signed:
+    ) -> SignedDecision:
         if self.refuse_signing is not None:
             raise self.refuse_signing
         if expect_report != self.report:
             raise DeskError("the report changed since it was shown", "read it again")
         self.signed.append((candidate_id, decision, key, comment, passphrase or ""))
-        return Signed(
+        return SignedDecision(
             decision=decision,
             path=f"store/decisions/1-{decision.lower()}.dsse.json",
             number=1,
@@ -89,10 +89,10 @@ class FakeDesk(FakeCards, FakeTraces):
 
     def export(
         self, suite_id: str, candidate_id: str, out: str, formats: tuple[str, ...]
-    ) -> Exported:
+    ) -> ExportedFiles:
         self.exported.append((candidate_id, out, *formats))
         files = tuple((f"{out}/report.{name}", "sha256:00") for name in formats)
-        return Exported(files=files, exit_code=10)
+        return ExportedFiles(files=files, exit_code=10)
 
     # sources
 

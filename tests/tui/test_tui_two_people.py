@@ -14,7 +14,7 @@ from tui_probe import SIZES, press, same_as_golden, screen_text, settle
 from reviewer.desk.decisions.api import DecisionView, Pending
 from reviewer.desk.decisions.choices import choices, preselected
 from reviewer.desk.desk import Desk
-from reviewer.desk.views import KeyInfo, Signed
+from reviewer.desk.views import KeyInfo, SignedDecision
 from reviewer.tui.app.app import ReviewerApp
 from reviewer.tui.screens.decision.sign import SignScreen
 
@@ -44,8 +44,8 @@ def waiting(shop: Bent, pending: Pending = WAITS) -> Bent:
             needed=2,
         )
 
-    def cosign(_: object, reference: str, key: str = "", passphrase: str | None = None) -> Signed:
-        return Signed(
+    def cosign(_: object, reference: str, key: str = "", passphrase: str | None = None) -> SignedDecision:
+        return SignedDecision(
             decision="PROMOTE", path=pending.path, number=3, principal="rob@shopflow",
             keyid=key, verified=True, lines=(), signers=("dana@shopflow", "rob@shopflow"),
         )  # fmt: skip

@@ -29,7 +29,7 @@ Provide = Callable[[sqlite3.Connection], None]
 """Puts the candidate's median latencies into `temp.latency` of a connection, where they are not."""
 
 
-class Asked(NamedTuple):
+class EpisodeQuery(NamedTuple):
     """Which episodes, in which order. `k` is that of pass^k; `complete` says that every episode of
     the suite has a roll-up, so that only the columns shown are read from episodes."""
 
@@ -92,7 +92,7 @@ def order_names(gates: tuple[str, ...] = GATES) -> tuple[str, ...]:
     return (*_NAMED, *gates)
 
 
-def _ordered(asked: Asked, among: _From) -> str:
+def _ordered(asked: EpisodeQuery, among: _From) -> str:
     """ORDER BY. A figure that is not known comes last either way; keys rise as the suite's order
     does. Raises KeyError for an unknown order."""
     falling = " DESC" if asked.descending else ""
@@ -105,7 +105,7 @@ def _ordered(asked: Asked, among: _From) -> str:
     return ", ".join(f"{term} DESC" if down != asked.descending else term for term, down in terms)
 
 
-def _from(connection: sqlite3.Connection, asked: Asked) -> _From:
+def _from(connection: sqlite3.Connection, asked: EpisodeQuery) -> _From:
     known = connection.execute(
         "SELECT 1 FROM first_set WHERE candidate=? LIMIT 1", (asked.candidate,)
     ).fetchone()
@@ -137,7 +137,7 @@ def _rows(
 
 
 def ordered_episodes(
-    connection: sqlite3.Connection, asked: Asked, provide: Provide, most: int = -1
+    connection: sqlite3.Connection, asked: EpisodeQuery, provide: Provide, most: int = -1
 ) -> list[int]:
     """Return the episode keys in this order, at most so many of them. Raises KeyError for an
     unknown order."""
@@ -153,7 +153,7 @@ _LABELS: dict[str, str] = {"tag": "e.tags", "category": CATEGORY}
 
 
 def grouped(
-    connection: sqlite3.Connection, asked: Asked, group: GroupBy, provide: Provide
+    connection: sqlite3.Connection, asked: EpisodeQuery, group: GroupBy, provide: Provide
 ) -> dict[str, list[int]]:
     """Return label → episode keys in this order. An episode is listed under each of its tags, one
     without any under the empty label; labels in order of first occurrence."""
@@ -175,7 +175,7 @@ _SUMMED = ("attempts", "passes", "critical", "infra", "cost_nano", "cost_unknown
 
 
 def group_rows(
-    connection: sqlite3.Connection, asked: Asked, group: GroupBy, provide: Provide
+    connection: sqlite3.Connection, asked: EpisodeQuery, group: GroupBy, provide: Provide
 ) -> list[GroupRow]:
     """Return the sums for group heads, over the episodes that pass the filter."""
     among = _from(connection, asked)

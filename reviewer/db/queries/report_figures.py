@@ -53,7 +53,7 @@ def latencies_within(
     ).fetchall()
 
 
-class Unmeasured(NamedTuple):
+class UnmeasuredCode(NamedTuple):
     """One code of what is not measured: how many counted traces have it, how many of these have no
     verdict because of it, and where the first of them in suite order has it."""
 
@@ -73,7 +73,7 @@ _UNMEASURED = (
 _TRACES = "count(DISTINCT f.trace), count(DISTINCT CASE WHEN t.passed IS NULL THEN f.trace END)"
 
 
-def unmeasured(connection: sqlite3.Connection, candidate: int) -> list[Unmeasured]:
+def unmeasured(connection: sqlite3.Connection, candidate: int) -> list[UnmeasuredCode]:
     """Return the codes of what is not measured. Attempts that infrastructure ended are left out:
     another attempt replaces them, or is still needed."""
     rows = connection.execute(
@@ -83,7 +83,7 @@ def unmeasured(connection: sqlite3.Connection, candidate: int) -> list[Unmeasure
         f" {_UNMEASURED}{_counted(connection, candidate)} GROUP BY f.code ORDER BY f.code",
         (candidate,),
     )
-    return [Unmeasured(*row[:6]) for row in rows.fetchall()]
+    return [UnmeasuredCode(*row[:6]) for row in rows.fetchall()]
 
 
 def unmeasured_traces(connection: sqlite3.Connection, candidate: int, kind: str) -> tuple[int, int]:

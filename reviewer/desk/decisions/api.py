@@ -13,7 +13,7 @@ from reviewer.desk.views import Reason, Recommendation, View
 if TYPE_CHECKING:
     from reviewer.desk.decisions.run_results import SignedRunResult
     from reviewer.desk.decisions.statements import LossStatement
-    from reviewer.desk.views import KeyInfo, Signed
+    from reviewer.desk.views import KeyInfo, SignedDecision
 
 
 class Choice(View, frozen=True):
@@ -162,7 +162,7 @@ class DecisionsRoom(Room):
         passphrase: str | None = None,
         baseline: str | None = None,
         environment: str | None = None,
-    ) -> Signed:
+    ) -> SignedDecision:
         """Re-derive the report, refuse when it is not the one looked at, sign, verify, keep."""
         from reviewer.desk.decisions import choices as decision_choices
         from reviewer.desk.decisions import signing
@@ -185,7 +185,7 @@ class DecisionsRoom(Room):
         passphrase: str | None = None,
         signature: bytes | None = None,
         look: Callable[[str], None] | None = None,
-    ) -> Signed:
+    ) -> SignedDecision:
         """Derive a decision (a number, or a file) again from this store, refuse any difference by
         its field, and add one more signature: by a key, or one that ssh-keygen made. `look` is
         given first what cannot be derived."""

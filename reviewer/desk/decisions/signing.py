@@ -34,7 +34,7 @@ from reviewer.desk.integrity.trust import approving, signing_key, trusted
 from reviewer.desk.labels.book import Book
 from reviewer.desk.place import Workspace
 from reviewer.desk.reports.api import CandidateReport
-from reviewer.desk.views import Signed
+from reviewer.desk.views import SignedDecision
 from reviewer.exit_codes import ExitCode
 from reviewer.signing.dsse import (
     Envelope,
@@ -112,7 +112,7 @@ def sign(
     comment: str = "",
     passphrase: str | None = None,
     environment: str = ENVIRONMENT,
-) -> Signed:
+) -> SignedDecision:
     """Sign a decision on the report `built`, check the signature with the verifier, then keep it.
 
     Where the policy requires more people, the decision waits for them. Nothing is written until the
@@ -218,7 +218,7 @@ def add(
     passphrase: str | None = None,
     signature: bytes | None = None,
     look: Callable[[str], None] | None = None,
-) -> Signed:
+) -> SignedDecision:
     """Add one more signature to a decision, by a key, or with one that `ssh-keygen -Y sign` made
     (`signature`, a .sig file). `look` is given, line by line, the fields that are taken from the
     decision and not derived, before anything is signed.

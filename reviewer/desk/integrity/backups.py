@@ -15,7 +15,7 @@ from reviewer.db.connection import (
     unwritten,
     write_lock,
 )
-from reviewer.db.copies import InUse, copy_whole, fold_log
+from reviewer.db.copies import StoreInUse, copy_whole, fold_log
 from reviewer.db.journal import Head
 from reviewer.db.schema import bring_up_to_date, foreign_parts
 from reviewer.desk.errors import DeskError
@@ -158,7 +158,7 @@ def _only_one(store: Path, head: Head) -> int | None:
         return None  # opening an empty file makes SQLite remove the log beside it
     try:
         return fold_log(store, head)
-    except InUse as error:
+    except StoreInUse as error:
         raise DeskError(str(error), "quit every workstation on it, then do it again") from error
     except DAMAGE:
         return None

@@ -12,7 +12,7 @@ from reviewer.db.decisions import DecisionRow, Standing
 from reviewer.desk.errors import DeskError
 from reviewer.desk.integrity.store_checks import files_of
 from reviewer.desk.place import Workspace, write_private
-from reviewer.desk.views import Signed
+from reviewer.desk.views import SignedDecision
 from reviewer.report.evidence import Evidence
 from reviewer.signing.dsse import MAX_ENVELOPE_BYTES, parse_envelope
 from reviewer.signing.errors import AttestError
@@ -210,9 +210,9 @@ def told(
     row: DecisionRow,
     who: TrustedKey,
     checked: VerifyResult,
-) -> Signed:
+) -> SignedDecision:
     """Return a signature that was kept, with the result of the verifier."""
-    return Signed(
+    return SignedDecision(
         decision=row.decision,
         path=str(workspace.decisions / row.file),
         number=row.number,

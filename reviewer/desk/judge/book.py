@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from reviewer.db import registry
 from reviewer.db.connection import Connection
-from reviewer.db.queries.reviewable import reviewable_trace
+from reviewer.db.queries.attempts import reviewable_trace
 from reviewer.db.tables import JUDGMENTS, JudgmentRow
 from reviewer.desk.labels.book import Book, candidates_of
 from reviewer.desk.labels.items import Side

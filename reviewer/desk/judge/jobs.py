@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeVar
 
 from reviewer.db.connection import Connection, StoreError, close_writer
-from reviewer.db.queries.reviewable import reviewable_traces
+from reviewer.db.queries.attempts import reviewable_traces
 from reviewer.db.schema import open_writer
 from reviewer.db.tables import JUDGMENTS, judgments_by_request
 from reviewer.desk.errors import DeskError

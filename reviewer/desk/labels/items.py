@@ -9,9 +9,8 @@ import msgspec
 from reviewer.db import registry
 from reviewer.db.codec import DIAGNOSTICS, unpack_diagnostics
 from reviewer.db.connection import Connection
-from reviewer.db.queries.attempts import signal_codes
+from reviewer.db.queries.attempts import ReviewableTrace, reviewable_traces, signal_codes
 from reviewer.db.queries.episodes import rolls
-from reviewer.db.queries.reviewable import ReviewableTrace, reviewable_traces
 from reviewer.db.tables import judgments_about
 from reviewer.desk.errors import DeskError
 from reviewer.desk.traces.records import FinalMessages

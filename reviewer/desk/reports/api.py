@@ -31,7 +31,7 @@ from reviewer.report.evidence import Evidence, Look
 if TYPE_CHECKING:
     from reviewer.desk.judge.book import JudgeBook
     from reviewer.desk.reports.costs import EnteredCost, NewCost
-    from reviewer.desk.views import Exported
+    from reviewer.desk.views import ExportedFiles
     from reviewer.report.evidence import CostEntry
     from reviewer.report.model import Report
     from reviewer.report.page_parts import Beside
@@ -260,9 +260,9 @@ class ReportsRoom(Room):
         out: str,
         formats: tuple[str, ...] = renderings.USUAL,
         baseline: str | None = None,
-    ) -> Exported:
+    ) -> ExportedFiles:
         """Write the report, and the newest signed decision on it, into a folder."""
-        from reviewer.desk.views import Exported
+        from reviewer.desk.views import ExportedFiles
 
         formats = renderings.known(formats)
         shown = self.shown(suite_id, candidate_id, baseline, formats)
@@ -273,7 +273,7 @@ class ReportsRoom(Room):
             signed = decisions.envelope_on(connection, key, built.digest)
         if signed is not None:
             files += renderings.put(folder, {"decision.dsse.json": signed})
-        return Exported(files=tuple(files), exit_code=built.exit_code)
+        return ExportedFiles(files=tuple(files), exit_code=built.exit_code)
 
     def enter_cost(self, new: NewCost) -> EnteredCost:
         """Keep an entry: durable when this returns; the same entry again adds nothing."""

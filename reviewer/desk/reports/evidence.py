@@ -26,7 +26,7 @@ from reviewer.db.queries.episodes import (
 )
 from reviewer.db.queries.quarantine import quarantined, reasons_of_candidate, unnamed_refusals
 from reviewer.db.queries.report_figures import (
-    Unmeasured,
+    UnmeasuredCode,
     diagnostic_means,
     latencies,
     latencies_within,
@@ -402,11 +402,11 @@ def _causes(
     connection: Connection,
     prefix: str,
     candidate: int,
-    codes: list[Unmeasured],
+    codes: list[UnmeasuredCode],
 ) -> tuple[Cause, ...]:
     """Return the causes of missing measurements, kind by kind. `prefix` is a trace id up to its
     episode."""
-    kinds: dict[str, list[Unmeasured]] = {}
+    kinds: dict[str, list[UnmeasuredCode]] = {}
     for code in codes:
         kinds.setdefault(code.code.partition(":")[0], []).append(code)
     found = []

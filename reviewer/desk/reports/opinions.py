@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from msgspec import structs, to_builtins
 
 from reviewer.db.connection import Connection
-from reviewer.db.queries.reviewable import (
+from reviewer.db.queries.attempts import (
     count_reviewable_traces,
     first_reviewable_traces,
     flaggable_traces,

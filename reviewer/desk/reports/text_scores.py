@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from msgspec import structs
 
 from reviewer.db.connection import Connection
-from reviewer.db.queries.reviewable import reviewable_traces_in
+from reviewer.db.queries.attempts import reviewable_traces_in
 from reviewer.desk.errors import DeskError
 from reviewer.desk.labels.items import side_of
 from reviewer.desk.suites import ReadySuite

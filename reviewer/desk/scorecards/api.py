@@ -9,7 +9,7 @@ from reviewer.db import journal, registry
 from reviewer.db.connection import Connection
 from reviewer.db.queries import episodes
 from reviewer.db.queries.episode_order import (
-    Asked,
+    EpisodeQuery,
     GroupRow,
     Provide,
     group_rows,
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from reviewer.desk.opened import Opened
+    from reviewer.desk.opened import DeskState
     from reviewer.desk.scorecards.card_process import CardProcesses
     from reviewer.desk.scorecards.views import (
         FilterValues,
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 class ScorecardsRoom(Room):
     """The API of `desk.scorecards`: card, orders, filters, pages, groups, candidates compared."""
 
-    def __init__(self, opened: Opened) -> None:
+    def __init__(self, opened: DeskState) -> None:
         super().__init__(opened)
         self._grid, self._clock = GridCache(), ChangeClock()
         self._begun: CardProcesses | None = None
@@ -304,7 +304,7 @@ class ScorecardsRoom(Room):
         descending: bool,
         only_failing: bool,
         text: str,
-    ) -> tuple[Asked, Provide]:
+    ) -> tuple[EpisodeQuery, Provide]:
         suite, candidate = self._opened.candidate(connection, suite_id, candidate_id)
         known_suite = self._grid.suite(connection, suite_id)
         orders = order_names(known_suite.in_force)
@@ -322,7 +322,7 @@ class ScorecardsRoom(Room):
                 raise DeskError(reason, exit_code=ExitCode.USAGE)
         k = self._grid.k(connection, known_suite, suite, candidate)
         complete = self._grid.complete(connection, known_suite, candidate)
-        asked = Asked(suite, candidate, k, by, descending, only_failing, terms, complete)
+        asked = EpisodeQuery(suite, candidate, k, by, descending, only_failing, terms, complete)
         return asked, self._grid.medians(candidate)
 
     @property

@@ -1,5 +1,6 @@
 """The cache of the scorecards room: when a candidate last changed, and facts of suites and
-candidates that the tables do not hold."""
+candidates that the tables do not hold.
+"""
 
 from collections import OrderedDict
 from threading import Lock
@@ -14,12 +15,12 @@ from reviewer.db.queries.candidates import (
     candidates_of_traces,
     candidates_refused,
 )
-from reviewer.db.queries.episode_order import Asked, Medians, Provide
+from reviewer.db.queries.episode_order import EpisodeQuery, Medians, Provide
 from reviewer.db.queries.episodes import count_rolls, least_measured, maybe_red
 from reviewer.suite.gates import in_force
 
 
-class _Revised(msgspec.Struct):
+class _RevisedTrace(msgspec.Struct):
     trace: int
 
 
@@ -27,7 +28,7 @@ class _Entry(msgspec.Struct):
     """The fields of a journal entry that say which candidates it is about."""
 
     type: str
-    revised: tuple[_Revised, ...] = ()
+    revised: tuple[_RevisedTrace, ...] = ()
     source: int = 0
     first: int = 0
     added: int = 0
@@ -107,7 +108,7 @@ class GridCache:
         self._medians: dict[int, Medians] = {}
         self._probe_k: dict[int, tuple[object, int]] = {}
         self._complete: set[int] = set()
-        self._firsts: OrderedDict[tuple[Asked, int], tuple[int, list[int]]] = OrderedDict()
+        self._firsts: OrderedDict[tuple[EpisodeQuery, int], tuple[int, list[int]]] = OrderedDict()
         self._keeping = Lock()
         self._red: tuple[int, int, frozenset[int]] | None = None
 
@@ -162,7 +163,7 @@ class GridCache:
             kept = self._red = candidate, clock, found
         return kept[2]
 
-    def first_rows(self, asked: Asked, most: int, clock: int) -> list[int] | None:
+    def first_rows(self, asked: EpisodeQuery, most: int, clock: int) -> list[int] | None:
         """Return the first `most` keys of an order, if they were kept at this time of the clock."""
         with self._keeping:
             found = self._firsts.get((asked, most))
@@ -171,7 +172,7 @@ class GridCache:
             self._firsts.move_to_end((asked, most))
             return list(found[1])
 
-    def keep_first_rows(self, asked: Asked, most: int, clock: int, keys: list[int]) -> None:
+    def keep_first_rows(self, asked: EpisodeQuery, most: int, clock: int, keys: list[int]) -> None:
         with self._keeping:
             self._firsts[asked, most] = clock, list(keys)
             while len(self._firsts) > KEPT:

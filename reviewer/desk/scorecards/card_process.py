@@ -79,14 +79,14 @@ class CardProcesses:
 def main(root: str, suite_id: str, candidate_id: str) -> None:
     import gc
 
-    from reviewer.desk.opened import Opened
+    from reviewer.desk.opened import DeskState
     from reviewer.desk.place import at
     from reviewer.desk.scorecards.api import ScorecardsRoom
 
     gc.disable()  # it lives for one answer
     os.nice(_NICE)
     try:
-        card = ScorecardsRoom(Opened(at(Path(root)))).card_here(suite_id, candidate_id)
+        card = ScorecardsRoom(DeskState(at(Path(root)))).card_here(suite_id, candidate_id)
         answer = _Answer(card=card)
     except DeskError as error:
         answer = _Answer(text=error.text, ways_out=error.ways_out, exit_code=error.exit_code)

@@ -10,7 +10,7 @@ import msgspec
 from reviewer.db import payload, registry
 from reviewer.db.connection import Connection, StoreError
 from reviewer.db.payload import frame_bytes, large_head
-from reviewer.db.queries.reviewable import ReviewableTrace
+from reviewer.db.queries.attempts import ReviewableTrace
 from reviewer.db.queries.traces import TraceRow, trace_at
 from reviewer.desk.errors import DeskError
 from reviewer.trace.record import ABSENT, Event, TraceRecord

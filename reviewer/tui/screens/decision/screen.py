@@ -8,7 +8,7 @@ from textual.events import Resize
 from textual.widget import Widget
 
 from reviewer.desk.decisions.api import Choice, DecisionView, Pending
-from reviewer.desk.views import Evidence, KeyInfo, Signed
+from reviewer.desk.views import Evidence, KeyInfo, SignedDecision
 from reviewer.trace.safetext import visible_line
 from reviewer.tui.screens.base import DeskScreen, Hint
 from reviewer.tui.settings.keys import bind, digits, key_of
@@ -124,7 +124,7 @@ def waiting_lines(pending: Pending) -> list[Line]:
     return lines
 
 
-def signed_word(signed: Signed) -> Span:
+def signed_word(signed: SignedDecision) -> Span:
     """Return the outcome of a signature as a glyph and a word."""
     if signed.verified:
         return Span("✓ verified", "pass")
@@ -303,7 +303,7 @@ class DecisionScreen(DeskScreen):
             dialog = SignScreen(self.found, choice.decision, self._keys, pending)
             self.app.push_screen(dialog, self._signed)
 
-    def _signed(self, signed: Signed | None) -> None:
+    def _signed(self, signed: SignedDecision | None) -> None:
         if signed is not None:
             self._read()
             word = signed_word(signed)

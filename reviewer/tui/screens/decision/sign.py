@@ -12,7 +12,7 @@ from textual.widgets import Input
 
 from reviewer.desk.decisions.api import DecisionView, Pending
 from reviewer.desk.errors import DeskError
-from reviewer.desk.views import KeyInfo, Signed
+from reviewer.desk.views import KeyInfo, SignedDecision
 from reviewer.trace.safetext import visible_line
 from reviewer.tui.screens.base import Dialog
 from reviewer.tui.screens.decision import screen as view
@@ -25,7 +25,7 @@ HELD = 0.3
 """Seconds without Enter before one counts: the Enter that opened the dialog may still be held."""
 
 
-class SignScreen(Dialog[Signed | None]):
+class SignScreen(Dialog[SignedDecision | None]):
     """Signs one decision on one report, by digest. Answers what stands in the store, or None."""
 
     NAME = "sign"
@@ -62,7 +62,7 @@ class SignScreen(Dialog[Signed | None]):
         signed = pending.signers if pending is not None else ()
         # Whoever signed already is not who is asked now.
         self._key_list = sorted(keys, key=lambda key: key.principal in signed)
-        self._signed: Signed | None = None
+        self._signed: SignedDecision | None = None
         self._waiting = False
         self._last_enter = 0.0
         self._own = decision.lower() == found.recommendation or pending is not None
@@ -225,7 +225,7 @@ class SignScreen(Dialog[Signed | None]):
         passphrase = None if agent else self._value("passphrase") or None
         held = key.fingerprint if agent else key.where
 
-        def sign() -> Signed:
+        def sign() -> SignedDecision:
             if self._pending is not None:
                 return desk.decisions.cosign(self._pending.path, held, passphrase)
             return desk.decisions.sign(
@@ -235,7 +235,7 @@ class SignScreen(Dialog[Signed | None]):
 
         self.ask("sign", sign, self._done, self._refused)
 
-    def _done(self, signed: Signed) -> None:
+    def _done(self, signed: SignedDecision) -> None:
         self._waiting = False
         self._signed = signed
         lines: list[Line] = [

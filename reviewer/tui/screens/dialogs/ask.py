@@ -11,7 +11,7 @@ from textual.widgets import Input
 
 from reviewer.desk.judge.api import JudgeRunView
 from reviewer.desk.runs.api import RunView
-from reviewer.desk.views import CandidateInfo, Exported, SuiteInfo
+from reviewer.desk.views import CandidateInfo, ExportedFiles, SuiteInfo
 from reviewer.trace.safetext import visible_line
 from reviewer.tui.screens.base import DeskScreen, Dialog, Hint, choosing, hint_line, pressing
 from reviewer.tui.settings.keys import bind, worded
@@ -197,7 +197,7 @@ def export_to(screen: DeskScreen, suite_id: str, candidate_id: str) -> None:
                 written,
             )
 
-    def written(done: Exported) -> None:
+    def written(done: ExportedFiles) -> None:
         folder = done.files[0][0].rpartition("/")[0] if done.files else "nowhere"
         count = plural(len(done.files), "file")
         told = f"exported {count} to {folder}/, exit code would be {done.exit_code}"
