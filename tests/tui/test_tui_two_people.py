@@ -44,7 +44,9 @@ def waiting(shop: Bent, pending: Pending = WAITS) -> Bent:
             needed=2,
         )
 
-    def cosign(_: object, reference: str, key: str = "", passphrase: str | None = None) -> SignedDecision:
+    def cosign(
+        _: object, reference: str, key: str = "", passphrase: str | None = None
+    ) -> SignedDecision:
         return SignedDecision(
             decision="PROMOTE", path=pending.path, number=3, principal="rob@shopflow",
             keyid=key, verified=True, lines=(), signers=("dana@shopflow", "rob@shopflow"),
