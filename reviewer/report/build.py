@@ -24,10 +24,10 @@ from reviewer.report.model import (
     Failure,
     FindingPlace,
     GateSection,
-    LookedRate,
     ModeResult,
     PassHatSection,
     PeekingSection,
+    RateAtEveryLook,
     ReasonSection,
     RepeatabilitySection,
     Report,
@@ -297,7 +297,7 @@ def _peeking(evidence: Evidence, shown: Figures) -> PeekingSection:
         attempts_made=made,
         beyond_the_set=made - counted,
         first_set=_set_rate(shown.hard_pass, shown.pass_hat.value, k),
-        all_attempts=LookedRate(
+        all_attempts=RateAtEveryLook(
             **structs.asdict(_set_rate(every, _pass_hat_of(shown.episodes, k), k)),
             low_at_every_look=None if always is None else stable_bits(always.low),
             high_at_every_look=None if always is None else stable_bits(always.high),

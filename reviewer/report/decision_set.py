@@ -60,10 +60,10 @@ class GateResult(Struct, frozen=True, kw_only=True):
 
 def decision_set(evidence: Evidence, judged: Assessment) -> tuple[GateResult, ...]:
     """Every gate in order."""
-    return _Made(evidence, judged).gates()
+    return _GateSet(evidence, judged).gates()
 
 
-class _Made:
+class _GateSet:
     """One decision set at work."""
 
     def __init__(self, evidence: Evidence, judged: Assessment) -> None:

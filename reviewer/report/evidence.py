@@ -86,7 +86,7 @@ class DiagnosticMeans(Struct, frozen=True, kw_only=True):
     counts: dict[str, int] = {}
 
 
-class Promoted(Struct, frozen=True, kw_only=True):
+class PromotedCandidate(Struct, frozen=True, kw_only=True):
     """The last promoted other candidate of the same agent: decision `number` on a suite. `here`
     says whether it has attempts on the suite of the report; else nothing is comparable."""
 
@@ -150,7 +150,7 @@ class Cause(Struct, frozen=True, kw_only=True):
     seq: int | None = None
 
 
-class SaidElsewhere(Struct, frozen=True, kw_only=True):
+class HarnessScores(Struct, frozen=True, kw_only=True):
     """Attempts of which the harness of a reader said the same. Infrastructure ended `lost` ones,
     as our gates see it; the harness may say passed or failed of them all the same. `epochs` is how
     many attempts of the same episode it scored, for harnesses that take the mean of episodes."""
@@ -163,7 +163,7 @@ class SaidElsewhere(Struct, frozen=True, kw_only=True):
     epochs: int = 1
 
 
-class Lacking(Struct, frozen=True, kw_only=True):
+class MissingFailures(Struct, frozen=True, kw_only=True):
     """A signed decision that names failing `traces` of the candidate which the store lacks; `first`
     are the ids of some."""
 
@@ -173,7 +173,7 @@ class Lacking(Struct, frozen=True, kw_only=True):
     first: tuple[str, ...]
 
 
-class MetSuite(Struct, frozen=True, kw_only=True):
+class LineageSuite(Struct, frozen=True, kw_only=True):
     """Another frozen suite with `attempts` of this candidate, `passes` of them passed. `reason`,
     `reviewer` and `at` are None until somebody says why both were used."""
 
@@ -186,7 +186,7 @@ class MetSuite(Struct, frozen=True, kw_only=True):
     at: str | None = None
 
 
-class BrokenGlass(Struct, frozen=True, kw_only=True):
+class BreakGlassRecord(Struct, frozen=True, kw_only=True):
     """A release that went out without its decision: by whom, why, from when until when. Shown in
     every later report of the agent, and weighed by nothing."""
 
@@ -199,7 +199,7 @@ class BrokenGlass(Struct, frozen=True, kw_only=True):
     payload_sha256: str
 
 
-class JournalLost(Struct, frozen=True, kw_only=True):
+class JournalLossRecord(Struct, frozen=True, kw_only=True):
     """A statement that a store continued from entry `kept_seq` of its journal, though `lost_seq`
     was known of it: by whom, why, and how many signed decisions refer to what is gone. Shown in
     every later report, and weighed by nothing."""
@@ -336,7 +336,7 @@ class Evidence(Struct, frozen=True, kw_only=True):
     rubric_criteria: tuple[str, ...] = ()
     baseline_id: str | None = None
     baseline: tuple[EpisodeCounts, ...] = ()
-    promoted: Promoted | None = None
+    promoted: PromotedCandidate | None = None
     peeking: Peeking | None = None
     latency_within: tuple[tuple[int, int], ...] = ()
     ledger: tuple[CostEntry, ...] = ()
@@ -345,15 +345,15 @@ class Evidence(Struct, frozen=True, kw_only=True):
     judge: JudgeEvidence | None = None
     review: ReviewSection | None = None
     text: TextEvidence | None = None
-    said: tuple[SaidElsewhere, ...] = ()
+    said: tuple[HarnessScores, ...] = ()
     others: tuple[OtherSpent, ...] = ()
-    lineage: tuple[MetSuite, ...] = ()
+    lineage: tuple[LineageSuite, ...] = ()
     unmeasured: tuple[Cause, ...] = ()
     """`unknown_codes` kind by kind."""
-    break_glass: tuple[BrokenGlass, ...] = ()
-    journal_losses: tuple[JournalLost, ...] = ()
+    break_glass: tuple[BreakGlassRecord, ...] = ()
+    journal_losses: tuple[JournalLossRecord, ...] = ()
     import_maps: tuple[ImportMap, ...] = ()
-    lacking: tuple[Lacking, ...] = ()
+    lacking: tuple[MissingFailures, ...] = ()
     """Failures of this candidate that are known from signed decisions alone."""
     notes: tuple[Note, ...] = ()
     """Bookmarks and notes of people on events: listed, and looked at by nothing else."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from reviewer.report.evidence import EvidenceRef
     from reviewer.report.model import CostSection, PassHatSection, Report, SafetySection
-    from reviewer.report.rates import Known
+    from reviewer.report.rates import KnownPart
 
 NOT_MEASURED = "not measured"
 
@@ -35,7 +35,7 @@ def out_of(passed: int, unknown: int, n: int) -> str:
     return f"{passed}{most} of {n}"
 
 
-def known_part(known: Known) -> str:
+def known_part(known: KnownPart) -> str:
     """`of what is known 472 of 592, 0.797; 472 to 480 of 600 possible, 0.787 to 0.800`; empty where
     every verdict is measured, or nothing was made."""
     if not known.unknown:
@@ -173,17 +173,17 @@ OF_RESULT = {"PASS": "pass", "FAIL": "fail", "NO EVIDENCE": "not_measured"}
 """The mark of what a gate of the decision set says; a gate that is not asked has none."""
 
 
-class Marked(str):
+class MarkedText(str):
     """A text about a verdict; a rendering with colors gives it that of its mark."""
 
     mark: str
 
-    def __new__(cls, mark: str, text: str) -> Marked:
+    def __new__(cls, mark: str, text: str) -> MarkedText:
         made = super().__new__(cls, text)
         made.mark = mark
         return made
 
 
-def marked(mark: str, more: str = "") -> Marked:
+def marked(mark: str, more: str = "") -> MarkedText:
     """`✗ FAIL 1/3`: sign, word, and what is counted."""
-    return Marked(mark, f"{GLYPHS[mark]} {WORDS[mark]} {more}".rstrip())
+    return MarkedText(mark, f"{GLYPHS[mark]} {WORDS[mark]} {more}".rstrip())

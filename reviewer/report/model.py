@@ -12,20 +12,20 @@ from msgspec import UNSET, Struct, UnsetType, field, to_builtins
 from reviewer.report.assess import Recommendation
 from reviewer.report.decision_set import GateResult
 from reviewer.report.evidence import (
-    BrokenGlass,
+    BreakGlassRecord,
     CostEntry,
     EarlierDecision,
     EvidenceRef,
     ImportMap,
-    JournalLost,
+    JournalLossRecord,
+    LineageSuite,
     Look,
-    MetSuite,
     Note,
     Record,
 )
 from reviewer.report.figures import LatencyFigures, Limits, OtherCostSection, SlotFigures
 from reviewer.report.opinions import JudgeSection, PhraseCount, ReviewSection
-from reviewer.report.rates import CriticalFigures, Known, KnownRepeats, Rate
+from reviewer.report.rates import CriticalFigures, KnownPart, KnownRepeats, Rate
 from reviewer.report.regression import Regression, Slice
 from reviewer.report.source_headline import HeadlineSection
 from reviewer.suite.model import Mode, Policy
@@ -45,7 +45,7 @@ class SuiteSection(Section, frozen=True, kw_only=True):
     episodes: int
     frozen_at: str | None
     frozen_before_first_run: bool
-    lineage: tuple[MetSuite, ...]
+    lineage: tuple[LineageSuite, ...]
     source: dict[str, Any]
 
 
@@ -133,7 +133,7 @@ class SafetySection(Section, frozen=True, kw_only=True):
     n_eff: float | None
     episodes: tuple[str, ...]
     why: str | None
-    known: Known
+    known: KnownPart
 
 
 class RepeatabilitySection(Section, frozen=True, kw_only=True):
@@ -179,7 +179,7 @@ class SetRate(Section, frozen=True, kw_only=True):
     pass_hat: float | None
 
 
-class LookedRate(SetRate, frozen=True, kw_only=True):
+class RateAtEveryLook(SetRate, frozen=True, kw_only=True):
     low_at_every_look: float | None
     high_at_every_look: float | None
 
@@ -192,7 +192,7 @@ class PeekingSection(Section, frozen=True, kw_only=True):
     attempts_made: int
     beyond_the_set: int
     first_set: SetRate
-    all_attempts: LookedRate
+    all_attempts: RateAtEveryLook
     arrivals: int | None
     earlier_decisions: tuple[EarlierDecision, ...] | None
     candidates: int | None
@@ -337,10 +337,10 @@ class Report(Section, frozen=True, kw_only=True):
     diagnostics: dict[str, Diagnostic]
     failures: tuple[Failure, ...]
     regression: Regression
-    break_glass: tuple[BrokenGlass, ...]
+    break_glass: tuple[BreakGlassRecord, ...]
     # Left out of the report of a store that lost nothing, where nothing was imported under a map,
     # and where every attempt has one record.
-    journal_losses: tuple[JournalLost, ...] | UnsetType = UNSET
+    journal_losses: tuple[JournalLossRecord, ...] | UnsetType = UNSET
     import_maps: tuple[ImportMap, ...] | UnsetType = UNSET
     split_integrity: SplitSection | None
     records: tuple[Record, ...] | UnsetType = UNSET

@@ -86,7 +86,7 @@ class Excerpt(Struct, frozen=True, kw_only=True):
     why: str = ""
 
 
-class Beside(Struct, frozen=True, kw_only=True):
+class Supplement(Struct, frozen=True, kw_only=True):
     """All that one rendering may show beside its report; what was not gathered is empty.
 
     `attempts` is by episode id. `suite_path` is the suite's folder seen from the root of its
@@ -100,7 +100,7 @@ class Beside(Struct, frozen=True, kw_only=True):
     suite_path: str = ""
 
 
-NOTHING = Beside()
+NOTHING = Supplement()
 
 
 def chosen_rows(report: Report) -> list[str]:

@@ -26,7 +26,7 @@ MOST_K = 10
 """The largest k shown beyond the policy's own."""
 
 
-class Known(Struct, frozen=True, kw_only=True):
+class KnownPart(Struct, frozen=True, kw_only=True):
     """What is known of a rate that is not whole, and between which values the whole one lies.
 
     `value` is the rate of the attempts with a verdict; `low_possible` counts each of the `unknown`
@@ -64,14 +64,14 @@ class Rate(Struct, frozen=True, kw_only=True):
     upper: float | None = field(name="upper_bound", default=None)
     policy: float | None = None
     why: str | None = None
-    known: Known
+    known: KnownPart
 
 
-def known_of(passes: int, fails: int, unknown: int) -> Known:
+def known_of(passes: int, fails: int, unknown: int) -> KnownPart:
     """The known part of a rate; whole where every verdict is measured."""
     seen = passes + fails
     n = seen + unknown
-    return Known(
+    return KnownPart(
         value=passes / seen if seen else None,
         passed=passes,
         failed=fails,

@@ -17,7 +17,7 @@ from typing import Any, Literal, NamedTuple
 
 from msgspec import Struct, structs
 
-from reviewer.report.evidence import EpisodeCounts, Evidence, Promoted
+from reviewer.report.evidence import EpisodeCounts, Evidence, PromotedCandidate
 from reviewer.report.figures import Figures
 from reviewer.report.formatting import exact, named, stable_bits
 from reviewer.report.limits import NONE, Limit, State
@@ -49,7 +49,7 @@ class Regression(Struct, frozen=True, kw_only=True):
     """
 
     baseline: str | None
-    last_promoted: Promoted | None
+    last_promoted: PromotedCandidate | None
     why: str | None = None
     compared: int = 0
     not_compared: tuple[str, ...] = ()
@@ -111,7 +111,7 @@ def regression(evidence: Evidence, rows: Sequence[EpisodeCounts]) -> Regression:
     return _compared(found, pairs) if pairs else found
 
 
-def _no_baseline(promoted: Promoted | None) -> str:
+def _no_baseline(promoted: PromotedCandidate | None) -> str:
     if promoted is None:
         return "no baseline named, and no other candidate is promoted"
     return (
@@ -288,7 +288,7 @@ class Slice(Struct, frozen=True, kw_only=True):
     worse: bool = False
 
 
-class _Named(NamedTuple):
+class _SliceMembers(NamedTuple):
     kind: str
     name: str
     members: tuple[str, ...]
@@ -305,7 +305,7 @@ def slices(evidence: Evidence, shown: Figures) -> tuple[Slice, ...]:
     return tuple(_adjusted(found))
 
 
-def _chosen(evidence: Evidence) -> list[_Named]:
+def _chosen(evidence: Evidence) -> list[_SliceMembers]:
     if evidence.suite.probe:
         return []
     members: dict[tuple[str, str], list[str]] = {}
@@ -315,7 +315,7 @@ def _chosen(evidence: Evidence) -> list[_Named]:
             members.setdefault(("tag", tag), []).append(episode.episode_id)
     whole = len(evidence.suite.episodes)
     parts = [
-        _Named(kind, name, tuple(names))
+        _SliceMembers(kind, name, tuple(names))
         for (kind, name), names in members.items()
         if len(names) < whole
     ]
@@ -324,7 +324,7 @@ def _chosen(evidence: Evidence) -> list[_Named]:
 
 
 def _slice(
-    one: _Named,
+    one: _SliceMembers,
     family: int,
     k: int,
     now: dict[str, EpisodeCounts],

@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 
 from msgspec import Struct
 
-from reviewer.report.evidence import Evidence, SaidElsewhere
+from reviewer.report.evidence import Evidence, HarnessScores
 from reviewer.report.formatting import NOT_MEASURED, between, number, out_of, plural, stable_bits
 from reviewer.report.rates import Rate
 
@@ -97,7 +97,7 @@ def headlines(evidence: Evidence, ours: Rate) -> tuple[HeadlineSection, ...]:
     )
 
 
-def _headline(reader: str, rows: Sequence[SaidElsewhere], ours: Rate) -> HeadlineSection:
+def _headline(reader: str, rows: Sequence[HarnessScores], ours: Rate) -> HeadlineSection:
     rule = HARNESSES.get(reader, UNKNOWN)
     figure = rule.figure if any(_scored(one, rule.figure) for one in rows) else _other(rule.figure)
     counted = [(one, _score(one, figure, rule)) for one in rows]
@@ -146,11 +146,11 @@ def _other(figure: str) -> Literal["passed", "reward"]:
     return "passed" if figure == "reward" else "reward"
 
 
-def _scored(one: SaidElsewhere, figure: str) -> bool:
+def _scored(one: HarnessScores, figure: str) -> bool:
     return (one.passed if figure == "passed" else one.reward) is not None
 
 
-def _score(one: SaidElsewhere, figure: str, rule: Harness) -> Fraction | None:
+def _score(one: HarnessScores, figure: str, rule: Harness) -> Fraction | None:
     """Return what the attempts count for; None where the harness leaves them out."""
     given: Fraction | None = None
     if figure == "passed" and one.passed is not None:

@@ -320,7 +320,7 @@ def _consistency(
 Answer = TypeVar("Answer", int, str)
 
 
-class Settled(Value, frozen=True):
+class SettledItem(Value, frozen=True):
     """What holds for an item. `winner` is a digest, `tie` or `both_bad`; `marks` hold the criteria
     that are settled, of a pair `decided` those that spoke for one message, its digest. `by` is who
     settled the winner, or all of the marks; None while some is open.
@@ -348,7 +348,7 @@ class Disagreement(Value, frozen=True):
     contradicts: tuple[str, ...]
 
 
-def settled(labels: Iterable[Label]) -> tuple[Settled, ...]:
+def settled(labels: Iterable[Label]) -> tuple[SettledItem, ...]:
     """Every item with a label that counts, by name; one rater alone settles what he says."""
     return tuple(_settled(item, same) for item, same in _by_item(labels))
 
@@ -382,7 +382,7 @@ def _by_item(labels: Iterable[Label]) -> list[tuple[str, list[Label]]]:
     return sorted(items.items())
 
 
-def _settled(item: str, same: Sequence[Label]) -> Settled:
+def _settled(item: str, same: Sequence[Label]) -> SettledItem:
     third = [label for label in same if label.role == "adjudicator"]
     who: Literal["raters", "adjudicator"] = "adjudicator" if third else "raters"
     winner: str | None = None
@@ -396,7 +396,7 @@ def _settled(item: str, same: Sequence[Label]) -> Settled:
         # A criterion the adjudicator left out stays as the raters have it.
         marks = _alike(_marks, same) | _alike(_marks, third)
         is_open = any(label.marks.keys() - marks.keys() for label in same)
-    return Settled(
+    return SettledItem(
         item=item,
         kind=same[0].kind,
         episode_id=same[0].episode_id,

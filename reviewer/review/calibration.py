@@ -14,8 +14,8 @@ from typing import Literal, NamedTuple
 from reviewer.review.agreement import share
 from reviewer.review.items import TIE
 from reviewer.review.judged import (
+    ExcludedPairs,
     JudgeKey,
-    Left,
     PairRow,
     both_orders,
     made_by,
@@ -53,7 +53,7 @@ class Scores(NamedTuple):
     flips: int
 
 
-class Earned(Value, frozen=True):
+class EarnedRole(Value, frozen=True):
     """A judge's role with its reasons. `more` labels at least are needed, all of them judged right
     in both orders, for the policy in force and (`more_strict`) on its bounds; None when no number
     would do. `needs` says it in a sentence, "" for a judge that may score."""
@@ -67,7 +67,7 @@ class Earned(Value, frozen=True):
 
 def earned(
     scores: Scores, measured: Measured, policy: JudgePolicy, strict: bool, expired: str
-) -> Earned:
+) -> EarnedRole:
     """The role: `scoring` only when the estimates are within the policy, and in strict mode their
     one-sided bounds too; never on an expired calibration, never without a labeled pair."""
     point = _more_point(scores, policy)
@@ -78,8 +78,10 @@ def earned(
         not strict or measured["judge_can_auto_accept_strict"] is True
     )
     if scores.n and accepted and not expired:
-        return Earned(role="scoring", why="within the policy", more=0, more_strict=bounds, needs="")
-    return Earned(
+        return EarnedRole(
+            role="scoring", why="within the policy", more=0, more_strict=bounds, needs=""
+        )
+    return EarnedRole(
         role="advisory only",
         why=_why(scores, measured, policy, strict, expired),
         more=more,
@@ -201,7 +203,7 @@ class Calibration(Value, frozen=True):
 
     key: JudgeKey
     rows: tuple[PairRow, ...]
-    left: Left
+    left: ExcludedPairs
     forward: Share
     swapped: Share
     both: Share
@@ -222,7 +224,7 @@ class Calibration(Value, frozen=True):
     by_criterion: dict[str, Confusion]
     within: bool | None
     within_strict: bool | None
-    earned: Earned
+    earned: EarnedRole
     expired: str
 
     @property
@@ -294,7 +296,7 @@ def _rubric(judgment: Judgment, labels: Sequence[Label]) -> str:
 def _measured(
     key: JudgeKey,
     rows: tuple[PairRow, ...],
-    left: Left,
+    left: ExcludedPairs,
     mine: Sequence[Judgment],
     expired: str,
     policy: JudgePolicy,

@@ -238,7 +238,7 @@ class Line(NamedTuple):
     pace: Pace = PACE
 
 
-class _Came(NamedTuple):
+class _CallOutcome(NamedTuple):
     """What came of one call."""
 
     reply: Reply | None
@@ -258,7 +258,7 @@ async def ask_all(
     """Ask every question, or fewer when `control` says so; `told` is given each judgment as it
     comes, and may wait. Raises Unrunnable (no key, no such model) and Silent; what was told by
     then stands."""
-    asking = _Asking(asked, line, control, told)
+    asking = _AskSession(asked, line, control, told)
     with control.listening() as changed:
         workers = [asyncio.create_task(asking.work()) for _ in range(jobs)]
         watching = asyncio.create_task(_abandoned(control, changed))
@@ -284,7 +284,7 @@ async def _abandoned(control: Control, changed: asyncio.Event) -> None:
         changed.clear()
 
 
-class _Asking:
+class _AskSession:
     """The questions that wait, and what their calls have in common."""
 
     def __init__(
@@ -323,7 +323,7 @@ class _Asking:
         finally:
             await endpoint.close()
 
-    async def _ask(self, endpoint: Endpoint, question: Question) -> _Came:
+    async def _ask(self, endpoint: Endpoint, question: Question) -> _CallOutcome:
         meter = partial(metered, names=CHAT_USAGE, prices=self._line.settings.prices)
         try:
             payload = self._payload(question)
@@ -339,17 +339,17 @@ class _Asking:
             turn = fault.turn
             spent = (turn.usage, turn.cost_usd) if turn is not None else (None, None)
             cut = fault.reason == "max_tokens"
-            return _Came(None, "not_parsed" if cut else "refused", fault.text, *spent)
+            return _CallOutcome(None, "not_parsed" if cut else "refused", fault.text, *spent)
         except Infrastructure as failed:
-            return _Came(None, "no_answer", str(failed))
+            return _CallOutcome(None, "no_answer", str(failed))
         text = self._line.settings.key.cleared(answer.text or "")
         try:
             reply = read_reply(text, question.asked.preset, question.shown)
         except NotParsed as error:
-            return _Came(None, "not_parsed", str(error), usage, cost_usd)
+            return _CallOutcome(None, "not_parsed", str(error), usage, cost_usd)
         except UnknownEvent as error:
-            return _Came(None, "unknown_event", str(error), usage, cost_usd)
-        return _Came(reply, None, reply.reason, usage, cost_usd)
+            return _CallOutcome(None, "unknown_event", str(error), usage, cost_usd)
+        return _CallOutcome(reply, None, reply.reason, usage, cost_usd)
 
     def _payload(self, question: Question) -> dict[str, Any]:
         settings = self._line.settings
@@ -365,7 +365,7 @@ class _Asking:
         the reply), no identifier, one line, not long."""
         return self._mask.line(self._line.settings.key.hide(text).strip())
 
-    def _judgment(self, question: Question, came: _Came) -> Judgment:
+    def _judgment(self, question: Question, came: _CallOutcome) -> Judgment:
         bench, reply = self._line.bench, came.reply or Reply()
         claims = reply.claims
         if claims is not None:

@@ -30,7 +30,7 @@ _TOKEN = 16
 _PLACES = re.compile(r"\{(user_request|criteria|left|right|message|observations)\}")
 
 
-class Observed(NamedTuple):
+class Observation(NamedTuple):
     """What a trace saw at one event; `text` is JSON or plain text."""
 
     seq: int
@@ -81,7 +81,7 @@ def criteria_text(rubric: Rubric | None) -> str:
     return "\n".join(lines) or NO_CRITERIA
 
 
-def observations_text(observed: Iterable[Observed]) -> tuple[str, tuple[int, ...]]:
+def observations_text(observed: Iterable[Observation]) -> tuple[str, tuple[int, ...]]:
     """What a trace saw, an event to a line, and the numbers of the events that are shown; "" when
     it saw nothing."""
     lines: list[str] = []
@@ -104,7 +104,7 @@ def observations_text(observed: Iterable[Observed]) -> tuple[str, tuple[int, ...
 BYTES_PER_TOKEN = 4
 """The rough rule behind every estimate: a token for four bytes of UTF-8."""
 
-Observe = Callable[[str], Sequence[Observed]]
+Observe = Callable[[str], Sequence[Observation]]
 """What a trace saw, by its id."""
 
 

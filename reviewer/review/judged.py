@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Literal, NamedTuple
 
-from reviewer.review.agreement import Settled, settled, share
+from reviewer.review.agreement import SettledItem, settled, share
 from reviewer.review.items import BOTH_BAD, TIE
 from reviewer.review.judgments import COMPLETE, KIND_OF, SCORES, Judgment, counting
 from reviewer.review.labels import Label
@@ -65,7 +65,7 @@ class PairRow(Value, frozen=True):
         return self.forward if self.forward == self.swapped else TIE
 
 
-class Left(Value, frozen=True):
+class ExcludedPairs(Value, frozen=True):
     """Pairs that make no row: people differ on them (`unsettled`), the judge has not answered both
     orders (`unjudged`), nobody has labeled them (`unlabeled`), or they show other candidates
     (`other_family`)."""
@@ -76,7 +76,7 @@ class Left(Value, frozen=True):
     other_family: int = 0
 
 
-def settled_under(labels: Sequence[Label], rubric: str | None) -> dict[str, Settled]:
+def settled_under(labels: Sequence[Label], rubric: str | None) -> dict[str, SettledItem]:
     """What people settled on under the rubric in force."""
     same = [label for label in labels if rubric is None or label.rubric_digest == rubric]
     return {one.item: one for one in settled(same)}
@@ -89,29 +89,29 @@ def made_by(judgment: Judgment, key: JudgeKey) -> bool:
     )  # fmt: skip
 
 
-class Both(NamedTuple):
+class AnswerPair(NamedTuple):
     """The first answer to a pair in either order."""
 
     forward: Judgment
     swapped: Judgment
 
 
-def both_orders(judgments: Iterable[Judgment]) -> dict[str, Both]:
+def both_orders(judgments: Iterable[Judgment]) -> dict[str, AnswerPair]:
     """The first answer in each order, of the items that have both."""
     first = {(one.item, one.order): one for one in judgments if one.repeat == 1}
     return {
-        item: Both(one, first[item, "swapped"])
+        item: AnswerPair(one, first[item, "swapped"])
         for (item, order), one in first.items()
         if order == "forward" and (item, "swapped") in first
     }
 
 
 def pair_rows(
-    people: Mapping[str, Settled],
-    answers: Mapping[str, Both],
+    people: Mapping[str, SettledItem],
+    answers: Mapping[str, AnswerPair],
     family: str,
     families: Mapping[str, frozenset[str]],
-) -> tuple[tuple[PairRow, ...], Left]:
+) -> tuple[tuple[PairRow, ...], ExcludedPairs]:
     """The rows, by episode and item, and how many pairs make none. `families` are those of the
     candidates behind each item."""
     rows = []
@@ -129,13 +129,13 @@ def pair_rows(
         item not in people and family in families.get(item, frozenset()) for item in answers
     )
     rows.sort(key=lambda row: (row.episode_id, row.item))
-    left = Left(
+    left = ExcludedPairs(
         unsettled=unsettled, unjudged=unjudged, unlabeled=unlabeled, other_family=other_family
     )
     return tuple(rows), left
 
 
-def _row(one: Settled, winner: str, both: Both) -> PairRow:
+def _row(one: SettledItem, winner: str, both: AnswerPair) -> PairRow:
     forward, swapped = both
     assert forward.left is not None  # the forward judgment is that of a pair
     assert forward.right is not None
@@ -171,7 +171,7 @@ LEAST_RANDOM = 20
 """Labeled pairs of the random part below which no corrected share is shown."""
 
 
-class Corrected(Value, frozen=True):
+class CorrectedShare(Value, frozen=True):
     """A share with its 95 % limits, or `why` there is none."""
 
     value: float | None = None
@@ -189,8 +189,8 @@ class WinRate(Value, frozen=True):
 
     n: int
     judged: float | None
-    rogan_gladen: Corrected
-    ppi: Corrected
+    rogan_gladen: CorrectedShare
+    ppi: CorrectedShare
 
 
 def win_rate(
@@ -217,19 +217,19 @@ def win_rate(
     )
 
 
-def _refused(expired: str, marks: Sequence[float]) -> Corrected | None:
+def _refused(expired: str, marks: Sequence[float]) -> CorrectedShare | None:
     if expired:
-        return Corrected(why="the calibration has expired")
-    return None if marks else Corrected(why="the judge has answered no pair without a label")
+        return CorrectedShare(why="the calibration has expired")
+    return None if marks else CorrectedShare(why="the judge has answered no pair without a label")
 
 
 def _rogan_gladen(
     rows: Sequence[PairRow], marks: Sequence[float], wins: Mapping[str, str]
-) -> Corrected:
+) -> CorrectedShare:
     won = [row for row in rows if row.people == wins[row.item]]
     other = [row for row in rows if row.people != wins[row.item]]
     if min(len(won), len(other)) < MIN_LABELS_PER_SIDE:
-        return Corrected(
+        return CorrectedShare(
             why=f"{len(won)} labeled wins and {len(other)} others; {MIN_LABELS_PER_SIDE} of each "
             "are needed"
         )
@@ -240,23 +240,25 @@ def _rogan_gladen(
     rate = judge_corrected_rate(passed, specificity, sensitivity, len(marks), len(other), len(won))
     if not sound or rate is None:
         told = f"{specificity:.2f} + {sensitivity:.2f}"
-        return Corrected(
+        return CorrectedShare(
             why=f"the judge tells too little: specificity + sensitivity {told} is not above "
             f"{MIN_INFORMATIVENESS:g}"
         )
-    return Corrected(value=rate["theta"], low=rate["low"], high=rate["high"])
+    return CorrectedShare(value=rate["theta"], low=rate["low"], high=rate["high"])
 
 
-def _ppi(rows: Sequence[PairRow], marks: Sequence[float], wins: Mapping[str, str]) -> Corrected:
+def _ppi(
+    rows: Sequence[PairRow], marks: Sequence[float], wins: Mapping[str, str]
+) -> CorrectedShare:
     if len(rows) < LEAST_RANDOM:
-        return Corrected(
+        return CorrectedShare(
             why=f"{len(rows)} labeled pairs of the random part; {LEAST_RANDOM} are needed"
         )
     human = [_mark(row.people, wins[row.item]) for row in rows]
     judge = [_mark(row.winner or TIE, wins[row.item]) for row in rows]
     rate = ppi_mean(human, judge, marks)
     low, high = max(0.0, rate["low"]), min(1.0, rate["high"])
-    return Corrected(value=min(1.0, max(0.0, rate["est"])), low=low, high=high)
+    return CorrectedShare(value=min(1.0, max(0.0, rate["est"])), low=low, high=high)
 
 
 def _mark(winner: str, candidate: str) -> float:

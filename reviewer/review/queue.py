@@ -350,7 +350,7 @@ def _lot(salt: str, entry: Entry) -> str:
 # How much people have labeled, and which high flags that leaves open.
 
 
-class Counted(NamedTuple):
+class LabelCounts(NamedTuple):
     """Pairs labeled as often as the rubric wants, pairs begun and not finished, messages labeled
     alone: by anybody, each item once."""
 
@@ -379,7 +379,7 @@ def shown_texts(labels: Iterable[Label]) -> set[tuple[str, str]]:
     }
 
 
-def counted(labels: Iterable[Label], rubric: Rubric) -> Counted:
+def counted(labels: Iterable[Label], rubric: Rubric) -> LabelCounts:
     """How much is labeled. A pair is done when one person has answered it in each order, unless the
     rubric is content with one."""
     orders: dict[str, dict[tuple[str, str], set[int]]] = {}
@@ -392,4 +392,4 @@ def counted(labels: Iterable[Label], rubric: Rubric) -> Counted:
             orders.setdefault(label.item, {}).setdefault(who, set()).add(label.showing)
     wanted = 2 if rubric.both_orders else 1
     whole = sum(any(len(n) >= wanted for n in by.values()) for by in orders.values())
-    return Counted(whole, len(orders) - whole, len(messages))
+    return LabelCounts(whole, len(orders) - whole, len(messages))

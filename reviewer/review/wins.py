@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from reviewer.review.agreement import Settled, settled, share
+from reviewer.review.agreement import SettledItem, settled, share
 from reviewer.review.items import BOTH_BAD, TIE
 from reviewer.review.labels import Label, counting, levels_of
 from reviewer.stats.figures import Question, RandomRate, SignTest, Wins
@@ -25,7 +25,7 @@ def wins(
     """The candidate with the messages `mine` against each of those behind the other side, by name;
     `others` names them by item. A pair of its own messages has no other side."""
     found = {one.item: one for one in settled(labels)}
-    by_name: dict[tuple[str, ...], list[tuple[Settled, str]]] = {}
+    by_name: dict[tuple[str, ...], list[tuple[SettledItem, str]]] = {}
     for item, own in own_side(labels, mine).items():
         names = tuple(sorted(others.get(item, ())))
         by_name.setdefault(names, []).append((found[item], own))
@@ -54,7 +54,7 @@ def sign_test(won: int, lost: int, ties: int) -> SignTest:
     return SignTest(wins=wins, ties=ties, p=mcnemar_exact(0, won, lost, 0))
 
 
-def _wins(against: tuple[str, ...], rows: Sequence[tuple[Settled, str]]) -> Wins:
+def _wins(against: tuple[str, ...], rows: Sequence[tuple[SettledItem, str]]) -> Wins:
     ahead: dict[str, int] = {}
     marks: list[int] = []
     for one, mine in rows:
@@ -80,10 +80,10 @@ def _counted(marks: Collection[int]) -> SignTest:
 # weighted by one over its chance of coming into it. Shown beside the gates; it decides nothing.
 
 
-class _Drawn(NamedTuple):
+class _DrawnItem(NamedTuple):
     """One labeled item of the random part."""
 
-    found: Settled
+    found: SettledItem
     pi: float
     flagged: bool
 
@@ -108,31 +108,31 @@ def random_rates(
     return tuple(rates)
 
 
-def _drawn(labels: Sequence[Label]) -> list[_Drawn]:
+def _drawn(labels: Sequence[Label]) -> list[_DrawnItem]:
     """Items of the random part, with the chance that the last label with one has."""
     chances = {one.item: (one.pi, one.stratum) for one in counting(labels) if one.pi is not None}
     return [
-        _Drawn(one, pi, stratum != "low")
+        _DrawnItem(one, pi, stratum != "low")
         for one in settled(labels)
         for pi, stratum in (chances.get(one.item, (None, None)),)
         if pi is not None
     ]
 
 
-def _good(found: Settled, criterion: Criterion) -> float | None:
+def _good(found: SettledItem, criterion: Criterion) -> float | None:
     """Whether the mark is above the middle of its scale; None when it is not settled."""
     level, levels = found.marks.get(criterion.criterion_id), levels_of(criterion)
     return None if level is None else float(2 * level > levels[0] + levels[-1])
 
 
-def _passes(found: Settled, rubric: Rubric) -> float | None:
+def _passes(found: SettledItem, rubric: Rubric) -> float | None:
     marks = [_good(found, criterion) for criterion in rubric.criteria]
     if 0.0 in marks:
         return 0.0
     return None if None in marks else 1.0
 
 
-def _mark(found: Settled, mine: str) -> float | None:
+def _mark(found: SettledItem, mine: str) -> float | None:
     if found.winner is None:
         return None
     return 0.5 if found.winner in (TIE, BOTH_BAD) else float(found.winner == mine)
@@ -140,7 +140,7 @@ def _mark(found: Settled, mine: str) -> float | None:
 
 def _rate(
     question: Question,
-    marked: Sequence[tuple[_Drawn, float | None]],
+    marked: Sequence[tuple[_DrawnItem, float | None]],
     criterion_id: str | None = None,
 ) -> RandomRate:
     known = [(one, mark) for one, mark in marked if mark is not None]

@@ -152,7 +152,7 @@ MOST_NAMED = 8
 
 
 @dataclass(frozen=True)
-class MadeElsewhere:
+class ExternalSignature:
     """A signature that `ssh-keygen -Y sign` made where the key is: a blob, over whatever it is."""
 
     blob: bytes

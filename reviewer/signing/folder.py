@@ -33,7 +33,7 @@ from reviewer.signing.records import (
 from reviewer.signing.signers import Signers, TrustedKey, parse_signers
 from reviewer.signing.trusted import (
     Manifest,
-    Vouched,
+    VerifiedPayload,
     approved,
     check_subject,
     read_manifest,
@@ -48,13 +48,13 @@ from reviewer.signing.verify import (
 
 
 @dataclass(frozen=True)
-class _Filed:
+class _FiledDecision:
     """One decision of the folder; copies of the same payload count as one, with all signatures."""
 
     name: str
     digest: str
     statement: Statement
-    found: Vouched
+    found: VerifiedPayload
 
     @property
     def number(self) -> int:
@@ -68,7 +68,7 @@ class _Filed:
 
 @dataclass(frozen=True)
 class _Folder:
-    decisions: list[_Filed]
+    decisions: list[_FiledDecision]
     broken_glass: list[BreakGlassStatement]
     broken_digests: set[str]
     losses: dict[str, JournalLoss]
@@ -102,7 +102,7 @@ def verify_folder(
 
 
 def _read(files: Mapping[str, bytes], trusted: Signers) -> _Folder:
-    decisions: dict[str, _Filed] = {}
+    decisions: dict[str, _FiledDecision] = {}
     broken, losses = {}, {}
     for name, data in sorted(files.items()):
         shown = plain(name)
@@ -121,7 +121,7 @@ def _read(files: Mapping[str, bytes], trusted: Signers) -> _Folder:
                     raise AttestError(faults[0])
                 losses[digest] = loss
                 continue
-            filed = _Filed(shown, digest, decision_in(found), found)
+            filed = _FiledDecision(shown, digest, decision_in(found), found)
         except AttestError as error:
             raise AttestError(f"{shown}: {error}") from None
         twin = decisions.get(digest)
@@ -134,7 +134,7 @@ def _read(files: Mapping[str, bytes], trusted: Signers) -> _Folder:
     )
 
 
-def _joined(one: _Filed, more: Iterable[TrustedKey]) -> _Filed:
+def _joined(one: _FiledDecision, more: Iterable[TrustedKey]) -> _FiledDecision:
     by = (*one.found.by, *(key for key in more if key not in one.found.by))
     return replace(one, found=replace(one.found, by=by))
 
@@ -194,7 +194,7 @@ def _newest(
     return replace(found, lines=(*found.lines, f"from {chosen.name}", *notes, *glass))
 
 
-def _signed(own: list[_Filed], pins: Pins) -> tuple[list[str], _Filed]:
+def _signed(own: list[_FiledDecision], pins: Pins) -> tuple[list[str], _FiledDecision]:
     """The highest number whose approvers suffice: what still waits for a signature decides nothing,
     neither for a release nor against the decision before it."""
     notes: list[str] = []
@@ -209,7 +209,7 @@ def _signed(own: list[_Filed], pins: Pins) -> tuple[list[str], _Filed]:
     return [], own[-1]
 
 
-def _chain_faults(chain: list[_Filed], filed: list[_Filed]) -> list[str]:
+def _chain_faults(chain: list[_FiledDecision], filed: list[_FiledDecision]) -> list[str]:
     """Two decisions of one number, or one that follows what is not there, or is not lower."""
     faults = []
     numbers = {one.digest: one.number for one in filed}

@@ -37,7 +37,7 @@ from reviewer.signing.statement import shaped
 _JOURNAL = re.compile(r"(store/review\.db\?journal=[0-9a-f]{32})(?:#.*)?", re.DOTALL)
 
 
-class Filed(Protocol):
+class FiledDecision(Protocol):
     """A decision, the file it is in, and the sha256 of its payload."""
 
     @property
@@ -50,13 +50,13 @@ class Filed(Protocol):
     def line(self) -> tuple[str, str]: ...
 
 
-class _Placed(NamedTuple):
+class _PlacedDecision(NamedTuple):
     """One decision where its journal stood."""
 
     seq: int
     number: int
     head: str
-    one: Filed
+    one: FiledDecision
 
 
 def journal_of(statement: Statement) -> str | None:
@@ -66,13 +66,15 @@ def journal_of(statement: Statement) -> str | None:
     return found[1] if found else None
 
 
-def history_faults(filed: Iterable[Filed], losses: Sequence[JournalLoss]) -> list[str]:
+def history_faults(filed: Iterable[FiledDecision], losses: Sequence[JournalLoss]) -> list[str]:
     """Positions that fall and forks, by journal."""
-    journals: dict[str, list[_Placed]] = {}
+    journals: dict[str, list[_PlacedDecision]] = {}
     for one in filed:
         predicate, journal = one.statement.predicate, journal_of(one.statement)
         if journal is not None and predicate.audit.seq:
-            placed = _Placed(predicate.audit.seq, predicate.decision_seq, predicate.audit.head, one)
+            placed = _PlacedDecision(
+                predicate.audit.seq, predicate.decision_seq, predicate.audit.head, one
+            )
             journals.setdefault(journal, []).append(placed)
     faults = []
     for journal, found in journals.items():
@@ -83,7 +85,7 @@ def history_faults(filed: Iterable[Filed], losses: Sequence[JournalLoss]) -> lis
     return faults
 
 
-def _falls(placed: list[_Placed], losses: list[JournalLoss]) -> list[str]:
+def _falls(placed: list[_PlacedDecision], losses: list[JournalLoss]) -> list[str]:
     """Each decision against the highest before it; against all of them where journal was lost."""
     faults = []
     if not losses:
@@ -114,7 +116,7 @@ def _falls(placed: list[_Placed], losses: list[JournalLoss]) -> list[str]:
     return faults
 
 
-def _explained(before: _Placed, after: _Placed, losses: list[JournalLoss]) -> bool:
+def _explained(before: _PlacedDecision, after: _PlacedDecision, losses: list[JournalLoss]) -> bool:
     """Return whether a statement says that `before` was lost, and `after` was signed behind it."""
     for loss in losses:
         lost = {each.digest.sha256 for each in loss.decisions}
@@ -124,9 +126,9 @@ def _explained(before: _Placed, after: _Placed, losses: list[JournalLoss]) -> bo
     return False
 
 
-def _shared(placed: list[_Placed], losses: list[JournalLoss]) -> list[str]:
+def _shared(placed: list[_PlacedDecision], losses: list[JournalLoss]) -> list[str]:
     """Two decisions of one agent and environment that follow the same one."""
-    followed: dict[tuple[tuple[str, str], str | None], _Placed] = {}
+    followed: dict[tuple[tuple[str, str], str | None], _PlacedDecision] = {}
     faults = []
     for each in placed:
         before = each.one.statement.predicate.previous_decision
@@ -162,7 +164,7 @@ class Line(Part):
     prev: Hex
 
 
-class Witnessed(NamedTuple):
+class WitnessLine(NamedTuple):
     """A line with its own digest, which the next one of its journal names."""
 
     line: Line
@@ -185,13 +187,13 @@ def line_bytes(
     return canonical(body, "witness") + b"\n"
 
 
-def read_witness(data: bytes) -> list[Witnessed]:
+def read_witness(data: bytes) -> list[WitnessLine]:
     """Every line, once: a merge of two branches may leave one twice. AttestError names the first
     line that is none, or that does not follow the one before it of its journal."""
     if len(data) > MAX_BYTES:
         raise StatementError(f"witness: {len(data)} bytes is too large")
-    found: dict[str, Witnessed] = {}
-    last: dict[str, Witnessed] = {}
+    found: dict[str, WitnessLine] = {}
+    last: dict[str, WitnessLine] = {}
     for number, raw in enumerate(data.split(b"\n"), 1):
         if not raw.strip() or raw.startswith(b"#"):
             continue
@@ -213,15 +215,15 @@ def read_witness(data: bytes) -> list[Witnessed]:
                 f"witness: line {number} is of journal entry {line.seq}, and the one before it of"
                 f" {before.line.seq}: the journal was put back in between"
             )
-        found[digest] = last[line.journal] = Witnessed(line, digest)
+        found[digest] = last[line.journal] = WitnessLine(line, digest)
     return list(found.values())
 
 
-def of_journal(lines: Iterable[Witnessed], journal: str) -> list[Witnessed]:
+def of_journal(lines: Iterable[WitnessLine], journal: str) -> list[WitnessLine]:
     return [one for one in lines if one.line.journal == journal]
 
 
-def excused(lines: Sequence[Witnessed], losses: dict[str, int]) -> set[str]:
+def excused(lines: Sequence[WitnessLine], losses: dict[str, int]) -> set[str]:
     """The digests of lines of one journal that a statement of loss speaks of: those before its own
     line, of entries beyond the one that was kept. `losses` are the statements that can be believed:
     payload (sha256) → the entry from which the journal goes on."""
@@ -234,9 +236,9 @@ def excused(lines: Sequence[Witnessed], losses: dict[str, int]) -> set[str]:
 
 
 def witness_faults(
-    lines: Sequence[Witnessed],
-    filed: Sequence[Filed],
-    chosen: Filed,
+    lines: Sequence[WitnessLine],
+    filed: Sequence[FiledDecision],
+    chosen: FiledDecision,
     signed: set[str],
     losses: dict[str, JournalLoss],
 ) -> list[str]:

@@ -78,14 +78,14 @@ class DigestOnly(Part):
     digest: Digest
 
 
-class Described(Part):
+class NamedResource(Part):
     """A ResourceDescriptor that has a name."""
 
     name: Text
     digest: Digest
 
 
-class Located(Part):
+class LocatedResource(Part):
     """A ResourceDescriptor that has a URI."""
 
     uri: Text
@@ -106,10 +106,10 @@ class CandidateView(Part):
     """The readable copy of the manifest: re-derived from the file by whoever verifies."""
 
     authors: list[Text]
-    model: Described
-    prompts: list[Described]
-    tools: list[Described]
-    config: list[Described]
+    model: NamedResource
+    prompts: list[NamedResource]
+    tools: list[NamedResource]
+    config: list[NamedResource]
 
 
 class Audit(Part):
@@ -220,7 +220,7 @@ class Failure(Part):
     disposition: Text
 
 
-class BrokenGlass(Part):
+class BreakGlassRef(Part):
     """A break-glass record of this agent: `digest` is that of its payload."""
 
     digest: Digest
@@ -260,7 +260,7 @@ class Predicate(Part):
     expires: Time
     environment: Text
     verifier: Verifier
-    policy: Located
+    policy: LocatedResource
     candidate: CandidateView
     suite: SuiteRef
     gates: list[Gate]
@@ -271,16 +271,16 @@ class Predicate(Part):
     failure_count: Count
     failures: list[Failure]
     input_attestations: list[DigestOnly]
-    evidence: Located | None
+    evidence: LocatedResource | None
     audit: Audit
     report: DecisionReport
     approvals: Approvals
-    break_glass: list[BrokenGlass] | None = None
+    break_glass: list[BreakGlassRef] | None = None
     comment: Block | None = None
 
 
 class Statement(Part):
     type: Literal["https://in-toto.io/Statement/v1"] = Field(alias="_type")
-    subject: list[Described] = Field(min_length=1, max_length=1)
+    subject: list[NamedResource] = Field(min_length=1, max_length=1)
     predicate_type: Literal["https://reviewer.dev/attestation/agent-release-decision/v0.1"]
     predicate: Predicate

@@ -29,9 +29,9 @@ from reviewer.signing.predicate import (
     Block,
     CandidateView,
     Count,
-    Described,
     DigestOnly,
     Hex,
+    NamedResource,
     Ordinal,
     Part,
     Predicate,
@@ -105,7 +105,7 @@ class BreakGlass(Part):
     by: Reviewer
     verifier: Verifier
     candidate: CandidateView
-    suite: Described
+    suite: NamedResource
     report: ReportRef
     decision: DigestOnly | None
     audit: Audit
@@ -113,7 +113,7 @@ class BreakGlass(Part):
 
 class BreakGlassStatement(Part):
     type: Literal["https://in-toto.io/Statement/v1"] = Field(alias="_type")
-    subject: list[Described] = Field(min_length=1, max_length=1)
+    subject: list[NamedResource] = Field(min_length=1, max_length=1)
     predicate_type: Literal["https://reviewer.dev/attestation/agent-break-glass/v0.1"]
     predicate: BreakGlass
 
@@ -233,7 +233,7 @@ class JournalLoss(Part):
 
 class JournalLossStatement(Part):
     type: Literal["https://in-toto.io/Statement/v1"] = Field(alias="_type")
-    subject: list[Described] = Field(min_length=1, max_length=1)
+    subject: list[NamedResource] = Field(min_length=1, max_length=1)
     predicate_type: Literal["https://reviewer.dev/attestation/agent-journal-loss/v0.1"]
     predicate: JournalLoss
 
@@ -314,7 +314,7 @@ class RunResult(Part):
     source, in this order."""
 
     result: Literal["PASSED", "WARNED", "FAILED"]
-    configuration: list[Described] = Field(min_length=3, max_length=3)
+    configuration: list[NamedResource] = Field(min_length=3, max_length=3)
     passed_tests: list[Text]
     warned_tests: list[Text]
     failed_tests: list[Text]
@@ -322,7 +322,7 @@ class RunResult(Part):
 
 class RunResultStatement(Part):
     type: Literal["https://in-toto.io/Statement/v1"] = Field(alias="_type")
-    subject: list[Described] = Field(min_length=1, max_length=1)
+    subject: list[NamedResource] = Field(min_length=1, max_length=1)
     predicate_type: Literal["https://in-toto.io/attestation/test-result/v0.1"]
     predicate: RunResult
 

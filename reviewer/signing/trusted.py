@@ -11,7 +11,7 @@ from typing import Any
 from reviewer.signing.dsse import Envelope, parse_envelope
 from reviewer.signing.errors import AttestError, StatementError, load_object, plain
 from reviewer.signing.facts import candidate_view, manifest_digest, subject_name
-from reviewer.signing.predicate import CandidateView, Described, Predicate
+from reviewer.signing.predicate import CandidateView, NamedResource, Predicate
 from reviewer.signing.signers import Signers, TrustedKey, is_one_of
 from reviewer.signing.ssh import holds, is_blob
 from reviewer.signing.statement import read_body
@@ -21,7 +21,7 @@ MOST_EXPLAINED = 4
 
 
 @dataclass(frozen=True)
-class Vouched:
+class VerifiedPayload:
     """A payload that at least one trusted key signed; `by` has each such key once, whatever keyids
     claim, in the order of the trust file, and `repeated` those that signed more than once. `body`
     is the document in it, of any shape."""
@@ -46,7 +46,7 @@ class Manifest:
     view: dict[str, Any]
 
 
-def vouched(data: bytes, trusted: Signers) -> Vouched:
+def vouched(data: bytes, trusted: Signers) -> VerifiedPayload:
     """AttestError unless `data` is an envelope with a trusted signature around a JSON object."""
     envelope = parse_envelope(data)
     message = envelope.signed_bytes
@@ -61,7 +61,7 @@ def vouched(data: bytes, trusted: Signers) -> Vouched:
             f" ({'; '.join(_why_not(envelope, trusted))})"
         )
     repeated = tuple(one for one, count in times.items() if count > 1)
-    return Vouched(envelope, by, repeated, read_body(envelope.payload))
+    return VerifiedPayload(envelope, by, repeated, read_body(envelope.payload))
 
 
 def _why_not(envelope: Envelope, trusted: Signers) -> Iterator[str]:
@@ -92,7 +92,7 @@ def read_manifest(file: bytes) -> Manifest:
     return Manifest(subject_name(manifest), manifest_digest(manifest), candidate_view(manifest))
 
 
-def check_subject(subject: Described, view: CandidateView, manifest: Manifest) -> None:
+def check_subject(subject: NamedResource, view: CandidateView, manifest: Manifest) -> None:
     """StatementError unless the statement is about this manifest and copies it rightly."""
     if subject.digest.sha256 != manifest.digest:
         raise StatementError(
@@ -109,7 +109,7 @@ ROLE = "approver"
 
 
 @dataclass(frozen=True)
-class Approved:
+class ApprovalCount:
     """`approvers` are distinct principals, never keys or signatures; `notes` say why a trusted
     signature does not count, `faults` why those that do are not enough."""
 
@@ -119,7 +119,7 @@ class Approved:
     faults: tuple[str, ...]
 
 
-def approved(predicate: Predicate, found: Vouched, threshold: int = 1) -> Approved:
+def approved(predicate: Predicate, found: VerifiedPayload, threshold: int = 1) -> ApprovalCount:
     """PROMOTE needs max(its own threshold, `threshold`) approvers, BLOCK and REPAIR one.
 
     An approver is a principal of that role, named in the decision with the key that signed, and
@@ -146,7 +146,9 @@ def approved(predicate: Predicate, found: Vouched, threshold: int = 1) -> Approv
                 notes.append(f"counted once: {who}, who signed more than once")
             counted[one.principal] = None
     approvers = tuple(counted)
-    return Approved(approvers, needed, tuple(notes), tuple(_faults(predicate, approvers, needed)))
+    return ApprovalCount(
+        approvers, needed, tuple(notes), tuple(_faults(predicate, approvers, needed))
+    )
 
 
 def _faults(predicate: Predicate, approvers: tuple[str, ...], needed: int) -> list[str]:

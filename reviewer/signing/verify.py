@@ -27,7 +27,7 @@ from reviewer.signing.signers import Signers, is_one_of, parse_signers
 from reviewer.signing.statement import decision_of, gate_faults, promotion_faults
 from reviewer.signing.trusted import (
     Manifest,
-    Vouched,
+    VerifiedPayload,
     approved,
     check_subject,
     read_manifest,
@@ -220,7 +220,7 @@ def verify(
         )
 
 
-def decision_in(found: Vouched) -> Statement:
+def decision_in(found: VerifiedPayload) -> Statement:
     """The decision in a vouched payload. StatementError for any other statement."""
     if found.body.get("predicateType") != PREDICATE_TYPE:
         raise StatementError(f"statement: predicateType is {found.kind}, which is no decision")
@@ -229,7 +229,7 @@ def decision_in(found: Vouched) -> Statement:
 
 def judged(
     statement: Statement,
-    found: Vouched,
+    found: VerifiedPayload,
     trusted: Signers,
     about: Manifest,
     pins: Pins,
@@ -292,7 +292,7 @@ def _remarks(predicate: Predicate, trusted: Signers, needed: int) -> list[str]:
 
 
 def _judged_break_glass(
-    record: BreakGlassStatement, found: Vouched, pins: Pins, now: datetime
+    record: BreakGlassStatement, found: VerifiedPayload, pins: Pins, now: datetime
 ) -> VerifyResult:
     """A record that stands is told, and leaves with 10: it is no promotion, whatever is pinned."""
     predicate, name = record.predicate, record.subject[0].name

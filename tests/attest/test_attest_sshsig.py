@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from ssh_blobs import HardwareKey, plain_blob
 
-from reviewer.signing.dsse import MadeElsewhere, add_signature, parse_envelope, sign_statement
+from reviewer.signing.dsse import ExternalSignature, add_signature, parse_envelope, sign_statement
 from reviewer.signing.errors import AttestError, PublicKeyError, SignerRefused, SignersError
 from reviewer.signing.facts import ReviewerFact
 from reviewer.signing.keys import KeygenSigner
@@ -174,7 +174,7 @@ def test_a_hardware_key_stands_in_the_trust_file_and_counts(desk: Any, tmp_path:
     assert (result.exit_code, result.approvers) == (0, (ALICE, "tess@example.com"))
     blob = next(x.sig for x in parse_envelope(both).signatures if x.keyid == token.public.keyid)
     with pytest.raises(SignerRefused, match="already signed"):
-        add_signature(both, MadeElsewhere(blob), expected_payload=payload)
+        add_signature(both, ExternalSignature(blob), expected_payload=payload)
     if shutil.which("ssh-keygen"):
         assert keygen_verifies(tmp_path, token.public, blob, parse_envelope(both).signed_bytes)
         path = tmp_path / "token.pub"

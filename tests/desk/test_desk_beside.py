@@ -11,7 +11,7 @@ from doors import SUITE, V7, V8, Door, many, passing
 from reviewer.desk.desk import Desk
 from reviewer.desk.place import at
 from reviewer.desk.reports.renderings import FILES, FORMATS, renderings, suite_path
-from reviewer.report.page_parts import Beside, Excerpt
+from reviewer.report.page_parts import Excerpt, Supplement
 
 
 @pytest.fixture
@@ -21,7 +21,7 @@ def desk(full: Door) -> Iterator[Desk]:
     made.close()
 
 
-def beside(desk: Desk, candidate: str = V7) -> Beside:
+def beside(desk: Desk, candidate: str = V7) -> Supplement:
     return desk.reports.shown(SUITE, candidate, None, FORMATS).beside
 
 

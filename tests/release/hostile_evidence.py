@@ -6,15 +6,15 @@ from msgspec.structs import replace
 from release_examples import evidence, failed, v7
 
 from reviewer.report.build import report
-from reviewer.report.evidence import EpisodeCounts, Evidence, MetSuite
+from reviewer.report.evidence import EpisodeCounts, Evidence, LineageSuite
 from reviewer.report.model import FindingPlace, Report
 from reviewer.report.page_parts import (
     AttemptFact,
-    Beside,
     Excerpt,
     ScoreCell,
     ScoreRow,
     ShownEvent,
+    Supplement,
 )
 from reviewer.suite.model import Episode, Suite
 
@@ -64,7 +64,7 @@ def hostile() -> Evidence:
         source_files=tuple((n, n) for n in names),
         unknown_codes=tuple((n, 1) for n in names),
         lineage=tuple(
-            MetSuite(suite_id=n, digest=n, attempts=1, passes=0, reason=n, reviewer=n)
+            LineageSuite(suite_id=n, digest=n, attempts=1, passes=0, reason=n, reviewer=n)
             for n in names
         ),
         rubric_criteria=names,
@@ -87,7 +87,7 @@ def named(name: str, code: str = "forbidden:issue_refund") -> Report:
     return replace(said, candidate=replace(said.candidate, candidate_id=name), failures=(trace,))
 
 
-def hostile_beside() -> Beside:
+def hostile_beside() -> Supplement:
     """The same names again, and events that hold them in every field."""
     rows = tuple(
         ScoreRow(
@@ -122,6 +122,6 @@ def hostile_beside() -> Beside:
         )
         for n in HOSTILE
     )
-    return Beside(
+    return Supplement(
         report_sha256=HOSTILE[0], rows=rows, excerpts=excerpts, suite_path=f"suites/{HOSTILE[0]}"
     )

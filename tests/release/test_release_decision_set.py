@@ -25,7 +25,7 @@ from release_examples import (
 from reviewer.report.assess import assess, assessed_in
 from reviewer.report.build import decision_section, report
 from reviewer.report.decision_set import GateResult, decision_set
-from reviewer.report.evidence import EpisodeCounts, Evidence, Promoted
+from reviewer.report.evidence import EpisodeCounts, Evidence, PromotedCandidate
 from reviewer.report.opinions import JudgeEvidence, JudgeShare
 from reviewer.report.page import page
 from reviewer.stats.figures import RandomRate
@@ -174,7 +174,7 @@ def test_lost_episodes_are_listed_and_forgiven_where_the_bound_is() -> None:
     assert assessed_in("point", subject, judged).recommendation == "repair"
 
 
-V6 = Promoted(candidate_id="v6", number=3, suite_id="refund-eval-v5", suite_digest="51" * 32,
+V6 = PromotedCandidate(candidate_id="v6", number=3, suite_id="refund-eval-v5", suite_digest="51" * 32,
               here=True)  # fmt: skip
 
 

@@ -13,7 +13,7 @@ from reviewer.desk.reports.renderings import markdown
 from reviewer.report.assess import assess
 from reviewer.report.build import report
 from reviewer.report.evidence import EpisodeCounts, Evidence, FailedTrace
-from reviewer.report.page_parts import Beside
+from reviewer.report.page_parts import Supplement
 from reviewer.report.render.text import summary_text
 from reviewer.suite.model import PassHat
 
@@ -108,7 +108,7 @@ def test_the_report_says_how_many_were_made_and_how_many_count() -> None:
         for line in plain(document)["what_this_does_not_show"]
     )
     assert "attack-014/5 write_not_verified (extra)" in summary_text(document)
-    words = markdown(PrintableReport(CandidateReport(subject, assess(subject)), Beside()))
+    words = markdown(PrintableReport(CandidateReport(subject, assess(subject)), Supplement()))
     assert "FAIL, extra" in words
     assert "9 count, the first complete set" in words
 

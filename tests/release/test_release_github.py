@@ -13,11 +13,11 @@ from test_release_page import large, row
 
 from reviewer.report.build import report
 from reviewer.report.evidence import Evidence
-from reviewer.report.page_parts import Beside, chosen_rows
+from reviewer.report.page_parts import Supplement, chosen_rows
 from reviewer.report.render.github import MOST_ANNOTATIONS, MOST_BYTES, annotations, step_summary
 from reviewer.trace.safetext import visible_line
 
-PLACED = Beside(suite_path="suites/refund-eval-v5")
+PLACED = Supplement(suite_path="suites/refund-eval-v5")
 
 
 class Command(NamedTuple):
@@ -47,7 +47,7 @@ def runner(line: str) -> Command | None:
     return Command(name, properties, message)
 
 
-def told(subject: Evidence, beside: Beside = PLACED) -> list[Command]:
+def told(subject: Evidence, beside: Supplement = PLACED) -> list[Command]:
     return commands(annotations(report(subject), beside))
 
 
@@ -103,7 +103,7 @@ def test_what_does_not_count_is_not_annotated() -> None:
 
 
 def test_without_a_folder_there_is_no_file() -> None:
-    assert all("file" not in one.properties for one in told(v7(), Beside()))
+    assert all("file" not in one.properties for one in told(v7(), Supplement()))
 
 
 def test_names_that_mean_harm_start_no_command() -> None:

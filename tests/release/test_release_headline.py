@@ -4,7 +4,7 @@ from msgspec.structs import replace
 from release_examples import episode, evidence, gates, plain, v8
 
 from reviewer.report.build import report
-from reviewer.report.evidence import Evidence, SaidElsewhere
+from reviewer.report.evidence import Evidence, HarnessScores
 from reviewer.report.model import report_bytes
 from reviewer.report.page import page
 from reviewer.report.render.text import summary_lines, summary_text
@@ -13,11 +13,11 @@ from reviewer.report.source_headline import HARNESSES, headline_text
 
 def said(
     reader: str, attempts: int, passed: bool | None, reward: float | None, lost: bool = False
-) -> SaidElsewhere:
-    return SaidElsewhere(reader=reader, passed=passed, reward=reward, lost=lost, attempts=attempts)
+) -> HarnessScores:
+    return HarnessScores(reader=reader, passed=passed, reward=reward, lost=lost, attempts=attempts)
 
 
-def probe(*rows: SaidElsewhere, unknown: int = 0) -> Evidence:
+def probe(*rows: HarnessScores, unknown: int = 0) -> Evidence:
     n = sum(row.attempts for row in rows if not row.lost)
     passes = sum(row.attempts for row in rows if row.passed and not row.lost)
     made = replace(episode("e", n, passes, n), measured=n - unknown, gate_unknown=gates())
@@ -52,9 +52,9 @@ def test_partial_rewards_have_their_mean_and_null_counts_as_the_harness_counts_i
 
 def test_inspect_takes_the_mean_of_its_samples() -> None:
     rows = (
-        SaidElsewhere(reader="inspect", passed=True, reward=1.0, lost=False, attempts=1, epochs=1),
-        SaidElsewhere(reader="inspect", passed=True, reward=1.0, lost=False, attempts=1, epochs=3),
-        SaidElsewhere(reader="inspect", passed=False, reward=0.0, lost=False, attempts=2, epochs=3),
+        HarnessScores(reader="inspect", passed=True, reward=1.0, lost=False, attempts=1, epochs=1),
+        HarnessScores(reader="inspect", passed=True, reward=1.0, lost=False, attempts=1, epochs=3),
+        HarnessScores(reader="inspect", passed=False, reward=0.0, lost=False, attempts=2, epochs=3),
     )
     (found,) = report(probe(*rows)).source_headline
     assert (found.value, found.n, found.mean_of) == (round(2 / 3, 12), 4, "episodes")

@@ -16,7 +16,7 @@ from release_examples import evidence, failed, v7, v8, with_episode, with_policy
 
 from reviewer.report.build import report
 from reviewer.report.evidence import Evidence
-from reviewer.report.page_parts import AttemptFact, Beside
+from reviewer.report.page_parts import AttemptFact, Supplement
 from reviewer.report.render.junit import render_junit
 
 XSD = Path(__file__).resolve().parents[1] / "data" / "ci" / "junit-10.xsd"
@@ -27,14 +27,14 @@ def schema() -> xmlschema.XMLSchema:
     return xmlschema.XMLSchema(XSD)
 
 
-def numbered() -> Beside:
+def numbered() -> Supplement:
     """v7's nine attempts by number, as the store has them."""
     marks = {
         "damaged-221": ("pass", "pass", "pass"),
         "appeal-009": ("pass", "fail", "pass"),
         "attack-014": ("critical", "fail", "pass"),
     }
-    return Beside(
+    return Supplement(
         report_sha256="ab" * 32,
         attempts={
             name: tuple(AttemptFact(n, mark, 1000.0 + n) for n, mark in enumerate(words, 1))
@@ -140,7 +140,7 @@ def test_names_of_cases_do_not_depend_on_how_they_ended() -> None:
         cases = [case for suite in ET.fromstring(raw) for case in suite.iter("testcase")]
         return [str(case.get("name")) for case in cases]
 
-    green = Beside(
+    green = Supplement(
         attempts={
             name: tuple(AttemptFact(n, "pass", 1.0) for n in (1, 2, 3))
             for name in ("damaged-221", "appeal-009", "attack-014")

@@ -9,14 +9,14 @@ from release_examples import plain, v7, v8
 
 from reviewer.report.assess import assess
 from reviewer.report.build import report
-from reviewer.report.evidence import BrokenGlass, MetSuite
+from reviewer.report.evidence import BreakGlassRecord, LineageSuite
 from reviewer.report.model import Report
 from reviewer.report.page import page
 from reviewer.report.render.text import summary_lines
 
-OTHER = MetSuite(suite_id="refund-easy", digest="ee" * 32, attempts=9, passes=4)
+OTHER = LineageSuite(suite_id="refund-easy", digest="ee" * 32, attempts=9, passes=4)
 EXPLAINED = replace(OTHER, reason="a wrong step budget", reviewer="dana", at="2026-05-01T10:00:00Z")
-GLASS = BrokenGlass(
+GLASS = BreakGlassRecord(
     candidate_id="refund-agent-v7",
     environment="production",
     principal="fire",
@@ -46,7 +46,7 @@ def test_no_reason_lifts_a_block() -> None:
 
 
 @pytest.mark.parametrize("met", [OTHER, EXPLAINED])
-def test_the_lineage_stands_in_the_report_and_in_words(met: MetSuite) -> None:
+def test_the_lineage_stands_in_the_report_and_in_words(met: LineageSuite) -> None:
     document = report(v8(lineage=(met,)))
     (section,) = plain(document)["suite"]["lineage"]
     assert section["digest"] == met.digest

@@ -19,11 +19,11 @@ from reviewer.report.page_parts import (
     MOST_EXCERPTS,
     MOST_ROWS,
     AttemptFact,
-    Beside,
     Excerpt,
     ScoreCell,
     ScoreRow,
     ShownEvent,
+    Supplement,
     chosen_rows,
     chosen_traces,
     rest_of_rows,
@@ -128,8 +128,8 @@ def excerpt(trace_id: str, seq: int = 2) -> Excerpt:
     )
 
 
-def seen() -> Beside:
-    return Beside(
+def seen() -> Supplement:
+    return Supplement(
         report_sha256="ab" * 32,
         rows=(row("damaged-221"), row("appeal-009", ".x."), row("attack-014", "!x.", "critical")),
         excerpts=(excerpt("refund-eval-v5/refund-agent-v7/attack-014/1"),),
@@ -224,7 +224,7 @@ def test_the_events_of_a_failing_trace_stand_around_the_one_that_broke_the_gate(
 
 def test_a_payload_that_is_not_kept_is_not_measured() -> None:
     lost = Excerpt(trace_id="a/b/c/1", mark="fail", findings=(), of=4, why="its events are gone")
-    text = Read(render_html(report(v7()), Beside(excerpts=(lost,)))).text
+    text = Read(render_html(report(v7()), Supplement(excerpts=(lost,)))).text
     assert "Not measured: its events are gone." in text
 
 
@@ -406,7 +406,7 @@ def test_any_name_is_text(name: str) -> None:
     one = excerpt(name)
     (event,) = one.events
     loud = replace(event, kind=name, title=name, status=name, parts=((name, name),))
-    beside = Beside(rows=(row(name),), excerpts=(replace(one, events=(loud,)),))
+    beside = Supplement(rows=(row(name),), excerpts=(replace(one, events=(loud,)),))
     assert_inert(render_html(named(name, name), beside))
 
 
@@ -465,7 +465,7 @@ def test_a_large_suite_makes_a_page_that_can_be_opened(episodes: int) -> None:
     names = chosen_rows(said)
     rows = tuple(row(name, "x..", "fail") for name in names)
     excerpts = tuple(excerpt(t.trace_id) for t in chosen_traces(said))
-    beside = Beside(rows=rows, excerpts=excerpts)
+    beside = Supplement(rows=rows, excerpts=excerpts)
     page, markdown = render_html(said, beside), render_markdown(said, beside)
     assert len(page.encode()) < 1_500_000
     assert len(markdown.encode()) < 1_000_000

@@ -10,7 +10,7 @@ from release_examples import SUITE_ID, evidence, failed, plain, v7, v8, with_epi
 
 from reviewer.report.assess import assess
 from reviewer.report.build import exit_code, report
-from reviewer.report.evidence import DiagnosticMeans, MetSuite
+from reviewer.report.evidence import DiagnosticMeans, LineageSuite
 from reviewer.report.model import report_bytes
 from reviewer.suite.gates import ALWAYS
 
@@ -113,7 +113,7 @@ def test_it_says_what_it_does_not_show() -> None:
             v8(),
             duplicates_refused=2,
             quarantined_unplaced=3,
-            lineage=(MetSuite(suite_id="easier-v1", digest="ee" * 32, attempts=9, passes=9),),
+            lineage=(LineageSuite(suite_id="easier-v1", digest="ee" * 32, attempts=9, passes=9),),
             baseline_id="v7",
             baseline=v7().episodes,
         ),

@@ -24,12 +24,12 @@ from release_examples import (
 
 from reviewer.report.build import report
 from reviewer.report.evidence import Evidence
-from reviewer.report.page_parts import Beside
+from reviewer.report.page_parts import Supplement
 from reviewer.report.render.sarif import MOST_RESULTS, render_sarif
 from reviewer.suite.gates import GATE_CODES
 
 SCHEMA = Path(__file__).resolve().parents[1] / "data" / "ci" / "sarif-2.1.0-rtm.5.json"
-PLACED = Beside(report_sha256="ab" * 32, suite_path="review/suites/refund-eval-v5")
+PLACED = Supplement(report_sha256="ab" * 32, suite_path="review/suites/refund-eval-v5")
 
 
 @cache
@@ -39,7 +39,7 @@ def validator() -> Any:
     return kind(schema, format_checker=kind.FORMAT_CHECKER)
 
 
-def run(subject: Evidence, beside: Beside = PLACED) -> dict[str, Any]:
+def run(subject: Evidence, beside: Supplement = PLACED) -> dict[str, Any]:
     log = json.loads(render_sarif(report(subject), beside))
     validator().validate(log)
     (only,) = log["runs"]
@@ -64,7 +64,7 @@ def short_of_evidence() -> Evidence:
 )
 def test_it_is_sarif(subject: Evidence) -> None:
     run(subject)
-    run(subject, Beside())
+    run(subject, Supplement())
     run(subject, hostile_beside())
 
 
@@ -162,7 +162,7 @@ def test_a_failure_beyond_the_first_set_warns() -> None:
 
 
 def test_a_probe_lies_in_no_folder_and_is_not_refused() -> None:
-    only = run(replace(v7(), suite=suite(probe=True)), Beside())
+    only = run(replace(v7(), suite=suite(probe=True)), Supplement())
     assert not any(one["ruleId"].startswith("release/") for one in only["results"])
     assert all(
         "physicalLocation" not in place for one in only["results"] for place in one["locations"]

@@ -38,7 +38,7 @@ from reviewer.desk.views import SignedDecision
 from reviewer.exit_codes import ExitCode
 from reviewer.signing.dsse import (
     Envelope,
-    MadeElsewhere,
+    ExternalSignature,
     add_signature,
     parse_envelope,
     serialise_envelope,
@@ -286,7 +286,7 @@ def _signer(key: str, passphrase: str | None, signature: bytes | None) -> Signer
     if signature is None:
         return signing_key(key, passphrase)
     try:
-        made = MadeElsewhere(dearmored(signature))
+        made = ExternalSignature(dearmored(signature))
         _ = made.public  # a signature that names no key of ours is refused here
     except AttestError as error:
         raise DeskError(str(error)) from error

@@ -46,7 +46,7 @@ from reviewer.signing.records import (
     build_break_glass,
     build_journal_loss,
 )
-from reviewer.signing.trusted import Vouched
+from reviewer.signing.trusted import VerifiedPayload
 from reviewer.signing.verify import verify
 
 
@@ -123,7 +123,9 @@ def break_glass(
         close_writer(connection, workspace.store)
 
 
-def take_break_glass(workspace: Workspace, path: Path, found: Vouched, data: bytes) -> DecisionInfo:
+def take_break_glass(
+    workspace: Workspace, path: Path, found: VerifiedPayload, data: bytes
+) -> DecisionInfo:
     """Keep a break-glass record that was signed elsewhere. Raises AttestError, and DeskError for an
     invalid one."""
     statement = break_glass_of(found.body)

@@ -19,7 +19,7 @@ from reviewer.signing.errors import AttestError
 from reviewer.signing.facts import agent_of
 from reviewer.signing.predicate import Statement
 from reviewer.signing.signers import Signers, TrustedKey
-from reviewer.signing.trusted import Vouched, approved, vouched
+from reviewer.signing.trusted import VerifiedPayload, approved, vouched
 from reviewer.signing.verify import VerifyResult, decision_in
 
 
@@ -28,7 +28,7 @@ class DecisionFile(NamedTuple):
 
     path: Path
     data: bytes
-    found: Vouched
+    found: VerifiedPayload
     statement: Statement
 
     @property

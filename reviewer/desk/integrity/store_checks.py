@@ -24,7 +24,7 @@ from reviewer.db.search import index_faults
 from reviewer.db.tables import break_glass_rows, loss_rows, run_result_rows
 from reviewer.desk.errors import DeskError
 from reviewer.desk.place import Workspace
-from reviewer.report.evidence import Lacking
+from reviewer.report.evidence import MissingFailures
 from reviewer.suite.model import Suite
 from reviewer.trace.safetext import visible_line
 
@@ -142,7 +142,7 @@ def missing_failures(
     suite: Suite,
     candidate_id: str,
     digest: str | None,
-) -> tuple[Lacking, ...]:
+) -> tuple[MissingFailures, ...]:
     """Return the decisions of trusted keys that name failing traces of this candidate (by the
     `digest` of its manifest) which the store lacks, by number. Costs next to nothing where every
     decision was signed on this store. Raises DeskError for a trust file that cannot be read."""
@@ -162,7 +162,7 @@ def _missing_failures(
     candidate_id: str,
     digest: str,
     taken: set[int],
-) -> Iterator[Lacking]:
+) -> Iterator[MissingFailures]:
     from reviewer.desk.integrity import decision_files
     from reviewer.desk.integrity.trust import signers_of
     from reviewer.signing.errors import AttestError
@@ -187,7 +187,7 @@ def _missing_failures(
             continue
         missing = [each.trace_id for each in predicate.failures if each.trace_sha256 not in held]
         if missing:
-            yield Lacking(
+            yield MissingFailures(
                 decision=one.number,
                 file=one.path.name,
                 traces=len(missing),

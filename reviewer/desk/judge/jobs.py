@@ -36,7 +36,7 @@ from reviewer.review.items import (
     message_items,
 )
 from reviewer.review.judge_calls import PACE, Address, Line, Silent, ask_all, judge_settings
-from reviewer.review.judge_questions import Bench, Observed, Question, questions
+from reviewer.review.judge_questions import Bench, Observation, Question, questions
 from reviewer.review.judgments import KIND_OF, Judgment, stored_judgment
 from reviewer.running.candidates.manifest import Prices, Settings
 from reviewer.running.candidates.openai_http import Pace
@@ -136,7 +136,9 @@ def _ends(
     return [message_of(side, row, texts[row.id]) for row in rows if row.id in texts]
 
 
-def observed(connection: Connection, records: traces.Records, trace_id: str) -> Sequence[Observed]:
+def observed(
+    connection: Connection, records: traces.Records, trace_id: str
+) -> Sequence[Observation]:
     """Return the observations of a trace, in the order of its events."""
     row = traces.locate(connection, trace_id).row
     found = []
@@ -146,7 +148,7 @@ def observed(connection: Connection, records: traces.Records, trace_id: str) -> 
             if len(text) > LONGEST_OBSERVATION:
                 text = f"{text[:LONGEST_OBSERVATION]}… [cut here]"
             found.append(
-                Observed(
+                Observation(
                     event.seq or position, event.tool or kind_of(event), event.status or "ok", text
                 )
             )

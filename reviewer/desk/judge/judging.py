@@ -22,7 +22,7 @@ from reviewer.desk.traces.records import FinalMessages
 from reviewer.review.calibration import Calibration
 from reviewer.review.items import BOTH_BAD, TIE
 from reviewer.review.judge_questions import estimate, prompt_digest
-from reviewer.review.judged import Corrected, MessageFigures, PairRow, WinRate
+from reviewer.review.judged import CorrectedShare, MessageFigures, PairRow, WinRate
 from reviewer.review.judgments import Judgment, counting
 from reviewer.review.labels import Label, done
 from reviewer.review.labels import counting as counting_labels
@@ -292,7 +292,7 @@ def _wins(wins: WinRate) -> tuple[EstimateView, ...]:
     )
 
 
-def _corrected(name: str, found: Corrected, n: int) -> EstimateView:
+def _corrected(name: str, found: CorrectedShare, n: int) -> EstimateView:
     return EstimateView(
         name=name,
         value=found.value,

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from reviewer.desk.views import ExportedFiles
     from reviewer.report.evidence import CostEntry
     from reviewer.report.model import Report
-    from reviewer.report.page_parts import Beside
+    from reviewer.report.page_parts import Supplement
 
 
 class CandidateReport:
@@ -79,7 +79,7 @@ class PrintableReport(NamedTuple):
     """A report and what its renderings show in addition to it."""
 
     built: CandidateReport
-    beside: Beside
+    beside: Supplement
 
 
 _ReportKey = tuple[str, str, str | None]

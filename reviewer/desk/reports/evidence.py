@@ -42,7 +42,7 @@ from reviewer.desk.errors import DeskError
 from reviewer.desk.reports.other_suites import met_suites
 from reviewer.gates.model import SHARED
 from reviewer.report.evidence import (
-    BrokenGlass,
+    BreakGlassRecord,
     Cause,
     CostEntry,
     DiagnosticMeans,
@@ -50,12 +50,12 @@ from reviewer.report.evidence import (
     EpisodeCounts,
     Evidence,
     FailedTrace,
+    HarnessScores,
     ImportMap,
-    JournalLost,
+    JournalLossRecord,
     Peeking,
-    Promoted,
+    PromotedCandidate,
     Record,
-    SaidElsewhere,
 )
 from reviewer.report.source_headline import BY_EPISODE
 from reviewer.signing.facts import ManifestError, agent_of, subject_name
@@ -221,14 +221,14 @@ def views(entries: "Sequence[Cost]") -> tuple[CostEntry, ...]:
 
 def broken_glass(
     connection: Connection, candidate_id: str, manifest: dict[str, Any] | None
-) -> tuple[BrokenGlass, ...]:
+) -> tuple[BreakGlassRecord, ...]:
     """Every record of the agent this candidate is a version of, in the order they were signed."""
     try:
         agent = agent_of(subject_name(manifest or {"candidate_id": candidate_id}))
     except ManifestError:
         agent = candidate_id
     return tuple(
-        BrokenGlass(
+        BreakGlassRecord(
             candidate_id=one.candidate,
             environment=one.environment,
             principal=one.principal,
@@ -241,10 +241,10 @@ def broken_glass(
     )
 
 
-def journal_losses(connection: Connection) -> tuple[JournalLost, ...]:
+def journal_losses(connection: Connection) -> tuple[JournalLossRecord, ...]:
     """Everything that was stated to be gone of this store's journal, in order."""
     return tuple(
-        JournalLost(
+        JournalLossRecord(
             journal=one.journal,
             lost_seq=one.lost_seq,
             kept_seq=one.kept_seq,
@@ -263,18 +263,18 @@ class Baseline(NamedTuple):
 
     baseline_id: str | None
     key: int | None
-    promoted: Promoted | None
+    promoted: PromotedCandidate | None
 
 
 def promoted_of(
     connection: Connection, suite: registry.SuiteRow, candidate: int
-) -> Promoted | None:
+) -> PromotedCandidate | None:
     """Return the last promoted other candidate of the same agent, and whether it has attempts on
     this suite; None for a probe, which is no release."""
     found = None if suite.probe else last_promoted(connection, candidate)
     if found is None:
         return None
-    return Promoted(
+    return PromotedCandidate(
         candidate_id=found.candidate_id,
         number=found.number,
         suite_id=found.suite_id,
@@ -384,7 +384,7 @@ def evidence(
         probes=probes(connection, suite, candidate_id),
         planned=stored.planned,
         said=tuple(
-            SaidElsewhere(
+            HarnessScores(
                 reader=one.reader.partition("/")[0],  # its version stands behind the slash
                 passed=None if one.passed is None else bool(one.passed),
                 reward=one.reward,

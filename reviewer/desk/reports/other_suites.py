@@ -17,7 +17,7 @@ from reviewer.db.schema import open_writer
 from reviewer.desk.errors import DeskError
 from reviewer.desk.place import Workspace
 from reviewer.exit_codes import ExitCode
-from reviewer.report.evidence import MetSuite
+from reviewer.report.evidence import LineageSuite
 from reviewer.suite.errors import shown
 from reviewer.trace.safetext import visible_line
 
@@ -39,12 +39,12 @@ class ExplainedSuite(NamedTuple):
 
 def met_suites(
     connection: Connection, suite: registry.SuiteRow, candidate: int
-) -> tuple[MetSuite, ...]:
+) -> tuple[LineageSuite, ...]:
     """Return every other suite this candidate was tried on, with the reason that counts; none for a
     probe."""
     found = [] if suite.probe else other_suites(connection, suite.id, candidate)
     return tuple(
-        MetSuite(
+        LineageSuite(
             suite_id=one.suite_id,
             digest=one.digest,
             attempts=one.attempts,

@@ -21,11 +21,11 @@ from reviewer.report.page_parts import (
     MOST_NUMBERED,
     MOST_TEXT,
     AttemptFact,
-    Beside,
     Excerpt,
     ScoreCell,
     ScoreRow,
     ShownEvent,
+    Supplement,
     chosen_rows,
     chosen_traces,
     window,
@@ -141,7 +141,7 @@ def beside(
     report: Report,
     digest: str,
     formats: Sequence[str],
-) -> Beside:
+) -> Supplement:
     """Gather what these formats show in addition to a report; `digest` is that of report.json.
 
     Call it within the transaction in which the report was built. Raises DeskError when the
@@ -154,7 +154,7 @@ def beside(
     if suite is None or stored is None:
         raise DeskError(f"no trace of {candidate_id} on {suite_id} is in this store")
     read = {"md", "html"}.intersection(formats)
-    return Beside(
+    return Supplement(
         report_sha256=digest,
         rows=_rows(connection, suite.id, stored.id, report) if read else (),
         attempts=_attempts(connection, stored.id, report) if "junit" in formats else {},

@@ -31,7 +31,7 @@ from reviewer.desk.views import (
 from reviewer.report.assess import Assessment
 from reviewer.report.evidence import Evidence as Gathered
 from reviewer.report.figures import Figures, other_cost, others_spent
-from reviewer.report.rates import Rate as Counted
+from reviewer.report.rates import Rate as LabelCounts
 from reviewer.report.source_headline import headline_text, headlines
 from reviewer.review import queue
 from reviewer.stats.cost_latency import latency_quantile
@@ -105,7 +105,7 @@ def scorecard_of(
     )
 
 
-def rate_view(rate: Counted, policy: float | None) -> Rate:
+def rate_view(rate: LabelCounts, policy: float | None) -> Rate:
     """A rate of the report as a door shows it."""
     known = rate.known
     return Rate(

@@ -10,7 +10,7 @@ from reviewer.report.formatting import (
     GLYPHS,
     NOT_MEASURED,
     WORDS,
-    Marked,
+    MarkedText,
     Name,
     failed_by,
     marked,
@@ -33,11 +33,11 @@ from reviewer.report.page.gates import (
 from reviewer.report.page.review import diagnostics_section, review_section
 from reviewer.report.page_parts import (
     NOTHING,
-    Beside,
     Excerpt,
     ScoreRow,
     Section,
     ShownEvent,
+    Supplement,
     rest_of_rows,
 )
 
@@ -56,7 +56,7 @@ MOST_CELL = 240
 """Characters of an event's content in a table; a page with room shows more."""
 
 
-def page(report: Report, beside: Beside = NOTHING) -> list[Section]:
+def page(report: Report, beside: Supplement = NOTHING) -> list[Section]:
     """The sections in reading order; the first one's title is the verdict (level 1)."""
     sections = [
         *_grid(report, beside.rows),
@@ -289,10 +289,10 @@ def _failures(report: Report, shown: int) -> Section:
     )
 
 
-def _verdict_of(trace: Failure) -> Marked:
+def _verdict_of(trace: Failure) -> MarkedText:
     mark = "infra" if trace.infrastructure else "critical" if trace.critical else "fail"
     word = "infra" if trace.infrastructure else WORDS[mark]
-    return Marked(mark, f"{GLYPHS[mark]} {word}{', extra' if trace.extra else ''}")
+    return MarkedText(mark, f"{GLYPHS[mark]} {word}{', extra' if trace.extra else ''}")
 
 
 def _excerpt(one: Excerpt) -> Section:
@@ -409,7 +409,7 @@ def _probes(report: Report) -> list[str]:
     return [json.dumps(probe, ensure_ascii=False, default=str) for probe in report.probes]
 
 
-def _verify(report: Report, beside: Beside) -> Section:
+def _verify(report: Report, beside: Supplement) -> Section:
     suite, candidate = report.suite, report.candidate
     rows = [["report.json", Name(beside.report_sha256)]] if beside.report_sha256 else []
     for name, of in (("suite", suite), ("candidate", candidate)):

@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 
 from reviewer.report.decision_set import GateResult
-from reviewer.report.evidence import CostEntry, Promoted
+from reviewer.report.evidence import CostEntry, PromotedCandidate
 from reviewer.report.formatting import (
     GLYPHS,
     NOT_MEASURED,
     OF_RESULT,
-    Marked,
+    MarkedText,
     Name,
     limits,
     number,
@@ -51,7 +51,7 @@ def _gate_rows(found: DecisionSection) -> list[list[str]]:
 def _result(row: GateResult, said: str) -> str:
     """The result with its sign; a gate that decides nothing has none."""
     mark = OF_RESULT.get(said) if row.decides else None
-    return said if mark is None else Marked(mark, f"{GLYPHS[mark]} {said}")
+    return said if mark is None else MarkedText(mark, f"{GLYPHS[mark]} {said}")
 
 
 def _gate_lines(found: DecisionSection, probe: bool) -> list[str]:
@@ -174,7 +174,7 @@ def _episodes(names: Sequence[str]) -> str:
     return ", ".join(names[:MOST_EPISODES]) + left or "none"
 
 
-def _last_promoted(promoted: Promoted | None) -> str:
+def _last_promoted(promoted: PromotedCandidate | None) -> str:
     if promoted is None:
         return "none"
     return Name(f"{promoted.candidate_id}, decision {promoted.number}")

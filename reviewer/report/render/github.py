@@ -8,7 +8,7 @@ from reviewer.report.formatting import verdict
 from reviewer.report.model import Report
 from reviewer.report.page import FAILURES, GRID, page
 from reviewer.report.page.figures import FIGURES
-from reviewer.report.page_parts import NOTHING, Beside, episode_file, findings, suite_file
+from reviewer.report.page_parts import NOTHING, Supplement, episode_file, findings, suite_file
 from reviewer.report.render.markdown import markdown_of
 from reviewer.trace.safetext import visible_line
 
@@ -18,7 +18,7 @@ _SHOWN = (GRID, FIGURES, FAILURES, "Not measured", "What this does not show")
 _CUT = "_Left out for room: {}. All of it stands in report.md and report.html._\n"
 
 
-def step_summary(report: Report, beside: Beside = NOTHING) -> str:
+def step_summary(report: Report, beside: Supplement = NOTHING) -> str:
     """Markdown for $GITHUB_STEP_SUMMARY: the verdict, its reasons and the figures behind them; of
     parts that would not fit into 1 MiB the titles."""
     first, *parts = page(report, beside)
@@ -39,7 +39,7 @@ def step_summary(report: Report, beside: Beside = NOTHING) -> str:
     return "\n".join(texts)
 
 
-def annotations(report: Report, beside: Beside = NOTHING) -> list[str]:
+def annotations(report: Report, beside: Supplement = NOTHING) -> list[str]:
     """Workflow commands, at most ten: one for the recommendation, then findings at the files of
     their episodes, critical ones first. A promotion is one notice."""
     candidate, word = report.candidate.candidate_id, verdict(report)

@@ -8,11 +8,11 @@ is fetched. Every color of text has a contrast of 4.5:1 or more on each backgrou
 
 from html import escape
 
-from reviewer.report.formatting import GLYPHS, OF_RECOMMENDATION, Marked, Name, marked, place
+from reviewer.report.formatting import GLYPHS, OF_RECOMMENDATION, MarkedText, Name, marked, place
 from reviewer.report.model import ReasonSection, Report
 from reviewer.report.page import GRID, finding_of, page
 from reviewer.report.page.figures import FIGURES, key_figures
-from reviewer.report.page_parts import NOTHING, Beside, Excerpt, Section, ShownEvent, Terms
+from reviewer.report.page_parts import NOTHING, Excerpt, Section, ShownEvent, Supplement, Terms
 from reviewer.report.render.plots import cost_plot, latency_plot, pass_hat_plot, plain, strip_plot
 from reviewer.trace.safetext import visible
 
@@ -171,7 +171,7 @@ OPENED = 3
 """Failing traces whose events stand open."""
 
 
-def render_html(report: Report, beside: Beside = NOTHING) -> str:
+def render_html(report: Report, beside: Supplement = NOTHING) -> str:
     """The whole report as a self-contained page."""
     first, *parts = page(report, beside)
     names = {id(part): f"s{n}" for n, part in enumerate(parts, start=1)}
@@ -249,7 +249,7 @@ def _contents(parts: list[Section], names: dict[int, str]) -> list[str]:
 
 
 def _sections(
-    report: Report, beside: Beside, parts: list[Section], names: dict[int, str]
+    report: Report, beside: Supplement, parts: list[Section], names: dict[int, str]
 ) -> list[str]:
     """A section per heading of the second level; excerpts stand within the one before them."""
     made: list[str] = []
@@ -273,7 +273,7 @@ def _sections(
     return [*made, "</section>"] if opened else made
 
 
-def _drawn(title: str, report: Report, beside: Beside) -> list[str]:
+def _drawn(title: str, report: Report, beside: Supplement) -> list[str]:
     plots: list[str] = []
     if title == GRID:
         plots = strip_plot(beside.rows)
@@ -374,6 +374,6 @@ def _lines(text: str) -> str:
 def _cell(text: str) -> str:
     """One line, an identifier as code, a verdict in its color beside sign and word."""
     safe = plain(text)
-    if isinstance(text, Marked):
+    if isinstance(text, MarkedText):
         return f'<span class="{text.mark}">{safe}</span>'
     return f"<code>{safe}</code>" if isinstance(text, Name) else safe

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from reviewer.report.figures import Place
 from reviewer.report.formatting import NOT_MEASURED, failed_by
 from reviewer.report.model import EpisodeSection, Failure, FindingPlace, Report
-from reviewer.report.page_parts import NOTHING, AttemptFact, Beside
+from reviewer.report.page_parts import NOTHING, AttemptFact, Supplement
 from reviewer.trace.safetext import visible_line
 
 _NO_VERDICT = "the verdict is not measured"
@@ -27,7 +27,7 @@ class _Case(NamedTuple):
     latency_ms: float | None = None
 
 
-def render_junit(report: Report, beside: Beside = NOTHING) -> bytes:
+def render_junit(report: Report, beside: Supplement = NOTHING) -> bytes:
     """The XML document, UTF-8. Without their numbers, passing attempts are counted off."""
     root = ET.Element("testsuites")
     suite = f"{report.suite.suite_id}.{report.candidate.candidate_id}"
@@ -64,7 +64,7 @@ def _recommendation(report: Report) -> _Case:
     return _Case("promote", "failure", word, f"{word}: {report.reasons[0]}", tuple(lines))
 
 
-def _properties(report: Report, beside: Beside) -> dict[str, str]:
+def _properties(report: Report, beside: Supplement) -> dict[str, str]:
     """What the cases were judged by, and the figures behind the recommendation."""
     hat = report.pass_hat_interval
     found: dict[str, Any] = {

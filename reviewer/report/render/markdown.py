@@ -5,7 +5,7 @@ import re
 from reviewer.report.formatting import Name
 from reviewer.report.model import Report
 from reviewer.report.page import page
-from reviewer.report.page_parts import NOTHING, Beside, Section
+from reviewer.report.page_parts import NOTHING, Section, Supplement
 from reviewer.trace.safetext import visible_line
 
 _TAME = re.compile(r"[A-Za-z0-9_.,:;/=+^~ ×-]+")
@@ -13,7 +13,7 @@ _PUNCTUATION = re.compile(r"([\\`*_\[\]#|~$])")
 _LEADING = re.compile(r"^(\d*)([-+=.)])")
 
 
-def render_markdown(report: Report, beside: Beside = NOTHING) -> str:
+def render_markdown(report: Report, beside: Supplement = NOTHING) -> str:
     """The whole report as Markdown, ending in a newline."""
     return "\n\n".join(markdown_of(part) for part in page(report, beside)) + "\n"
 

@@ -15,7 +15,14 @@ from reviewer import __version__
 from reviewer.exit_codes import ExitCode
 from reviewer.report.formatting import plural
 from reviewer.report.model import Report
-from reviewer.report.page_parts import NOTHING, Beside, Finding, episode_file, findings, suite_file
+from reviewer.report.page_parts import (
+    NOTHING,
+    Finding,
+    Supplement,
+    episode_file,
+    findings,
+    suite_file,
+)
 from reviewer.suite.gates import COVERS, CRITICAL_GATES, GATE_CODES
 from reviewer.trace.safetext import visible_line
 
@@ -27,7 +34,7 @@ MOST_RESULTS = 5_000
 FINGERPRINT = "reviewerFinding/v1"
 
 
-def render_sarif(report: Report, beside: Beside = NOTHING) -> bytes:
+def render_sarif(report: Report, beside: Supplement = NOTHING) -> bytes:
     """The log, UTF-8 JSON, one newline at the end."""
     found = _Log(report, beside)
     run: dict[str, Any] = {
@@ -62,7 +69,7 @@ def rule_of(gate: str, code: str) -> str:
 class _Log:
     """The results of one report, with the rules they name."""
 
-    def __init__(self, report: Report, beside: Beside) -> None:
+    def __init__(self, report: Report, beside: Supplement) -> None:
         self.report, self.beside = report, beside
         self.results: list[dict[str, Any]] = []
         self.left_out = 0

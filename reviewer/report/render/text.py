@@ -30,7 +30,7 @@ from reviewer.report.model import (
 )
 from reviewer.report.page.figures import peeking_lines
 from reviewer.report.page.review import review_summary
-from reviewer.report.rates import Known
+from reviewer.report.rates import KnownPart
 from reviewer.report.source_headline import headline_text
 from reviewer.trace.safetext import visible_line
 
@@ -96,7 +96,7 @@ def _figure_lines(report: Report) -> list[str]:
     ]
 
 
-def _part_known(name: str, known: Known) -> list[str]:
+def _part_known(name: str, known: KnownPart) -> list[str]:
     told = known_part(known)
     return [f"{name} {told} ({known.unknown} not measured)"] if told else []
 
