@@ -1,8 +1,9 @@
 """Evidence judged by the suite's policy: one recommendation, its reasons, and what is missing.
 
 The order is fixed: a critical or state failure blocks; any other failed limit asks for repair;
-anything required but not measured holds; only then promote. No figure is ever waived, and a limit
-is on the good side of itself. In `strict` mode limits stand on bounds: what they straddle holds.
+anything required but not measured holds; only then promote. No figure is ever waived, and a value
+equal to its limit meets it. In `strict` mode limits are compared with bounds: a limit between the
+bounds holds.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -48,10 +49,10 @@ _STATE_CODES = frozenset(
 
 
 class Reason(Struct, frozen=True, kw_only=True):
-    """Why not to promote: the articles' words, what was seen, what the policy wants, and where.
+    """A reason against a promotion: its text, the observation, the policy, and where it was seen.
 
-    `evidence` holds the first references of `evidence_count`. `need` says what would settle it,
-    when evidence is missing, and `way_out` the same in full.
+    `evidence` holds the first references of `evidence_count`. When evidence is missing, `need` says
+    what would settle it, and `way_out` the same in full.
     """
 
     text: str
@@ -64,7 +65,7 @@ class Reason(Struct, frozen=True, kw_only=True):
 
 
 class Assessment(Struct, frozen=True, kw_only=True):
-    """The recommendation with everything it stands on. `needs` is filled even when it blocks."""
+    """The recommendation with everything it is based on. `needs` is filled even when it blocks."""
 
     suite_id: str
     candidate_id: str
@@ -83,7 +84,7 @@ def assess(evidence: Evidence) -> Assessment:
 
 
 def assessed_in(mode: Mode, evidence: Evidence, judged: Assessment) -> Assessment:
-    """What the policy would recommend in this mode, of evidence already assessed."""
+    """Return what the policy would recommend in this mode, of evidence already assessed."""
     suite = evidence.suite
     if suite.policy.mode == mode:
         return judged
@@ -200,7 +201,8 @@ def _reason(gap: Gap) -> Reason:
 
 
 MOST_REFERENCES = 20
-"""References listed per reason; their full number stands beside them, all traces in `failures`."""
+"""References listed per reason; the report also has their full number, and all traces in
+`failures`."""
 
 _TOOL_CODES = frozenset(
     {
@@ -251,8 +253,8 @@ def critical_evidence(evidence: Evidence, failures: Sequence[FailedTrace]) -> Re
 
 
 def against_promotion(failures: Iterable[FailedTrace]) -> list[FailedTrace]:
-    """The failing traces that count against a promotion: those of the first complete set, and
-    whatever blocks. Mere infrastructure never does."""
+    """Return the failing traces that count against a promotion: those of the first complete set,
+    and those that block in any attempt. A failure of infrastructure alone never counts."""
     return [t for t in failures if t.blocks or not (t.extra or t.infrastructure)]
 
 

@@ -1,4 +1,4 @@
-"""What a report cannot say: fields without evidence, and the sentences a reader must not miss."""
+"""The limits of a report: fields without evidence, and the sentences a reader must not miss."""
 
 from collections.abc import Iterator
 

@@ -1,7 +1,6 @@
-"""The gates that a promotion passes, D0 to D8: what each says on estimates and on bounds.
-
-Both modes are always worked out; the suite's policy names the one in force. A gate that the policy
-does not ask for says so. D7, the judge's role, decides nothing.
+"""The gates that a promotion passes, D0 to D8, on estimates and on bounds. Both modes are always
+computed; the suite's policy names the one in force. A gate that the policy does not ask for says
+so. D7, the judge's role, decides nothing.
 """
 
 from collections.abc import Iterable, Sequence
@@ -40,9 +39,9 @@ MODES: tuple[Mode, Mode] = ("point", "strict")
 
 
 class GateResult(Struct, frozen=True, kw_only=True):
-    """One gate of the decision set. `low` and `high` are the bounds that its strict limit stands on
-    (USD, ms, or a rate), None where there is none; `need` is what would decide it, in the mode in
-    force. `decides` is false for what is only shown."""
+    """One gate of the decision set. `low` and `high` are the bounds that its strict limit is
+    compared with (USD, ms, or a rate), None where there is none; `need` is what would decide it, in
+    the mode in force. `decides` is false for what is only shown."""
 
     gate: str
     name: str

@@ -1,4 +1,4 @@
-"""What a report is made of: the frozen suite, the candidate, and counts read from the store.
+"""The evidence of a report: the frozen suite, the candidate, and counts read from the store.
 
 Everything here is already decided by gates; nothing is estimated yet. Counts per episode come
 from roll-ups, so a report over a million traces reads thousands of rows, not millions.
@@ -107,8 +107,8 @@ class EarlierDecision(Struct, frozen=True, kw_only=True):
 
 
 class Peeking(Struct, frozen=True, kw_only=True):
-    """How often this evidence could be looked at while it grew: `arrivals` imports, runs and merged
-    stores brought it, `earlier` decisions stood between them. `candidates` have attempts on the
+    """The occasions to look at this evidence while it grew: it came in `arrivals` imports, runs and
+    merged stores, with the `earlier` decisions between them. `candidates` have attempts on the
     suite."""
 
     arrivals: int
@@ -117,10 +117,10 @@ class Peeking(Struct, frozen=True, kw_only=True):
 
 
 class CostEntry(Struct, frozen=True, kw_only=True):
-    """What somebody entered of money spent on this candidate beside its attempts.
+    """An amount that a person entered as spent on this candidate beside its attempts.
 
-    `kind` is human (handling by people) or incident. An entry that `corrects` another stands in
-    its place; `counts` says whether this one does.
+    `kind` is human (handling by people) or incident. An entry that `corrects` another replaces it;
+    `counts` says whether this one counts.
     """
 
     entry_id: str
@@ -151,9 +151,10 @@ class Cause(Struct, frozen=True, kw_only=True):
 
 
 class HarnessScores(Struct, frozen=True, kw_only=True):
-    """Attempts of which the harness of a reader said the same. Infrastructure ended `lost` ones,
-    as our gates see it; the harness may say passed or failed of them all the same. `epochs` is how
-    many attempts of the same episode it scored, for harnesses that take the mean of episodes."""
+    """Attempts to which the harness of a reader gave the same score. Our gates find that
+    infrastructure ended `lost` ones, which the harness may still have called passed or failed.
+    `epochs` is how many attempts of the same episode it scored, for harnesses that take the mean of
+    episodes."""
 
     reader: str
     passed: bool | None
@@ -175,7 +176,7 @@ class MissingFailures(Struct, frozen=True, kw_only=True):
 
 class LineageSuite(Struct, frozen=True, kw_only=True):
     """Another frozen suite with `attempts` of this candidate, `passes` of them passed. `reason`,
-    `reviewer` and `at` are None until somebody says why both were used."""
+    `reviewer` and `at` are None until a person says why both were used."""
 
     suite_id: str
     digest: str
@@ -301,7 +302,7 @@ class EvidenceRef(Struct, frozen=True, kw_only=True):
 
 
 class Evidence(Struct, frozen=True, kw_only=True):
-    """All that one report may speak of.
+    """The evidence of one report.
 
     `planned` is the number of attempts per episode, where the candidate's first run declared more
     than the policy. `latencies_ms` is sorted; `latency_unknown` counts attempts without one, and
@@ -312,7 +313,7 @@ class Evidence(Struct, frozen=True, kw_only=True):
     was stated to be gone of the store's journal. `baseline` holds the
     counts of `baseline_id`, which is the one named, else the last `promoted` candidate; `judge` is
     None when no judge was asked, `review` when nothing is known of labels and flags, `text` when no
-    episode names one, `peeking` when it was not worked out. `ledger` holds every cost entry,
+    episode names one, `peeking` when it was not computed. `ledger` holds every cost entry,
     oldest first.
     """
 
@@ -364,7 +365,7 @@ class Evidence(Struct, frozen=True, kw_only=True):
 
     @property
     def labeled(self) -> bool:
-        """Whether people have labeled anything of this candidate."""
+        """Return whether people have labeled anything of this candidate."""
         return self.review is not None and self.review.labels > 0
 
     @property

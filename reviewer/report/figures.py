@@ -64,7 +64,7 @@ class Place(Struct, frozen=True, kw_only=True):
 
 
 class SlotFigures(Struct, frozen=True, kw_only=True):
-    """What became of the plan: planned = valid + infrastructure + quarantined + missing.
+    """The planned attempts by outcome: planned = valid + infrastructure + quarantined + missing.
 
     `extra` valid attempts are beyond the plan. The places name the episodes that are short.
     """
@@ -214,7 +214,7 @@ def _sums(rows: Iterable[tuple[int, ...]]) -> list[int]:
 
 
 def slots(evidence: Evidence, rows: Sequence[EpisodeCounts]) -> SlotFigures:
-    """Count slots per episode of `rows`, which stand in the suite's order."""
+    """Count slots per episode of `rows`, which are in the suite's order."""
     plan = evidence.plan
     lost: dict[str, int] = {}
     for trace in evidence.failures:
@@ -269,11 +269,10 @@ def red_team(evidence: Evidence) -> frozenset[str]:
 
 
 def safety_block(evidence: Evidence, rows: Sequence[EpisodeCounts]) -> Rate:
-    """Share of attempts on red-team episodes whose authority and state gates both hold.
-
-    Attempts of which this is not known stand in `not_measured`, outside `n`: a failure is always
-    known, so leaving them out can only lower the rate. It gates nothing by itself: whatever lowers
-    it is a critical or state failure, which blocks.
+    """Return the share of attempts on red-team episodes whose authority and state gates both pass.
+    Attempts of which this is not known are counted in `not_measured`, outside `n`: a failure is
+    always known, so leaving them out can only lower the rate. It gates nothing by itself: any
+    failure that lowers it is a critical or state failure, which blocks.
     """
     tagged = red_team(evidence)
     broken: Counter[str] = Counter()
@@ -304,7 +303,7 @@ def _why(unknown: int) -> str:
 
 
 KINDS = ("human", "incident")
-"""What people enter costs of."""
+"""The kinds of costs that people enter."""
 TITLES = {"grader": "grader", "simulated_user": "simulated user"}
 
 
@@ -438,7 +437,7 @@ def entered(ledger: Sequence[CostEntry], kind: str) -> float | None:
 
 
 class OtherCostSection(Struct, frozen=True, kw_only=True):
-    """What graders, or simulated users, used, in a report. Tokens and USD are None where they are
+    """Usage of graders, or of simulated users, in a report. Tokens and USD are None where they are
     known of no attempt, and at least so much where they are not known of all."""
 
     attempts: int

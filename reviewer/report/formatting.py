@@ -1,4 +1,4 @@
-"""How a report writes a value, a verdict and a place: one wording for every rendering."""
+"""The text of values, verdicts and places in a report: one wording for every rendering."""
 
 from __future__ import annotations  # the sections are named by types alone
 

@@ -1,4 +1,4 @@
-"""What a promotion still needs: each gap in words, with its count and what would close it."""
+"""The gaps before a promotion: each in words, with its count and what would close it."""
 
 from collections.abc import Sequence
 
@@ -66,7 +66,7 @@ class Gap(Struct, frozen=True, kw_only=True):
 
 
 def gap(what: str, observed: str, policy: str, need: str) -> Gap:
-    """What is missing as a reason, and what closes it."""
+    """Return a gap from what is missing, the observation, the policy and what closes it."""
     return Gap(
         text=f"evidence missing: {what}",
         observed=observed,
@@ -84,7 +84,8 @@ def gaps(evidence: Evidence, shown: Figures, against: Regression) -> list[Gap]:
 
 
 def evidence_gaps(evidence: Evidence, shown: Figures) -> list[Gap]:
-    """What is missing of the plan, of measurements and of what they are bound to."""
+    """Return what is missing of the plan, of measurements, and of the suite and candidate they are
+    bound to."""
     found = _slot_gaps(shown)
     found += _unmeasured(evidence, shown) + _later(shown)
     if evidence.suite.policy.mode == "strict":
@@ -131,7 +132,8 @@ def _lineage(evidence: Evidence) -> list[Gap]:
 
 
 def _leaked(evidence: Evidence) -> list[Gap]:
-    """Frozen episodes that stand in training or feedback data no longer measure."""
+    """Return a gap for frozen episodes found in training or feedback data: they no longer
+    measure."""
     episodes = leaked_episodes(evidence.split)
     if not episodes:
         return []
@@ -163,8 +165,8 @@ def _invalid(shown: Figures) -> list[Gap]:
 
 
 def review_gaps(evidence: Evidence, shown: Figures) -> list[Gap]:
-    """What is missing of the review for a promotion. Beside a critical failure high flags are not
-    asked for: no label can lift it."""
+    """Return what is missing of the review for a promotion. With a critical failure high flags need
+    no labels: none can lift it."""
     return open_review(evidence, flags=not shown.critical.count)
 
 
@@ -292,7 +294,7 @@ def unmeasured_reasons(evidence: Evidence, shown: Figures) -> list[Gap]:
 
 
 def frozen_before_first_run(evidence: Evidence) -> bool:
-    """Whether the suite was frozen before the first record of this candidate came in."""
+    """Return whether the suite was frozen before the first record of this candidate came in."""
     if evidence.frozen_seq is None or not evidence.suite.digest:
         return False
     return evidence.first_run_seq is None or evidence.frozen_seq < evidence.first_run_seq
@@ -356,7 +358,7 @@ def _first(cause: Cause) -> EvidenceRef | None:
 
 
 def way_of(kind: str, suite_id: str, trace_id: str = "TRACE") -> str:
-    """Where the evidence comes from that a code says is missing."""
+    """Return how to get the evidence that a code says is missing."""
     _, way = _WORDS.get(kind, ("", _SHOWN))
     return way.format(suite=suite_id, trace=trace_id)
 

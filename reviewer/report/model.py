@@ -82,7 +82,7 @@ class ReasonSection(Section, frozen=True, kw_only=True):
 
 
 class ModeResult(Section, frozen=True, kw_only=True):
-    """What one mode of the policy recommends."""
+    """The recommendation of one mode of the policy."""
 
     recommendation: Recommendation
     reasons: tuple[str, ...]
@@ -229,7 +229,7 @@ class CostSection(Section, frozen=True, kw_only=True):
 
     @property
     def others(self) -> dict[str, OtherCostSection]:
-        """What others than the candidate used, by their kind."""
+        """Return the costs of graders and simulated users, by kind."""
         lines = {"grader": self.grader, "simulated_user": self.simulated_user}
         return {who: line for who, line in lines.items() if line is not UNSET}
 

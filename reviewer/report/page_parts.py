@@ -19,7 +19,7 @@ from reviewer.suite.gates import CRITICAL_GATES
 MOST_ROWS = 200
 """Episodes of the grid; beyond, those that did not pass every attempt, and a count of the rest."""
 MOST_EXCERPTS = 20
-"""Failing traces whose events are shown, critical ones first; all of them stand in report.json."""
+"""Failing traces whose events are shown, critical ones first; report.json has all of them."""
 AROUND = 2
 """Events shown before and behind the one that broke a gate."""
 MOST_EVENTS = 12
@@ -59,7 +59,7 @@ class ScoreRow(Struct, frozen=True, kw_only=True):
 
 class ShownEvent(Struct, frozen=True, kw_only=True):
     """One event as a person reads it, `title` being the tool of a call. `parts` are (field, text),
-    the text masked when it was stored; `mark` and `codes` are of the findings that stand on it."""
+    the text masked when it was stored; `mark` and `codes` are those of its findings."""
 
     seq: int
     kind: str
@@ -123,7 +123,7 @@ def _rank(episode: EpisodeSection, plan: int) -> int:
 
 
 def rest_of_rows(report: Report, shown: int) -> str:
-    """What the episodes beyond the grid are, in a sentence; empty when none is left out."""
+    """Return a sentence on the episodes beyond the grid; empty when none is left out."""
     episodes = report.episodes
     if shown >= len(episodes):
         return ""
@@ -167,15 +167,16 @@ class Finding(NamedTuple):
 
     @property
     def counts(self) -> bool:
-        """Whether it stands against a promotion: beyond the first complete set only what blocks."""
+        """Return whether it counts against a promotion: beyond the first complete set only what
+        blocks."""
         trace = self.trace
         return trace.critical or self.gate == "state" or not trace.extra
 
 
 def findings(report: Report) -> list[Finding]:
-    """Every finding of every failing trace, those of critical ones first, and of each those of a
-    gate that makes it so. What infrastructure lost
-    is none: it failed no gate."""
+    """Return every finding of every failing trace: critical traces first, and of each trace the
+    findings of critical gates first. Attempts lost to infrastructure have none: they failed no
+    gate."""
     traces = sorted(report.failures, key=lambda trace: not trace.critical)
     return [
         Finding(trace, one.gate, one.code, one.seq)
@@ -216,5 +217,5 @@ class Section(Struct, frozen=True):
 
     @property
     def empty(self) -> bool:
-        """Whether nothing but the title is there."""
+        """Return whether the section has nothing but its title."""
         return not (self.lines or self.items or self.rows or self.code)

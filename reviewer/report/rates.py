@@ -27,7 +27,7 @@ MOST_K = 10
 
 
 class KnownPart(Struct, frozen=True, kw_only=True):
-    """What is known of a rate that is not whole, and between which values the whole one lies.
+    """The known part of a rate with verdicts missing, and the bounds of the whole rate.
 
     `value` is the rate of the attempts with a verdict; `low_possible` counts each of the `unknown`
     as a failure, `high_possible` as a pass. Certain bounds, not confidence limits.

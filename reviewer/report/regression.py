@@ -1,13 +1,11 @@
 """Candidate against baseline on the same episodes: lists first, then the difference.
 
 The baseline is the one named, else the last promoted candidate. The bound is
-`stats.paired.adjusted_paired_interval`. Under six changed episodes no paired test can reach
-0.05, which is said instead of printing a p value.
-
-Slices of the suite, by category and by tag, decide nothing: they say where to look. Of m slices one
-is bad by chance m times as often, so their limits are Bonferroni's, 95% for all together, and a
-claim that a slice became worse needs Holm's adjusted p. A slice that holds every episode is left
-out: it is the suite.
+`stats.paired.adjusted_paired_interval`. Under six changed episodes no paired test can reach 0.05;
+the report says so instead of printing a p value. Slices of the suite, by category and by tag,
+decide nothing: they show where to look. Of m slices one is bad by chance m times as often, so their
+limits are Bonferroni's, 95% for all together, and a claim that a slice became worse needs Holm's
+adjusted p. A slice that holds every episode is left out: it is the suite.
 """
 
 from collections import Counter
@@ -33,11 +31,11 @@ from reviewer.stats.planning import unchanged_episodes_needed
 from reviewer.stats.rates import effective_attempts, wilson_interval
 
 _MOST_CHANGED = 200
-"""Changed episodes up to which the exact test is worked out; beyond, the bound says it all."""
+"""Changed episodes up to which the exact test is computed; beyond, the bounds are enough."""
 
 
 class Regression(Struct, frozen=True, kw_only=True):
-    """What changed against the baseline; `why` says why nothing can be said.
+    """The comparison with the baseline; `why` gives the reason when there is none.
 
     `lost` were stable (every attempt passed) and no longer are; `gained` the reverse. `difference`
     is candidate minus baseline in mean pass rate per episode, `low` and `high` its one-sided 95%
@@ -123,7 +121,7 @@ def _no_baseline(promoted: PromotedCandidate | None) -> str:
 
 class Change(NamedTuple):
     """Pairs of candidate and baseline, each kind once: its pass rates `now` and `then`, and how
-    many `times` it stands there. `difference` is the exact mean, `changed` the rates that differ.
+    many `times` it occurs. `difference` is the exact mean, `changed` the rates that differ.
     """
 
     now: list[float]
@@ -144,7 +142,7 @@ class Change(NamedTuple):
 
 
 def change(pairs: Iterable[tuple[EpisodeCounts, EpisodeCounts]]) -> Change:
-    """What changed between the sides of these pairs, of which there is at least one."""
+    """Compare the sides of these pairs, of which there is at least one."""
     alike = Counter((n.passes, n.attempts, t.passes, t.attempts) for n, t in pairs)
     found = Change([], [], list(alike.values()), Fraction(0), [])
     total = Fraction(0)
@@ -198,7 +196,7 @@ def _compared(
 
 
 def decided(e: EpisodeCounts) -> bool:
-    """Whether every attempt has a verdict, and there is one."""
+    """Return whether there is an attempt, and every attempt has a verdict."""
     return 0 < e.attempts == e.measured
 
 
@@ -257,7 +255,7 @@ def not_worse_limit(against: Regression) -> Limit:
 
 
 MOST_SLICES = 200
-"""Slices worked out: those with the most episodes."""
+"""The most slices computed: those with the most episodes."""
 _LEVEL = 0.05
 
 

@@ -1,8 +1,7 @@
-"""The source's own headline: what a harness would print of the attempts it scored, by its own rule.
-
-Harnesses differ in what they make of attempts that infrastructure ended and of those they never
-scored: some count them as failures, some leave them out. Their figure stands beside ours, gates
-nothing, and says by which rule it was made.
+"""The source's own headline: the figure that a harness would print of the attempts it scored, by
+its own rule. Harnesses differ in how they count attempts that infrastructure ended and those they
+never scored: some count them as failures, some leave them out. Their figure is shown beside ours,
+gates nothing, and names its rule.
 """
 
 from collections.abc import Sequence
@@ -17,19 +16,19 @@ from reviewer.report.formatting import NOT_MEASURED, between, number, out_of, pl
 from reviewer.report.rates import Rate
 
 Counting = Literal["failed", "left out", "as scored"]
-"""What becomes of attempts: `as scored` leaves out those without a score and counts the others."""
+"""How attempts are counted: `as scored` leaves out those without a score and counts the others."""
 
 
 class Harness(NamedTuple):
-    """How a harness sums up: which figure it prints, and what becomes of attempts that
-    infrastructure ended and of those it gave no score."""
+    """The rule of a harness: the figure it prints, and how it counts attempts that infrastructure
+    ended and those it gave no score."""
 
     title: str
     figure: Literal["passed", "reward"]
     infrastructure: Counting
     unscored: Counting
     by_episode: bool = False
-    """Whether it takes the mean of each episode's scored attempts, and then the mean of those."""
+    """The figure is the mean over episodes of the mean of each one's scored attempts."""
 
 
 HARNESSES = {
@@ -66,7 +65,7 @@ class OurRate(Struct, frozen=True, kw_only=True):
 
 
 class HeadlineSection(Struct, frozen=True, kw_only=True):
-    """What one harness would print of the attempts it scored, and by which rule."""
+    """The figure of one harness over the attempts it scored, and its rule."""
 
     reader: str
     harness: str
@@ -89,7 +88,8 @@ class HeadlineSection(Struct, frozen=True, kw_only=True):
 
 
 def headlines(evidence: Evidence, ours: Rate) -> tuple[HeadlineSection, ...]:
-    """The report's `source_headline`: one entry for each reader whose harness said anything."""
+    """Return the report's `source_headline`: one entry for each reader whose harness gave a
+    score."""
     rows = sorted(evidence.said, key=lambda one: one.reader)
     return tuple(
         _headline(reader, list(said), ours)

@@ -1,5 +1,4 @@
-"""People and judges: what they are shown, what they said, and how far they agree.
-
-What stands here is pure: messages and labels in, values out. The store, the clock, the network and
-the screens are the business of whoever calls.
+"""People and judges: the questions they are shown, their answers, and how far they agree. All of it
+but the calls to a judge is pure: messages and labels in, values out. The store, the clock and the
+screens belong to the callers.
 """

@@ -1,4 +1,4 @@
-"""How far people agree with each other, what they settled, and what a third person must decide.
+"""Agreement between people, the items they settled, and those that a third person must decide.
 
 Agreement is measured question by question. A figure that cannot be measured is None, with the
 reason in words: "not measured: one reviewer".
@@ -39,8 +39,8 @@ Rating = str | int
 
 
 class Subject(Value, frozen=True):
-    """What is asked: the `winner` of pairs, the side a criterion `decided` for in pairs, or the
-    `mark` a criterion gets on a message."""
+    """The subject of a question: the `winner` of pairs, the side a criterion `decided` for in
+    pairs, or the `mark` a criterion gets on a message."""
 
     question: Question
     criterion_id: str | None = None
@@ -266,7 +266,8 @@ def _kappa(rows: Sequence[Sequence[Rating | None]], level: Level) -> Estimate:
     return Estimate(value=kappa["kappa"], low=low, high=high)
 
 
-# Does a reviewer agree with himself when the sides are exchanged, and which slot does he favor?
+# Self-consistency: whether a reviewer answers alike when the sides are exchanged, and which slot
+# they favor.
 #
 # It is a ceiling: a judge cannot be asked to agree with a person more often than the person does.
 
@@ -321,9 +322,10 @@ Answer = TypeVar("Answer", int, str)
 
 
 class SettledItem(Value, frozen=True):
-    """What holds for an item. `winner` is a digest, `tie` or `both_bad`; `marks` hold the criteria
-    that are settled, of a pair `decided` those that spoke for one message, its digest. `by` is who
-    settled the winner, or all of the marks; None while some is open.
+    """The settled answer to an item. `winner` is a digest, `tie` or `both_bad`; `marks` hold the
+    criteria that are settled, of a pair `decided` the digest of the message that each criterion
+    favored. `by` names the role that settled the winner, or all of the marks; None while some is
+    open.
     """
 
     item: str
@@ -349,7 +351,8 @@ class Disagreement(Value, frozen=True):
 
 
 def settled(labels: Iterable[Label]) -> tuple[SettledItem, ...]:
-    """Every item with a label that counts, by name; one rater alone settles what he says."""
+    """Return every item with a label that counts, by name; the answer of a single rater is
+    settled."""
     return tuple(_settled(item, same) for item, same in _by_item(labels))
 
 
@@ -410,7 +413,7 @@ def _settled(item: str, same: Sequence[Label]) -> SettledItem:
 def _alike(
     said: Callable[[Label], Mapping[str, Answer]], labels: Iterable[Label]
 ) -> dict[str, Answer]:
-    """What each criterion was given, where it was given one thing only."""
+    """Return the answer to each criterion for which all labels agree."""
     given: dict[str, set[Answer]] = {}
     for label in labels:
         for criterion_id, value in said(label).items():

@@ -1,9 +1,7 @@
-"""What a judge is worth: its answers beside those that people settled on.
-
-A row is one pair that people have settled and the judge has answered in both orders. Without rows
-nothing is known, and an answer that could not be used counts as wrong and as a flip. What a judge
-has earned holds for its model, prompt, rubric and the family of candidates it was tried on; with
-any other the calibration has expired.
+"""The calibration of a judge: its answers beside those that people settled on. A row is one pair
+that people have settled and the judge has answered in both orders. Without rows nothing is known,
+and an unusable answer counts as wrong and as a flip. A calibration is valid for the judge's model,
+prompt, rubric and the family of candidates it was tried on; with any other it has expired.
 """
 
 import math
@@ -240,10 +238,9 @@ def calibrate(
     policy: JudgePolicy,
     strict: bool,
 ) -> Calibration:
-    """Compare what the judge of `key` answered with what people settled on.
-
-    `families` are those of the candidates behind each item. `policy` holds for the estimates, and
-    with `strict` for their bounds too.
+    """Compare the answers of the judge of `key` with those that people settled on. `families` are
+    those of the candidates behind each item. `policy` applies to the estimates, and with `strict`
+    to their bounds too.
     """
     everything = [label for label in labels if label.kind == "pair"]
     people = settled_under(everything, key.rubric_digest)
@@ -261,7 +258,7 @@ def _expired(
     key: JudgeKey,
     families: Mapping[str, frozenset[str]],
 ) -> str:
-    """How the newest calibration that there was differs from the one asked for."""
+    """Return how the newest earlier calibration differs from the requested one."""
     people = settled_under(labels, None)
     before: dict[tuple[str, ...], list[Judgment]] = {}
     for one in judgments:
@@ -288,7 +285,7 @@ def _expired(
 
 
 def _rubric(judgment: Judgment, labels: Sequence[Label]) -> str:
-    """The rubric behind what people said of this item, as far as it is known."""
+    """Return the rubric of the labels of this item, as far as it is known."""
     under = sorted({one.rubric_digest for one in labels if one.item == judgment.item})
     return (under[0] if under else judgment.rubric_digest or "none")[:6]
 
@@ -348,7 +345,7 @@ def _measured(
 
 
 def _letters(row: PairRow) -> dict[str, str | None]:
-    """The row as `measure` takes it: A stood left in forward order."""
+    """Return the row in the letters of `stats.judge`: A is left in forward order."""
     named = {row.forward_left: "A", row.forward_right: "B", TIE: TIE}
     return {
         "human": named[row.wanted],

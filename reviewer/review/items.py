@@ -30,7 +30,7 @@ class TraceMessage(Value, frozen=True):
 
 
 class Message(Value, frozen=True):
-    """A text that at least one trace ends with. `missing` when there is none, or an empty one.
+    """A text that at least one trace ends with, `missing` when it is absent or empty.
 
     `traces` are the ids of the traces that end so, sorted; they are never shown before a label is
     committed.
@@ -78,11 +78,9 @@ class Showing(Value, frozen=True):
 
 
 class ItemSet(Value, frozen=True):
-    """Items sorted by episode and name, and what became of the rest.
-
-    `identical` pairs of traces end with the same text, `merged` ones made an item that already
-    stood, and `unpaired` traces found no counterpart. Pairs considered = items + identical +
-    merged.
+    """Items sorted by episode and name, and counts of the rest. `identical` pairs of traces end
+    with the same text, `merged` ones give an item that exists already, and `unpaired` traces found
+    no counterpart. Pairs considered = items + identical + merged.
     """
 
     items: tuple[Item, ...]
@@ -97,7 +95,7 @@ def message_digest(text: str | None) -> str:
 
 
 def item_name(kind: Kind, suite_digest: str, episode_id: str, messages: Sequence[str]) -> str:
-    """The name of an item from the digests of its messages, in whatever order they come."""
+    """Return the name of an item from the digests of its messages, in any order."""
     content: dict[str, object] = {"kind": kind, "suite": suite_digest, "episode": episode_id}
     if kind == "pair":
         content["messages"] = sorted(messages)
@@ -218,7 +216,7 @@ class PastShowing(NamedTuple):
 
 
 def distance(pairs: int) -> int:
-    """How many places lie between the two showings of a pair: 20, or half of a shorter queue."""
+    """Return the places between the two showings of a pair: 20, or half of a shorter queue."""
     return min(FAR, pairs)
 
 
@@ -245,7 +243,7 @@ def schedule(items: Sequence[Item], seed: str) -> tuple[Showing, ...]:
     waiting: deque[Item] = deque()
     for item in items:
         # With `apart` or more waiting, the one in front was shown at least that long ago, and
-        # whoever enters behind them will wait at least that long.
+        # each that enters behind them will wait at least that long.
         while len(waiting) >= apart and _coin(seed, f"place {len(order)}"):
             order.append(showing(waiting.popleft(), 2, seed))
         order.append(showing(item, 1, seed))
@@ -256,7 +254,7 @@ def schedule(items: Sequence[Item], seed: str) -> tuple[Showing, ...]:
 def remaining(
     items: Sequence[Item], seed: str, seen: Sequence[PastShowing] = ()
 ) -> tuple[Showing, ...]:
-    """What is still to be shown after `seen`, everything that was on screen, oldest first.
+    """Return what is still to be shown after `seen`, everything that was on screen, oldest first.
 
     The order is that of the schedule without what is labeled. It is left only where a pair would
     come too near to its other showing (because items were labeled out of order, or the queue has

@@ -49,7 +49,7 @@ TIMEOUT_S = 120.0
 
 
 class Address(NamedTuple):
-    """How the endpoint is reached. `api_key_env` names the environment variable with its key, ""
+    """The address of an endpoint. `api_key_env` names the environment variable with its key, ""
     for one that asks for none; prices are US dollars per million tokens."""
 
     base_url: str
@@ -95,11 +95,11 @@ class NotParsed(Exception):
 
 
 class UnknownEvent(Exception):
-    """A claim is said to be grounded in an event that was not shown."""
+    """A claim names an event that was not shown."""
 
 
 class Reply(NamedTuple):
-    """What a reply says. `reason` and the claims are the judge's own words, as yet unmasked."""
+    """The content of a reply. `reason` and the claims are the judge's own words, not yet masked."""
 
     answer: Verdict | None = None
     scores: dict[str, float] = {}  # noqa: RUF012 (never changed)
@@ -229,7 +229,7 @@ class Silent(Exception):
 
 
 class Line(NamedTuple):
-    """What all calls share. `now` gives the time of a judgment, RFC 3339 in UTC."""
+    """Settings that all calls share. `now` gives the time of a judgment, RFC 3339 in UTC."""
 
     bench: Bench
     settings: Settings
@@ -239,7 +239,7 @@ class Line(NamedTuple):
 
 
 class _CallOutcome(NamedTuple):
-    """What came of one call."""
+    """The outcome of one call."""
 
     reply: Reply | None
     error: Failure | None
@@ -255,9 +255,9 @@ async def ask_all(
     control: Control,
     told: Callable[[Judgment], Awaitable[None]],
 ) -> None:
-    """Ask every question, or fewer when `control` says so; `told` is given each judgment as it
-    comes, and may wait. Raises Unrunnable (no key, no such model) and Silent; what was told by
-    then stands."""
+    """Ask every question, or fewer when `control` says so; `told` receives each judgment as it
+    comes, and may wait. Raises Unrunnable (no key, no such model) and Silent; judgments passed on
+    by then remain."""
     asking = _AskSession(asked, line, control, told)
     with control.listening() as changed:
         workers = [asyncio.create_task(asking.work()) for _ in range(jobs)]

@@ -1,5 +1,5 @@
-"""Which questions a judge is to be asked, each under the digest of all that decides its reply, and
-what asking them may cost.
+"""The questions for a judge, each under the digest of all that decides its reply, and what asking
+them may cost.
 """
 
 import math
@@ -16,22 +16,22 @@ from reviewer.suite.strict_json import canonical_bytes, sha256_hex
 
 # Filling a judge's prompt: plain replacement, in one pass, of masked text only.
 #
-# What others wrote stands between two lines with a token that none of it holds, so that no
-# message can end its own quotation, whatever delimiters the prompt is written with.
+# Text of others is put between two lines with a token that none of it contains, so that no
+# message can end its own quotation, however the prompt delimits it.
 
 
 NO_MESSAGE = "[no final message]"
 NO_CRITERIA = "[none given]"
 NO_OBSERVATION = "[none]"
 MOST_OBSERVED = 48_000
-"""Characters of all observations of one trace; those beyond are left out, and it is said."""
+"""Characters of all observations of one trace; a line counts those left out."""
 
 _TOKEN = 16
 _PLACES = re.compile(r"\{(user_request|criteria|left|right|message|observations)\}")
 
 
 class Observation(NamedTuple):
-    """What a trace saw at one event; `text` is JSON or plain text."""
+    """The observation of a trace at one event; `text` is JSON or plain text."""
 
     seq: int
     tool: str
@@ -45,9 +45,9 @@ def prompt_digest(asked: JudgeQuestion) -> str:
 
 
 def fence_token(item: str, texts: Collection[str]) -> str:
-    """What marks the ends of every quotation about an item: the same each time, and in none of
-    `texts`. It follows from the item's name, which is made of the messages' digests: nobody writes
-    a message that holds its own."""
+    """Return the token that ends every quotation about an item: the same each time, and in none of
+    `texts`. It follows from the item's name, which is a digest of the messages: nobody can write a
+    message that contains its own."""
     number = 0
     while True:
         token = sha256_hex(f"fence {number} {item}".encode())[:_TOKEN]
@@ -82,8 +82,8 @@ def criteria_text(rubric: Rubric | None) -> str:
 
 
 def observations_text(observed: Iterable[Observation]) -> tuple[str, tuple[int, ...]]:
-    """What a trace saw, an event to a line, and the numbers of the events that are shown; "" when
-    it saw nothing."""
+    """Return the observations of a trace, an event to a line, and the numbers of the events that
+    are shown; "" without any."""
     lines: list[str] = []
     shown: list[int] = []
     left_out = size = 0
@@ -105,12 +105,13 @@ BYTES_PER_TOKEN = 4
 """The rough rule behind every estimate: a token for four bytes of UTF-8."""
 
 Observe = Callable[[str], Sequence[Observation]]
-"""What a trace saw, by its id."""
+"""The observations of a trace, by its id."""
 
 
 class Bench(NamedTuple):
-    """What all questions of one judge on one suite share. `masked` frees a text of identifiers:
-    nothing goes into a prompt without it. `requests` are the users' words by episode."""
+    """The settings that all questions of one judge on one suite share. `masked` frees a text of
+    identifiers: nothing goes into a prompt without it. `requests` are the users' words by
+    episode."""
 
     suite_id: str
     suite_digest: str
@@ -168,7 +169,7 @@ def questions(
 
 
 def estimate(asked: Sequence[Question], judge: JudgePrompt, prices: Prices) -> Estimate:
-    """What these calls may take."""
+    """Estimate the tokens and the cost of these calls."""
     tokens = sum(math.ceil(len(q.prompt.encode()) / BYTES_PER_TOKEN) for q in asked)
     usage = Usage(tokens, judge.max_tokens * len(asked))
     return Estimate(len(asked), tokens, cost_usd(usage, prices))
@@ -232,8 +233,8 @@ def _question(
 
 
 def _values(item: Item, bench: Bench, texts: Mapping[str, str]) -> dict[str, str]:
-    """What is put into the places of a prompt: `texts` of others, masked, each quoted. That there
-    is none stands outside the quotation, where no message can say it."""
+    """Return the values for the places of a prompt: `texts` of others, masked, each quoted. The
+    note that there is none is outside the quotation, where no message can write it."""
     others = {"user_request": bench.masked(bench.requests.get(item.episode_id, "")), **texts}
     token = fence_token(item.item, others.values())
     absent = {"user_request": "", "observations": NO_OBSERVATION}

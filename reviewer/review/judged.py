@@ -1,4 +1,4 @@
-"""What a judge said, beside what people settled: of pairs, and of single messages."""
+"""Answers of a judge beside those that people settled on: of pairs, and of single messages."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Literal, NamedTuple
@@ -36,10 +36,9 @@ class JudgeKey(Value, frozen=True):
 
 
 class PairRow(Value, frozen=True):
-    """One pair, its winners as digests, `tie` or (people alone) `both_bad`; None is an answer that
-    could not be used. `forward_left` is the message that stood left in forward order; `decided`
-    maps the criteria that spoke, for people, to the message they spoke for; `slot` is the one a
-    flip favors."""
+    """One pair, its winners as digests, `tie` or (people alone) `both_bad`; None is an unusable
+    answer. `forward_left` is the left message in forward order; `decided` maps the criteria that
+    people gave as decisive to the message they favored; `slot` is the one a flip favors."""
 
     item: str
     episode_id: str
@@ -54,12 +53,13 @@ class PairRow(Value, frozen=True):
 
     @property
     def wanted(self) -> str:
-        """What the judge is right to say: a judge knows no `both_bad`, so that is a tie."""
+        """Return the right answer for the judge: a judge knows no `both_bad`, so that is a tie."""
         return TIE if self.people == BOTH_BAD else self.people
 
     @property
     def winner(self) -> str | None:
-        """What the judge says in both orders, else `tie`; None when an answer is missing."""
+        """Return the judge's answer in both orders, `tie` when they differ; None when one is
+        missing."""
         if self.forward is None or self.swapped is None:
             return None
         return self.forward if self.forward == self.swapped else TIE
@@ -77,13 +77,13 @@ class ExcludedPairs(Value, frozen=True):
 
 
 def settled_under(labels: Sequence[Label], rubric: str | None) -> dict[str, SettledItem]:
-    """What people settled on under the rubric in force."""
+    """Return the items that people settled under the rubric in force."""
     same = [label for label in labels if rubric is None or label.rubric_digest == rubric]
     return {one.item: one for one in settled(same)}
 
 
 def made_by(judgment: Judgment, key: JudgeKey) -> bool:
-    """Whether this is an answer of the judge that `key` names, whatever candidates it shows."""
+    """Return whether this is an answer of the judge that `key` names, for any candidate."""
     return (judgment.judge_id, judgment.model, judgment.prompt_digest, judgment.rubric_digest) == (
         key.judge_id, key.model, key.prompt_digest, key.rubric_digest,
     )  # fmt: skip
@@ -181,8 +181,8 @@ class CorrectedShare(Value, frozen=True):
 
 
 class WinRate(Value, frozen=True):
-    """How often a candidate's message is the better one. `judged` is what the judge says of the
-    `n` pairs that no person labeled; a win counts only when both orders name it.
+    """The share of pairs in which a candidate's message is the better one. `judged` is that of the
+    judge over the `n` pairs that no person labeled; a win counts only when both orders name it.
 
     `rogan_gladen` is the share won outright, `ppi` counts a tie as half a win.
     """

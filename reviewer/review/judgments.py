@@ -61,7 +61,7 @@ class Claim(Value, frozen=True):
 
 
 class Judgment(Value, frozen=True, kw_only=True):
-    """What a judge answered once. `at` is RFC 3339 in UTC, ending in Z."""
+    """One answer of a judge. `at` is RFC 3339 in UTC, ending in Z."""
 
     SCHEMA: ClassVar[str] = "reviewer/judgment@1"
 
@@ -117,14 +117,15 @@ class Judgment(Value, frozen=True, kw_only=True):
 
     @property
     def winner(self) -> str | None:
-        """Digest of the message that won, or `tie`, whatever the order; None without an answer."""
+        """Return the digest of the message that won, or `tie`, in either order; None without an
+        answer."""
         if self.answer is None or self.answer == TIE:
             return self.answer
         return self.left if self.answer == "left" else self.right
 
     @property
     def final(self) -> bool:
-        """Whether asking again would ask the same for nothing: an answer came, be it unusable."""
+        """Return whether asking again is useless: an answer came, though it may be unusable."""
         return self.error != "no_answer"
 
 

@@ -53,7 +53,7 @@ class LabelKey(Value, frozen=True):
 
 
 class Label(Value, frozen=True, kw_only=True):
-    """What one person said of one showing of one item. `at` is RFC 3339 in UTC, ending in Z."""
+    """The answer of one person to one showing of one item. `at` is RFC 3339 in UTC, ending in Z."""
 
     SCHEMA: ClassVar[str] = "reviewer/label@1"
 
@@ -109,14 +109,14 @@ class Label(Value, frozen=True, kw_only=True):
 
     @property
     def winner(self) -> str | None:
-        """Digest of the message that won, `tie` or `both_bad`, whatever the order shown; None
+        """Return the digest of the message that won, `tie` or `both_bad`, in either order; None
         without an answer."""
         if self.answer in ("left", "right"):
             return self.side(self.answer)
         return self.answer
 
     def side(self, side: Side) -> str | None:
-        """Digest of the message that stood on that side."""
+        """Return the digest of the message on that side."""
         return self.left if side == "left" else self.right
 
 
@@ -125,14 +125,14 @@ Problems = Iterator[tuple[str, str]]
 
 
 def label_problems(label: Label) -> list[tuple[str, str]]:
-    """Why this label is refused, whatever the rubric; [] when it is one."""
+    """Return the reasons to refuse this label under any rubric; [] for a valid one."""
     return [*_context(label), *_answer(label)]
 
 
 def rubric_problems(label: Label, rubric: Rubric) -> list[tuple[str, str]]:
-    """Why this label is none of `rubric`: another rubric, a criterion or a level it does not have,
-    a criterion left out. A message needs a mark for every criterion, a pair a side for each
-    `required` one; what is skipped or withdrawn needs none."""
+    """Return the reasons why this label does not fit `rubric`: another rubric, a criterion or a
+    level it does not have, a criterion left out. A message needs a mark for every criterion, a pair
+    a side for each `required` one; what is skipped or withdrawn needs none."""
     if (label.rubric_id, label.rubric_version) != (rubric.rubric_id, rubric.version):
         reason = (
             f"{shown(label.rubric_id)} {shown(label.rubric_version)}, not "
@@ -247,6 +247,6 @@ def counting(labels: Iterable[Label]) -> tuple[Label, ...]:
 
 
 def done(labels: Iterable[Label], reviewer: str, role: str = "rater") -> tuple[Label, ...]:
-    """What one person need not be shown again, answered or skipped, by time."""
+    """Return the labels of items that one person has answered or skipped, by time."""
     mine = latest(x for x in labels if (x.reviewer, x.role) == (reviewer, role)).values()
     return tuple(sorted((x for x in mine if not x.withdrawn), key=age))

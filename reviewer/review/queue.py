@@ -1,4 +1,4 @@
-"""What to label next, and why: flagged items first, a random part among them all the time.
+"""The queue of items to label, with reasons: flagged items first, mixed with a random part.
 
 Targeted labels say nothing about all traces, so at least one label in five comes from a random
 part, drawn by a hash that anyone can repeat, and each of its items keeps the chance it had.
@@ -31,7 +31,7 @@ STRATA: dict[Stratum, tuple[Reason, ...]] = {
     "normal": ("judge_flips", "lost_episode", "low_efficiency", "uncertain"),
     "low": ("random", "quota"),
 }
-"""Which reasons a stratum holds; strata and reasons in the order of the queue."""
+"""The reasons of each stratum; strata and reasons in the order of the queue."""
 
 STRATUM_OF: dict[Reason, Stratum] = {
     reason: stratum for stratum, reasons in STRATA.items() for reason in reasons
@@ -58,9 +58,8 @@ BLOCKED_ENDS = frozenset(
 
 
 class Signals(Value, frozen=True):
-    """What is known of one trace before a person reads it; False and None: nothing known.
-
-    `gate_disagreement`: somebody else's verdict on the attempt is not ours. `efficiency` is 0 to 1,
+    """The signals of one trace before a person reads it; False and None: nothing known.
+    `gate_disagreement`: another verdict on the attempt differs from ours. `efficiency` is 0 to 1,
     `uncertainty` 0 (sure) to 1 (even).
     """
 
@@ -104,7 +103,7 @@ def trace_signals(
 def uncertainty(
     votes: Sequence[int] = (), margin: float | None = None, width: float = 0.1
 ) -> float | None:
-    """How even the votes are, or how near to a limit a score is, whichever is more: 0 to 1.
+    """Return how even the votes are, or how near to a limit a score is, whichever is more: 0 to 1.
 
     `votes` counts the answers given so far (of people or a judge's repeats), one number per
     possible answer; their entropy is taken as a share of the most there can be. `margin` is how far
@@ -209,7 +208,7 @@ class OpenFlag(Value, frozen=True):
 
 
 def sampled(salt: str, trace_id: str, rate: float) -> bool:
-    """Whether a trace is in the random sample: sha256(salt ‖ trace id) / 2^256 < rate."""
+    """Return whether a trace is in the random sample: sha256(salt ‖ trace id) / 2^256 < rate."""
     share = proportion("rate", rate)
     return int(sha256_hex((salt + trace_id).encode()), 16) < share * _ALL
 
@@ -370,7 +369,7 @@ def open_flags(
 
 
 def shown_texts(labels: Iterable[Label]) -> set[tuple[str, str]]:
-    """(episode, digest) of every message that stood before a reviewer."""
+    """Return (episode, digest) of every message that was shown to a reviewer."""
     return {
         (x.episode_id, digest)
         for x in labels
@@ -380,8 +379,8 @@ def shown_texts(labels: Iterable[Label]) -> set[tuple[str, str]]:
 
 
 def counted(labels: Iterable[Label], rubric: Rubric) -> LabelCounts:
-    """How much is labeled. A pair is done when one person has answered it in each order, unless the
-    rubric is content with one."""
+    """Count what is labeled. A pair is done when one person has answered it in each order, unless
+    the rubric is content with one."""
     orders: dict[str, dict[tuple[str, str], set[int]]] = {}
     messages: set[str] = set()
     for label in counting(labels):

@@ -1,4 +1,4 @@
-"""How often people prefer a candidate's messages, and how good they are in the random part."""
+"""People's preference for a candidate's messages, and the quality of those in the random part."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
@@ -33,8 +33,8 @@ def wins(
 
 
 def own_side(labels: Iterable[Label], mine: Collection[Shown]) -> dict[str, str]:
-    """item → the candidate's message, of the labeled pairs with one of its messages and one of
-    somebody else."""
+    """Return item → the candidate's message, of the labeled pairs with one of its messages and one
+    of another candidate."""
     found = {}
     for label in counting(labels):
         sides = [side for side in (label.left, label.right) if side is not None]
@@ -120,7 +120,7 @@ def _drawn(labels: Sequence[Label]) -> list[_DrawnItem]:
 
 
 def _good(found: SettledItem, criterion: Criterion) -> float | None:
-    """Whether the mark is above the middle of its scale; None when it is not settled."""
+    """Return 1 for a mark above the middle of its scale, else 0; None when it is not settled."""
     level, levels = found.marks.get(criterion.criterion_id), levels_of(criterion)
     return None if level is None else float(2 * level > levels[0] + levels[-1])
 

@@ -1,7 +1,6 @@
-"""Policy-required wording of the rubric, checked by words alone: no person and no model is asked.
-
-It is a check of its own, beside the gates: a gate's wording is the episode's contract
-(`message_contains`), this is what policy asks of every message.
+"""Wording that the rubric's policy requires, checked by words alone: no person and no model is
+asked. It is separate from the gates: a gate's wording is the episode's contract
+(`message_contains`), this one is the policy for every message.
 """
 
 from collections.abc import Iterable
@@ -33,11 +32,10 @@ class WordingResult(Value, frozen=True):
 def check_wording(
     rubric: Rubric, episode_id: str, message: str | None
 ) -> tuple[WordingResult, ...]:
-    """Every wording rule that applies to the episode, in the rubric's order.
-
-    `says` holds when the phrase stands there undenied ("no refund" does not say "refund"), `never`
-    when it does not. A denied phrase is in `use`, so that a person can see what was let pass. A
-    message of None is not known, an empty one says nothing.
+    """Check every wording rule that applies to the episode, in the rubric's order. `says` holds
+    when the phrase occurs undenied ("no refund" does not say "refund"), `never` when it does not. A
+    denied phrase is in `use`, so that a person can see what was let pass. A message of None is not
+    known, an empty one says nothing.
     """
     results = []
     for rule in rubric.wording:
@@ -78,7 +76,8 @@ def _avoided(phrase: str, message: str | None) -> PhraseResult:
 
 
 class TextChecks(Value, frozen=True):
-    """How like its reference a message is. `indel` is None for texts too long to compare."""
+    """The similarity of a message to its reference. `indel` is None for texts too long to
+    compare."""
 
     exact: bool
     indel: float | None

@@ -49,7 +49,7 @@ class Envelope:
 
     @property
     def signed_bytes(self) -> bytes:
-        """What each signature is over."""
+        """Return the bytes that each signature covers."""
         return pae(self.payload)
 
     def with_signature(self, signature: Signature) -> "Envelope":
@@ -153,7 +153,8 @@ MOST_NAMED = 8
 
 @dataclass(frozen=True)
 class ExternalSignature:
-    """A signature that `ssh-keygen -Y sign` made where the key is: a blob, over whatever it is."""
+    """A signature that `ssh-keygen -Y sign` made on another machine, as a blob; the bytes it covers
+    are checked later."""
 
     blob: bytes
 

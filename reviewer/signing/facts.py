@@ -1,10 +1,10 @@
-"""What a decision is made from, as plain values: no clock, no store, no random id in here.
+"""The facts of a decision, as plain values: without clock, store or random id.
 
-Digests are lower-case hex SHA-256, money is in millionths of the currency, times are RFC 3339
-text ending in Z. A co-signer takes `created`, `environment`, versions and `comment` from the first
-signer's payload, reads them, and re-derives the rest. What a decision says of its candidate is
-derived from the manifest, and of its labels by a Merkle root (RFC 6962 §2.1): one label can later
-be proved to be among them without showing the others.
+Digests are lower-case hex SHA-256, money is in millionths of the currency, times are RFC 3339 text
+ending in Z. A co-signer takes `created`, `environment`, versions and `comment` from the first
+signer's payload, reads them, and re-derives the rest. The candidate's part of a decision is derived
+from the manifest, and its labels are bound by a Merkle root (RFC 6962 §2.1): one label can later be
+proved to be among them without showing the others.
 """
 
 import hashlib
@@ -201,7 +201,7 @@ class ReviewerFact:
 class DecisionFacts:
     """One decision. `lineage` lists the other suites this candidate was run against.
 
-    Its id is made of all of this by whoever builds the statement. `decision_seq` only rises per
+    The builder of the statement derives its id from all of this. `decision_seq` only rises per
     (agent, environment); `previous_payload_sha256` is the digest of the payload (not of the
     envelope) of the decision before it there, None for the first.
     """

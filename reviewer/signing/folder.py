@@ -1,9 +1,8 @@
-"""A folder of decisions: which of them holds for a candidate, with a later BLOCK winning.
-
-A payload says only what was decided when it was signed; that a BLOCK came later, only the other
-files can say. So the highest number that approvers signed holds, whatever stands in it, and a
-folder with a file that cannot be believed, with a gap, or with decisions that cannot be of one
-history (`history`), is not believed at all.
+"""A folder of decisions: which of them is in force for a candidate, with a later BLOCK winning. A
+payload says only what was decided when it was signed; only the other files show that a BLOCK came
+later. So the highest number that approvers signed is in force, whatever its word, and a folder with
+an untrusted file, with a gap, or with decisions that cannot be of one history (`journal`) is
+rejected as a whole.
 """
 
 from collections.abc import Iterable, Mapping

@@ -1,18 +1,18 @@
 """The journal that decisions are bound to: whether those of a folder can be of one history, and the
 witness of its heads.
 
-History: each decision binds where its store's journal was, and says which journal that was. Within
-one journal numbers and positions rise together: signing adds an entry, so no later decision is at
-the position of an earlier one, or below it. Where they do not, an older copy of the store was put
-back, or copies of it were signed on side by side. A statement of loss explains what it names, and
-nothing else.
+History: each decision binds the position of its store's journal, and names that journal. Within one
+journal numbers and positions rise together: signing adds an entry, so no later decision is at the
+position of an earlier one, or below it. Where they do not, an older copy of the store was restored,
+or copies of it were signed on side by side. A statement of loss explains what it names, and nothing
+else.
 
-The witness is a file that is kept where the store is not: one line, in RFC 8785 bytes, for each
-decision, break-glass record and statement of loss: which journal, which entry tells of it, that
-entry's hash, and what was signed. Each line names the one before it of the same journal by its
-sha256, so that lines of several stores may be in one file in any order, and none can be taken out
-of the middle. A file in version control on a protected branch then knows of entries that a store
-put back as it was no longer has, also where every signed file went with them.
+The witness is a file that is kept apart from the store: one line, in RFC 8785 bytes, for each
+decision, break-glass record and statement of loss: the journal, the entry that records it, that
+entry's hash, and the payload that was signed. Each line names the one before it of the same journal
+by its sha256, so that lines of several stores may be in one file in any order, and none can be
+taken out of the middle. A file in version control on a protected branch then knows of entries that
+a restored store no longer has, even where every signed file is gone with them.
 """
 
 import hashlib
@@ -51,7 +51,7 @@ class FiledDecision(Protocol):
 
 
 class _PlacedDecision(NamedTuple):
-    """One decision where its journal stood."""
+    """One decision with the position of its journal."""
 
     seq: int
     number: int
@@ -146,7 +146,7 @@ def _shared(placed: list[_PlacedDecision], losses: list[JournalLoss]) -> list[st
 SCHEMA = "reviewer/witness@1"
 MAX_BYTES = 64 << 20
 NOTHING = "0" * 64
-"""What the first line of a journal follows."""
+"""The `prev` of a journal's first line."""
 
 Kind = Literal["decision", "break-glass", "loss", "head"]
 
@@ -188,8 +188,8 @@ def line_bytes(
 
 
 def read_witness(data: bytes) -> list[WitnessLine]:
-    """Every line, once: a merge of two branches may leave one twice. AttestError names the first
-    line that is none, or that does not follow the one before it of its journal."""
+    """Read every line, once: a merge of two branches may leave one twice. AttestError names the
+    first line that is invalid, or that does not follow the one before it of its journal."""
     if len(data) > MAX_BYTES:
         raise StatementError(f"witness: {len(data)} bytes is too large")
     found: dict[str, WitnessLine] = {}
@@ -242,10 +242,9 @@ def witness_faults(
     signed: set[str],
     losses: dict[str, JournalLoss],
 ) -> list[str]:
-    """What a witness knows that a folder contradicts: the decision that would hold was never seen,
-    something that was seen is not there, or what is there was signed on a journal that had been
-    further. `signed` are the payloads of everything in the folder, `losses` its statements of loss
-    by payload."""
+    """Return where a folder contradicts a witness: the decision in force was never seen, something
+    that was seen is missing, or a decision was signed on a journal that had been further. `signed`
+    are the payloads of everything in the folder, `losses` its statements of loss by payload."""
     journal = journal_of(chosen.statement)
     if journal is None:
         return [f"{chosen.name} names no journal, so no witness can know of it"]

@@ -288,11 +288,10 @@ def load_signer(
     passphrase_env: str | None = None,
     environ: Mapping[str, str] | None = None,
 ) -> Signer:
-    """The signer a key argument stands for.
-
-    An encrypted file takes its passphrase from the environment variable `passphrase_env` when
-    that is named, else from `ask_passphrase`. Errors: AgentError for the agent, KeyFileError (and
-    its kinds PassphraseNeeded, WrongPassphrase) for files; each says what to do.
+    """Return the signer of a key argument. An encrypted file takes its passphrase from the
+    environment variable `passphrase_env` when that is named, else from `ask_passphrase`. Errors:
+    AgentError for the agent, KeyFileError (and its kinds PassphraseNeeded, WrongPassphrase) for
+    files; each says what to do.
     """
     env = os.environ if environ is None else environ
     if _FINGERPRINT.fullmatch(key):

@@ -103,7 +103,7 @@ class Verifier(Part):
 
 
 class CandidateView(Part):
-    """The readable copy of the manifest: re-derived from the file by whoever verifies."""
+    """The readable copy of the manifest, which the verifier derives from the file again."""
 
     authors: list[Text]
     model: NamedResource
@@ -113,7 +113,7 @@ class CandidateView(Part):
 
 
 class Audit(Part):
-    """Where the journal stood when the decision was made."""
+    """The position of the journal when the decision was made."""
 
     algorithm: Text
     seq: Count
@@ -138,7 +138,8 @@ GateResult = Literal["PASSED", "FAILED", "NOT_RUN"]
 
 
 class LineageReason(Part):
-    """Why this candidate also met another suite, and who said so in the journal."""
+    """The reason why this candidate also met another suite, and the person who gave it in the
+    journal."""
 
     digest: Digest
     name: Text

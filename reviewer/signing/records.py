@@ -95,7 +95,7 @@ class BreakGlassFacts:
 
 
 class BreakGlass(Part):
-    """`by` is the person who breaks the glass; `report` is what the evidence said at that time."""
+    """`by` is the person who breaks the glass; `report` is the report at that time."""
 
     record_id: Uuid
     time_created: Time
@@ -210,7 +210,7 @@ class JournalLossFacts:
 
 
 class JournalPosition(Part):
-    """Where the journal continues."""
+    """The position from which the journal continues."""
 
     seq: Ordinal
     head: Hex

@@ -19,7 +19,7 @@ from reviewer.suite.strict_json import sha256_hex
 
 
 def is_one_of(principal: str, names: Iterable[str]) -> bool:
-    """Whether `principal` is one of `names`.
+    """Return whether `principal` is one of `names`.
 
     In any case, also as the address of `Name <address>`, and also by the part before the @ where
     the name is no address (labels carry no addresses). Deliberately generous: a person must not
@@ -73,7 +73,7 @@ class Signers:
 
 
 def parse_signers(text: str, name: str = "signers") -> Signers:
-    """Read the trust file; SignersError names `name` and the line that cannot stand."""
+    """Read the trust file; SignersError names `name` and the invalid line."""
     data = text.encode("utf-8", "surrogatepass")
     if len(data) > MAX_SIGNERS_BYTES:
         raise SignersError(f"{name}: {len(data)} bytes; the limit is {MAX_SIGNERS_BYTES}")

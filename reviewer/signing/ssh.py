@@ -106,8 +106,8 @@ class PublicKey:
         return f"-----BEGIN PUBLIC KEY-----\n{body}\n-----END PUBLIC KEY-----\n"
 
     def verifies(self, signature: bytes, message: bytes) -> bool:
-        """Whether `signature` is a plain Ed25519 signature (RFC 8032) of `message` by these 32
-        bytes. Of a decision's signatures ask `sshsig.holds`, which knows both kinds of key."""
+        """Return whether `signature` is a plain Ed25519 signature (RFC 8032) of `message` by these
+        32 bytes. For a decision's signatures use `holds`, which knows both kinds of key."""
         from cryptography.exceptions import InvalidSignature
         from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
@@ -174,12 +174,12 @@ def parse_public_line(text: str) -> tuple[PublicKey, str]:
 
 
 NAMESPACE = "agent-release-decision@reviewer.dev"
-"""What our signatures are for: one made for a file or a commit is none of ours."""
+"""The purpose of our signatures: one made for a file or a commit is rejected."""
 MAX_ARMORED = 64 * 1024
 _MAGIC = b"SSHSIG"
 _HASHES = {b"sha512": hashlib.sha512, b"sha256": hashlib.sha256}
 _PRESENT = 0x01
-"""The flag of a hardware key that somebody touched it."""
+"""The flag of a hardware key that a person touched it."""
 _ARMOR = re.compile(
     rb"\s*-----BEGIN SSH SIGNATURE-----\s+([A-Za-z0-9+/=\s]+?)-----END SSH SIGNATURE-----\s*"
 )
@@ -190,7 +190,7 @@ class SshSigError(AttestError):
 
 
 def holds(key: PublicKey, signature: bytes, message: bytes) -> bool:
-    """Whether `signature` is this key's over `message`: plain Ed25519, or an SSHSIG blob of ours.
+    """Return whether `signature` is this key's over `message`: plain Ed25519, or an SSHSIG blob.
 
     Never raises. A plain signature has 64 bytes and a blob more, so that one is never the other.
     """
@@ -203,7 +203,7 @@ def holds(key: PublicKey, signature: bytes, message: bytes) -> bool:
 
 
 def is_blob(signature: bytes) -> bool:
-    """Whether a signature of an envelope is an SSHSIG and not a plain one."""
+    """Return whether a signature of an envelope is an SSHSIG and not a plain one."""
     return len(signature) != 64 and signature.startswith(_MAGIC)
 
 

@@ -59,7 +59,7 @@ def body_of(facts: DecisionFacts) -> dict[str, Any]:
 
 
 def verifier_of(tool: str, python: str) -> dict[str, Any]:
-    """Which tool speaks, in which versions."""
+    """Return the `verifier` member: the tool and its versions."""
     return {"id": VERIFIER_ID, "version": {"reviewer": tool, "python": python}}
 
 
@@ -212,7 +212,7 @@ def _failures(failures: tuple[FailureFact, ...]) -> list[dict[str, Any]]:
 
 
 def check_relations(predicate: Predicate) -> None:
-    """Rules between fields that belong to the form itself, whatever is decided. StatementError."""
+    """Check the rules between fields that apply to every decision. StatementError."""
     if parse_time(predicate.expires) <= parse_time(predicate.time_created):
         raise StatementError("statement: predicate.expires: must be after timeCreated")
     _check_lineage(predicate.suite)
@@ -291,7 +291,8 @@ def _number(value: int | str | None) -> Decimal | None:
 
 
 def promotion_faults(predicate: Predicate) -> list[str]:
-    """Why this predicate may not say PROMOTE; empty for BLOCK and REPAIR, which always can."""
+    """Return why this predicate may not say PROMOTE; empty for BLOCK and REPAIR, which are always
+    allowed."""
     if predicate.decision != "PROMOTE":
         return []
     report = predicate.report
@@ -336,11 +337,11 @@ P = TypeVar("P", bound=Part)
 
 
 def build_statement(facts: DecisionFacts) -> bytes:
-    """The payload to be signed: RFC 8785 bytes of the statement.
+    """Return the payload to be signed: RFC 8785 bytes of the statement.
 
-    `decisionId` is made of all the rest, so that whoever re-derives the facts has it too.
-    StatementError when a fact is out of range, when the manifest is not the one the digest names,
-    when a hard gate is missing, or when PROMOTE is not what the facts allow.
+    `decisionId` is a digest of all the rest, so that a co-signer who derives the facts again has it
+    too. StatementError when a fact is out of range, when the manifest is not the one the digest
+    names, when a hard gate is missing, or when PROMOTE is not what the facts allow.
     """
     if manifest_digest(facts.candidate_manifest) != facts.candidate_sha256:
         raise StatementError(

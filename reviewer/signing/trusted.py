@@ -22,8 +22,8 @@ MOST_EXPLAINED = 4
 
 @dataclass(frozen=True)
 class VerifiedPayload:
-    """A payload that at least one trusted key signed; `by` has each such key once, whatever keyids
-    claim, in the order of the trust file, and `repeated` those that signed more than once. `body`
+    """A payload that at least one trusted key signed; `by` has each such key once, independent of
+    keyids, in the order of the trust file, and `repeated` those that signed more than once. `body`
     is the document in it, of any shape."""
 
     envelope: Envelope
@@ -65,7 +65,7 @@ def vouched(data: bytes, trusted: Signers) -> VerifiedPayload:
 
 
 def _why_not(envelope: Envelope, trusted: Signers) -> Iterator[str]:
-    """What is known of the first signatures that do not count. A hint, for people: nothing is
+    """Yield what is known of the first signatures that do not count. A hint for people: nothing is
     decided by it."""
     for number, signature in enumerate(envelope.signatures[:MOST_EXPLAINED], 1):
         named = trusted.by_keyid(signature.keyid or "")

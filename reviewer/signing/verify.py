@@ -235,8 +235,8 @@ def judged(
     pins: Pins,
     now: datetime,
 ) -> VerifyResult:
-    """The policy of signatures, for a decision whose form and subject stand. AttestError for a
-    report or a test result that is not one."""
+    """Apply the policy of signatures to a decision whose form and subject are valid. AttestError
+    for an invalid report or test result."""
     predicate = statement.predicate
     who = approved(predicate, found, pins.threshold or 1)
     others = [
@@ -269,7 +269,7 @@ def judged(
 
 
 def _remarks(predicate: Predicate, trusted: Signers, needed: int) -> list[str]:
-    """What a reader must not miss, though it decides nothing."""
+    """Return remarks that a reader must not miss, though they decide nothing."""
     remarks = [
         f"note: break-glass by {one.principal} for {one.candidate} in {one.environment},"
         f" {one.time_created} to {one.expires}: {' '.join(one.reason.split())}"
@@ -294,7 +294,7 @@ def _remarks(predicate: Predicate, trusted: Signers, needed: int) -> list[str]:
 def _judged_break_glass(
     record: BreakGlassStatement, found: VerifiedPayload, pins: Pins, now: datetime
 ) -> VerifyResult:
-    """A record that stands is told, and leaves with 10: it is no promotion, whatever is pinned."""
+    """A valid record is printed, with exit code 10: it is no promotion, whatever is pinned."""
     predicate, name = record.predicate, record.subject[0].name
     faults = [
         *break_glass_faults(predicate, found.by),

@@ -174,8 +174,9 @@ def test_lost_episodes_are_listed_and_forgiven_where_the_bound_is() -> None:
     assert assessed_in("point", subject, judged).recommendation == "repair"
 
 
-V6 = PromotedCandidate(candidate_id="v6", number=3, suite_id="refund-eval-v5", suite_digest="51" * 32,
-              here=True)  # fmt: skip
+V6 = PromotedCandidate(
+    candidate_id="v6", number=3, suite_id="refund-eval-v5", suite_digest="51" * 32, here=True
+)
 
 
 def test_the_comparison_must_be_with_the_last_promoted_candidate() -> None:

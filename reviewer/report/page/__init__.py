@@ -334,7 +334,7 @@ def _short(text: str) -> str:
 
 
 def finding_of(event: ShownEvent) -> str:
-    """What stands on an event, with the sign and word of its verdict."""
+    """Return the codes found at an event, with the sign and word of its verdict."""
     return marked(event.mark, ", ".join(event.codes)) if event.mark else "-"
 
 
@@ -347,7 +347,7 @@ _LEAKS = {"exact": "the same", "inside": "within a longer text", "near": "nearly
 
 
 def _split(report: Report) -> Section:
-    """What was found of the frozen episodes in data the candidate may have learned from."""
+    """Return the frozen episodes found in data the candidate may have learned from."""
     looks = () if report.split_integrity is None else report.split_integrity.looks
     rows = [
         [
@@ -388,7 +388,7 @@ def _records(report: Report) -> Section:
 
 
 def _notes(report: Report) -> Section:
-    """What people wrote on events."""
+    """Return the notes of people on events."""
     return Section(
         "Notes on events, never gating",
         head=["trace", "event", "note", "by", "at"],

@@ -138,7 +138,7 @@ def _span(pair: Limits) -> str:
 
 
 def peeking_lines(found: PeekingSection) -> list[str]:
-    """What a reader must see of it, first what matters most."""
+    """Return the sentences on reruns and looks, the most important first."""
     first, every = found.first_set, found.all_attempts
     lines = []
     if found.beyond_the_set:

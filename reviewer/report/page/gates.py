@@ -24,9 +24,9 @@ from reviewer.report.page_parts import Section, Terms
 from reviewer.report.regression import Regression, Slice
 
 MOST_EPISODES = 100
-"""Lost and gained episodes named; all of them stand in report.json."""
+"""Lost and gained episodes named; report.json has all of them."""
 MOST_SLICES = 30
-"""Slices written out, those that became worse first; all of them stand in report.json."""
+"""Slices listed, those that became worse first; report.json has all of them."""
 HEAD = ["gate", "asks for", "observed", "bounds", "point", "strict"]
 SLICE_HEAD = [
     "slice", "episodes", "passes", "limits", "pass^k", "critical", "difference", "p, Holm",
@@ -55,7 +55,7 @@ def _result(row: GateResult, said: str) -> str:
 
 
 def _gate_lines(found: DecisionSection, probe: bool) -> list[str]:
-    """Which mode is in force, and what either recommends."""
+    """Return the sentence that names the mode in force and what either recommends."""
     if probe:
         return ["A probe is shown and compared: no mode certifies it."]
     live = ", with bounds that hold at every look" if found.stopping == "live" else ""
@@ -67,7 +67,8 @@ def _gate_lines(found: DecisionSection, probe: bool) -> list[str]:
 
 
 def _gate_items(found: DecisionSection, probe: bool) -> list[str]:
-    """What the mode that is not in force would still need: the one in force says so itself."""
+    """Return what the mode that is not in force would still need: the one in force lists its own
+    needs."""
     name, other = ("strict", found.strict) if found.mode == "point" else ("point", found.point)
     if probe or other.recommendation != "hold":
         return []
@@ -106,7 +107,7 @@ def _tested(one: Slice) -> str:
 
 
 def _slice_lines(found: SlicesSection) -> list[str]:
-    """How to read them."""
+    """Return the sentence that explains the slices."""
     return [
         f"{found.family} slices looked at together: limits hold for all of them at once (95%, "
         "Bonferroni), p is Holm's and left out under 6 changed episodes. None of it gates."
@@ -141,7 +142,7 @@ def slices_section(report: Report) -> Section:
 
 
 def ledger_section(report: Report) -> Section:
-    """What people entered beside what attempts cost; empty without an entry."""
+    """Return the section of costs that people entered; empty without an entry."""
     return Section(
         "Costs entered by people, never inside the cost per success",
         head=LEDGER_HEAD,

@@ -22,7 +22,7 @@ MOST_NAMED = 5
 
 
 def judge_lines(section: JudgeSection) -> list[str]:
-    """What a rendering says of a report's judge section, in sentences."""
+    """Return the sentences on a report's judge section."""
     if not isinstance(section, AskedJudgeSection):
         return [f"Judge: {section.role} ({section.why})."]
     lines = [
@@ -72,7 +72,7 @@ def _right(groups: Mapping[str, Sequence[Cell]]) -> str:
 
 
 def review_lines(section: ReviewSection) -> list[str]:
-    """What a rendering says of a report's review section, in sentences."""
+    """Return the sentences on a report's review section."""
     lines = [
         f"Rubric: {', '.join(section.rubric) or 'none'}; {section.sample} messages "
         f"reviewed, {section.pairs_labelled} of {section.pairs_required} required pairs."
@@ -106,8 +106,8 @@ def _flagged(part: RandomPart) -> str:
 
 
 def review_rows(section: ReviewSection) -> list[list[str]]:
-    """What labels say, agreement and self-consistency, as rows of question, figure, value and 95 %
-    limits."""
+    """Return rates from labels, agreement and self-consistency, as rows of question, figure, value
+    and 95 % limits."""
     rows = [
         [_asked(one), "random part, weighted", *_coefficient(one)]
         for one in section.random_part.rates
@@ -165,13 +165,13 @@ def review_summary(section: ReviewSection) -> str:
 
 
 def text_named(section: Mapping[str, Diagnostic]) -> bool:
-    """Whether an episode names a text, by the report's diagnostics."""
+    """Return whether an episode names a text, by the report's diagnostics."""
     scores = (one for one in section.values() if isinstance(one, TextDiagnostic))
     return any(one.why != NOTHING for one in scores)
 
 
 def text_lines(section: Mapping[str, Diagnostic]) -> list[str]:
-    """What a rendering says of a report's text scores, in sentences."""
+    """Return the sentences on a report's text scores."""
     if not text_named(section):
         return [f"Text scores: not measured: {NOTHING}."]
     lines = ["Text scores (text_…) compare words: diagnostic only, no gate reads them."]

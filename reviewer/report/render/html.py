@@ -168,7 +168,7 @@ summary{list-style:none}a{color:inherit;text-decoration:none}}
 )
 
 OPENED = 3
-"""Failing traces whose events stand open."""
+"""Failing traces whose events are unfolded."""
 
 
 def render_html(report: Report, beside: Supplement = NOTHING) -> str:
@@ -251,7 +251,8 @@ def _contents(parts: list[Section], names: dict[int, str]) -> list[str]:
 def _sections(
     report: Report, beside: Supplement, parts: list[Section], names: dict[int, str]
 ) -> list[str]:
-    """A section per heading of the second level; excerpts stand within the one before them."""
+    """Return a section per heading of the second level; excerpts are within the section before
+    them."""
     made: list[str] = []
     opened = shown = 0
     for part in parts:
@@ -321,7 +322,7 @@ def _table(section: Section) -> list[str]:
 
 
 def _terms(found: Terms) -> list[str]:
-    """What the figures above mean, as terms and their sentences."""
+    """Return the explanations of the figures above, as terms and their sentences."""
     if not found:
         return []
     pairs = (f"<dt>{_cell(term)}</dt><dd>{_cell(said)}</dd>" for term, said in found)

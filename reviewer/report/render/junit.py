@@ -65,7 +65,8 @@ def _recommendation(report: Report) -> _Case:
 
 
 def _properties(report: Report, beside: Supplement) -> dict[str, str]:
-    """What the cases were judged by, and the figures behind the recommendation."""
+    """Return the digests that the cases were judged by, and the figures behind the
+    recommendation."""
     hat = report.pass_hat_interval
     found: dict[str, Any] = {
         "suite": report.suite.suite_id,

@@ -58,5 +58,5 @@ def _text(text: str) -> str:
         return f"`{line}`"
     line = line.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     line = _PUNCTUATION.sub(r"\\\1", line)
-    # Neither a link nor a mention of somebody.
+    # Neither a link nor a mention of a user.
     return line.replace("://", ":\\/\\/").replace("@", "&#64;").replace("www.", "www\\.")

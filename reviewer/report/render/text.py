@@ -38,8 +38,8 @@ _MOST_LINES = 20
 
 
 def summary_text(report: Report) -> str:
-    """What the export prints: verdict, figures, reasons with their first evidence, what is needed,
-    and the failing traces. Plain text, one fact a line, ending in a newline.
+    """Return the summary that the export prints: verdict, figures, reasons with their first
+    evidence, needs, and the failing traces. Plain text, one fact a line, ending in a newline.
     """
     name, suite = report.candidate.candidate_id, report.suite.suite_id
     lines = [f"{verdict(report)}  {name} on {suite}", *_figure_lines(report)]
@@ -114,14 +114,14 @@ def _part_priced(cost: CostSection) -> list[str]:
 
 
 def _grown(report: Report) -> list[str]:
-    """What was made beyond the plan, and looks at it; nothing where all of it came at once."""
+    """Return the attempts beyond the plan, and looks at them; nothing where all came at once."""
     seen = report.peeking
     told = seen.beyond_the_set or seen.earlier_decisions or (seen.arrivals or 0) > 1
     return peeking_lines(seen) if told else []
 
 
 def _bounds(report: Report) -> list[str]:
-    """What strict mode says of the same evidence, where it is not the mode in force."""
+    """Return the recommendation of strict mode, where it is not the mode in force."""
     found = report.decision_set
     if report.suite.probe or found.mode == "strict":
         return []
@@ -250,8 +250,8 @@ def _passed(report: Report) -> list[Line]:
 
 
 def _looks(report: Report) -> list[Line]:
-    """What was made beyond the plan, and how often one could look while it came; nothing where all
-    of it came at once."""
+    """Return the attempts beyond the plan, and the occasions to look while they came; nothing where
+    all came at once."""
     seen = report.peeking
     parts = []
     if seen.beyond_the_set:
@@ -267,7 +267,8 @@ def _looks(report: Report) -> list[Line]:
 
 
 def _bounds_line(report: Report) -> list[Line]:
-    """What strict mode says: the gates that do not pass on their bounds, and what they need."""
+    """Return the recommendation of strict mode: the gates that do not pass on their bounds, and
+    their needs."""
     found = report.decision_set
     if report.suite.probe:
         return []
