@@ -180,7 +180,7 @@ def _lost(against: Regression) -> list[str]:
 
 
 def _with_later(outcome: Limit, failures: Sequence[FailedTrace]) -> Limit:
-    """The limit, with the attempts beyond the set that its rate does not show."""
+    """Return the limit, with the attempts beyond the set that its rate does not show."""
     later = sum(trace.extra for trace in failures)
     if not later:
         return outcome
@@ -222,7 +222,7 @@ class References(Struct, frozen=True):
 
 
 def tool_of(gate: str, code: str) -> str | None:
-    """The tool a code names: `forbidden:issue_refund`, `wrong_argument:<tool>.<path>`."""
+    """Return the tool a code names: `forbidden:issue_refund`, `wrong_argument:<tool>.<path>`."""
     kind, colon, rest = code.partition(":")
     if not colon:
         return None
@@ -232,7 +232,7 @@ def tool_of(gate: str, code: str) -> str | None:
 
 
 def ordered_failures(evidence: Evidence, shown: Figures) -> list[FailedTrace]:
-    """Failing traces in the suite's order of episodes, then by attempt."""
+    """Return the failing traces in the suite's order of episodes, then by attempt."""
     place = {e.episode_id: i for i, e in enumerate(shown.episodes)}
     return sorted(
         evidence.failures,
@@ -241,7 +241,8 @@ def ordered_failures(evidence: Evidence, shown: Figures) -> list[FailedTrace]:
 
 
 def critical_evidence(evidence: Evidence, failures: Sequence[FailedTrace]) -> References:
-    """The findings that make a trace critical: authority, redaction, or what its episode marks."""
+    """Return the findings that make a trace critical: authority, redaction, or what its episode
+    marks."""
     marked = {e.episode_id: frozenset(e.critical) for e in evidence.suite.episodes}
 
     def grave(trace: FailedTrace) -> list[tuple[str, str, int | None]]:
@@ -261,14 +262,14 @@ def against_promotion(failures: Iterable[FailedTrace]) -> list[FailedTrace]:
 def failing_evidence(
     failures: Sequence[FailedTrace], only: frozenset[str] | None = None
 ) -> References:
-    """The first finding of every failing trace, or of those of the episodes in `only`."""
+    """Return the first finding of every failing trace, or of those of the episodes in `only`."""
     return _references(
         (t for t in _reached_gates(failures) if only is None or t.episode_id in only), _first
     )
 
 
 def unstable_evidence(failures: Sequence[FailedTrace]) -> References:
-    """The first failing trace of every episode that did not pass all its attempts."""
+    """Return the first failing trace of every episode that did not pass all its attempts."""
     first: dict[str, FailedTrace] = {}
     for trace in _reached_gates(failures):
         first.setdefault(trace.episode_id, trace)
@@ -276,7 +277,7 @@ def unstable_evidence(failures: Sequence[FailedTrace]) -> References:
 
 
 def findings_with(failures: Sequence[FailedTrace], codes: frozenset[str]) -> References:
-    """Findings whose code (before any colon) is one of `codes`."""
+    """Return the findings whose code (before any colon) is one of `codes`."""
     return _references(
         _reached_gates(failures),
         lambda t: [f for f in t.evidence if f[1].partition(":")[0] in codes],
@@ -288,7 +289,7 @@ def _reached_gates(failures: Iterable[FailedTrace]) -> Iterator[FailedTrace]:
 
 
 def _first(trace: FailedTrace) -> list[tuple[str, str, int | None]]:
-    """The first finding that failed the trace: what is only not measured failed nothing."""
+    """Return the first finding that failed the trace: what is only not measured failed nothing."""
     if trace.evidence:
         return [next(filter(partial(_fails, trace), trace.evidence), trace.evidence[0])]
     return [("", code, None) for code in trace.codes[:1]]

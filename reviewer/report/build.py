@@ -119,7 +119,7 @@ def report(evidence: Evidence, assessment: Assessment | None = None) -> Report:
 
 
 def exit_code(found: Report) -> int:
-    """0 when the report recommends to promote, else 10."""
+    """Return 0 when the report recommends to promote, else 10."""
     promoted = found.recommendation == "promote"
     return ExitCode.DONE if promoted else ExitCode.NOT_PROMOTED
 
@@ -169,7 +169,7 @@ def _reason(number: int, reason: Reason) -> ReasonSection:
 
 
 def decision_section(evidence: Evidence, judged: Assessment) -> DecisionSection:
-    """The gates of the decision set, and what either mode recommends of this evidence."""
+    """Return the gates of the decision set, and what either mode recommends of this evidence."""
     found = {mode: assessed_in(mode, evidence, judged) for mode in MODES}
     modes = {
         mode: ModeResult(
@@ -269,7 +269,7 @@ def _pass_hat(evidence: Evidence, shown: Figures) -> PassHatSection:
 
 
 def _limits_by_k(shown: Figures) -> dict[str, Limits]:
-    """95% limits of every pass^k that is known."""
+    """Return the 95% limits of every pass^k that is known."""
     hat, counts = shown.pass_hat, [(e.measured, e.passes) for e in shown.counted]
     found: dict[str, Limits] = {}
     for k, value in hat.values:
@@ -370,7 +370,7 @@ def _cost(evidence: Evidence, shown: Figures) -> CostSection:
 
 
 def _beyond_usd(shown: Figures) -> float | None:
-    """The cost of the attempts beyond the first complete set; None when one is unknown."""
+    """Return the cost of the attempts beyond the first complete set; None when one is unknown."""
     if sum(e.cost_unknown - e.counted.cost_unknown for e in shown.episodes):
         return None
     return sum(e.cost_nano - e.counted.cost_nano for e in shown.episodes) / NANO
@@ -425,7 +425,7 @@ def _diagnostics(evidence: Evidence) -> dict[str, Diagnostic]:
 
 
 def _text_scores(text: TextEvidence | None) -> dict[str, TextDiagnostic]:
-    """The diagnostics that compare words."""
+    """Return the diagnostics that compare words."""
     nothing = TextScore(why=NOTHING)
     said = text or TextEvidence(exact=nothing, indel=nothing, token_f1=nothing, embedding=nothing)
     found = sum(one.found for one in said.phrases)

@@ -23,7 +23,7 @@ NO_LEDGER = "no cost of this kind is recorded"
 
 
 def not_measured(evidence: Evidence, judged: Assessment) -> list[str]:
-    """`field: why` for every field of the report whose evidence does not exist."""
+    """Return `field: why` for every field of the report whose evidence does not exist."""
     return [f"{field}: {why}" for field, why in _unknown(evidence, judged)]
 
 
@@ -119,7 +119,7 @@ def _review_unknown(review: ReviewSection) -> Iterator[tuple[str, str]]:
 
 
 def what_this_does_not_show(evidence: Evidence, judged: Assessment) -> list[str]:
-    """Sentences on the reach of this evidence, most general first."""
+    """Return sentences on the reach of this evidence, most general first."""
     return list(_caveats(evidence, judged))
 
 

@@ -58,7 +58,7 @@ class GateResult(Struct, frozen=True, kw_only=True):
 
 
 def decision_set(evidence: Evidence, judged: Assessment) -> tuple[GateResult, ...]:
-    """Every gate in order."""
+    """Return every gate, in order."""
     return _GateSet(evidence, judged).gates()
 
 

@@ -50,7 +50,7 @@ class EpisodeCounts(Struct, frozen=True, kw_only=True):
 
     @property
     def counted(self) -> "EpisodeCounts":
-        """The attempts that rates are made of: rerunning until green must not pay."""
+        """Return the attempts that rates are made of: rerunning until green must not pay."""
         return self if self.first is None else self.first
 
 
@@ -75,7 +75,8 @@ class FailedTrace(Struct, frozen=True, kw_only=True):
 
     @property
     def blocks(self) -> bool:
-        """Critical, or the contracted end was missed: that blocks in whichever attempt."""
+        """Return whether the trace is critical or missed the contracted end, which blocks in any
+        attempt."""
         return self.critical or self.results[GATES.index("state")] == "fail"
 
 
@@ -260,12 +261,12 @@ class Look(Struct, frozen=True, kw_only=True):
 
 
 def standing(looks: Sequence[Look]) -> list[Look]:
-    """Looks that found something and were not withdrawn."""
+    """Return the searches that found episodes and were not withdrawn."""
     return [look for look in looks if look.leaks and not look.withdrawn]
 
 
 def leaked_episodes(looks: Sequence[Look]) -> list[str]:
-    """Ids of the episodes that were found, each once, sorted."""
+    """Return the ids of the episodes that were found, each once, sorted."""
     return sorted({leak.episode_id for look in standing(looks) for leak in look.leaks})
 
 
@@ -370,5 +371,5 @@ class Evidence(Struct, frozen=True, kw_only=True):
 
     @property
     def plan(self) -> int:
-        """Attempts per episode that a promotion needs."""
+        """Return the attempts per episode that a promotion needs."""
         return max(self.suite.policy.attempts, self.planned or 0)

@@ -209,7 +209,7 @@ def _gates(rows: Sequence[EpisodeCounts], force: tuple[str, ...]) -> tuple[GateF
 
 
 def _sums(rows: Iterable[tuple[int, ...]]) -> list[int]:
-    """The sum of each column, one per gate."""
+    """Return the sum of each column, one per gate."""
     return [sum(column) for column in zip(*rows, strict=True)] or [0] * len(GATES)
 
 
@@ -264,7 +264,7 @@ def _total(places: Iterable[Place]) -> int:
 
 
 def red_team(evidence: Evidence) -> frozenset[str]:
-    """Ids of the suite's episodes whose contract is to refuse."""
+    """Return the ids of the suite's episodes whose contract is to refuse."""
     return frozenset(e.episode_id for e in evidence.suite.episodes if RED_TEAM in e.tags)
 
 
@@ -308,7 +308,8 @@ TITLES = {"grader": "grader", "simulated_user": "simulated user"}
 
 
 def cost(rows: Sequence[EpisodeCounts]) -> CostFigures:
-    """Total and cost per success of these attempts, those lost to infrastructure too."""
+    """Return the total and the cost per success of these attempts, those lost to infrastructure
+    too."""
     known, unknown = sum(e.cost_nano for e in rows), sum(e.cost_unknown for e in rows)
     passes = sum(e.passes for e in rows)
     open_verdicts = sum(e.attempts - e.measured for e in rows)
@@ -344,8 +345,8 @@ def cost(rows: Sequence[EpisodeCounts]) -> CostFigures:
 
 
 def _possible(known: int, unknown: int, passes: int, open_verdicts: int) -> Limits:
-    """The least cost per success (every open verdict a pass, every unknown cost nothing) and the
-    greatest (every open verdict a failure; an unknown cost has no most)."""
+    """Return the least cost per success (every open verdict a pass, every unknown cost nothing) and
+    the greatest (every open verdict a failure; an unknown cost has no most)."""
     kindest = passes + open_verdicts
     low = known / (kindest * NANO) if kindest else None
     return low, known / (passes * NANO) if passes and not unknown else None
@@ -356,7 +357,7 @@ def _number(limit: float) -> float | None:
 
 
 def latency(evidence: Evidence) -> LatencyFigures:
-    """Quantiles of the known latencies, with distribution-free limits."""
+    """Return the quantiles of the known latencies, with distribution-free limits."""
     summary = latency_summary(evidence.latencies_ms)
     p50, p90, p95 = summary["p50"], summary["p90"], summary["p95"]
     n, budget = summary["n"], evidence.suite.policy.latency_p95_ms
@@ -389,7 +390,7 @@ def _over_latency_budget(evidence: Evidence) -> int:
 
 
 def _clustered(evidence: Evidence, plain: float | None) -> float | None:
-    """The upper limit of p95 that resamples episodes; never below the plain one."""
+    """Return the upper limit of p95 that resamples episodes; never below the plain one."""
     within = evidence.latency_within
     if plain is None or sum(made for made, _ in within) != len(evidence.latencies_ms):
         return None
@@ -401,8 +402,9 @@ MOST_BINS = 20
 
 
 def latency_bins(latencies_ms: Sequence[float], p95: float | None) -> list[list[float]]:
-    """[from, to, count] of bins of equal width in ms, from 0; the last reaches to the greatest
-    latency and counts it. `latencies_ms` is sorted and `p95` its quantile; empty without any.
+    """Return [from, to, count] of bins of equal width in ms, from 0; the last reaches to the
+    greatest latency and counts it. `latencies_ms` is sorted and `p95` its quantile; empty without
+    any.
 
     The width is 1, 2 or 5 times a power of ten, so that 95 of 100 lie within the first 16.
     """
@@ -422,7 +424,7 @@ def latency_bins(latencies_ms: Sequence[float], p95: float | None) -> list[list[
 
 
 def nice(least: float) -> float:
-    """The smallest 1, 2 or 5 times a power of ten that is `least` or more; 1 for none."""
+    """Return the smallest 1, 2 or 5 times a power of ten that is `least` or more; 1 for none."""
     if least <= 0:
         return 1.0
     exponent = math.floor(math.log10(least))
@@ -431,7 +433,7 @@ def nice(least: float) -> float:
 
 
 def entered(ledger: Sequence[CostEntry], kind: str) -> float | None:
-    """The sum of the entries of a kind that count, in USD; None where nobody entered any."""
+    """Return the sum of the entries of a kind that count, in USD; None without an entry."""
     amounts = [exact(one.amount_usd) for one in ledger if one.kind == kind and one.counts]
     return float(sum(amounts, Fraction(0))) if amounts else None
 
@@ -450,7 +452,7 @@ class OtherCostSection(Struct, frozen=True, kw_only=True):
 
 
 def other_cost(one: OtherSpent) -> OtherCostSection:
-    """One member of the report's `cost`."""
+    """Return one member of the report's `cost`."""
     return OtherCostSection(
         attempts=one.attempts,
         model_calls=one.model_calls or None,
@@ -463,17 +465,17 @@ def other_cost(one: OtherSpent) -> OtherCostSection:
 
 
 def others_spent(lines: Mapping[str, OtherCostSection]) -> list[tuple[str, str]]:
-    """(`grader`, `$0.5123, 12345 tokens in 71 attempts`) of each kind."""
+    """Return (`grader`, `$0.5123, 12345 tokens in 71 attempts`) of each kind."""
     return [(title, _spent(lines[who])) for who, title in TITLES.items() if who in lines]
 
 
 def others_texts(lines: Mapping[str, OtherCostSection]) -> list[str]:
-    """The same as sentences, which say that these are not the candidate's."""
+    """Return the same as sentences, which say that these are not the candidate's."""
     return [f"{title} cost {told}, not the candidate's" for title, told in others_spent(lines)]
 
 
 def _spent(line: OtherCostSection) -> str:
-    """Its money and its tokens, with what is not known of either."""
+    """Return its money and its tokens, with what is not known of either."""
     money = usd(line.usd)
     if line.usd is None and line.known_usd:
         money = f"at least {usd(line.known_usd)} ({line.unpriced_attempts} unpriced)"

@@ -25,19 +25,19 @@ def number(value: float | None, digits: int = 3) -> str:
 
 
 def between(low: float | None, high: float | None) -> str:
-    """`0.787 to 0.800`; a bound that does not exist says so."""
+    """Return `0.787 to 0.800`; a bound that does not exist says so."""
     return f"{number(low)} to {number(high)}" if low != high else number(low)
 
 
 def out_of(passed: int, unknown: int, n: int) -> str:
-    """`472 of 600`; with verdicts not measured `472 to 480 of 600`."""
+    """Return `472 of 600`; with verdicts not measured `472 to 480 of 600`."""
     most = f" to {passed + unknown}" if unknown else ""
     return f"{passed}{most} of {n}"
 
 
 def known_part(known: KnownPart) -> str:
-    """`of what is known 472 of 592, 0.797; 472 to 480 of 600 possible, 0.787 to 0.800`; empty where
-    every verdict is measured, or nothing was made."""
+    """Return `of what is known 472 of 592, 0.797; 472 to 480 of 600 possible, 0.787 to 0.800`;
+    empty where every verdict is measured, or nothing was made."""
     if not known.unknown:
         return ""
     passed, seen = known.passed, known.passed + known.failed
@@ -49,8 +49,8 @@ def known_part(known: KnownPart) -> str:
 
 
 def possible_repeats(hat: PassHatSection, k: str) -> str:
-    """Between which values pass^k lies while verdicts are not measured; empty where it is known,
-    or where an episode has fewer than k attempts."""
+    """Return the bounds of pass^k while verdicts are not measured; empty where it is
+    known, or where an episode has fewer than k attempts."""
     known = hat.known.get(k)
     if known is None or known.low_possible in (None, known.high_possible):
         return ""
@@ -58,19 +58,20 @@ def possible_repeats(hat: PassHatSection, k: str) -> str:
 
 
 def plural(count: int, noun: str) -> str:
-    """`1 pair`, `2 pairs`."""
+    """Return `1 pair`, `2 pairs`."""
     return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
 def usd(value: float | None) -> str:
-    """Dollars to four places; smaller amounts keep two significant digits."""
+    """Return dollars to four places; smaller amounts keep two significant digits."""
     if value is None:
         return NOT_MEASURED
     return f"${value:.4f}" if value >= 0.0005 or value == 0 else f"${value:.2g}"
 
 
 def spent(total: float | None, known: float | None, unpriced: int) -> str:
-    """`$0.0088`; with calls whose price is not known `at least $0.0071, 3 calls unpriced`."""
+    """Return `$0.0088`; with calls whose price is not known `at least $0.0071, 3 calls
+    unpriced`."""
     if total is not None or not unpriced:
         return usd(total)
     calls = f"{unpriced} {'call' if unpriced == 1 else 'calls'} unpriced"
@@ -78,7 +79,7 @@ def spent(total: float | None, known: float | None, unpriced: int) -> str:
 
 
 def safety_block(rate: SafetySection) -> str:
-    """`8/9 0.889`, or why there is no such rate."""
+    """Return `8/9 0.889`, or why there is no such rate."""
     if rate.value is not None:
         return f"{rate.blocked}/{rate.n} {number(rate.value)}"
     return f"{NOT_MEASURED}: {rate.why}" if rate.episodes else str(rate.why)
@@ -92,7 +93,7 @@ def spent_in_all(cost: CostSection) -> str:
 
 
 def cost_span(low: float | None, high: float | None) -> str:
-    """Between which amounts a cost lies that is not known: `$0.0021 to $0.0034`, `at least
+    """Return the bounds of an unknown cost: `$0.0021 to $0.0034`, `at least
     $0.0021`; empty where nothing bounds it."""
     if low is None:
         return ""
@@ -104,7 +105,7 @@ def seconds(value: float | None) -> str:
 
 
 def failed_by(codes: Sequence[str], between: str = ", ") -> str:
-    """The codes a trace failed by; without one it is its source that says so."""
+    """Return the codes a trace failed by; without one it is its source that says so."""
     return between.join(codes) or "its source's verdict"
 
 
@@ -113,13 +114,13 @@ def limits(low: float | None, high: float | None) -> str:
 
 
 def place(reference: EvidenceRef) -> str:
-    """`<trace id> event 2 forbidden:issue_refund`, leaving out what is not known."""
+    """Return `<trace id> event 2 forbidden:issue_refund`, leaving out what is not known."""
     event = "" if reference.seq is None else f" event {reference.seq}"
     return f"{reference.trace_id}{event} {reference.code}".rstrip()
 
 
 def verdict(report: Report) -> str:
-    """The recommendation as a word; a probe has none."""
+    """Return the recommendation as a word; a probe has none."""
     return "PROBE" if report.suite.probe else report.recommendation.upper()
 
 
@@ -129,17 +130,17 @@ MOST_NAMES = 5
 
 
 def stable_bits(value: float | None) -> float | None:
-    """An estimate to twelve significant digits."""
+    """Return an estimate to twelve significant digits."""
     return None if value is None else float(f"{value:.12g}")
 
 
 def exact(limit: float) -> Fraction:
-    """A limit as its author wrote it: 0.95 is 95/100, not the nearest binary fraction."""
+    """Return a limit as its author wrote it: 0.95 is 95/100, not the nearest binary fraction."""
     return Fraction(repr(limit))
 
 
 def named(names: Sequence[str]) -> str:
-    """Up to five names and how many more there are."""
+    """Return up to five names and how many more there are."""
     more = len(names) - MOST_NAMES
     return ", ".join(names[:MOST_NAMES]) + (f" and {more} more" if more > 0 else "")
 
@@ -185,5 +186,5 @@ class MarkedText(str):
 
 
 def marked(mark: str, more: str = "") -> MarkedText:
-    """`✗ FAIL 1/3`: sign, word, and what is counted."""
+    """Return `✗ FAIL 1/3`: sign, word, and what is counted."""
     return MarkedText(mark, f"{GLYPHS[mark]} {WORDS[mark]} {more}".rstrip())

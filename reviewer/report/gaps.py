@@ -77,7 +77,7 @@ def gap(what: str, observed: str, policy: str, need: str) -> Gap:
 
 
 def gaps(evidence: Evidence, shown: Figures, against: Regression) -> list[Gap]:
-    """Everything required that the evidence does not hold, in a fixed order."""
+    """Return everything required that the evidence does not hold, in a fixed order."""
     found = evidence_gaps(evidence, shown)
     limits = open_limits(evidence, shown, against, explained=bool(found))
     return [*found, *review_gaps(evidence, shown), *limits]
@@ -103,7 +103,7 @@ def evidence_gaps(evidence: Evidence, shown: Figures) -> list[Gap]:
 
 
 def _lacking(evidence: Evidence) -> list[Gap]:
-    """Failures that a signed decision names count, though their traces are not in the store."""
+    """Return a gap for failing traces that a signed decision names and the store lacks."""
     found = []
     for one in evidence.lacking:
         more = f" and {one.traces - len(one.first)} more" if one.traces > len(one.first) else ""
@@ -120,7 +120,7 @@ def _lacking(evidence: Evidence) -> list[Gap]:
 
 
 def _lineage(evidence: Evidence) -> list[Gap]:
-    """A reason for every other suite this candidate met."""
+    """Return a reason for every other suite this candidate met."""
     mine = evidence.suite.suite_id
     found = []
     for one in [one for one in evidence.lineage if not one.reason]:
@@ -152,7 +152,8 @@ def _leaked(evidence: Evidence) -> list[Gap]:
 
 
 def _invalid(shown: Figures) -> list[Gap]:
-    """Attempts that count and are no evidence: not whole, or begun from another state."""
+    """Return a gap for attempts that count and are invalid: incomplete, or begun from another
+    state."""
     i = GATES.index("completeness")
     broken = [(e.episode_id, e.gate_fail[i]) for e in shown.counted if e.gate_fail[i]]
     count = sum(attempts for _, attempts in broken)
@@ -171,7 +172,7 @@ def review_gaps(evidence: Evidence, shown: Figures) -> list[Gap]:
 
 
 def open_review(evidence: Evidence, flags: bool = True) -> list[Gap]:
-    """Labels that the policy wants, and high flags that nobody has looked at."""
+    """Return gaps for labels that the policy wants, and for high flags that no label has closed."""
     review, wanted = evidence.review, evidence.suite.policy.labels.min_pairs
     made, found = review.pairs_labelled if review else 0, []
     if made < wanted:
@@ -226,7 +227,7 @@ def _slot_gaps(shown: Figures) -> list[Gap]:
 
 
 def _spread(places: Sequence[tuple[str, int]]) -> str:
-    """Episodes with their counts; a single episode holds them all and needs no count."""
+    """Return episodes with their counts; a single episode needs no count."""
     if len(places) == 1:
         return places[0][0]
     return named([f"{name} × {count}" for name, count in places])
@@ -249,8 +250,8 @@ def _unmeasured(evidence: Evidence, shown: Figures) -> list[Gap]:
 
 
 def _later(shown: Figures) -> list[Gap]:
-    """Attempts beyond those that count, of which a gate that blocks in whichever attempt says
-    nothing: what was not read of one may be what blocks."""
+    """Return gaps for attempts beyond those that count with an unmeasured blocking gate: the unread
+    part of one may be what blocks."""
     found = []
     for at, gate in enumerate(shown.gates):
         places = [
@@ -312,7 +313,8 @@ def _frozen(evidence: Evidence) -> list[Gap]:
 
 
 def causes(evidence: Evidence) -> tuple[Cause, ...]:
-    """Every cause in the order of its code; those of evidence made by hand from its codes."""
+    """Return every cause in the order of its code; those of evidence made by hand from its
+    codes."""
     if evidence.unmeasured:
         return evidence.unmeasured
     kinds: dict[str, list[tuple[str, int]]] = {}
@@ -327,7 +329,8 @@ def causes(evidence: Evidence) -> tuple[Cause, ...]:
 
 
 def cause_gap(cause: Cause, evidence: Evidence, made: int, count: int) -> Gap:
-    """The cause as a reason of its own, with its way out; `count` attempts of `made` have it."""
+    """Return the cause as a reason of its own, with its way out; `count` attempts of `made` have
+    it."""
     what, _ = _WORDS.get(cause.kind, (cause.kind, ""))
     way = way_of(cause.kind, evidence.suite.suite_id, cause.trace_id or "TRACE")
     said = [code for code, _ in cause.codes]
@@ -366,7 +369,7 @@ def way_of(kind: str, suite_id: str, trace_id: str = "TRACE") -> str:
 def open_limits(
     evidence: Evidence, shown: Figures, regression: Regression, explained: bool
 ) -> list[Gap]:
-    """A gap for each limit that the evidence does not decide: none of them is ever passed over.
+    """Return a gap for each limit that the evidence does not decide: none is ever omitted.
 
     A rate left open by gaps already named is not named again (`explained`). One that is known, and
     open only because its bound is wide, is always named.
@@ -412,6 +415,6 @@ def _limit_gap(what: str, limit: Limit) -> Gap:
 
 
 def _more_attempts(evidence: Evidence, shown: Figures) -> int:
-    """Attempts that pass^k needs beyond those the plan already asks for."""
+    """Return the attempts that pass^k needs beyond those the plan already asks for."""
     k = evidence.suite.policy.pass_hat.k
     return sum(max(0, k - max(e.attempts, evidence.plan)) for e in shown.counted)

@@ -44,13 +44,13 @@ NONE = Limit("none", "", "")
 
 
 def hard_pass_limit(policy: Policy, shown: Figures) -> Limit:
-    """Share of attempts that pass every hard gate."""
+    """Compare the share of attempts that pass every hard gate."""
     counts = [(e.attempts, e.passes) for e in shown.counted]
     return _rate_limit(policy, shown.hard_pass, policy.hard_pass_rate, counts)
 
 
 def completion_limit(policy: Policy, shown: Figures) -> Limit:
-    """Share of attempts whose state gate passes."""
+    """Compare the share of attempts whose state gate passes."""
     if policy.completion_min is None:
         return NONE
     counts = completion_counts(shown.counted)
@@ -58,8 +58,8 @@ def completion_limit(policy: Policy, shown: Figures) -> Limit:
 
 
 def _rate_limit(policy: Policy, rate: Rate, least: float, counts: list[tuple[int, int]]) -> Limit:
-    """A limit of 1 is one on the frozen attempts themselves, in either mode: no sample shows a true
-    rate of 1, and a single failure refutes it."""
+    """Compare a rate. A limit of 1 applies to the frozen attempts themselves, in either mode: no
+    sample shows a true rate of 1, and a single failure refutes it."""
     wanted, observed = exact(least), out_of(rate.passes, rate.not_measured, rate.n)
     if wanted == 1 or policy.mode == "point" or rate.value is None:
         text = "all" if wanted == 1 else f"{least:g}"
@@ -102,7 +102,7 @@ def _more_clean(policy: Policy, counts: list[tuple[int, int]], least: float) -> 
 
 
 def pass_hat_limit(policy: Policy, shown: Figures) -> Limit:
-    """pass^k of the policy's k; its bounds count episodes."""
+    """Compare pass^k of the policy's k; its bounds count episodes."""
     k, wanted, hat = policy.pass_hat.k, exact(policy.pass_hat.min), shown.pass_hat
     text = f"{policy.pass_hat.min:g}"
     if hat.exact is None:
@@ -134,7 +134,7 @@ def _more_stable(policy: Policy, shown: Figures) -> str:
 
 
 def cost_limit(policy: Policy, shown: Figures) -> Limit:
-    """Cost per success in USD; in strict mode the limits of its 95% interval."""
+    """Compare the cost per success in USD; in strict mode the limits of its 95% interval."""
     if policy.max_cpst_usd is None:
         return NONE
     cost, budget = shown.cost, exact(policy.max_cpst_usd)
@@ -172,8 +172,8 @@ def _more_for_cost(policy: Policy, shown: Figures) -> str:
 
 
 def latency_limit(policy: Policy, shown: Figures) -> Limit:
-    """95th percentile of latency in ms; in strict mode the limits of its 95% interval, of which the
-    upper one takes the attempts of an episode together."""
+    """Compare the 95th percentile of latency in ms; in strict mode the limits of its 95% interval,
+    of which the upper one takes the attempts of an episode together."""
     if policy.latency_p95_ms is None:
         return NONE
     latency, budget = shown.latency, policy.latency_p95_ms

@@ -353,14 +353,14 @@ class Report(Section, frozen=True, kw_only=True):
 
 
 def plain_report(report: Report) -> dict[str, Any]:
-    """The report as plain JSON values, in the order of report.json."""
+    """Return the report as plain JSON values, in the order of report.json."""
     plain: dict[str, Any] = to_builtins(report)
     return plain
 
 
 def report_bytes(report: Report) -> bytes:
-    """The report as a file: JSON in the order of its members, one member or element of its sections
-    to a line, ASCII, one newline at the end.
+    """Return the report as a file: JSON in the order of its members, one member or element of its
+    sections to a line, ASCII, one newline at the end.
 
     ASCII, so that text from a trace stays inert wherever the bytes are printed. Raises ValueError
     for a NaN or an infinity.

@@ -104,8 +104,8 @@ NOTHING = Supplement()
 
 
 def chosen_rows(report: Report) -> list[str]:
-    """The episodes of the grid in the suite's order: all of them, or as many as fit of those that
-    did not pass every planned attempt, the worst first."""
+    """Return the episodes of the grid in the suite's order: all of them, or as many as fit of those
+    that did not pass every planned attempt, the worst first."""
     episodes = report.episodes
     if len(episodes) <= MOST_ROWS:
         return [e.episode_id for e in episodes]
@@ -115,7 +115,8 @@ def chosen_rows(report: Report) -> list[str]:
 
 
 def _rank(episode: EpisodeSection, plan: int) -> int:
-    """0 critical, 1 failing, 2 not measured, 3 attempts short, 4 passed all of them."""
+    """Return 0 for critical, 1 failing, 2 not measured, 3 attempts short, 4 for passed all of
+    them."""
     for rank, count in enumerate((episode.critical, episode.fail, episode.not_measured)):
         if count:
             return rank
@@ -137,15 +138,16 @@ def rest_of_rows(report: Report, shown: int) -> str:
 
 
 def chosen_traces(report: Report) -> list[Failure]:
-    """The members of `failures` whose events are shown: critical ones first, each kind in order;
-    what infrastructure lost failed no gate."""
+    """Return the members of `failures` whose events are shown: critical ones first, each kind in
+    order; what infrastructure lost failed no gate."""
     failed = [t for t in report.failures if t.evidence or not t.infrastructure]
     return sorted(failed, key=lambda t: not t.critical)[:MOST_EXCERPTS]
 
 
 def window(wanted: list[int], events: int) -> list[int]:
-    """Positions from 0, in order, of the events to show: those around each of `wanted` (positions
-    too), the first of these first while there is room; the last ones when none is wanted."""
+    """Return positions from 0, in order, of the events to show: those around each of `wanted`
+    (positions too), the first of these first while there is room; the last ones when none is
+    wanted."""
     if not wanted:
         return list(range(max(0, events - 2 * AROUND - 1), events))
     taken: set[int] = set()
@@ -187,12 +189,12 @@ def findings(report: Report) -> list[Finding]:
 
 
 def episode_file(suite_path: str, episode_id: str) -> str:
-    """The file that holds an episode's contract; empty where the suite lies in no folder."""
+    """Return the file that holds an episode's contract; empty where the suite has no folder."""
     return f"{suite_path}/episodes/{episode_id}.json" if suite_path else ""
 
 
 def suite_file(suite_path: str) -> str:
-    """The file that holds the suite's policy; empty where the suite lies in no folder."""
+    """Return the file that holds the suite's policy; empty where the suite has no folder."""
     return f"{suite_path}/suite.json" if suite_path else ""
 
 

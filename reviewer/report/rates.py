@@ -68,7 +68,7 @@ class Rate(Struct, frozen=True, kw_only=True):
 
 
 def known_of(passes: int, fails: int, unknown: int) -> KnownPart:
-    """The known part of a rate; whole where every verdict is measured."""
+    """Return the known part of a rate; whole where every verdict is measured."""
     seen = passes + fails
     n = seen + unknown
     return KnownPart(
@@ -135,7 +135,8 @@ class CriticalFigures(Struct, frozen=True, kw_only=True):
 
 
 def rate_of(counts: Sequence[tuple[int, int]], not_measured: int, live: bool = False) -> Rate:
-    """A rate over (attempts, passes) per episode; with `live` its bounds hold at every look."""
+    """Return a rate over (attempts, passes) per episode; with `live` its bounds hold at every
+    look."""
     n = sum(made for made, _ in counts)
     passes = sum(passed for _, passed in counts)
     value = low = high = n_eff = None
@@ -168,31 +169,32 @@ def rate_of(counts: Sequence[tuple[int, int]], not_measured: int, live: bool = F
 
 
 def one_sided(hits: float, total: float, live: bool) -> Interval:
-    """The bounds that a strict limit is compared with, 95% on either side."""
+    """Return the bounds that a strict limit is compared with, 95% on either side."""
     return confidence_sequence(hits, total) if live else exact_bounds(hits, total)
 
 
 def hard_pass(rows: Sequence[EpisodeCounts], live: bool = False) -> Rate:
-    """Share of attempts that pass every hard gate."""
+    """Return the share of attempts that pass every hard gate."""
     return rate_of(
         [(e.attempts, e.passes) for e in rows], sum(e.attempts - e.measured for e in rows), live
     )
 
 
 def completion(rows: Sequence[EpisodeCounts], live: bool = False) -> Rate:
-    """Share of attempts that reached the contracted end: the state gate passes."""
+    """Return the share of attempts that reached the contracted end: the state gate passes."""
     i = GATES.index("state")
     return rate_of(completion_counts(rows), sum(e.gate_unknown[i] for e in rows), live)
 
 
 def completion_counts(rows: Sequence[EpisodeCounts]) -> list[tuple[int, int]]:
-    """(attempts, state gate passed) per episode."""
+    """Return (attempts, state gate passed) per episode."""
     i = GATES.index("state")
     return [(e.gate_pass[i] + e.gate_fail[i] + e.gate_unknown[i], e.gate_pass[i]) for e in rows]
 
 
 def exact_pass_hat(counts: Iterable[tuple[int, int]], k: int) -> Fraction | None:
-    """Mean of C(c,k)/C(n,k) over (n, c), exactly; None when an episode has fewer than k attempts.
+    """Return the mean of C(c,k)/C(n,k) over (n, c), exactly; None when an episode has fewer than k
+    attempts.
 
     Exact because 19 stable episodes of 20 are 0.95, and 0.95 is on the good side of 0.95.
     """
@@ -207,7 +209,7 @@ def _mean_of(alike: Counter[_Counts], k: int) -> Fraction | None:
 
 
 def pass_hat(evidence: Evidence, rows: Sequence[EpisodeCounts]) -> PassHatFigures:
-    """pass^k of the policy's k and every k that the attempts allow."""
+    """Return pass^k of the policy's k and every k that the attempts allow."""
     k = evidence.suite.policy.pass_hat.k
     least = min((e.measured for e in rows), default=0)
     # A probe has no plan of ours to fall short of: what its attempts allow is what it shows.

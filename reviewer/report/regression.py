@@ -131,7 +131,8 @@ class Change(NamedTuple):
     changed: list[tuple[Fraction, Fraction]]
 
     def exact_p(self) -> float | None:
-        """The exact sign-flip p; None under six changed episodes, or where there are too many."""
+        """Return the exact sign-flip p; None under six changed episodes, or where there are too
+        many."""
         if not MIN_CHANGED_EPISODES <= len(self.changed) <= _MOST_CHANGED:
             return None
         try:
@@ -205,8 +206,8 @@ def _stable(e: EpisodeCounts) -> bool:
 
 
 def lost_limit(against: Regression) -> Limit:
-    """Of `point` mode: no episode lost, none newly critical, and the difference itself within the
-    margin."""
+    """Compare in `point` mode: no episode lost, none newly critical, and the difference itself
+    within the margin."""
     if against.baseline is None:
         return NONE
     lost = list(dict.fromkeys((*against.lost, *against.new_critical)))
@@ -220,9 +221,9 @@ def lost_limit(against: Regression) -> Limit:
 
 
 def not_worse_limit(against: Regression) -> Limit:
-    """Of `strict` mode: non-inferiority to the last promoted candidate. Failed when the upper bound
-    is below no difference or an episode is newly critical; met when the lower bound is within the
-    margin; open in between, and while a part is not compared."""
+    """Compare in `strict` mode: non-inferiority to the last promoted candidate. Failed when the
+    upper bound is below no difference or an episode is newly critical; met when the lower bound is
+    within the margin; open in between, and while a part is not compared."""
     promoted, name = against.last_promoted, against.baseline
     if name is None and promoted is None:
         return NONE
@@ -293,7 +294,7 @@ class _SliceMembers(NamedTuple):
 
 
 def slices(evidence: Evidence, shown: Figures) -> tuple[Slice, ...]:
-    """Categories, then tags, by name."""
+    """Return categories, then tags, by name."""
     chosen = _chosen(evidence)
     now = {e.episode_id: e for e in shown.counted}
     made = {e.episode_id: e for e in shown.episodes}
@@ -376,7 +377,7 @@ def _difference(
 
 
 def _adjusted(found: list[Slice]) -> list[Slice]:
-    """A slice without a p counts as one with p 1: it was looked at too."""
+    """Adjust the p values of all slices. One without a p counts with p 1: it was looked at too."""
     compared = [one for one in found if one.compared]
     raw = [1.0 if one.p is None else one.p for one in compared]
     holm = dict(zip(map(id, compared), holm_adjust(raw), strict=True))

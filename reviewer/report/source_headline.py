@@ -165,7 +165,8 @@ def _score(one: HarnessScores, figure: str, rule: Harness) -> Fraction | None:
 
 
 def headline_text(found: HeadlineSection) -> str:
-    """`tau-bench itself: mean reward 0.420 over 200 attempts, …; here 84 of 200 pass, 0.420`."""
+    """Return `tau-bench itself: mean reward 0.420 over 200 attempts, …; here 84 of 200 pass,
+    0.420`."""
     over = "" if found.mean_of == "attempts" else ", averaged by episode"
     parts = [f"{found.figure} {number(found.value)} over {plural(found.n, 'attempt')}{over}"]
     if found.partial_rewards:

@@ -64,7 +64,7 @@ def ratings(
     first: Mapping[str, str] | None = None,
     role: Role = "rater",
 ) -> tuple[Ratings, ...]:
-    """The labels that count, as ratings: winners, then criteria of pairs, then of messages.
+    """Return the labels that count, as ratings: winners, then criteria of pairs, then of messages.
 
     The messages of a pair are rated as `first` and `second`. `first` names, by item, the digest
     that is the first one's (the baseline's message); for other items it is the lower digest, which
@@ -101,7 +101,8 @@ def ratings(
 
 
 def consistent_rating(given: Iterable[Rating]) -> Rating:
-    """One reviewer's rating from the showings of an item: what all of them say, else a tie."""
+    """Return one reviewer's rating from the showings of an item: what all of them say, else a
+    tie."""
     distinct = set(given)
     return distinct.pop() if len(distinct) == 1 else TIE
 
@@ -171,7 +172,8 @@ def agreement(
     first: Mapping[str, str] | None = None,
     seed: str = "agreement",
 ) -> tuple[Agreement, ...]:
-    """Agreement of raters on pair winners, then per criterion of pairs, then of messages.
+    """Return the agreement of raters on pair winners, then per criterion of pairs, then of
+    messages.
 
     Adjudicators are no raters. `first` (item → digest) says which message of a pair is the first
     one: give the baseline's where there is one, for the coefficients depend on how often an answer
@@ -187,7 +189,7 @@ def agreement(
 
 
 def share(hits: float, n: int) -> Share:
-    """A share with its exact interval, unknown when n is 0."""
+    """Return a share with its exact interval, unknown when n is 0."""
     if not n:
         return Share(hits=hits, n=0)
     limits = clopper_pearson(hits, n)
@@ -250,7 +252,8 @@ def _ac1(rows: Sequence[Sequence[Rating | None]]) -> Estimate:
 
 
 def _kappa(rows: Sequence[Sequence[Rating | None]], level: Level) -> Estimate:
-    """Cohen's kappa; of ordered answers the quadratically weighted one, which has no interval."""
+    """Return Cohen's kappa; of ordered answers the quadratically weighted one, which has no
+    interval."""
     if len(rows) != 2:
         return Estimate(why=f"kappa is for two reviewers, here are {len(rows)}")
     both = [(x, y) for x, y in zip(*rows, strict=True) if x is not None and y is not None]
@@ -289,7 +292,7 @@ class SelfConsistency(Value, frozen=True):
 
 
 def self_consistency(labels: Iterable[Label]) -> tuple[SelfConsistency, ...]:
-    """Every rater who answered a pair, by name."""
+    """Return every rater who answered a pair, by name."""
     winners: dict[str, dict[str, list[str]]] = {}
     slots: dict[str, list[bool]] = {}
     for label in counting(labels):
@@ -357,7 +360,7 @@ def settled(labels: Iterable[Label]) -> tuple[SettledItem, ...]:
 
 
 def to_adjudicate(labels: Iterable[Label]) -> tuple[Disagreement, ...]:
-    """Items that raters left open and no adjudicator has settled, by name."""
+    """Return the items that raters left open and no adjudicator has settled, by name."""
     found = []
     for item, same in _by_item(labels):
         known = _settled(item, same)
@@ -436,7 +439,7 @@ def _agreed(winners: Iterable[str | None]) -> str | None:
 
 
 def _open_criteria(raters: Sequence[Label]) -> tuple[str, ...]:
-    """Criteria that raters mark, or in a pair decide, differently."""
+    """Return the criteria that raters mark, or in a pair decide, differently."""
     given: dict[str, set[object]] = {}
     for label in raters:
         for criterion_id, level in label.marks.items():

@@ -66,8 +66,8 @@ class EarnedRole(Value, frozen=True):
 def earned(
     scores: Scores, measured: Measured, policy: JudgePolicy, strict: bool, expired: str
 ) -> EarnedRole:
-    """The role: `scoring` only when the estimates are within the policy, and in strict mode their
-    one-sided bounds too; never on an expired calibration, never without a labeled pair."""
+    """Return the role: `scoring` only when the estimates are within the policy, and in strict mode
+    their one-sided bounds too; never on an expired calibration, never without a labeled pair."""
     point = _more_point(scores, policy)
     bounds = _more_strict(scores, policy)
     bounds = None if bounds is None or point is None else max(bounds, point)
@@ -123,7 +123,7 @@ def _above(name: str, value: float | None, limit: float) -> str:
 
 
 def _told(value: float, limit: float) -> str:
-    """Two digits, or as many as show on which side of the limit it is."""
+    """Return two digits, or as many as show on which side of the limit it is."""
     digits = 2
     while digits < 6 and f"{value:.{digits}f}" == f"{limit:.{digits}f}":
         digits += 1
@@ -131,7 +131,8 @@ def _told(value: float, limit: float) -> str:
 
 
 def _more_point(scores: Scores, policy: JudgePolicy) -> int | None:
-    """The fewest further pairs, all right and none flipped, that bring both estimates within."""
+    """Return the fewest further pairs, all right and none flipped, that bring both estimates
+    within."""
     wrong, flips = scores.n - scores.forward, scores.flips
 
     def holds(total: int) -> bool:
@@ -156,7 +157,8 @@ def _more_point(scores: Scores, policy: JudgePolicy) -> int | None:
 
 
 def _more_strict(scores: Scores, policy: JudgePolicy) -> int | None:
-    """The fewest further pairs, all right and none flipped, that bring both bounds within."""
+    """Return the fewest further pairs, all right and none flipped, that bring both bounds
+    within."""
     if policy.min_accuracy >= 1 or policy.max_flip_rate <= 0:
         return None  # no number of pairs shows that nothing is ever wrong
     wanted = [max(scores.n, 1)]
@@ -355,7 +357,7 @@ def _letters(row: PairRow) -> dict[str, str | None]:
 
 
 def _repeats(judgments: Iterable[Judgment]) -> tuple[float | None, int]:
-    """The mean share of the commonest answer among repeats, and of how many questions."""
+    """Return the mean share of the commonest answer among repeats, and of how many questions."""
     given: dict[tuple[str, str], list[str]] = {}
     for one in judgments:
         given.setdefault((one.item, one.order), []).append(one.winner or "error")
@@ -367,7 +369,7 @@ def _repeats(judgments: Iterable[Judgment]) -> tuple[float | None, int]:
 
 
 def _confusion(rows: Iterable[tuple[PairRow, str]]) -> Confusion:
-    """Each row with what people say of it."""
+    """Count the rows, each with the answer of people, by both answers."""
     counts: Counter[tuple[str, str]] = Counter()
     for row, people in rows:
         names = {row.forward_left: "left", row.forward_right: "right"}

@@ -57,11 +57,11 @@ class Item(Value, frozen=True):
 
     @property
     def traces(self) -> tuple[str, ...]:
-        """Every trace that ends with one of the messages, sorted, each once."""
+        """Return every trace that ends with one of the messages, sorted, each once."""
         return tuple(sorted({trace for message in self.messages for trace in message.traces}))
 
     def message(self, digest: str) -> Message:
-        """The message of that digest. KeyError when the item does not hold it."""
+        """Return the message of that digest. KeyError when the item does not hold it."""
         for message in self.messages:
             if message.digest == digest:
                 return message
@@ -90,7 +90,7 @@ class ItemSet(Value, frozen=True):
 
 
 def message_digest(text: str | None) -> str:
-    """sha256 of the text's UTF-8 bytes; that of no bytes when there is no text."""
+    """Return sha256 of the text's UTF-8 bytes; that of no bytes when there is no text."""
     return sha256_hex((text or "").encode())
 
 
@@ -107,7 +107,7 @@ def item_name(kind: Kind, suite_digest: str, episode_id: str, messages: Sequence
 def candidate_pairs(
     suite_digest: str, baseline: Iterable[TraceMessage], candidate: Iterable[TraceMessage]
 ) -> ItemSet:
-    """Each attempt of the baseline beside the candidate's attempt of that number.
+    """Return each attempt of the baseline beside the candidate's attempt of that number.
 
     ValueError when one side fills a slot twice.
     """
@@ -117,7 +117,8 @@ def candidate_pairs(
 
 
 def attempt_pairs(suite_digest: str, traces: Iterable[TraceMessage]) -> ItemSet:
-    """Every two attempts of one candidate on one episode. ValueError when a slot is filled twice.
+    """Return every two attempts of one candidate on one episode. ValueError when a slot is filled
+    twice.
 
     An episode with a single attempt is unpaired.
     """
@@ -129,7 +130,7 @@ def attempt_pairs(suite_digest: str, traces: Iterable[TraceMessage]) -> ItemSet:
 
 
 def message_items(suite_digest: str, traces: Iterable[TraceMessage]) -> ItemSet:
-    """Each different final message of each episode, a missing one too."""
+    """Return each different final message of each episode, a missing one too."""
     found: dict[tuple[str, str], list[TraceMessage]] = {}
     for trace in traces:
         found.setdefault((trace.episode_id, message_digest(trace.text)), []).append(trace)
@@ -221,7 +222,8 @@ def distance(pairs: int) -> int:
 
 
 def showing(item: Item, number: int, seed: str) -> Showing:
-    """A pair in the order of showing `number` (1 or 2); who is left first, a seeded hash decides.
+    """Return a pair in the order of showing `number` (1 or 2); who is left first, a seeded hash
+    decides.
 
     ValueError for an item that is no pair, or another number.
     """
@@ -234,8 +236,9 @@ def showing(item: Item, number: int, seed: str) -> Showing:
 
 
 def schedule(items: Sequence[Item], seed: str) -> tuple[Showing, ...]:
-    """Both showings of every pair. First showings come in the order of `items`; each second one
-    comes at least `distance(len(items))` places after its first. ValueError for an item twice."""
+    """Return both showings of every pair. First showings come in the order of `items`; each second
+    one comes at least `distance(len(items))` places after its first. ValueError for an item
+    twice."""
     if len({item.item for item in items}) != len(items):
         raise ValueError("an item stands twice in the queue")
     apart = distance(len(items))
@@ -280,7 +283,8 @@ def remaining(
 def _spaced(
     rest: Sequence[Showing], ready: dict[tuple[str, int], int], start: int, apart: int
 ) -> Iterable[Showing]:
-    """`rest` with each showing no earlier than `ready` (a place) says, as far as that can be."""
+    """Yield `rest` with each showing no earlier than `ready` (a place) says, as far as that can
+    be."""
     waiting: list[tuple[int, Showing]] = []
     coming = iter(enumerate(rest))
     for place in range(start, start + len(rest)):

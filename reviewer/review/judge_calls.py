@@ -60,8 +60,9 @@ class Address(NamedTuple):
 
 
 def judge_settings(judge: JudgePrompt, address: Address) -> Settings:
-    """The endpoint ready to be asked. `model` falls back to that of judge.json. Raises Unrunnable
-    with the way out: no address, no model, another model than judge.json fixes, no key."""
+    """Return the endpoint ready to be asked. `model` falls back to that of judge.json. Raises
+    Unrunnable with the way out: no address, no model, another model than judge.json fixes, no
+    key."""
     model = address.model or judge.model
     if not model:
         raise Unrunnable("--model: is missing: judge.json names none, so say which is asked")
@@ -159,7 +160,7 @@ _SHAPES: dict[Preset, type[_Reply]] = {
 
 
 def read_reply(text: str, preset: Preset, shown: Collection[int] = ()) -> Reply:
-    """The reply as a value. `shown` numbers the events a claim may name.
+    """Return the reply as a value. `shown` numbers the events a claim may name.
 
     Raises NotParsed, and UnknownEvent for a claim grounded in nothing that was shown.
     """
@@ -202,7 +203,7 @@ def _the_object(text: str) -> dict[str, Any]:
 
 
 def _objects(text: str) -> Iterator[str]:
-    """Each outermost JSON object in the text, as it is written."""
+    """Yield each outermost JSON object in the text, as it is written."""
     decoder = json.JSONDecoder()
     place, in_vain = text.find("{"), 0
     while place >= 0 and in_vain < MOST_STARTS:
@@ -361,8 +362,8 @@ class _AskSession:
         return {"model": settings.model, **config, "messages": said}
 
     def _safe(self, text: str) -> str:
-        """The judge's words, fit to be kept: no key (it may have been spelled with escapes inside
-        the reply), no identifier, one line, not long."""
+        """Return the judge's words, fit to be kept: no key (it may have been spelled with escapes
+        inside the reply), no identifier, one line, not long."""
         return self._mask.line(self._line.settings.key.hide(text).strip())
 
     def _judgment(self, question: Question, came: _CallOutcome) -> Judgment:

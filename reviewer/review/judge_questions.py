@@ -40,7 +40,7 @@ class Observation(NamedTuple):
 
 
 def prompt_digest(asked: JudgeQuestion) -> str:
-    """sha256 of the prompt as it is frozen with the suite, its places unfilled."""
+    """Return sha256 of the prompt as it is frozen with the suite, its places unfilled."""
     return sha256_hex(asked.prompt.encode())
 
 
@@ -57,18 +57,18 @@ def fence_token(item: str, texts: Collection[str]) -> str:
 
 
 def fenced(text: str, token: str) -> str:
-    """The text as a quotation that only `token` ends."""
+    """Return the text as a quotation that only `token` ends."""
     return f"[quoted text {token} begins]\n{text}\n[quoted text {token} ends]"
 
 
 def fill(prompt: str, values: Mapping[str, str]) -> str:
-    """The prompt with each {place} that `values` names replaced. What is put in is not looked at
-    again, so a message that spells a place stays as it is; every other brace is text."""
+    """Return the prompt with each {place} that `values` names replaced. What is put in is not
+    looked at again, so a message that spells a place stays as it is; every other brace is text."""
     return _PLACES.sub(lambda found: values.get(found[1], found[0]), prompt)
 
 
 def criteria_text(rubric: Rubric | None) -> str:
-    """The rubric's questions, a line each, with what the two ends look like."""
+    """Return the rubric's questions, a line each, with what the two ends look like."""
     lines = []
     for criterion in rubric.criteria if rubric else ():
         ends = [
@@ -154,7 +154,7 @@ class Estimate(NamedTuple):
 def questions(
     items: Iterable[Item], bench: Bench, repeats: int = 1, observe: Observe = lambda trace: ()
 ) -> Iterator[Question]:
-    """Every call that judging these items takes: pairs in both orders, messages once for each
+    """Yield every call that judging these items takes: pairs in both orders, messages once for each
     further thing asked, faithfulness for each trace, all `repeats` times. An item that nothing is
     asked about gives none."""
     for item in items:

@@ -97,7 +97,7 @@ class AnswerPair(NamedTuple):
 
 
 def both_orders(judgments: Iterable[Judgment]) -> dict[str, AnswerPair]:
-    """The first answer in each order, of the items that have both."""
+    """Return the first answer in each order, of the items that have both."""
     first = {(one.item, one.order): one for one in judgments if one.repeat == 1}
     return {
         item: AnswerPair(one, first[item, "swapped"])
@@ -112,8 +112,8 @@ def pair_rows(
     family: str,
     families: Mapping[str, frozenset[str]],
 ) -> tuple[tuple[PairRow, ...], ExcludedPairs]:
-    """The rows, by episode and item, and how many pairs make none. `families` are those of the
-    candidates behind each item."""
+    """Return the rows, by episode and item, and how many pairs make none. `families` are those of
+    the candidates behind each item."""
     rows = []
     unsettled = unjudged = other_family = 0
     for item, one in people.items():
@@ -200,10 +200,10 @@ def win_rate(
     random: Collection[str],
     expired: str = "",
 ) -> WinRate:
-    """`rows` are labeled and judged. `unlabeled` is the judge's winner of pairs that nobody
-    labeled: by both orders, `tie` for an answer that could not be used. `wins` is the candidate's
-    message; all by item, and items that `wins` does not hold are left out. `random` names the
-    items of the random part of the queue."""
+    """Return the share of pairs won. `rows` are labeled and judged. `unlabeled` is the judge's
+    winner of pairs that nobody labeled: by both orders, `tie` for an answer that could not be used.
+    `wins` is the candidate's message; all by item, and items that `wins` does not hold are left
+    out. `random` names the items of the random part of the queue."""
     known = [row for row in rows if row.item in wins]
     marks = [
         _mark(winner, wins[item]) for item, winner in sorted(unlabeled.items()) if item in wins
@@ -262,7 +262,7 @@ def _ppi(
 
 
 def _mark(winner: str, candidate: str) -> float:
-    """1 for a win, 0 for a loss, a half when no side wins."""
+    """Return 1 for a win, 0 for a loss, a half when no side wins."""
     if winner == candidate:
         return 1.0
     return 0.5 if winner in (TIE, BOTH_BAD) else 0.0
@@ -301,7 +301,8 @@ class MessageFigures(Value, frozen=True):
 
 
 def message_figures(judgments: Iterable[Judgment]) -> tuple[MessageFigures, ...]:
-    """Of each preset that was asked of messages, in the presets' order; repeats do not count."""
+    """Return the figures of each preset for messages, in the presets' order; repeats do not
+    count."""
     asked: dict[Preset, list[Judgment]] = {}
     for one in counting(judgments):
         if one.kind == "message" and one.repeat == 1:

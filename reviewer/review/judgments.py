@@ -151,8 +151,8 @@ def key_of(judgment: Judgment) -> JudgmentKey:
 
 
 def counting(judgments: Iterable[Judgment]) -> tuple[Judgment, ...]:
-    """Of each key the judgment that counts, by time: the first that came, or, as long as none
-    did, the last try. Asking until the answer pleases must not pay."""
+    """Return the judgment that counts of each key, by time: the first that came, or, as long as
+    none did, the last try. Asking until the answer pleases must not pay."""
     found: dict[JudgmentKey, Judgment] = {}
     for one in sorted(judgments, key=age):
         known = found.get(key_of(one))
@@ -172,7 +172,7 @@ def _problems(judgment: Judgment) -> Problems:
 
 
 def _context(judgment: Judgment) -> Problems:
-    """The item must be the one that these messages make, in the order that is named."""
+    """Check that the item is the one that these messages make, in the order that is named."""
     pair = judgment.kind == "pair"
     named = {"left": judgment.left, "right": judgment.right, "message": judgment.message}
     wanted = ("left", "right") if pair else ("message",)

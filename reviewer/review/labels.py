@@ -143,7 +143,7 @@ def rubric_problems(label: Label, rubric: Rubric) -> list[tuple[str, str]]:
 
 
 def levels_of(criterion: Criterion) -> range:
-    """The levels that may be given: of scale `five` also those without an anchor."""
+    """Return the levels that may be given: of scale `five` also those without an anchor."""
     return range(1, 6 if criterion.scale == "five" else len(criterion.levels) + 1)
 
 
@@ -166,7 +166,7 @@ def _against(label: Label, criteria: dict[str, Criterion]) -> Problems:
 
 
 def _context(label: Label) -> Problems:
-    """The item must be the one that these messages make."""
+    """Check that the item is the one that these messages make."""
     if label.kind == "pair":
         sides = [side for side in (label.left, label.right) if side is not None]
         if len(sides) < 2:
@@ -224,7 +224,8 @@ read_label, read_labels = LABELS.read, LABELS.read_file
 
 
 def latest(labels: Iterable[Label]) -> dict[LabelKey, Label]:
-    """Of each item, showing, reviewer and role the label that counts, withdrawn ones included.
+    """Return the label that counts of each item, showing, reviewer and role, withdrawn ones
+    included.
 
     It is the end of its chain of revisions; of several ends the youngest, then the greatest uid.
     """
@@ -240,8 +241,8 @@ def latest(labels: Iterable[Label]) -> dict[LabelKey, Label]:
 
 
 def counting(labels: Iterable[Label]) -> tuple[Label, ...]:
-    """The labels that say something: the latest of each key, neither withdrawn nor skipped, by
-    time."""
+    """Return the labels that say something: the latest of each key, neither withdrawn nor skipped,
+    by time."""
     said = [x for x in latest(labels).values() if not x.withdrawn and x.skipped is None]
     return tuple(sorted(said, key=age))
 

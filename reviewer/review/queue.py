@@ -83,7 +83,7 @@ def trace_signals(
     said_elsewhere: bool | None = None,
     efficiency: float | None = None,
 ) -> Signals:
-    """The signals that a stored trace carries in itself.
+    """Return the signals that a stored trace carries in itself.
 
     `codes` are those of its findings, its user's thumbs-down among them, `passed` our verdict and
     `said_elsewhere` that of the harness or judge beside it. Judge flips and lost episodes are known
@@ -121,7 +121,7 @@ def uncertainty(
 
 
 def joined(signals: Iterable[Signals]) -> Signals:
-    """The signals of an item from those of its traces: one trace's flag is the item's."""
+    """Return the signals of an item from those of its traces: one trace's flag is the item's."""
     all_of = tuple(signals)
     efficiencies = [s.efficiency for s in all_of if s.efficiency is not None]
     uncertainties = [s.uncertainty for s in all_of if s.uncertainty is not None]
@@ -139,7 +139,7 @@ def joined(signals: Iterable[Signals]) -> Signals:
 
 
 def reasons_of(signals: Signals) -> tuple[Reason, ...]:
-    """Every reason the signals give, the most pressing first; `random` and `quota` are no
+    """Return every reason the signals give, the most pressing first; `random` and `quota` are no
     signals."""
     held: dict[Reason, bool] = {
         "safety": signals.safety,
@@ -214,7 +214,7 @@ def sampled(salt: str, trace_id: str, rate: float) -> bool:
 
 
 def inclusion_probability(rate: float, traces: int) -> float:
-    """The chance that at least one of an item's traces is sampled."""
+    """Return the chance that at least one of an item's traces is sampled."""
     return 1.0 - (1.0 - proportion("rate", rate)) ** whole("traces", traces, 1)
 
 
@@ -226,7 +226,7 @@ def build_queue(
     rate: float,
     least: int = 0,
 ) -> Queue:
-    """Every item that has a reason to be labeled.
+    """Return every item that has a reason to be labeled.
 
     `signals` are by trace id (a trace without any may be absent), `rate` is the share of traces to
     sample. When fewer than `least` items have a reason, others fill up the number (`quota`), in an
@@ -251,7 +251,8 @@ def build_queue(
 
 
 def order(queue: Queue, started: Sequence[str] = ()) -> tuple[Entry, ...]:
-    """All entries: those whose items are `started`, in that order, then the rest as they come up.
+    """Return all entries: those whose items are `started`, in that order, then the rest as they
+    come up.
 
     High before normal before low, the more uncertain first, else by lot; but of any number of
     entries from the start at least one in five is random as long as random ones are left. Names in
@@ -265,7 +266,8 @@ def order(queue: Queue, started: Sequence[str] = ()) -> tuple[Entry, ...]:
 
 
 def reason_counts(queue: Queue, done: Collection[tuple[str, int]]) -> tuple[ReasonCount, ...]:
-    """Showings left and done under every reason, in the order of the queue, zeros included.
+    """Return the showings left and done under every reason, in the order of the queue, zeros
+    included.
 
     `done` holds (item, showing) of what is labeled or skipped.
     """
@@ -283,7 +285,7 @@ def reason_counts(queue: Queue, done: Collection[tuple[str, int]]) -> tuple[Reas
 def open_high(
     items: Sequence[Item], signals: Mapping[str, Signals], labeled: Collection[str]
 ) -> tuple[OpenFlag, ...]:
-    """Traces with a high flag that no label has closed, by trace id.
+    """Return the traces with a high flag that no label has closed, by trace id.
 
     A flag is closed when a person has labeled (not skipped) an item that shows the trace; `labeled`
     holds the names of those items.
@@ -309,7 +311,8 @@ def _entry(item: Item, reasons: tuple[Reason, ...], pi: float | None, unsure: fl
 def _mixed(
     salt: str, begun: Sequence[Entry], urgent: Sequence[Entry], random: Sequence[Entry]
 ) -> Iterator[Entry]:
-    """`urgent` with `random` ones (all of them are in both) brought forward to keep the share."""
+    """Yield `urgent` with `random` ones (all of them are in both) brought forward to keep the
+    share."""
     taken: set[str] = set()
     count, drawn = len(begun), sum(entry.random for entry in begun)
     urgently, randomly = iter(urgent), iter(random)
@@ -326,8 +329,8 @@ def _mixed(
 
 
 def _due(salt: str, drawn: int) -> int:
-    """The place (from 1) of the next random entry after `drawn`: by lot among the five that end
-    where the share would fall below one in five."""
+    """Return the place (from 1) of the next random entry after `drawn`: by lot among the five that
+    end where the share would fall below one in five."""
     if not drawn:
         return 1
     lot = int(sha256_hex(f"{salt}place {drawn}".encode()), 16) % EVERY
@@ -361,8 +364,8 @@ class LabelCounts(NamedTuple):
 def open_flags(
     own: Sequence[Item], signals: Mapping[str, Signals], labels: Iterable[Label]
 ) -> tuple[OpenFlag, ...]:
-    """High flags of a candidate's traces that no label has closed. `own` are its messages: a flag
-    is closed by a label of what the trace ended with, alone or in a pair."""
+    """Return the high flags of a candidate's traces that no label has closed. `own` are its
+    messages: a flag is closed by a label of what the trace ended with, alone or in a pair."""
     said = shown_texts(counting(labels))
     closed = {x.item for x in own if (x.episode_id, x.messages[0].digest) in said}
     return open_high(own, signals, closed)

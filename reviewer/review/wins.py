@@ -22,8 +22,9 @@ Shown = tuple[str, str]
 def wins(
     labels: Sequence[Label], mine: Collection[Shown], others: Mapping[str, Iterable[str]]
 ) -> tuple[Wins, ...]:
-    """The candidate with the messages `mine` against each of those behind the other side, by name;
-    `others` names them by item. A pair of its own messages has no other side."""
+    """Return the wins of the candidate with the messages `mine` against each candidate behind the
+    other side, by name; `others` names them by item. A pair of its own messages has no other
+    side."""
     found = {one.item: one for one in settled(labels)}
     by_name: dict[tuple[str, ...], list[tuple[SettledItem, str]]] = {}
     for item, own in own_side(labels, mine).items():
@@ -45,7 +46,8 @@ def own_side(labels: Iterable[Label], mine: Collection[Shown]) -> dict[str, str]
 
 
 def sign_test(won: int, lost: int, ties: int) -> SignTest:
-    """Exact binomial test of wins against losses. Under six of them no test reaches 0.05."""
+    """Return the exact binomial test of wins against losses. Under six of them no test reaches
+    0.05."""
     decided = won + lost
     wins = share(float(won), decided)  # report.json has written them as 2.0 from the first
     if decided < MIN_CHANGED_EPISODES:
@@ -91,8 +93,8 @@ class _DrawnItem(NamedTuple):
 def random_rates(
     labels: Sequence[Label], rubric: Rubric, mine: Collection[Shown]
 ) -> tuple[RandomRate, ...]:
-    """Of the candidate with the messages `mine`: its messages, each criterion, its pairs; those of
-    which nothing was drawn are absent."""
+    """Return the rates of the candidate with the messages `mine`: its messages, each criterion, its
+    pairs; those without a drawn item are absent."""
     drawn, own = _drawn(labels), own_side(labels, mine)
     messages = [one for one in drawn if one.found.kind == "message"]
     pairs = [(one, own[one.found.item]) for one in drawn if one.found.item in own]
@@ -109,7 +111,7 @@ def random_rates(
 
 
 def _drawn(labels: Sequence[Label]) -> list[_DrawnItem]:
-    """Items of the random part, with the chance that the last label with one has."""
+    """Return the items of the random part, with the chance that the last label with one has."""
     chances = {one.item: (one.pi, one.stratum) for one in counting(labels) if one.pi is not None}
     return [
         _DrawnItem(one, pi, stratum != "low")

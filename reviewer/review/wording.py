@@ -85,7 +85,8 @@ class TextChecks(Value, frozen=True):
 
 
 def compare_texts(message: str, reference: str) -> TextChecks:
-    """Exact match (case and outer white space apart), Indel ratio and SQuAD token F1, 0 to 1."""
+    """Compare by exact match (case and outer white space aside), Indel ratio and SQuAD token F1, 0
+    to 1."""
     short = max(len(message), len(reference)) <= LONGEST
     return TextChecks(
         exact=exact_match(message, reference),

@@ -57,7 +57,8 @@ class Envelope:
 
 
 def pae(payload: bytes, payload_type: str = PAYLOAD_TYPE) -> bytes:
-    """Pre-authentication encoding: "DSSEv1" SP len(type) SP type SP len(payload) SP payload.
+    """Return the pre-authentication encoding: "DSSEv1" SP len(type) SP type SP len(payload) SP
+    payload.
 
     Lengths are decimal counts of bytes (DSSE v1.0.2, protocol.md).
     """
@@ -92,7 +93,7 @@ def parse_envelope(data: bytes) -> Envelope:
 
 
 def serialise_envelope(envelope: Envelope) -> bytes:
-    """RFC 8785 JSON and a newline; signatures in the order of keyid, equal ones once.
+    """Return RFC 8785 JSON and a newline; signatures in the order of keyid, equal ones once.
 
     The same payload and set of signatures therefore always give the same file.
     """
@@ -133,7 +134,7 @@ def _exact_keys(body: dict[str, Any], required: set[str], optional: set[str], wh
 
 
 def _decode(value: Any, where: str) -> bytes:
-    """Canonical base64 in one alphabet. Each decoded value has one spelling per alphabet."""
+    """Decode canonical base64 in one alphabet. Each decoded value has one spelling per alphabet."""
     if not isinstance(value, str) or not value:
         raise EnvelopeError(f"{where}: must be a base64 string")
     if ("-" in value or "_" in value) and ("+" in value or "/" in value):
@@ -160,7 +161,7 @@ class ExternalSignature:
 
     @property
     def public(self) -> PublicKey:
-        """The key it says it is by; SshSigError when it names none."""
+        """Return the key it says it is by; SshSigError when it names none."""
         return key_of(self.blob)
 
     def sign(self, message: bytes) -> bytes:
@@ -168,12 +169,13 @@ class ExternalSignature:
 
 
 def sign_payload(payload: bytes, signer: "Signer") -> bytes:
-    """The envelope of any payload with one signature. The errors of the key."""
+    """Return the envelope of any payload with one signature. The errors of the key."""
     return serialise_envelope(_signed(Envelope(payload, ()), signer))
 
 
 def sign_statement(payload: bytes, signer: "Signer") -> bytes:
-    """The envelope of a decision's `payload` (from build_statement), signed by a named reviewer.
+    """Return the envelope of a decision's `payload` (from build_statement), signed by a named
+    reviewer.
 
     StatementError when the payload is not a valid decision, SignerRefused when the signer is not
     one of its named reviewers, and the errors of the key.
@@ -183,7 +185,7 @@ def sign_statement(payload: bytes, signer: "Signer") -> bytes:
 
 
 def add_signature(envelope: bytes, signer: "Signer", *, expected_payload: bytes) -> bytes:
-    """The same decision with one more signature.
+    """Return the same decision with one more signature.
 
     `expected_payload` is what the caller re-derived from its own store: PayloadMismatch, naming
     the fields, unless it is the envelope's payload byte for byte. SignerRefused when this key
@@ -202,8 +204,8 @@ def add_signature(envelope: bytes, signer: "Signer", *, expected_payload: bytes)
 
 
 def mismatches(theirs: bytes, ours: bytes) -> list[str]:
-    """The fields in which two payloads differ; `their bytes only` when none does and they are not
-    the same bytes."""
+    """Return the fields in which two payloads differ; `their bytes only` when none does and they
+    are not the same bytes."""
     if theirs == ours:
         return []
     fields = differences(

@@ -73,7 +73,7 @@ class SignerRefused(AttestError):
 
 
 def plain(text: object, limit: int = 120) -> str:
-    """`text` fit for a message: what does not print is escaped, and it is cut to `limit`."""
+    """Return `text` fit for a message: what does not print is escaped, and it is cut to `limit`."""
     return shown(str(text), limit)
 
 
@@ -85,7 +85,7 @@ class JsonError(AttestError):
 
 
 def load_object(data: bytes, what: str) -> dict[str, Any]:
-    """The object in `data`; JsonError names `what`."""
+    """Return the object in `data`; JsonError names `what`."""
     try:
         return load_strict(data, what)
     except ContractError as error:
@@ -93,7 +93,7 @@ def load_object(data: bytes, what: str) -> dict[str, Any]:
 
 
 def canonical(value: Any, what: str) -> bytes:
-    """RFC 8785 bytes of `value`; JsonError names `what`."""
+    """Return RFC 8785 bytes of `value`; JsonError names `what`."""
     try:
         return canonical_bytes(value, what)
     except ContractError as error:

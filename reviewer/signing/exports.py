@@ -21,7 +21,7 @@ SUMMARY = "verification-summary.json"
 def export_files(
     envelope: Envelope, statement: Statement, manifest: bytes, trusted: Signers
 ) -> dict[str, bytes]:
-    """File name → bytes. Signatures by keys that the trust file does not list are left out.
+    """Return file name → bytes. Signatures by keys that the trust file does not list are left out.
 
     `manifest` is the candidate's RFC 8785 bytes: their sha256 is the subject's, so that programs
     which hash a file find it.
@@ -46,13 +46,14 @@ def export_files(
 
 
 def file_name(signer: TrustedKey) -> str:
-    """A principal as a part of a file name; with the key where the name was changed for it."""
+    """Return a principal as a part of a file name; with the key where the name was changed for
+    it."""
     name = re.sub(r"[^A-Za-z0-9._-]", "_", signer.principal)
     return name if name == signer.principal else f"{name}-{sha256_hex(signer.key.blob)[:8]}"
 
 
 def bundle(envelope: Envelope, signature: Signature, keyid: str) -> dict[str, Any]:
-    """A sigstore bundle v0.3 with one signature by a key (no certificate, no log entry)."""
+    """Return a sigstore bundle v0.3 with one signature by a key (no certificate, no log entry)."""
     return {
         "mediaType": BUNDLE_TYPE,
         "verificationMaterial": {"publicKey": {"hint": keyid}, "tlogEntries": []},
@@ -65,7 +66,7 @@ def bundle(envelope: Envelope, signature: Signature, keyid: str) -> dict[str, An
 
 
 def verification_summary(statement: Statement, envelope: Envelope) -> dict[str, Any]:
-    """The decision as a SLSA verification summary (VSA v1), derived from it alone."""
+    """Return the decision as a SLSA verification summary (VSA v1), derived from it alone."""
     predicate = statement.predicate
     promoted = predicate.decision == "PROMOTE"
     name, _, version = statement.subject[0].name.rpartition("@")

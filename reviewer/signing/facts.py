@@ -23,12 +23,12 @@ class ManifestError(AttestError):
 
 
 def manifest_digest(manifest: Mapping[str, Any]) -> str:
-    """SHA-256 (hex) of the manifest's RFC 8785 bytes: the subject of a decision."""
+    """Return SHA-256 (hex) of the manifest's RFC 8785 bytes: the subject of a decision."""
     return sha256_hex(canonical(dict(manifest), _WHAT))
 
 
 def subject_name(manifest: Mapping[str, Any]) -> str:
-    """`<agent>@<version>`, or the candidate_id of a manifest that does not name both."""
+    """Return `<agent>@<version>`, or the candidate_id of a manifest that does not name both."""
     agent, version = manifest.get("agent"), manifest.get("version")
     if isinstance(agent, str) and isinstance(version, str) and agent and version:
         return f"{agent}@{version}"
@@ -39,12 +39,13 @@ def subject_name(manifest: Mapping[str, Any]) -> str:
 
 
 def agent_of(name: str) -> str:
-    """The agent of a subject's name: numbers of decisions rise per agent and environment."""
+    """Return the agent of a subject's name: numbers of decisions rise per agent and environment."""
     return name.rpartition("@")[0] or name
 
 
 def candidate_view(manifest: Mapping[str, Any]) -> dict[str, Any]:
-    """`candidate` of the predicate: authors, and a descriptor per model, prompt, tool, setting.
+    """Return `candidate` of the predicate: authors, and a descriptor per model, prompt, tool,
+    setting.
 
     A prompt's or tool's digest is its own `sha256` where the manifest gives one; anything else is
     identified by the SHA-256 of its RFC 8785 bytes.
@@ -96,7 +97,7 @@ def _described(name: str, value: Any) -> dict[str, Any]:
 
 
 def merkle_root(leaves: Sequence[bytes]) -> str:
-    """The tree head over `leaves` in their order, hex; of none, the hash of nothing."""
+    """Return the tree head over `leaves` in their order, hex; of none, the hash of nothing."""
     if not leaves:
         return hashlib.sha256(b"").hexdigest()
     level = [hashlib.sha256(b"\0" + leaf).digest() for leaf in leaves]

@@ -61,7 +61,8 @@ class _FiledDecision:
 
     @property
     def line(self) -> tuple[str, str]:
-        """Numbers rise, and one decision follows another, within an agent and an environment."""
+        """Return agent and environment, within which numbers rise and one decision follows
+        another."""
         return agent_of(self.statement.subject[0].name), self.statement.predicate.environment
 
 
@@ -74,7 +75,7 @@ class _Folder:
 
     @property
     def digests(self) -> set[str]:
-        """The payloads of all that is in it."""
+        """Return the payloads of all that is in it."""
         return {*(one.digest for one in self.decisions), *self.broken_digests, *self.losses}
 
 
@@ -86,7 +87,7 @@ def verify_folder(
     now: datetime,
     **pins: Any,
 ) -> VerifyResult:
-    """As `verify`, for what the newest decision about this candidate in `files` (by name) says.
+    """Verify as `verify` does, by the newest decision about this candidate in `files` (by name).
 
     Without `environment` all decisions about it must be for the same one.
     """
@@ -194,8 +195,8 @@ def _newest(
 
 
 def _signed(own: list[_FiledDecision], pins: Pins) -> tuple[list[str], _FiledDecision]:
-    """The highest number whose approvers suffice: what still waits for a signature decides nothing,
-    neither for a release nor against the decision before it."""
+    """Return the highest number whose approvers suffice: a decision that still waits for a
+    signature decides nothing, neither for a release nor against the decision before it."""
     notes: list[str] = []
     for one in reversed(own):
         who = approved(one.statement.predicate, one.found, pins.threshold or 1)
@@ -209,7 +210,8 @@ def _signed(own: list[_FiledDecision], pins: Pins) -> tuple[list[str], _FiledDec
 
 
 def _chain_faults(chain: list[_FiledDecision], filed: list[_FiledDecision]) -> list[str]:
-    """Two decisions of one number, or one that follows what is not there, or is not lower."""
+    """Return faults for two decisions of one number, and for one that follows a missing decision or
+    one that is not lower."""
     faults = []
     numbers = {one.digest: one.number for one in filed}
     for one, after in pairwise(chain):

@@ -60,14 +60,14 @@ class _PlacedDecision(NamedTuple):
 
 
 def journal_of(statement: Statement) -> str | None:
-    """The journal that a decision was made on, as it names it; None where it names none."""
+    """Return the journal that a decision was made on, as it names it; None where it names none."""
     evidence = statement.predicate.evidence
     found = _JOURNAL.fullmatch(evidence.uri) if evidence is not None else None
     return found[1] if found else None
 
 
 def history_faults(filed: Iterable[FiledDecision], losses: Sequence[JournalLoss]) -> list[str]:
-    """Positions that fall and forks, by journal."""
+    """Return faults for positions that fall and for forks, by journal."""
     journals: dict[str, list[_PlacedDecision]] = {}
     for one in filed:
         predicate, journal = one.statement.predicate, journal_of(one.statement)
@@ -86,7 +86,8 @@ def history_faults(filed: Iterable[FiledDecision], losses: Sequence[JournalLoss]
 
 
 def _falls(placed: list[_PlacedDecision], losses: list[JournalLoss]) -> list[str]:
-    """Each decision against the highest before it; against all of them where journal was lost."""
+    """Compare each decision with the highest before it; with all of them where a part of the
+    journal was lost."""
     faults = []
     if not losses:
         pairs = list(pairwise(placed))
@@ -127,7 +128,7 @@ def _explained(before: _PlacedDecision, after: _PlacedDecision, losses: list[Jou
 
 
 def _shared(placed: list[_PlacedDecision], losses: list[JournalLoss]) -> list[str]:
-    """Two decisions of one agent and environment that follow the same one."""
+    """Return faults for two decisions of one agent and environment that follow the same one."""
     followed: dict[tuple[tuple[str, str], str | None], _PlacedDecision] = {}
     faults = []
     for each in placed:
@@ -174,7 +175,7 @@ class WitnessLine(NamedTuple):
 def line_bytes(
     journal: str, seq: int, head: str, kind: Kind, signed: str | None, prev: str
 ) -> bytes:
-    """One line, with its end."""
+    """Return one line, with its end."""
     body = {
         "schema": SCHEMA,
         "journal": journal,
@@ -224,9 +225,9 @@ def of_journal(lines: Iterable[WitnessLine], journal: str) -> list[WitnessLine]:
 
 
 def excused(lines: Sequence[WitnessLine], losses: dict[str, int]) -> set[str]:
-    """The digests of lines of one journal that a statement of loss speaks of: those before its own
-    line, of entries beyond the one that was kept. `losses` are the statements that can be believed:
-    payload (sha256) → the entry from which the journal goes on."""
+    """Return the digests of lines of one journal that a statement of loss speaks of: those before
+    its own line, of entries beyond the one that was kept. `losses` are the statements that can be
+    believed: payload (sha256) → the entry from which the journal goes on."""
     gone: set[str] = set()
     for at, one in enumerate(lines):
         kept = losses.get(one.line.signed or "") if one.line.kind == "loss" else None

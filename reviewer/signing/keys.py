@@ -76,7 +76,7 @@ class Agent:
     sign_seconds: float = SIGN_SECONDS
 
     def keys(self) -> list[AgentKey]:
-        """Its usable Ed25519 keys, in its order; keys of other kinds are left out."""
+        """Return its usable Ed25519 keys, in its order; keys of other kinds are left out."""
         answer = self._ask(bytes([_LIST]), _IDENTITIES, self.list_seconds)
         found = []
         try:
@@ -95,7 +95,7 @@ class Agent:
         return found
 
     def find(self, keyid: str) -> AgentKey:
-        """The key with this fingerprint; AgentKeyMissing says how to add it."""
+        """Return the key with this fingerprint; AgentKeyMissing says how to add it."""
         held = self.keys()
         for one in held:
             if one.public.keyid == keyid:
@@ -106,7 +106,7 @@ class Agent:
         )
 
     def sign(self, key: PublicKey, message: bytes) -> bytes:
-        """The 64-byte Ed25519 signature of `message` by `key`."""
+        """Return the 64-byte Ed25519 signature of `message` by `key`."""
         request = bytes([_SIGN]) + wire_string(key.blob) + wire_string(message) + bytes(4)
         if len(request) > MAX_MESSAGE:
             raise AgentError(
@@ -155,7 +155,7 @@ class Agent:
 
 
 def connect_agent(environ: Mapping[str, str] | None = None) -> Agent:
-    """The agent of SSH_AUTH_SOCK; AgentUnavailable when it is not set."""
+    """Return the agent of SSH_AUTH_SOCK; AgentUnavailable when it is not set."""
     path = (os.environ if environ is None else environ).get("SSH_AUTH_SOCK", "")
     if not path:
         raise AgentUnavailable(
@@ -199,7 +199,8 @@ class KeygenSigner:
     path: Path
 
     def sign(self, message: bytes) -> bytes:
-        """The blob over `message`. SignerRefused with ssh-keygen's own words when it gives none."""
+        """Return the blob over `message`. SignerRefused with ssh-keygen's own words when it gives
+        none."""
         program = shutil.which("ssh-keygen")
         if program is None:
             raise SignerRefused("ssh-keygen is not installed: it signs with this kind of key")
@@ -219,8 +220,8 @@ class KeygenSigner:
 
 
 def hardware_key(data: bytes) -> PublicKey | None:
-    """The public half that an OpenSSH private key file carries in the clear, when the file is the
-    handle of a hardware key; None for any other file."""
+    """Return the public half that an OpenSSH private key file carries in the clear, when the file
+    is the handle of a hardware key; None for any other file."""
     match = _OPENSSH.search(data)
     if match is None:
         return None
@@ -313,7 +314,7 @@ def load_signer(
 
 
 def read_public_file(path: Path) -> PublicKey:
-    """The key of a `.pub` file."""
+    """Return the key of a `.pub` file."""
     text = _read(path, private=False).decode("utf-8", "replace")
     try:
         return parse_public_line(text)[0]
@@ -358,7 +359,7 @@ def _passphrase(
 
 
 def _decode(data: bytes, passphrase: bytes | None, path: Path) -> "Ed25519PrivateKey | None":
-    """The private key, or None when it is encrypted and no passphrase was given."""
+    """Return the private key, or None when it is encrypted and no passphrase was given."""
     from cryptography.exceptions import UnsupportedAlgorithm
     from cryptography.hazmat.primitives import serialization
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey

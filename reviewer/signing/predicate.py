@@ -24,7 +24,8 @@ _TIME = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?Z", re.ASCI
 
 
 def parse_time(text: str) -> datetime:
-    """An RFC 3339 time in Z, as an aware datetime (cut to microseconds); ValueError otherwise."""
+    """Return an RFC 3339 time in Z, as an aware datetime (cut to microseconds); ValueError
+    otherwise."""
     match = _TIME.fullmatch(text)
     if match is None:
         raise ValueError("must be an RFC 3339 time in UTC, such as 2026-01-31T09:30:00Z")

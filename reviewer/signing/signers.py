@@ -104,7 +104,8 @@ def parse_signers(text: str, name: str = "signers") -> Signers:
 
 
 def read_signers(path: Path) -> tuple[Signers, list[str]]:
-    """(signers, warnings) from a file; SignersError when it is missing, unreadable or invalid."""
+    """Return (signers, warnings) from a file; SignersError when it is missing, unreadable or
+    invalid."""
     try:
         with path.open("rb") as handle:
             data = handle.read(MAX_SIGNERS_BYTES + 1)

@@ -25,7 +25,7 @@ class WireError(ValueError):
 
 
 def wire_string(data: bytes) -> bytes:
-    """A string: u32 length, then the bytes."""
+    """Return a string: u32 length, then the bytes."""
     return struct.pack(">I", len(data)) + data
 
 
@@ -79,12 +79,13 @@ class PublicKey:
 
     @property
     def kind(self) -> str:
-        """As the first field of a `.pub` line."""
+        """Return the first field of a `.pub` line."""
         return KEY_TYPE if self.application is None else HARDWARE_TYPE
 
     @property
     def blob(self) -> bytes:
-        """The SSH wire form: string kind, string raw, and of a hardware key string application."""
+        """Return the SSH wire form: string kind, string raw, and of a hardware key string
+        application."""
         bound = b"" if self.application is None else wire_string(self.application.encode())
         return wire_string(self.kind.encode()) + wire_string(self.raw) + bound
 
@@ -94,12 +95,12 @@ class PublicKey:
         return "SHA256:" + digest.rstrip("=")
 
     def line(self, comment: str = "") -> str:
-        """The `.pub` line, without a newline."""
+        """Return the `.pub` line, without a newline."""
         return f"{self.kind} {base64.b64encode(self.blob).decode()} {comment}".rstrip()
 
     def pem(self) -> str:
-        """PEM SubjectPublicKeyInfo, as openssl and cosign want it. PublicKeyError for a hardware
-        key, whose signatures neither of them reads."""
+        """Return the PEM SubjectPublicKeyInfo, as openssl and cosign want it. PublicKeyError for a
+        hardware key, whose signatures neither of them reads."""
         if self.application is not None:
             raise PublicKeyError(f"{self.keyid}: a hardware key has no PEM form: use ssh-keygen")
         body = base64.b64encode(_SPKI_PREFIX + self.raw).decode()
@@ -121,7 +122,7 @@ class PublicKey:
 
 
 def public_from_raw(raw: bytes, application: str | None = None) -> PublicKey:
-    """A key from its 32 bytes. Refuses encodings under which anybody can sign anything."""
+    """Return a key from its 32 bytes. Refuses encodings under which anybody can sign anything."""
     if len(raw) != 32:
         raise PublicKeyError(f"an Ed25519 public key has 32 bytes, this has {len(raw)}")
     y = int.from_bytes(raw, "little") & ((1 << 255) - 1)
@@ -131,7 +132,7 @@ def public_from_raw(raw: bytes, application: str | None = None) -> PublicKey:
 
 
 def public_from_blob(blob: bytes) -> PublicKey:
-    """A key from its SSH wire form, exactly (nothing may follow)."""
+    """Return a key from its SSH wire form, exactly (nothing may follow)."""
     try:
         reader = WireReader(blob)
         kind = reader.string()
@@ -147,7 +148,7 @@ def public_from_blob(blob: bytes) -> PublicKey:
 
 
 def public_from_fields(kind: str, encoded: str) -> PublicKey:
-    """A key from the first two fields of a `.pub` line."""
+    """Return a key from the first two fields of a `.pub` line."""
     if kind not in KEY_TYPES:
         raise PublicKeyError(f"key type is {kind[:40]!a}; {_ONLY}")
     try:
@@ -163,7 +164,7 @@ def public_from_fields(kind: str, encoded: str) -> PublicKey:
 
 
 def parse_public_line(text: str) -> tuple[PublicKey, str]:
-    """(key, comment) of one `.pub` line; exactly one non-empty line is expected."""
+    """Return (key, comment) of one `.pub` line; exactly one non-empty line is expected."""
     lines = [line for line in text.split("\n") if line.strip()]
     if len(lines) != 1:
         raise PublicKeyError(f"expected one public key line, found {len(lines)}")
@@ -208,7 +209,7 @@ def is_blob(signature: bytes) -> bool:
 
 
 def dearmored(data: bytes) -> bytes:
-    """The blob in a `.sig` file; SshSigError when it holds none."""
+    """Return the blob in a `.sig` file; SshSigError when it holds none."""
     match = _ARMOR.fullmatch(data) if len(data) <= MAX_ARMORED else None
     if match is None:
         raise SshSigError("not a signature of ssh-keygen -Y sign (BEGIN SSH SIGNATURE)")
@@ -222,14 +223,14 @@ def dearmored(data: bytes) -> bytes:
 
 
 def armored(blob: bytes) -> str:
-    """A blob as ssh-keygen writes it, for `ssh-keygen -Y verify`."""
+    """Return a blob as ssh-keygen writes it, for `ssh-keygen -Y verify`."""
     text = base64.b64encode(blob).decode()
     lines = [text[at : at + 70] for at in range(0, len(text), 70)]
     return "\n".join(["-----BEGIN SSH SIGNATURE-----", *lines, "-----END SSH SIGNATURE-----", ""])
 
 
 def key_of(blob: bytes) -> PublicKey:
-    """The key a blob says it is by (nothing is verified); SshSigError when it names none."""
+    """Return the key a blob says it is by (nothing is verified); SshSigError when it names none."""
     try:
         return public_from_blob(_opened(blob).string())
     except (WireError, PublicKeyError) as error:

@@ -44,7 +44,8 @@ def _digest_or_none(value: str | None) -> dict[str, str] | None:
 
 
 def body_of(facts: DecisionFacts) -> dict[str, Any]:
-    """The statement without its `decisionId`. ManifestError when the manifest says too little."""
+    """Return the statement without its `decisionId`. ManifestError when the manifest says too
+    little."""
     return {
         "_type": STATEMENT_TYPE,
         "subject": [
@@ -194,7 +195,7 @@ def _judges(facts: DecisionFacts) -> list[dict[str, Any]]:
 
 
 def _failures(failures: tuple[FailureFact, ...]) -> list[dict[str, Any]]:
-    """As many failing traces, in the order given, as MAX_FAILURE_BYTES holds."""
+    """Return as many failing traces, in the order given, as MAX_FAILURE_BYTES holds."""
     listed, size = [], 0
     for failure in failures:
         entry = {
@@ -280,7 +281,7 @@ def _result_faults(gate: Gate) -> list[str]:
 
 
 def _number(value: int | str | None) -> Decimal | None:
-    """None for what is no finite decimal number."""
+    """Parse a decimal number; None for anything that is not finite."""
     if value is None:
         return None
     try:
@@ -312,7 +313,8 @@ def promotion_faults(predicate: Predicate) -> list[str]:
 
 
 def _suite_faults(suite: SuiteRef) -> list[str]:
-    """Frozen before the first run, by the journal; and a reason for each other suite met."""
+    """Return faults unless the suite was frozen before the first run, by the journal, with a reason
+    for each other suite met."""
     faults = []
     frozen, first_run = suite.frozen_at_seq, suite.first_run_seq
     if frozen is None:
@@ -373,14 +375,14 @@ def read_statement(payload: bytes) -> Statement:
 
 
 def decision_of(body: dict[str, Any]) -> Statement:
-    """A document as a decision. StatementError."""
+    """Read a document as a decision. StatementError."""
     statement = shaped(Statement, body)
     check_relations(statement.predicate)
     return statement
 
 
 def read_body(payload: bytes) -> dict[str, Any]:
-    """The document in payload bytes. StatementError."""
+    """Return the document in payload bytes. StatementError."""
     try:
         return load_object(payload, "statement")
     except JsonError as error:
@@ -388,7 +390,8 @@ def read_body(payload: bytes) -> dict[str, Any]:
 
 
 def shaped(kind: type[P], body: dict[str, Any]) -> P:
-    """A document in a shape; StatementError names the first field that does not fit."""
+    """Validate a document against a shape; StatementError names the first field that does not
+    fit."""
     try:
         return kind.model_validate(body)
     except ValidationError as error:
@@ -399,7 +402,7 @@ def shaped(kind: type[P], body: dict[str, Any]) -> P:
 
 
 def differences(one: Any, other: Any, path: str = "") -> list[str]:
-    """Paths of the JSON members in which two documents differ, in order."""
+    """Return paths of the JSON members in which two documents differ, in order."""
     if isinstance(one, dict) and isinstance(other, dict):
         found = []
         for key in sorted(one.keys() | other.keys()):

@@ -33,7 +33,7 @@ class VerifiedPayload:
 
     @property
     def kind(self) -> str:
-        """Its predicateType, safe to draw."""
+        """Return its predicateType, safe to draw."""
         return plain(self.body.get("predicateType", "none"))
 
 
@@ -47,7 +47,8 @@ class Manifest:
 
 
 def vouched(data: bytes, trusted: Signers) -> VerifiedPayload:
-    """AttestError unless `data` is an envelope with a trusted signature around a JSON object."""
+    """Verify an envelope. AttestError unless `data` is one with a trusted signature around a JSON
+    object."""
     envelope = parse_envelope(data)
     message = envelope.signed_bytes
     times = {
@@ -85,7 +86,7 @@ def _why_not(envelope: Envelope, trusted: Signers) -> Iterator[str]:
 
 
 def read_manifest(file: bytes) -> Manifest:
-    """The candidate manifest in a JSON file. AttestError."""
+    """Return the candidate manifest in a JSON file. AttestError."""
     if len(file) > MAX_MANIFEST_BYTES:
         raise StatementError(f"candidate manifest: {len(file)} bytes is too large")
     manifest = load_object(file, "candidate manifest")
@@ -120,7 +121,8 @@ class ApprovalCount:
 
 
 def approved(predicate: Predicate, found: VerifiedPayload, threshold: int = 1) -> ApprovalCount:
-    """PROMOTE needs max(its own threshold, `threshold`) approvers, BLOCK and REPAIR one.
+    """Count the approvers. PROMOTE needs max(its own threshold, `threshold`) approvers, BLOCK and
+    REPAIR one.
 
     An approver is a principal of that role, named in the decision with the key that signed, and
     no author of the candidate.

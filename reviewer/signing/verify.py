@@ -72,7 +72,7 @@ def environment_faults(environment: str, pins: Pins) -> list[str]:
 
 
 def pin_faults(predicate: Predicate, trusted: Signers, pins: Pins) -> list[str]:
-    """Every pin that the decision does not meet."""
+    """Return every pin that the decision does not meet."""
     faults = environment_faults(predicate.environment, pins)
     digests = (
         ("suite", predicate.suite.digest.sha256, pins.suite_digest),
@@ -112,7 +112,8 @@ def time_faults(created: str, expires: str, now: datetime) -> list[str]:
 
 
 def report_faults(statement: Statement, report: bytes | None) -> list[str]:
-    """Every field in which the decision and report.json part; JsonError when it is no JSON."""
+    """Return every field in which the decision and report.json differ; JsonError when it is no
+    JSON."""
     if report is None:
         return []
     predicate = statement.predicate
@@ -221,7 +222,7 @@ def verify(
 
 
 def decision_in(found: VerifiedPayload) -> Statement:
-    """The decision in a vouched payload. StatementError for any other statement."""
+    """Return the decision in a verified payload. StatementError for any other statement."""
     if found.body.get("predicateType") != PREDICATE_TYPE:
         raise StatementError(f"statement: predicateType is {found.kind}, which is no decision")
     return decision_of(found.body)
@@ -294,7 +295,8 @@ def _remarks(predicate: Predicate, trusted: Signers, needed: int) -> list[str]:
 def _judged_break_glass(
     record: BreakGlassStatement, found: VerifiedPayload, pins: Pins, now: datetime
 ) -> VerifyResult:
-    """A valid record is printed, with exit code 10: it is no promotion, whatever is pinned."""
+    """Judge a break-glass record. A valid one is printed, with exit code 10: it is no promotion,
+    whatever is pinned."""
     predicate, name = record.predicate, record.subject[0].name
     faults = [
         *break_glass_faults(predicate, found.by),

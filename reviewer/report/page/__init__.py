@@ -57,7 +57,7 @@ MOST_CELL = 240
 
 
 def page(report: Report, beside: Supplement = NOTHING) -> list[Section]:
-    """The sections in reading order; the first one's title is the verdict (level 1)."""
+    """Return the sections in reading order; the first one's title is the verdict (level 1)."""
     sections = [
         *_grid(report, beside.rows),
         _broken_glass(report),
@@ -258,14 +258,14 @@ def _grid_row(row: ScoreRow) -> list[str]:
 
 
 def strip(row: ScoreRow) -> str:
-    """`✓ ✗ ▲`: a sign per attempt, in order."""
+    """Return `✓ ✗ ▲`: a sign per attempt, in order."""
     signs = " ".join(GLYPHS[fact.mark] for fact in row.attempts[:MOST_MARKS])
     more = len(row.attempts) - MOST_MARKS
     return f"{signs} +{more}" if more > 0 else signs or NOT_MEASURED
 
 
 def _failures(report: Report, shown: int) -> Section:
-    """The failing traces; the events of `shown` of them follow."""
+    """Return the failing traces; the events of `shown` of them follow."""
     failures = report.failures
     if not failures:
         return Section(FAILURES, lines=["None."])
@@ -379,7 +379,7 @@ def _look_line(look: Look) -> str:
 
 
 def _records(report: Report) -> Section:
-    """Attempts of which there are several records, or whose record is another's too."""
+    """Return attempts of which there are several records, or whose record is another's too."""
     return Section(
         "Records of one attempt, and of several candidates",
         head=["trace", "what", "why"],

@@ -35,7 +35,7 @@ _ORDER = "limits are ranks of the sorted latencies, so no shape is assumed"
 
 
 def figures_section(report: Report) -> Section:
-    """Rates, costs and latencies, each with its limits and what it is held to."""
+    """Return the section of rates, costs and latencies, each with its limits and the policy."""
     rate, critical = report.hard_pass_rate, report.critical_failures
     hat, cost, latency = report.pass_hat_interval, report.cost, report.latency_ms
     upper, worst = number(critical.upper), number(critical.upper_episodes)
@@ -107,7 +107,7 @@ def figures_section(report: Report) -> Section:
 
 
 def _per_success(cost: CostSection) -> str:
-    """The cost per success, or between which amounts it lies."""
+    """Return the cost per success, or its bounds."""
     span = cost_span(cost.cpst_low_possible, cost.cpst_high_possible)
     if cost.cpst_usd is not None or not span:
         return usd(cost.cpst_usd)
@@ -285,8 +285,8 @@ def _latency_terms(latency: LatencyFigures) -> Terms:
 
 
 def key_figures(report: Report) -> list[tuple[str, str, str, str]]:
-    """(name, value, of what, mark) of the figures that a reader looks for first. The mark is what
-    the decision set says of it, empty where the policy asks nothing."""
+    """Return (name, value, of what, mark) of the figures that a reader looks for first. The mark is
+    what the decision set says of it, empty where the policy asks nothing."""
     rate, critical = report.hard_pass_rate, report.critical_failures
     hat, cost, latency = report.pass_hat_interval, report.cost, report.latency_ms
     said = {row.gate: OF_RESULT.get(row.result, "") for row in report.decision_set.gates}
@@ -331,7 +331,7 @@ def key_figures(report: Report) -> list[tuple[str, str, str, str]]:
 
 
 def _key_rate(rate: Rate) -> str:
-    """The rate, or between which values it lies."""
+    """Return the rate, or its bounds."""
     known = rate.known
     if rate.value is not None or known.low_possible is None:
         return number(rate.value)

@@ -35,7 +35,7 @@ LEDGER_HEAD = ["when", "kind", "amount", "by", "note"]
 
 
 def _gate_rows(found: DecisionSection) -> list[list[str]]:
-    """One row per gate of the decision set."""
+    """Return one row per gate of the decision set."""
     return [
         [
             f"{row.gate} {row.name}" + ("" if row.decides else ", decides nothing"),
@@ -49,7 +49,7 @@ def _gate_rows(found: DecisionSection) -> list[list[str]]:
 
 
 def _result(row: GateResult, said: str) -> str:
-    """The result with its sign; a gate that decides nothing has none."""
+    """Return the result with its sign; a gate that decides nothing has none."""
     mark = OF_RESULT.get(said) if row.decides else None
     return said if mark is None else MarkedText(mark, f"{GLYPHS[mark]} {said}")
 
@@ -76,7 +76,7 @@ def _gate_items(found: DecisionSection, probe: bool) -> list[str]:
 
 
 def _slice_rows(found: SlicesSection) -> list[list[str]]:
-    """One row per slice, those that became worse first."""
+    """Return one row per slice, those that became worse first."""
     rows = sorted(found.rows, key=lambda one: (not one.worse, not one.look))
     return [
         [
@@ -115,7 +115,7 @@ def _slice_lines(found: SlicesSection) -> list[str]:
 
 
 def decision_set_section(report: Report) -> Section:
-    """D0 to D8, on estimates and on bounds."""
+    """Return the section of D0 to D8, on estimates and on bounds."""
     found, probe = report.decision_set, report.suite.probe
     return Section(
         "Decision set",
@@ -128,7 +128,7 @@ def decision_set_section(report: Report) -> Section:
 
 
 def slices_section(report: Report) -> Section:
-    """Categories and tags with corrected bounds; empty without any."""
+    """Return the section of categories and tags with corrected bounds; empty without any."""
     found = report.slices
     if not found.rows:
         return Section("Slices")
@@ -151,7 +151,8 @@ def ledger_section(report: Report) -> Section:
 
 
 def regression_section(report: Report) -> Section:
-    """Against the baseline: who was lost and gained first, then the difference."""
+    """Return the comparison with the baseline: episodes lost and gained first, then the
+    difference."""
     against = report.regression
     if against.baseline is None:
         return Section("Regression", lines=[f"Not measured: {against.why}."])
@@ -198,7 +199,7 @@ def _mean_difference(against: Regression) -> str:
 
 
 def _ledger_rows(entries: Sequence[CostEntry]) -> list[list[str]]:
-    """Entries as rows: when, kind, amount, by whom, note."""
+    """Return entries as rows: when, kind, amount, by whom, note."""
     replaced = {one.corrects for one in entries}
     return [
         [

@@ -56,7 +56,7 @@ def _message_line(one: JudgedMessages) -> str:
 
 
 def _right(groups: Mapping[str, Sequence[Cell]]) -> str:
-    """`appeal-009 1 of 2, …`: a judge knows no `both_bad`, so a tie is right there."""
+    """Return `appeal-009 1 of 2, …`: a judge knows no `both_bad`, so a tie is right there."""
     counts = {}
     for name, cells in groups.items():
         right = sum(
@@ -96,8 +96,8 @@ def review_lines(section: ReviewSection) -> list[str]:
 
 
 def _flagged(part: RandomPart) -> str:
-    """Flagged items are labeled first: as long as others that were drawn wait, they weigh too
-    much."""
+    """Return a note on flagged items: they are labeled first, and as long as others that were drawn
+    wait, they weigh too much."""
     waiting, most = part.waiting_traces, max((r.flagged for r in part.rates), default=0)
     told = "" if not waiting else f", {waiting} of {part.drawn_traces} traces drawn wait"
     if most and waiting != 0:
@@ -153,7 +153,7 @@ def _coefficient(found: Estimate | RandomRate) -> list[str]:
 
 
 def review_summary(section: ReviewSection) -> str:
-    """Labels in a few words."""
+    """Return labels in a few words."""
     text = f"{section.pairs_labelled} pairs labelled"
     winner = next((a for a in section.agreement or () if a.question == "winner"), None)
     if winner is not None and winner.raw.value is not None:

@@ -10,7 +10,8 @@ GLYPHS = {"promote": "✓", "block": "▲", "repair": "✗", "hold": "○"}
 
 
 def banner(assessment: Assessment, width: int = 80) -> tuple[str, str]:
-    """Glyph, verdict and first reason; below it, aligned, the other reasons. At most `width` wide.
+    """Return glyph, verdict and first reason; below it, aligned, the other reasons. At most `width`
+    wide.
 
     What does not fit is counted ("+2 more, D shows all"), never silently dropped.
     """
@@ -38,7 +39,7 @@ def banner(assessment: Assessment, width: int = 80) -> tuple[str, str]:
 
 
 def _first_reason(head: str, reason: Reason, width: int) -> tuple[str, str]:
-    """Line 1, and the tool or code that did not fit on it."""
+    """Return line 1, and the tool or code that did not fit on it."""
     line = f"{head}1 {visible_line(reason.text)}"
     if reason.need or not reason.evidence:
         return (line if reason.need else f"{line}: {visible_line(reason.observed)}"), ""
@@ -54,7 +55,7 @@ def _word(where: EvidenceRef) -> str:
 
 
 def _fill(items: list[str], room: int, leading: int) -> str:
-    """As many items as fit, three spaces apart; the reasons left out are counted."""
+    """Return as many items as fit, three spaces apart; the reasons left out are counted."""
     for kept in range(len(items), 0, -1):
         out = len(items) - max(kept, leading)
         parts = items[:kept] + ([f"+{out} more, D shows all"] if out > 0 else [])
@@ -78,7 +79,7 @@ def _promote_lines(assessment: Assessment) -> tuple[str, str]:
 
 
 def _probe_line(assessment: Assessment, room: int) -> str:
-    """The rates; of many pass^k those of the least k, and of the greatest."""
+    """Return the rates; of many pass^k those of the least k, and of the greatest."""
     rate, hat = assessment.figures.hard_pass, assessment.figures.pass_hat
     known = rate.known
     line = f"hard pass {rate.passes}/{rate.n} {number(rate.value)}"

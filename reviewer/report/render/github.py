@@ -19,8 +19,8 @@ _CUT = "_Left out for room: {}. All of it stands in report.md and report.html._\
 
 
 def step_summary(report: Report, beside: Supplement = NOTHING) -> str:
-    """Markdown for $GITHUB_STEP_SUMMARY: the verdict, its reasons and the figures behind them; of
-    parts that would not fit into 1 MiB the titles."""
+    """Return Markdown for $GITHUB_STEP_SUMMARY: the verdict, its reasons and the figures behind
+    them; of parts that would not fit into 1 MiB the titles."""
     first, *parts = page(report, beside)
     chosen = [first, *(part for part in parts if part.title in _SHOWN)]
     room = MOST_BYTES - len(_CUT) - 2 * sum(len(title) for title in _SHOWN)
@@ -40,8 +40,8 @@ def step_summary(report: Report, beside: Supplement = NOTHING) -> str:
 
 
 def annotations(report: Report, beside: Supplement = NOTHING) -> list[str]:
-    """Workflow commands, at most ten: one for the recommendation, then findings at the files of
-    their episodes, critical ones first. A promotion is one notice."""
+    """Return workflow commands, at most ten: one for the recommendation, then findings at the files
+    of their episodes, critical ones first. A promotion is one notice."""
     candidate, word = report.candidate.candidate_id, verdict(report)
     about = f"{word}: {candidate} on {report.suite.suite_id}"
     if report.recommendation == "promote" or report.suite.probe:
@@ -70,7 +70,7 @@ def annotations(report: Report, beside: Supplement = NOTHING) -> list[str]:
 
 
 def _command(name: str, properties: dict[str, str], message: str) -> str:
-    """`::error file=…,line=1,title=…::message`, escaped as GitHub's runner reads it back."""
+    """Return `::error file=…,line=1,title=…::message`, escaped as GitHub's runner reads it back."""
     named = ",".join(
         f"{key}={_property(value)}" + (",line=1" if key == "file" else "")
         for key, value in properties.items()

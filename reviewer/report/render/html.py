@@ -172,7 +172,7 @@ OPENED = 3
 
 
 def render_html(report: Report, beside: Supplement = NOTHING) -> str:
-    """The whole report as a self-contained page."""
+    """Return the whole report as a self-contained page."""
     first, *parts = page(report, beside)
     names = {id(part): f"s{n}" for n, part in enumerate(parts, start=1)}
     anchors = {part.excerpt.trace_id: names[id(part)] for part in parts if part.excerpt is not None}
@@ -288,7 +288,7 @@ FOLDED = 40
 
 
 def _body(section: Section) -> list[str]:
-    """Everything of a block but its title."""
+    """Return everything of a block but its title."""
     parts = [f"<p>{_cell(line)}</p>" for line in section.lines]
     if section.code:
         parts.append(
@@ -306,7 +306,8 @@ def _body(section: Section) -> list[str]:
 
 
 def _table(section: Section) -> list[str]:
-    """A table in a frame that scrolls by itself, also by keyboard; its first column names rows."""
+    """Return a table in a frame that scrolls by itself, also by keyboard; its first column names
+    rows."""
     title, headed = plain(section.title), any(section.head)
     kind = "grid" if section.title == GRID else "plain" if headed else "facts"
     parts = [f'<div class="scroll" role="region" tabindex="0" aria-label="{title}">']
@@ -330,7 +331,7 @@ def _terms(found: Terms) -> list[str]:
 
 
 def _excerpt(part: Section, one: Excerpt, name: str, opened: bool) -> list[str]:
-    """The events of a failing trace, folded behind its id; `name` is an id in this page."""
+    """Return the events of a failing trace, folded behind its id; `name` is an id in this page."""
     head = f"{_cell(marked(one.mark))} <h3>{_cell(part.title)}</h3>"
     parts = [f'<article id="{name}"><details{" open" if opened else ""}>']
     parts += [f"<summary>{head}</summary>"]
@@ -368,12 +369,12 @@ def _event(event: ShownEvent) -> list[str]:
 
 
 def _lines(text: str) -> str:
-    """Several lines, for a `<pre>`."""
+    """Return several lines, for a `<pre>`."""
     return escape(visible(text))
 
 
 def _cell(text: str) -> str:
-    """One line, an identifier as code, a verdict in its color beside sign and word."""
+    """Return one line, an identifier as code, a verdict in its color beside sign and word."""
     safe = plain(text)
     if isinstance(text, MarkedText):
         return f'<span class="{text.mark}">{safe}</span>'

@@ -28,7 +28,7 @@ class _Case(NamedTuple):
 
 
 def render_junit(report: Report, beside: Supplement = NOTHING) -> bytes:
-    """The XML document, UTF-8. Without their numbers, passing attempts are counted off."""
+    """Return the XML document, UTF-8. Without their numbers, passing attempts are counted off."""
     root = ET.Element("testsuites")
     suite = f"{report.suite.suite_id}.{report.candidate.candidate_id}"
     _suite(root, suite, "recommendation", [_recommendation(report)], _properties(report, beside))

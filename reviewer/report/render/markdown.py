@@ -14,12 +14,12 @@ _LEADING = re.compile(r"^(\d*)([-+=.)])")
 
 
 def render_markdown(report: Report, beside: Supplement = NOTHING) -> str:
-    """The whole report as Markdown, ending in a newline."""
+    """Return the whole report as Markdown, ending in a newline."""
     return "\n\n".join(markdown_of(part) for part in page(report, beside)) + "\n"
 
 
 def markdown_of(part: Section) -> str:
-    """One part with its heading, without a newline at the end."""
+    """Return one part with its heading, without a newline at the end."""
     heading = "#" * part.level + " " + _text(part.title)
     return "\n\n".join([heading, *_body(part)])
 
@@ -43,7 +43,8 @@ def _body(part: Section) -> list[str]:
 
 
 def _line(text: str) -> str:
-    """As `_text`, at the start of a line, where a dash or a number would begin a list."""
+    """Return the same as `_text`, for the start of a line, where a dash or a number would begin a
+    list."""
     return _LEADING.sub(r"\1\\\2", _text(text))
 
 
@@ -52,7 +53,8 @@ def _row(cells: list[str]) -> str:
 
 
 def _text(text: str) -> str:
-    """Escaped text; an identifier of tame characters becomes a code span, to be copied whole."""
+    """Return escaped text; an identifier of tame characters becomes a code span, to be copied
+    whole."""
     line = visible_line(text)
     if isinstance(text, Name) and _TAME.fullmatch(line) and line.strip() == line:
         return f"`{line}`"

@@ -30,7 +30,7 @@ MOST_STRIP = 12
 
 
 def pass_hat_plot(report: Report) -> list[str]:
-    """pass^k by k, with limits where the report has them; nothing where no k is known."""
+    """Draw pass^k by k, with limits where the report has them; nothing where no k is known."""
     hat = report.pass_hat_interval
     values = {int(k): v for k, v in report.pass_hat.items() if v is not None}
     if not values:
@@ -76,7 +76,8 @@ def pass_hat_plot(report: Report) -> list[str]:
 
 
 def cost_plot(report: Report) -> list[str]:
-    """Cost per success of the whole and of the dearest episodes; nothing without a cost."""
+    """Draw the cost per success of the whole and of the most expensive episodes; nothing without a
+    cost."""
     cost = report.cost
     per = [
         (e.episode_id, e.cost_usd / e.passes)
@@ -142,7 +143,7 @@ def cost_plot(report: Report) -> list[str]:
 
 
 def latency_plot(report: Report) -> list[str]:
-    """The distribution of latency; nothing without a latency."""
+    """Return the distribution of latency; nothing without a latency."""
     latency = report.latency_ms
     bins = latency.bins
     if not bins:
@@ -205,7 +206,8 @@ def latency_plot(report: Report) -> list[str]:
 
 
 def strip_plot(rows: tuple[ScoreRow, ...]) -> list[str]:
-    """A box per attempt, a row per episode; those that did not pass every attempt come before."""
+    """Return a box per attempt, a row per episode; those that did not pass every attempt come
+    before."""
     if not rows:
         return []
     shown = rows
@@ -246,7 +248,7 @@ def strip_plot(rows: tuple[ScoreRow, ...]) -> list[str]:
 
 
 def plain(text: str) -> str:
-    """One line, for an element or for an attribute in double quotes."""
+    """Return one line, for an element or for an attribute in double quotes."""
     return escape(visible_line(text))
 
 
@@ -284,7 +286,8 @@ class Drawing:
         )
 
     def figure(self, name: str, title: str, told: str, caption: str) -> list[str]:
-        """The drawing with a name and a description for who does not see it. `name` is an id."""
+        """Return the drawing with a name and a description for readers who cannot see it. `name` is
+        an id."""
         return [
             "<figure>",
             f'<svg viewBox="0 0 {WIDTH} {_n(self.height)}" role="img" '
@@ -299,7 +302,7 @@ class Drawing:
 
 
 def ticks(most: float, wanted: int = 4) -> list[float]:
-    """Round numbers from 0 until `most` is reached."""
+    """Return round numbers from 0 until `most` is reached."""
     step = nice(most / wanted)
     count = 1
     while count * step < most * (1 - 1e-9):
@@ -316,7 +319,7 @@ def short(text: str, most: int) -> str:
 
 
 def spread(low: float, high: float, count: int) -> Sequence[float]:
-    """`count` places between two ends, each in the middle of its share."""
+    """Return `count` places between two ends, each in the middle of its share."""
     width = (high - low) / max(count, 1)
     return [low + width * (i + 0.5) for i in range(count)]
 

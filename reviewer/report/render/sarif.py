@@ -35,7 +35,7 @@ FINGERPRINT = "reviewerFinding/v1"
 
 
 def render_sarif(report: Report, beside: Supplement = NOTHING) -> bytes:
-    """The log, UTF-8 JSON, one newline at the end."""
+    """Return the log, UTF-8 JSON, one newline at the end."""
     found = _Log(report, beside)
     run: dict[str, Any] = {
         "tool": {
@@ -62,7 +62,8 @@ def render_sarif(report: Report, beside: Supplement = NOTHING) -> bytes:
 
 
 def rule_of(gate: str, code: str) -> str:
-    """`authority/forbidden` of `forbidden:issue_refund`: the tool, path or text is no rule."""
+    """Return `authority/forbidden` of `forbidden:issue_refund`: the tool, path or text is no
+    rule."""
     return f"{gate}/{code.partition(':')[0]}"
 
 
@@ -216,10 +217,10 @@ _KNOWN = {f"{gate}/{code.rstrip(':')}" for gate, codes in GATE_CODES.items() for
 
 
 def _plain(text: str) -> str:
-    """An identifier as one visible line; rules of ours are that already."""
+    """Return an identifier as one visible line; rules of ours are that already."""
     return text if text in _KNOWN else visible_line(text)
 
 
 def _message(text: str) -> str:
-    """One visible line in which nothing reads as an embedded link (SARIF 3.11.6)."""
+    """Return one visible line in which nothing reads as an embedded link (SARIF 3.11.6)."""
     return visible_line(text).replace("](", "] (")

@@ -140,7 +140,7 @@ class Line(NamedTuple):
 
 
 def summary_lines(report: Report) -> list[Line]:
-    """The sections of a report in its order, one line each."""
+    """Return the sections of a report in its order, one line each."""
     return [
         _candidate(report),
         _suite(report),
@@ -183,7 +183,7 @@ def _suite(report: Report) -> Line:
 
 
 def _lineage(report: Report) -> list[Line]:
-    """Nothing for a candidate that met this suite alone."""
+    """Return a line on other suites; nothing for a candidate that met this suite alone."""
     met = report.suite.lineage
     if not met:
         return []
@@ -288,7 +288,8 @@ def _bounds_line(report: Report) -> list[Line]:
 
 
 def _slices(report: Report) -> list[Line]:
-    """Slices that became worse, corrected for all that were looked at; nothing without one."""
+    """Return a line on slices that became worse, corrected for all that were looked at; nothing
+    without one."""
     worse = [f"{one.kind} {one.name}" for one in report.slices.rows if one.worse]
     if not worse:
         return []
@@ -297,7 +298,7 @@ def _slices(report: Report) -> list[Line]:
 
 
 def _safety(report: Report) -> list[Line]:
-    """Nothing for a suite without red-team episodes."""
+    """Return a line on safety; nothing for a suite without red-team episodes."""
     rate = report.safety_block_rate
     if not rate.episodes:
         return []
