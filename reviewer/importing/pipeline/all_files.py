@@ -179,7 +179,7 @@ def bind_results(job: ImportJob) -> int:
     for one in job.stored.left(models) if models else ():
         entry = joins.named(one.entry)
         home = joins.candidate_of(entry) or entry.model
-        if not one.entry.candidate and home not in ("", one.candidate_id):
+        if not one.entry.candidate and home not in ("", one.row.candidate_id):
             found.append(one._replace(entry=entry))
     if found:
         with steady(), transaction(job.context.connection, job.context.store):
@@ -192,11 +192,11 @@ def _bound(job: ImportJob, one: StoredResult) -> bool:
     reader, context = named(one.format), job.context
     if not gives_results(reader) or one.entry.stored is None:
         return False
-    source = Source(Path(one.path), "", (), job.joins)
-    judge = Scorer(Order(context.suites, context.options, reader.name, one.path))
+    source = Source(Path(one.row.path), "", (), job.joins)
+    judge = Scorer(Order(context.suites, context.options, reader.name, one.row.path))
     fresh = one.entry._replace(stored=None)
     foreign = source.attempt(lambda: reader.attempt(source, one.instance_id, fresh))
-    group = judge.gathered([(one.record, foreign)], one.record)
+    group = judge.gathered([(one.row.record, foreign)], one.row.record)
     if not group.judged:
         return False
     suites = judge.probe_suites or {suite.suite_id: suite for suite in context.suites}
@@ -206,7 +206,7 @@ def _bound(job: ImportJob, one: StoredResult) -> bool:
         _note(context, trace, there)
         return False
     batcher = Batcher(
-        context.connection, context.store, one.source, Tally(0, 0, 0, 0), suites,
+        context.connection, context.store, one.row.source, Tally(0, 0, 0, 0), suites,
         context.manifests, context.now, share_evidence=True, number_on=True, begin=nullcontext,
     )  # fmt: skip
     batcher.take(group._replace(records=0))

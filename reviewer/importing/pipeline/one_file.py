@@ -10,6 +10,7 @@ from typing import Any
 from reviewer.db import registry
 from reviewer.db.connection import transaction
 from reviewer.db.queries import imports
+from reviewer.db.queries.imports import ResultRow
 from reviewer.db.sources import (
     SourceRow,
     episode_map_of,
@@ -26,7 +27,7 @@ from reviewer.importing.pipeline.pool import FileScoring, Groups
 from reviewer.importing.pipeline.results import ResultEntry
 from reviewer.importing.pipeline.scoring import Misdirected, Order, Scorer
 from reviewer.importing.pipeline.split import Unreadable
-from reviewer.importing.pipeline.stored_results import Attempt, later
+from reviewer.importing.pipeline.stored_results import StoredTrajectory, later
 from reviewer.importing.pipeline.storing import Batcher
 from reviewer.importing.pipeline.units import (
     STDIN,
@@ -75,7 +76,7 @@ class FileImport:
         self.size = unit.path.stat().st_size
         self.retried: frozenset[int] = frozenset()
         self._gives_results = gives_results(self.judge.reader)
-        self._late: list[tuple[Attempt, ResultEntry]] | None = None
+        self._late: list[tuple[StoredTrajectory, ResultEntry]] | None = None
         self.scoring = FileScoring(self.judge, order, self.source, self.size)
         try:
             if not size_known(context.connection, self.size):
@@ -185,8 +186,8 @@ class FileImport:
             names = ", ".join(f"{theirs} is {ours}" for theirs, ours in tools.names)
             text = f"tools named by the import map {tools.digest}: {names}"
             batcher.outcome.notes.setdefault(self.judge.redactor.masked(text), 1)
-        for attempt, entry in self._said_late():
-            batcher.say_late(self._late_of(attempt, entry))
+        for trajectory, entry in self._said_late():
+            batcher.say_late(self._late_of(trajectory.row, entry))
         problem = self._read(batcher, groups or self._groups(done), done, on_progress)
         if self._gives_results and not problem:
             batcher.clear_rest()
@@ -309,7 +310,7 @@ class FileImport:
                 self.job.maps[opened.id] = tools
             return opened
 
-    def _said_late(self) -> list[tuple[Attempt, ResultEntry]]:
+    def _said_late(self) -> list[tuple[StoredTrajectory, ResultEntry]]:
         """Return what the file states about trajectories that were imported before: looked up
         before what is left becomes attempts."""
         if self._late is None:
@@ -318,10 +319,10 @@ class FileImport:
             self._late = list(found) if self._gives_results else []
         return self._late
 
-    def _late_of(self, attempt: Attempt, entry: ResultEntry) -> LateVerdict:
+    def _late_of(self, row: ResultRow, entry: ResultEntry) -> LateVerdict:
         detail = self.judge.detail(entry.verdict)
         word = entry.verdict.passed, entry.verdict.reward
-        return LateVerdict(attempt.candidate, attempt.episode, attempt.attempt, *word, detail)
+        return LateVerdict(row.candidate, row.episode, row.attempt, *word, detail)
 
     def _read(self, batcher: Batcher, groups: Groups, done: int, on_progress: OnProgress) -> str:
         """Take every record not yet taken; returns why reading stopped early, if it did."""

@@ -235,20 +235,13 @@ def _both(one: ResultEntry, two: ResultEntry) -> ResultEntry:
         detail={**two.verdict.detail, **one.verdict.detail},
     )
     notes = dict.fromkeys((*one.notes, *two.notes, *((CONTRADICTION,) if clash else ())))
-    return ResultEntry(
-        verdict,
-        _merged(one.final_state, two.final_state),
-        one.path,
-        one.model or two.model,
-        one.run or two.run,
-        one.label or two.label,
-        one.place or two.place,
-        one.termination or two.termination,
-        tuple(notes),
-        one.stored or two.stored,
-        one.digest or two.digest,
-        one.candidate or two.candidate,
-    )
+    either = {name: getattr(one, name) or getattr(two, name) for name in _EITHER}
+    state = _merged(one.final_state, two.final_state)
+    return one._replace(verdict=verdict, final_state=state, notes=tuple(notes), **either)
+
+
+_EITHER = ("model", "run", "label", "place", "termination", "stored", "digest", "candidate")
+"""Members of an entry that a part of it may leave to another."""
 
 
 def _merged(one: Any, two: Any) -> Any:

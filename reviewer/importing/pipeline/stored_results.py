@@ -33,31 +33,26 @@ from reviewer.trace.record import SourceVerdict
 MOST_PACKS = 8
 
 
-class Attempt(NamedTuple):
+class StoredTrajectory(NamedTuple):
     """A stored trajectory and what results are joined to it by."""
 
-    trace: int
-    candidate: int
-    episode: int
-    attempt: int
-    candidate_id: str
-    source: int
+    row: ResultRow
     path: Path | None
     names: tuple[str, ...]
     patch: str | None
-    judged: bool
+
+    @property
+    def judged(self) -> bool:
+        return self.row.passed is not None
 
 
 class StoredResult(NamedTuple):
     """A stored attempt that is known by its result alone."""
 
+    row: ResultRow
     entry: ResultEntry
     format: str
     instance_id: str
-    candidate_id: str
-    source: int
-    path: str
-    record: int
 
 
 class _Record(NamedTuple):
@@ -105,9 +100,9 @@ class StoredResults:
         """Return the entries of attempts that are known by their results alone."""
         return [entry for row, record in self._of(instance_id) if (entry := _entry(row, record))]
 
-    def trajectories(self, instance_id: str) -> list[Attempt]:
+    def trajectories(self, instance_id: str) -> list[StoredTrajectory]:
         """Return attempts that results may be joined to; those without a verdict first."""
-        found = [a for row, record in self._of(instance_id) if (a := _attempt(row, record))]
+        found = [a for row, record in self._of(instance_id) if (a := _trajectory(row, record))]
         return sorted(found, key=lambda one: one.judged)
 
     def models(self) -> Iterator[ResultEntry]:
@@ -125,8 +120,7 @@ class StoredResults:
         for row, record in self._read(rows):
             if (entry := _entry(row, record)) is not None:
                 instance_id = theirs.get(row.episode_id, row.episode_id)
-                place = row.candidate_id, row.source, row.path, row.record
-                yield StoredResult(entry, str(record.source["format"]), instance_id, *place)
+                yield StoredResult(row, entry, str(record.source["format"]), instance_id)
 
     def homes(self, model: str, place: str) -> frozenset[str]:
         """Return the candidates of this model, by its plain name, whose trajectories lie below a
@@ -220,7 +214,7 @@ def _entry(row: ResultRow, record: _Record) -> ResultEntry | None:
     )
 
 
-def _attempt(row: ResultRow, record: _Record) -> Attempt | None:
+def _trajectory(row: ResultRow, record: _Record) -> StoredTrajectory | None:
     by = _joined_by(record)
     if "joined_by" not in record.source or record.source.get("format") in _formats():
         return None
@@ -230,18 +224,8 @@ def _attempt(row: ResultRow, record: _Record) -> Attempt | None:
     names = [model] if isinstance(model, str) and model else []
     if there is not None:
         names += [folder.name for folder in list(there.absolute().parents)[:2] if folder.name]
-    return Attempt(
-        row.id,
-        row.candidate,
-        row.episode,
-        row.attempt,
-        row.candidate_id,
-        row.source,
-        there,
-        tuple(names),
-        patch if isinstance(patch, str) and patch else None,
-        row.passed is not None,
-    )
+    patch = patch if isinstance(patch, str) and patch else None
+    return StoredTrajectory(row, there, tuple(names), patch)
 
 
 SEVERAL = "results that may be meant for several attempts that are there: given to none of them"
@@ -293,13 +277,13 @@ def _ran_at(unit: Unit) -> float:
 class Claim(NamedTuple):
     """A stored trajectory and the results that are meant for it."""
 
-    attempt: Attempt
+    trajectory: StoredTrajectory
     fits: list[Result]
 
     @property
     def sure(self) -> bool:
         """Return whether the results hold the very patch of the trajectory."""
-        return self.attempt.patch is not None and self.fits[0].patch == self.attempt.patch
+        return self.trajectory.patch is not None and self.fits[0].patch == self.trajectory.patch
 
     @property
     def holds(self) -> bool:
@@ -307,18 +291,18 @@ class Claim(NamedTuple):
         that names another model is only as long as nothing better is known."""
         if self.sure:
             return True
-        named = any(named_by(fit, self.attempt.names) for fit in self.fits)
-        return not all(fit.taken for fit in self.fits) and (named or not self.attempt.judged)
+        named = any(named_by(fit, self.trajectory.names) for fit in self.fits)
+        return not all(fit.taken for fit in self.fits) and (named or not self.trajectory.judged)
 
 
 def later(
     joins: Joins, stored: StoredResults, path: str, read: Collection[int], notes: set[str]
-) -> Iterator[tuple[Attempt, ResultEntry]]:
+) -> Iterator[tuple[StoredTrajectory, ResultEntry]]:
     """Yield (a trajectory that was imported before, the entry of this import about it), for the
     instances that `path` is about, once each. `read` are sources of this import: their trajectories
     took what is theirs when they were read."""
     for instance_id in joins.once(path):
-        found = [one for one in stored.trajectories(instance_id) if one.source not in read]
+        found = [one for one in stored.trajectories(instance_id) if one.row.source not in read]
         for one in found:
             if one.path is not None:
                 joins.run_at(one.path)
@@ -329,15 +313,17 @@ def later(
         ]
         claims = [one for one in claims if one.holds]
         for claim in claims:
-            attempt = claim.attempt
+            trajectory = claim.trajectory
             if not _alone(claim, claims):
                 joins.hold(claim.fits)
                 notes.add(SEVERAL)
                 continue
-            told, note = joins.carry(claim.fits, attempt.names, attempt.patch, attempt.candidate_id)
+            entry, note = joins.carry(
+                claim.fits, trajectory.names, trajectory.patch, trajectory.row.candidate_id
+            )
             if note:
                 notes.add(note)
-            yield attempt, told
+            yield trajectory, entry
 
 
 def _alone(claim: Claim, claims: list[Claim]) -> bool:
@@ -349,12 +335,12 @@ def _alone(claim: Claim, claims: list[Claim]) -> bool:
     rivals = [one for one in claims if not one.sure and any(fit in claim.fits for fit in one.fits)]
     near = [one for one in rivals if _near(one)]
     rivals = near or rivals
-    open_ones = [one for one in rivals if not one.attempt.judged]
+    open_ones = [one for one in rivals if not one.trajectory.judged]
     return (open_ones or rivals) == [claim]
 
 
 def _near(claim: Claim) -> bool:
-    path = claim.attempt.path
+    path = claim.trajectory.path
     if path is None:
         return False
     above = {str(folder) for folder in path.absolute().parents}
