@@ -26,11 +26,12 @@ from pydantic import (
     model_validator,
 )
 
-from reviewer.suite.candidate import Candidate, Script
+from reviewer.suite.candidate import Candidate
 from reviewer.suite.errors import NEAR, ContractError, Problem, json_path, likeness, shown
 from reviewer.suite.fields import COMPUTED, FROM_STRUCT, Check, Extra, File, Limits, Short
 from reviewer.suite.model import Episode, Policy, Suite, Value
 from reviewer.suite.rubric import JudgePrompt, Rubric
+from reviewer.suite.script import Script
 from reviewer.suite.strict_json import load_object
 
 Location = tuple[str | int, ...]

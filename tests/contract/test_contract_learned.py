@@ -18,7 +18,7 @@ use = [
 """,
     "a script": """
 import msgspec
-from reviewer.suite.candidate import Script
+from reviewer.suite.script import Script
 use = [lambda: msgspec.convert({"episodes": {"e": {"plans": {"p": {"turns": []}}}}}, Script)]
 """,
     "labels": """

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from reviewer.suite.border import json_schema
-from reviewer.suite.candidate import Plan, ScriptedAttempt, ScriptedTurn, read_script
 from reviewer.suite.errors import ContractError
+from reviewer.suite.script import Plan, ScriptedAttempt, ScriptedTurn, read_script
 
 LAST = {"messages": ["Done."]}
 LOOK = {"calls": [{"tool": "look"}]}

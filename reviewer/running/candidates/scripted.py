@@ -13,8 +13,9 @@ from typing import Any
 
 from reviewer.running.candidates.manifest import manifest_file, read_below
 from reviewer.running.model import Brief, Call, Observation, Task, Turn, Unrunnable
-from reviewer.suite.candidate import Candidate, Plan, Script, ScriptedAttempt, read_script
+from reviewer.suite.candidate import Candidate
 from reviewer.suite.errors import ContractError, shown
+from reviewer.suite.script import Plan, Script, ScriptedAttempt, read_script
 from reviewer.suite.values import EPISODES
 
 _USD_DIGITS = 4
