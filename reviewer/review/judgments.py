@@ -61,7 +61,7 @@ class Claim(Value, frozen=True):
 
 
 class Judgment(Value, frozen=True, kw_only=True):
-    """One answer of a judge. `at` is RFC 3339 in UTC, ending in Z."""
+    """What a judge answered once. `at` is RFC 3339 in UTC, ending in Z."""
 
     SCHEMA: ClassVar[str] = "reviewer/judgment@1"
 

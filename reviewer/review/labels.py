@@ -53,7 +53,7 @@ class LabelKey(Value, frozen=True):
 
 
 class Label(Value, frozen=True, kw_only=True):
-    """The answer of one person to one showing of one item. `at` is RFC 3339 in UTC, ending in Z."""
+    """What one person said of one showing of one item. `at` is RFC 3339 in UTC, ending in Z."""
 
     SCHEMA: ClassVar[str] = "reviewer/label@1"
 

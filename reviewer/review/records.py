@@ -23,8 +23,8 @@ _AT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z", re.ASCII)
 
 
 class Note(Value, frozen=True, kw_only=True):
-    """A bookmark or note of one person on one event, or its removal. `at` is RFC 3339 in UTC with
-    six decimals; names are those of the store it was made in."""
+    """What one person put on one event, or took back. `at` is RFC 3339 in UTC with six decimals;
+    names are those of the store it was made in."""
 
     SCHEMA: ClassVar[str] = "reviewer/note@1"
 
@@ -173,7 +173,7 @@ class Leak(Value, frozen=True):
 
 
 class LeakCheck(Value, frozen=True, kw_only=True):
-    """One search of a file for frozen episodes, or (`withdraws`) the withdrawal of one."""
+    """One look for frozen episodes in one file, or (`withdraws`) the taking back of one."""
 
     SCHEMA: ClassVar[str] = "reviewer/leak-check@1"
     ORDER: ClassVar[str] = (
