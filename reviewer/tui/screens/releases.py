@@ -16,7 +16,16 @@ from reviewer.tui.settings.theme import STATES, VERDICTS
 from reviewer.tui.shell.places import By, ToCompare, ToScorecard
 from reviewer.tui.widgets import words
 from reviewer.tui.widgets.grid import Grid
-from reviewer.tui.widgets.lines import Column, Line, Span, cut, middle, pad, spread
+from reviewer.tui.widgets.lines import (
+    Line,
+    Sheet,
+    Span,
+    cut,
+    heading,
+    in_order,
+    middle,
+    spread,
+)
 from reviewer.tui.widgets.words import SHORT, plural, suite_word
 
 
@@ -61,7 +70,7 @@ def laid_out(found: Sequence[Release], by: By, folded: frozenset[str], wanted: s
     return rows
 
 
-class ReleaseSheet:
+class ReleaseSheet(Sheet):
     """Columns at one width; which gates fail from 110 columns on."""
 
     def __init__(self, width: int, by: By) -> None:
@@ -72,19 +81,10 @@ class ReleaseSheet:
         self._failing = min(60, width - 93)
         sizes += [("failing attempts", self._failing)] if self._roomy else []
         name = max(16, min(60, width - 4 - sum(size + 1 for _, size in sizes)))
-        self.columns = [Column("name", 2, name, True)]
-        x = 3 + name
-        for key, size in sizes:
-            self.columns.append(Column(key, x, size))
-            x += size + 1
-        line = ""
-        for column in self.columns:
-            head = (
-                ("candidate" if by == "suite" else "suite") if column.key == "name" else column.key
-            )
-            line = pad(line, column.x) + head
-        self.header: Sequence[Line] = [[Span(line.rstrip(), "dim")]]
-        self.totals: Sequence[Line] = ()
+        first, *rest = in_order([("name", name), *sizes])
+        self.columns = [first._replace(cell=True), *rest]
+        named = first._replace(key="candidate" if by == "suite" else "suite")
+        self.header = heading([named, *rest])
 
     def flag(self, row: Row) -> Span:
         if isinstance(row, Head):

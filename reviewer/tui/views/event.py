@@ -11,7 +11,17 @@ from reviewer.trace.record import is_user
 from reviewer.trace.safetext import visible_line
 from reviewer.tui.settings.theme import RED, STATES
 from reviewer.tui.widgets import words
-from reviewer.tui.widgets.lines import Block, Column, Line, Span, cut, middle, pad, spread
+from reviewer.tui.widgets.lines import (
+    Block,
+    Line,
+    Sheet,
+    Span,
+    cut,
+    in_order,
+    middle,
+    pad,
+    spread,
+)
 from reviewer.tui.widgets.value_tree import SIGNS, Entry, Tree
 from reviewer.tui.widgets.valueview import Part
 
@@ -84,7 +94,7 @@ def waiting_row(seq: int) -> EventRow:
     )  # fmt: skip
 
 
-class EventSheet:
+class EventSheet(Sheet):
     """Columns of the event list at one width. Time and cost have none where no event has them; in
     a narrow list status and time stand at the right end of the title, as far as it leaves room."""
 
@@ -100,14 +110,8 @@ class EventSheet:
             if shown.dearest is not None:
                 fixed += [("cost", 6), *([("dear", BAR)] if bars else [])]
         taken = 3 + sum(size + 1 for _, size in fixed) - 1
-        x = 2
-        self.columns = []
-        for name, size in fixed:
-            size = max(4, width - taken) if name == "title" else size
-            self.columns.append(Column(name, x, size))
-            x += size + 1
-        self.header: Sequence[Line] = ()
-        self.totals: Sequence[Line] = ()
+        title = max(4, width - taken)
+        self.columns = in_order((n, title if n == "title" else size) for n, size in fixed)
 
     def flag(self, row: EventRow) -> Span:
         """A note, a bookmark, or a match."""

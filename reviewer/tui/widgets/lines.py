@@ -7,9 +7,9 @@ until then its rows are an estimate. So 10 MB open as fast as one screen of them
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from rich.cells import cell_len, chop_cells, set_cell_size
 from rich.segment import Segment
@@ -156,16 +156,6 @@ def plain(lines: Iterable[Line]) -> str:
     return "\n".join("".join(span.text for span in line).rstrip() for line in lines)
 
 
-def columns(spans: Sequence[Span], gap: str = "  ") -> list[Span]:
-    """Spans side by side with a gap between them."""
-    joined: list[Span] = []
-    for span in spans:
-        if joined:
-            joined.append(Span(gap))
-        joined.append(span)
-    return joined
-
-
 class Column(NamedTuple):
     """One column: its place, its width, whether the cell cursor can be on it."""
 
@@ -175,26 +165,38 @@ class Column(NamedTuple):
     cell: bool = False
 
 
-class Sheet(Protocol):
+def in_order(sizes: Iterable[tuple[str, int]], x: int = 2, gap: int = 1) -> list[Column]:
+    """Return columns of these names and widths, the first at `x`, with a gap between them."""
+    found: list[Column] = []
+    for name, width in sizes:
+        found.append(Column(name, x, width))
+        x += width + gap
+    return found
+
+
+def heading(columns: Iterable[Column], right: Collection[str] = ()) -> list[Line]:
+    """Return the line above columns: their names, those in `right` at the right of theirs."""
+    line = ""
+    for column in columns:
+        name = pad(column.key, column.width, right=True) if column.key in right else column.key
+        line = pad(line, column.x) + name
+    return [[Span(line.rstrip(), "dim")]]
+
+
+class Sheet:
     """The layout of rows at one width. `header` and `totals` stay above and below the rows."""
 
-    @property
-    def columns(self) -> Sequence[Column]:
-        """Every column, from the left."""
-
-    @property
-    def header(self) -> Sequence[Line]:
-        """Lines pinned above the rows."""
-
-    @property
-    def totals(self) -> Sequence[Line]:
-        """Lines pinned below the rows."""
+    columns: Sequence[Column]
+    header: Sequence[Line] = ()
+    totals: Sequence[Line] = ()
 
     def cells(self, row: Any) -> Sequence[Line]:
-        """One run of spans per column; the grid fits it to the column's width."""
+        """Return one run of spans per column; the grid fits it to the column's width."""
+        raise NotImplementedError
 
     def flag(self, row: Any) -> Span:
-        """The one character between the row cursor and the first column."""
+        """Return the one character between the row cursor and the first column."""
+        return Span(" ")
 
 
 PIECE = 16_384

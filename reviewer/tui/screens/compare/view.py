@@ -16,7 +16,18 @@ from reviewer.trace.safetext import visible_line
 from reviewer.tui.settings.theme import RED
 from reviewer.tui.views.event import KINDS, changed
 from reviewer.tui.widgets import words
-from reviewer.tui.widgets.lines import Block, Column, Line, Span, cut, middle, pad, spread
+from reviewer.tui.widgets.lines import (
+    Block,
+    Column,
+    Line,
+    Sheet,
+    Span,
+    cut,
+    in_order,
+    middle,
+    pad,
+    spread,
+)
 from reviewer.tui.widgets.value_tree import SIGNS, Entry
 from reviewer.tui.widgets.words import SHORT, strip, suite_word
 
@@ -43,7 +54,7 @@ class EpisodePair(NamedTuple):
     candidate: EpisodeRow | None
 
 
-class EpisodeSheet:
+class EpisodeSheet(Sheet):
     """Columns of the list of episodes at one width."""
 
     def __init__(self, width: int) -> None:
@@ -61,14 +72,9 @@ class EpisodeSheet:
         gap = 2 if roomy else 1
         taken = 2 + sum(size + gap for _, size in fixed)
         sized = [("episode", max(8, min(48, width - taken))), *fixed]
-        self.columns: list[Column] = []
-        x = 2
-        for name, size in sized:
-            self.columns.append(Column(name, x, size))
-            x += size + gap
+        self.columns = in_order(sized, gap=gap)
         head = "  " + (" " * gap).join(pad(cut(name, size), size) for name, size in sized)
-        self.header: Sequence[Line] = [[Span(head.rstrip(), "dim")]]
-        self.totals: Sequence[Line] = ()
+        self.header = [[Span(head.rstrip(), "dim")]]
 
     def flag(self, row: EpisodePair) -> Span:
         return Span("▲", "critical") if row.change.new_critical else Span(" ")
@@ -150,7 +156,7 @@ def _apart(step: AlignedStep) -> bool:
     return old.mark != new.mark or (step.change == "content" and new.kind == "message")
 
 
-class StepSheet:
+class StepSheet(Sheet):
     """Columns of the aligned events at one width; two sides from 120 columns on."""
 
     def __init__(self, width: int, names: tuple[str, str], *, wide: bool) -> None:
@@ -171,8 +177,7 @@ class StepSheet:
                 Span(pad(cut(visible_line(names[0]), half), half + 2), "dim"),
                 Span(cut(visible_line(names[1]), half), "dim"),
             ]
-        self.header: Sequence[Line] = [head] if wide else ()
-        self.totals: Sequence[Line] = ()
+        self.header = [head] if wide else ()
 
     def flag(self, row: StepRow) -> Span:
         return Span("»" if row.first else " ", "strong")

@@ -1,6 +1,6 @@
 """May the judge score, or only advise? Its calibration on labels of people, pair by pair."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from typing import ClassVar, NamedTuple
 
 from textual.binding import BindingType
@@ -15,7 +15,17 @@ from reviewer.tui.settings.keys import bind, worded
 from reviewer.tui.views import judge as view
 from reviewer.tui.widgets.chrome import LineBox
 from reviewer.tui.widgets.grid import Grid
-from reviewer.tui.widgets.lines import Block, Column, Line, Span, cut, middle, pad, rule
+from reviewer.tui.widgets.lines import (
+    Block,
+    Line,
+    Sheet,
+    Span,
+    cut,
+    heading,
+    in_order,
+    middle,
+    rule,
+)
 from reviewer.tui.widgets.textview import TextView
 
 OUTCOMES = {
@@ -62,25 +72,15 @@ def unseen(found: JudgeView) -> str:
     return "; ".join(words) or "every judged pair is labeled by you; hard gates never read a judge"
 
 
-class JudgeSheet:
+class JudgeSheet(Sheet):
     """One pair a line: what people said, what the judge said in either order."""
 
     def __init__(self, width: int) -> None:
         episode = 16 if width < 120 else 40
         sizes = [("pair", 4), ("episode", episode), ("people", 8), ("forward", 8), ("swapped", 8)]
-        x = 2
-        self.columns: list[Column] = []
-        for key, size in [*sizes, ("judge", 12), ("slot", max(4, width - episode - 48))]:
-            self.columns.append(Column(key, x, size))
-            x += size + 1
-        line = ""
-        for column in self.columns:
-            line = pad(line, column.x) + ("" if column.key == "slot" else column.key)
-        self.header: Sequence[Line] = [[Span(line.rstrip(), "dim")]]
-        self.totals: Sequence[Line] = ()
-
-    def flag(self, row: JudgePairRow) -> Span:
-        return Span(" ")
+        sizes += [("judge", 12), ("slot", max(4, width - episode - 48))]
+        self.columns = in_order(sizes)
+        self.header = heading(self.columns[:-1])
 
     def cells(self, row: JudgePairRow) -> list[Line]:
         words, style = OUTCOMES[row.outcome]

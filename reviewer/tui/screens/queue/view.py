@@ -14,7 +14,18 @@ from reviewer.desk.labels.api import (
 )
 from reviewer.trace.safetext import visible_line
 from reviewer.tui.settings.keys import key_of
-from reviewer.tui.widgets.lines import Block, Column, Line, Span, cut, middle, pad, spread, width_of
+from reviewer.tui.widgets.lines import (
+    Block,
+    Column,
+    Line,
+    Sheet,
+    Span,
+    cut,
+    middle,
+    pad,
+    spread,
+    width_of,
+)
 from reviewer.tui.widgets.plot import estimate_lines, figure, limits
 from reviewer.tui.widgets.words import UNKNOWN, plural
 
@@ -89,7 +100,7 @@ def _flags(high: int, unclosed: int) -> list[Span]:
     ]
 
 
-class ReasonSheet:
+class ReasonSheet(Sheet):
     """One reason a line: what it is, how pressing, what is left, what is done."""
 
     def __init__(self, width: int) -> None:
@@ -104,11 +115,7 @@ class ReasonSheet:
         for column in self.columns:
             title = pad(column.key, column.width, right=column.key in ("you: left", "done"))
             line = pad(line, column.x) + title
-        self.header: Sequence[Line] = [[Span(line.rstrip(), "dim")]]
-        self.totals: Sequence[Line] = ()
-
-    def flag(self, row: ReasonLine) -> Span:
-        return Span(" ")
+        self.header = [[Span(line.rstrip(), "dim")]]
 
     def cells(self, row: ReasonLine) -> list[Line]:
         words, style = PRIORITIES[row.priority]

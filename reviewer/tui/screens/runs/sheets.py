@@ -21,7 +21,17 @@ from reviewer.tui.views.jobs import (
     gate_counts,
     state_span,
 )
-from reviewer.tui.widgets.lines import Column, Line, Span, cut, middle, pad
+from reviewer.tui.widgets.lines import (
+    Column,
+    Line,
+    Sheet,
+    Span,
+    cut,
+    heading,
+    in_order,
+    middle,
+    pad,
+)
 from reviewer.tui.widgets.words import plural
 
 JobView = RunView | ImportView
@@ -47,7 +57,7 @@ def name_of(job: JobView) -> str:
     return f"import {visible_line(job.order.path.rstrip('/').rpartition('/')[2])}"
 
 
-class JobSheet:
+class JobSheet(Sheet):
     """One job a line; a run's failing gates, or what went wrong, take what room is left."""
 
     def __init__(self, width: int) -> None:
@@ -55,18 +65,12 @@ class JobSheet:
         sizes = [("progress", self._meter + 11), ("result", 14), ("left", 9), ("state", 9)]
         taken = 2 + sum(size + 1 for _, size in sizes)
         name = max(14, min(44, width - taken - 1))
-        self.columns: list[Column] = [Column(CURSOR, 2, name, True)]
-        x = 3 + name
-        for key, size in sizes:
-            self.columns.append(Column(key, x, size))
-            x += size + 1
-        if width - x >= 12:
-            self.columns.append(Column("gates, problem", x, width - x))
-        line = ""
-        for column in self.columns:
-            line = pad(line, column.x) + column.key
-        self.header: Sequence[Line] = [[Span(line.rstrip(), "dim")]]
-        self.totals: Sequence[Line] = ()
+        left = width - taken - name - 1
+        if left >= 12:
+            sizes.append(("gates, problem", left))
+        first, *rest = in_order([(CURSOR, name), *sizes])
+        self.columns = [first._replace(cell=True), *rest]
+        self.header = heading(self.columns)
 
     def flag(self, row: JobView) -> Span:
         asks = isinstance(row, RunView) and row.approvals
@@ -207,7 +211,7 @@ UNFINISHED = "○ part"
 COUNTS = ("records", "added", "known", "refused")
 
 
-class SourceSheet:
+class SourceSheet(Sheet):
     """One source a line: the file, its reader, what was read, added, known and refused."""
 
     def __init__(self, width: int) -> None:
@@ -220,14 +224,7 @@ class SourceSheet:
         self.columns.append(Column("state", x + 1, 8))
         if width >= 110:
             self.columns.append(Column("at", x + 10, 20))
-        titles = [
-            pad(column.key, column.width, right=column.key in COUNTS) for column in self.columns
-        ]
-        line = ""
-        for column, title in zip(self.columns, titles, strict=True):
-            line = pad(line, column.x) + title
-        self.header: Sequence[Line] = [[Span(line.rstrip(), "dim")]]
-        self.totals: Sequence[Line] = ()
+        self.header = heading(self.columns, COUNTS)
 
     def flag(self, row: SourceInfo) -> Span:
         return Span("!", "quarantined") if row.refused else Span(" ")
@@ -249,27 +246,16 @@ class SourceSheet:
         return cells
 
 
-class RefusalSheet:
+class RefusalSheet(Sheet):
     """One refused record a line: file, record, reasons, way out."""
 
     def __init__(self, width: int) -> None:
         path = max(14, width // 4)
         reason = max(18, (width - path - 12) // 2)
         way = max(10, width - path - 12 - reason - 2)
-        self.columns = [
-            Column("file", 2, path),
-            Column("record", 3 + path, 7),
-            Column("reason", 11 + path, reason),
-            Column("what to do", 12 + path + reason, way),
-        ]
-        line = ""
-        for column in self.columns:
-            line = pad(line, column.x) + column.key
-        self.header: Sequence[Line] = [[Span(line, "dim")]]
-        self.totals: Sequence[Line] = ()
-
-    def flag(self, row: Refusal) -> Span:
-        return Span(" ")
+        sizes = [("file", path), ("record", 7), ("reason", reason), ("what to do", way)]
+        self.columns = in_order(sizes)
+        self.header = heading(self.columns)
 
     def cells(self, row: Refusal) -> list[Line]:
         widths = [column.width for column in self.columns]

@@ -8,7 +8,15 @@ from reviewer.trace.safetext import visible_line
 from reviewer.tui.settings.theme import RED, STATES, cell_style
 from reviewer.tui.views.jobs import Overlay
 from reviewer.tui.widgets import words
-from reviewer.tui.widgets.lines import Column, Line, Span, cut, middle, pad
+from reviewer.tui.widgets.lines import (
+    Column,
+    Line,
+    Sheet,
+    Span,
+    cut,
+    middle,
+    pad,
+)
 from reviewer.tui.widgets.words import SHORT, strip
 
 
@@ -64,7 +72,7 @@ GLYPHS = 4
 """Columns of a cell without a word: two of them take the name of any gate."""
 
 
-class ScorecardSheet:
+class ScorecardSheet(Sheet):
     """Columns of the grid at one width: nothing hidden at 80, words and counts as room grows."""
 
     def __init__(
@@ -108,7 +116,7 @@ class ScorecardSheet:
             x += column.width
         self._k = card.pass_hat_k if card else 0
         self.header = _header(self.columns, self._k, self._gates, staggered=width < 140)
-        self.totals: Sequence[Line] = [self._totals(card)] if card else []
+        self.totals = [self._totals(card)] if card else []
 
     def flag(self, row: EpisodeRow | Group) -> Span:
         flagged = isinstance(row, EpisodeRow) and row.flags
@@ -270,7 +278,7 @@ def sides_shown(width: int, candidates: Sequence[str], chosen: str) -> tuple[str
     return tuple(candidates[first : first + room])
 
 
-class SidesSheet:
+class SidesSheet(Sheet):
     """Columns for some candidates; `totals` are theirs over all episodes."""
 
     def __init__(
@@ -288,8 +296,8 @@ class SidesSheet:
         if left >= 16:
             self.columns.append(Column("tags", x + 2, min(40, left)))
         self._width = side
-        self.header: Sequence[Line] = [self._names(candidates)]
-        self.totals: Sequence[Line] = [self._total(totals, of)] if totals else []
+        self.header = [self._names(candidates)]
+        self.totals = [self._total(totals, of)] if totals else []
 
     def _names(self, candidates: Sequence[str]) -> Line:
         line = [Span("  " + pad("episode", self.columns[0].width), "dim")]
@@ -303,9 +311,6 @@ class SidesSheet:
         for cell in totals:
             line += [Span(" "), *self._cell(cell)]
         return line
-
-    def flag(self, row: SidesRow | Group) -> Span:
-        return Span(" ")
 
     def cells(self, row: SidesRow | Group) -> list[Line]:
         size = self.columns[0].width
