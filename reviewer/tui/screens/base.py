@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, ClassVar, TypeVar, cast
 
 from textual.app import ComposeResult
+from textual.containers import Horizontal
 from textual.content import Content
 from textual.events import Resize, ScreenResume
 from textual.screen import ModalScreen, Screen
@@ -66,6 +67,13 @@ def choosing(enter: str, leave: str, *more: Hint) -> tuple[Hint, ...]:
     """The last line of a dialog that is a menu."""
     moves = pressing("jk", "move", "down")
     return (pressing("Enter", enter, "enter"), moves, *more, pressing("Esc", leave, "escape"))
+
+
+def field(label: str, widget: Widget) -> Horizontal:
+    """Return a widget of a form behind its label."""
+    name = LineBox(classes="label")
+    name.lines = [[Span(f" {label}", "dim")]]
+    return Horizontal(name, widget)
 
 
 def _now(keys: str) -> str:

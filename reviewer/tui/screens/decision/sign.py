@@ -14,7 +14,7 @@ from reviewer.desk.decisions.api import DecisionView, Pending
 from reviewer.desk.errors import DeskError
 from reviewer.desk.views import KeyInfo, SignedDecision
 from reviewer.trace.safetext import visible_line
-from reviewer.tui.screens.base import Dialog
+from reviewer.tui.screens.base import Dialog, field
 from reviewer.tui.screens.decision import screen as view
 from reviewer.tui.settings.keys import bind
 from reviewer.tui.widgets import words
@@ -76,22 +76,15 @@ class SignScreen(Dialog[SignedDecision | None]):
         with Vertical(id="box", classes="dialog"):
             yield LineBox(id="facts")
             if self._pending is None:
-                yield from self._field("comment", "enters the decision", "comment")
+                yield _asked("comment", "enters the decision", "comment")
             if self._decision == "PROMOTE":
-                yield from self._field("typed", "type PROMOTE to sign", "type it")
+                yield _asked("typed", "type PROMOTE to sign", "type it")
             yield Menu(id="keys", ruled=True)
             if any(key.where != "ssh-agent" for key in self._key_list):
                 hint = "only for a key file that is locked"
-                yield from self._field("passphrase", hint, "passphrase", hidden=True)
+                yield _asked("passphrase", hint, "passphrase", hidden=True)
             yield LineBox(id="state")
             yield Menu(id="buttons")
-
-    def _field(self, id: str, hint: str, label: str, *, hidden: bool = False) -> ComposeResult:
-        name = LineBox()
-        name.lines = [[Span(f" {label}", "dim")]]
-        with Horizontal():
-            yield name
-            yield Input(placeholder=hint, id=id, password=hidden, max_length=2000)
 
     def on_mount(self) -> None:
         self._last_enter = self.clock()
@@ -270,3 +263,7 @@ class SignScreen(Dialog[SignedDecision | None]):
     def on_key(self, event: events.Key) -> None:
         if event.key != "enter":
             self._last_enter = 0.0
+
+
+def _asked(id: str, hint: str, label: str, *, hidden: bool = False) -> Horizontal:
+    return field(label, Input(placeholder=hint, id=id, password=hidden, max_length=2000))

@@ -26,7 +26,6 @@ class ChooseScreen(Dialog[tuple[str, str] | None]):
     """Every candidate of every suite, one line each."""
 
     NAME = "choose"
-    WORD = "choose"
     ABOUT = ("Each line is a candidate on a suite, with its recommendation and decision.",)
     CSS = """
     ChooseScreen #box { width: 72; max-width: 100%; height: auto; max-height: 80%; }

@@ -7,15 +7,14 @@ from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import BindingType
-from textual.containers import Horizontal, Vertical
+from textual.containers import Vertical
 from textual.suggester import Suggester
-from textual.widget import Widget
 from textual.widgets import Input
 
 from reviewer.desk.errors import DeskError
 from reviewer.desk.imports.api import ImportOrder, ImportView
 from reviewer.trace.safetext import visible_line
-from reviewer.tui.screens.base import Dialog, hint_line, pressing
+from reviewer.tui.screens.base import Dialog, field, hint_line, pressing
 from reviewer.tui.settings.keys import bind
 from reviewer.tui.views.jobs import plan_lines
 from reviewer.tui.widgets.chrome import LineBox, Scroll
@@ -86,7 +85,7 @@ class ImportScreen(Dialog[ImportView | None]):
                 own = name.replace(" ", "-")
                 suggester = PathSuggester() if name in ("path", "episode map") else None
                 value = {"path": self._path, "suite": self._suite_id}.get(name, "")
-                yield self._field(
+                yield field(
                     name,
                     Input(
                         value, id=own, placeholder=hint, suggester=suggester, select_on_focus=False
@@ -96,12 +95,6 @@ class ImportScreen(Dialog[ImportView | None]):
             with Scroll(id="plan"):
                 yield LineBox(id="lines")
             yield LineBox(id="keys")
-
-    @staticmethod
-    def _field(label: str, widget: Widget) -> Horizontal:
-        name = LineBox(classes="label")
-        name.lines = [[Span(f" {label}", "dim")]]
-        return Horizontal(name, widget)
 
     def on_mount(self) -> None:
         self.headed("import traces")

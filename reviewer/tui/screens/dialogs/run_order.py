@@ -6,15 +6,14 @@ from typing import ClassVar, Literal, cast
 
 from textual.app import ComposeResult
 from textual.binding import BindingType
-from textual.containers import Horizontal, Vertical
-from textual.widget import Widget
+from textual.containers import Vertical
 from textual.widgets import Input
 
 from reviewer.desk.errors import DeskError
 from reviewer.desk.runs.api import Runnable, RunOrder, RunView
 from reviewer.desk.views import SuiteInfo
 from reviewer.trace.safetext import visible_line
-from reviewer.tui.screens.base import Dialog, Hint, hint_line, pressing
+from reviewer.tui.screens.base import Dialog, Hint, field, hint_line, pressing
 from reviewer.tui.settings.keys import bind
 from reviewer.tui.widgets.chrome import Choice, LineBox, Menu
 from reviewer.tui.widgets.lines import Line, Span, cut, middle, pad
@@ -67,20 +66,14 @@ class OrderScreen(Dialog[RunView | None]):
         with Vertical(id="box", classes="dialog"):
             yield Menu(id="candidates", ruled=True)
             yield LineBox(id="gap")
-            yield self._field("attempts", Input(id="attempts", max_length=6))
-            yield self._field("which", Choice((NEXT, MISSING), "slots"))
-            yield self._field("jobs", Input("4", id="jobs", max_length=4))
-            yield self._field("seed", Input("0", id="seed", max_length=18))
-            yield self._field("approvals", Choice(("deny", "allow", "ask"), "approvals"))
-            yield self._field("network", Choice(("no", "yes"), "network"))
+            yield field("attempts", Input(id="attempts", max_length=6))
+            yield field("which", Choice((NEXT, MISSING), "slots"))
+            yield field("jobs", Input("4", id="jobs", max_length=4))
+            yield field("seed", Input("0", id="seed", max_length=18))
+            yield field("approvals", Choice(("deny", "allow", "ask"), "approvals"))
+            yield field("network", Choice(("no", "yes"), "network"))
             yield LineBox(id="state")
             yield LineBox(id="keys")
-
-    @staticmethod
-    def _field(label: str, widget: Widget) -> Horizontal:
-        name = LineBox(classes="label")
-        name.lines = [[Span(f" {label}", "dim")]]
-        return Horizontal(name, widget)
 
     def on_mount(self) -> None:
         self.headed("run a candidate")

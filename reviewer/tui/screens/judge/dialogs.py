@@ -5,14 +5,13 @@ from typing import ClassVar
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical
-from textual.widget import Widget
 from textual.widgets import Input
 
 from reviewer.desk.errors import DeskError
 from reviewer.desk.judge.api import JudgeDetail, JudgeOrder, JudgePairRow, JudgePlan, JudgeView
 from reviewer.desk.labels.api import LabelKind
 from reviewer.trace.safetext import visible_line
-from reviewer.tui.screens.base import Dialog, Hint, hint_line, pressing
+from reviewer.tui.screens.base import Dialog, Hint, field, hint_line, pressing
 from reviewer.tui.screens.judge.screen import OUTCOMES
 from reviewer.tui.settings.keys import bind
 from reviewer.tui.views.judge import cost, plan_lines
@@ -68,22 +67,16 @@ class JudgeOrderScreen(Dialog[bool | None]):
             yield LineBox(id="gap")
             url = Input(last.base_url if last else "", id="url", max_length=2000)
             url.placeholder = "https://…/v1 of an OpenAI-compatible endpoint"
-            yield self._field("base URL", url)
+            yield field("base URL", url)
             model = Input(last.model if last else self._model, id="model", max_length=200)
-            yield self._field("model", model)
-            yield self._field("key in $", Input(last.api_key_env if last else KEY, id="key"))
-            yield self._field("what", Choice(tuple(KINDS), "kinds"))
-            yield self._field("repeats", Input("1", id="repeats", max_length=3))
-            yield self._field("at a time", Input("4", id="jobs", max_length=3))
+            yield field("model", model)
+            yield field("key in $", Input(last.api_key_env if last else KEY, id="key"))
+            yield field("what", Choice(tuple(KINDS), "kinds"))
+            yield field("repeats", Input("1", id="repeats", max_length=3))
+            yield field("at a time", Input("4", id="jobs", max_length=3))
             yield LineBox(id="plan")
             yield Menu(id="buttons")
             yield LineBox(id="keys")
-
-    @staticmethod
-    def _field(label: str, widget: Widget) -> Horizontal:
-        name = LineBox(classes="label")
-        name.lines = [[Span(f" {label}", "dim")]]
-        return Horizontal(name, widget)
 
     def on_mount(self) -> None:
         self.headed("run the judge")

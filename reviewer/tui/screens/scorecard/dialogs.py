@@ -132,7 +132,6 @@ class ViewsScreen(Dialog[tuple[str, SavedView] | None]):
     that reaches beyond it."""
 
     NAME = "views"
-    WORD = "views"
     ABOUT = (
         "Each line is a way of looking at this scorecard; Enter takes it. The last one keeps what",
         "is on screen, its filter, order and groups, under a name, for every person of this store.",
