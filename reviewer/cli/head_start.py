@@ -111,11 +111,11 @@ def _ask(make: "Callable[[], Desk]", writing: int) -> None:
     for standard in range(3):
         os.dup2(nowhere, standard)
     from reviewer.desk.scorecards.views import PAGE
-    from reviewer.tui.screens.scorecard.reading import Looking, Question, read, read_early
+    from reviewer.tui.screens.scorecard.reading import Arrangement, Question, read, read_early
 
     with os.fdopen(writing, "wb", buffering=0) as pipe:
         desk = cast("Desk", _Telling(make(), lambda said: pipe.write(pickle.dumps(said))))
-        question = Question("", "", Looking())
+        question = Question("", "", Arrangement())
         desk.scorecards.saved_views()
         early = read_early(desk, question)
         if early is not None:

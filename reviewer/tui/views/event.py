@@ -40,7 +40,7 @@ BAR = 4
 _EIGHTHS = " ▏▎▍▌▋▊▉"
 
 
-class Shown(NamedTuple):
+class ListMarks(NamedTuple):
     """The list's additions to the events: marks by event, the matches of a search, and the slowest
     (ms) and dearest (USD) event, which the bars are drawn against."""
 
@@ -98,7 +98,7 @@ class EventSheet(Sheet):
     """Columns of the event list at one width. Time and cost have none where no event has them; in
     a narrow list status and time stand at the right end of the title, as far as it leaves room."""
 
-    def __init__(self, width: int, events: int, shown: Shown) -> None:
+    def __init__(self, width: int, events: int, shown: ListMarks) -> None:
         number = max(2, len(str(events)))
         self._shown, self._roomy = shown, width >= ROOMY
         fixed = [("mark", 1), ("seq", number), ("kind", 1), ("title", 0)]

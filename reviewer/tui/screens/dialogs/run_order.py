@@ -121,7 +121,7 @@ class OrderScreen(Dialog[RunView | None]):
         at = names.index(self._candidate_id) if self._candidate_id in names else next(iter(runs), 0)
         several = len(suites) > 1
         menu.offer([_line(each, suite.suite_id if several else "") for suite, each in found], at)
-        self._chosen_anew()
+        self._candidate_moved()
 
     @property
     def _chosen(self) -> tuple[SuiteInfo, Runnable] | None:
@@ -129,7 +129,7 @@ class OrderScreen(Dialog[RunView | None]):
         return self._found[at] if at < len(self._found) else None
 
     def on_menu_moved(self, message: Menu.Moved) -> None:
-        self._chosen_anew()
+        self._candidate_moved()
 
     def on_choice_changed(self, message: Choice.Changed) -> None:
         if message.choice.id == "slots":
@@ -140,7 +140,7 @@ class OrderScreen(Dialog[RunView | None]):
         if self._found:
             self._tell()
 
-    def _chosen_anew(self) -> None:
+    def _candidate_moved(self) -> None:
         chosen = self._chosen
         if chosen is not None:
             suite, runnable = chosen

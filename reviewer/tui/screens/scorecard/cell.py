@@ -34,7 +34,7 @@ class Place(NamedTuple):
 
 
 Episode = EpisodeRow | SidesRow
-Found = Callable[[Episode, int], bool]
+Match = Callable[[Episode, int], bool]
 
 
 def marks_of(row: Episode) -> list[Mark]:
@@ -47,7 +47,7 @@ def seek(
     step: int,
     rows: range,
     at: Callable[[int], Episode | None],
-    match: Found,
+    match: Match,
 ) -> Place | None:
     """The next cell after `start` in direction `step`, within `rows`, that matches."""
     ahead = range(start.row, rows.stop) if step > 0 else range(start.row, rows.start - 1, -1)
@@ -60,7 +60,7 @@ def seek_among(
     keys: Sequence[int],
     maybe: Container[int],
     fetch: Callable[[list[int]], Sequence[Episode | Group | None]],
-    match: Found,
+    match: Match,
 ) -> Place | None:
     """As `seek` over all of `keys`, where only rows with a key in `maybe` can match: of a hundred
     thousand no others are fetched."""
@@ -83,7 +83,7 @@ def _seek(
     step: int,
     ahead: Iterable[int],
     at: Callable[[int], Episode | None],
-    match: Found,
+    match: Match,
 ) -> Place | None:
     for index in ahead:
         row = at(index)
@@ -158,7 +158,7 @@ class Seeking:
         self,
         start: Place,
         step: int,
-        match: Found,
+        match: Match,
         missed: Callable[[], None],
         maybe: Callable[[], Container[int]],
     ) -> None:

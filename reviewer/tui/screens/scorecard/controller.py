@@ -14,11 +14,11 @@ from reviewer.trace.safetext import visible_line
 from reviewer.tui.screens.scorecard.cell import Episode
 from reviewer.tui.screens.scorecard.reading import (
     FIRST,
+    Arrangement,
+    BrokenLock,
     Early,
-    Looking,
     Question,
     Reading,
-    Refused,
     Rows,
     laid_out,
     read,
@@ -47,10 +47,10 @@ class ScorecardReading:
         self._screen = screen
         self.suite_id, self.candidate_id = suite_id, candidate_id
         self.card: Scorecard | None = None
-        self.refused: Refused | None = None
+        self.refused: BrokenLock | None = None
         self._early_gates = ALWAYS
         self.candidates: tuple[str, ...] = ()
-        self.looking = Looking()
+        self.looking = Arrangement()
         self.mode: Mode = "gates"
         self.rows = Rows([])
         self.folded: frozenset[str] = frozenset()
@@ -240,7 +240,7 @@ class ScorecardReading:
             # A store that takes long to read is given time to answer other questions too.
             self._not_before = monotonic() + 2 * (monotonic() - began)
             if question.candidate_id and question != self.question():
-                reading = reading._replace(rows=None)  # asked anew since, and on its way
+                reading = reading._replace(rows=None)  # asked again since, and on its way
             else:
                 self.clock = reading.clock
             then(reading)
@@ -286,7 +286,7 @@ class ScorecardReading:
         self._screen.seen()
         return True
 
-    def _refuse(self, refused: Refused) -> None:
+    def _refuse(self, refused: BrokenLock) -> None:
         """Say once that the lock of the suite is broken, and what can be done."""
         if self._warned:
             return
@@ -328,7 +328,7 @@ class ScorecardReading:
         if clock is not None and clock == self.clock:
             return
         if self._pending is not None and self._asked == self.question():
-            self._stale = True  # its answer is shown first: whoever writes on would put it off
+            self._stale = True  # its answer is shown first: a busy writer would put it off
         elif self.card is None or self._not_before - monotonic() <= SOON:
             known = self.card is not None or self.refused is not None
             self.read_all(self.repaint if known else self.first_look)

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from reviewer.desk.desk import Desk
 
 
-class Looking(NamedTuple):
+class Arrangement(NamedTuple):
     """The filter and order of the rows. `of` is the candidate whose attempts are meant, where that
     is not the one on screen."""
 
@@ -29,7 +29,7 @@ class Question(NamedTuple):
 
     suite_id: str
     candidate_id: str
-    looking: Looking
+    looking: Arrangement
     sides: tuple[str, ...] = ()
 
 
@@ -43,7 +43,7 @@ class Rows(NamedTuple):
     partial: bool = False
 
 
-class Refused(NamedTuple):
+class BrokenLock(NamedTuple):
     """A suite whose lock is broken: its rows can be read, and no figure may be made of them."""
 
     suite: SuiteInfo
@@ -60,7 +60,7 @@ class Reading(NamedTuple):
     candidates: tuple[str, ...]
     suites: list[SuiteInfo]
     clock: int | None = None
-    refused: Refused | None = None
+    refused: BrokenLock | None = None
 
 
 class Early(NamedTuple):
@@ -94,7 +94,7 @@ def read(desk: "Desk", question: Question, known: int | None = None) -> Reading:
         broken = [each for each in desk.workspace.suites() if each.suite_id == opened[0]]
         if not broken or broken[0].state != "broken":
             raise
-        refused = Refused(broken[0], opened[1], tuple(error.ways_out))
+        refused = BrokenLock(broken[0], opened[1], tuple(error.ways_out))
         return Reading(None, rows, candidates, [], clock, refused)
 
 
@@ -150,7 +150,7 @@ def read_rows(desk: "Desk", question: Question) -> Rows:
 def warm(desk: "Desk", question: Question, gates: Sequence[str]) -> None:
     """Have the desk work out the first rows of every order that one key gives, so that they are at
     hand when that key comes. Raises DeskError."""
-    from reviewer.tui.screens.scorecard.sheet import SORTS  # whoever only asks draws nothing
+    from reviewer.tui.screens.scorecard.sheet import SORTS  # a process that only asks draws nothing
 
     desk.scorecards.maybe_red(question.suite_id, (question.candidate_id,))
     for by in (*SORTS.values(), *gates):

@@ -24,7 +24,7 @@ from reviewer.tui.screens.scorecard.cell import (
     reds_first,
 )
 from reviewer.tui.screens.scorecard.controller import ScorecardReading
-from reviewer.tui.screens.scorecard.reading import Refused
+from reviewer.tui.screens.scorecard.reading import BrokenLock
 from reviewer.tui.screens.scorecard.sheet import ScorecardSheet, SidesSheet
 from reviewer.tui.screens.scorecard.ways import WAY_KEYS, Ways
 from reviewer.tui.settings.keys import bind, digits, key_of
@@ -150,7 +150,7 @@ class ScorecardScreen(DeskScreen):
         ]
         self._draw_frame(lines)
 
-    def _draw_refused(self, refused: Refused) -> None:
+    def _draw_refused(self, refused: BrokenLock) -> None:
         suite, names = refused.suite, self.reading.names
         context = view.context(suite, self.reading.candidate_id, None, names, self.columns)
         self._draw_frame([context, *view.no_verdict(suite, self.columns)])

@@ -8,7 +8,7 @@ from textual.binding import BindingType
 
 from reviewer.desk.scorecards.views import GROUPS, FilterValues, Group, SavedView
 from reviewer.trace.safetext import visible_line
-from reviewer.tui.screens.scorecard.reading import Looking, laid_out
+from reviewer.tui.screens.scorecard.reading import Arrangement, laid_out
 from reviewer.tui.screens.scorecard.sheet import SIDE, SORTS
 from reviewer.tui.settings.keys import bind, key_of, worded
 from reviewer.tui.shell.places import ToReleases
@@ -44,7 +44,7 @@ class Ways:
     def _have(self, saved: list[SavedView]) -> None:
         self._saved = saved
 
-    def _sorted(self, how: Looking) -> Looking:
+    def _sorted(self, how: Arrangement) -> Arrangement:
         column = self._screen.grid.column
         if column.startswith(SIDE):
             return how._replace(by="worst", descending=False, of=column.removeprefix(SIDE))
@@ -58,7 +58,7 @@ class Ways:
             self._reading.looking = self._reading.looking._replace(text=text)
             self._reading.reorder()
 
-    def _look_as(self, mode: Any, how: Looking) -> None:
+    def _look_as(self, mode: Any, how: Arrangement) -> None:
         if how.group != self._reading.looking.group:
             self._reading.folded = frozenset()
         changed = mode != self._reading.mode
@@ -103,7 +103,7 @@ class Ways:
         if view.mode == "candidates" and len(self._reading.candidates) < 2:
             self._screen.say("one candidate only: nothing stands beside it")
             return
-        how = Looking(view.by, view.descending, view.only_failing, view.filter, view.group)
+        how = Arrangement(view.by, view.descending, view.only_failing, view.filter, view.group)
         self._look_as(view.mode, how)
 
     def _named(self, name: str | None) -> None:

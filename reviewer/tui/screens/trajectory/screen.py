@@ -18,7 +18,7 @@ from reviewer.tui.screens.trajectory.controller import TraceReading
 from reviewer.tui.screens.trajectory.view import EventPane
 from reviewer.tui.settings.keys import bind
 from reviewer.tui.shell.places import Ready
-from reviewer.tui.views.event import EventSheet, Shown, marks_of
+from reviewer.tui.views.event import EventSheet, ListMarks, marks_of
 from reviewer.tui.widgets.chrome import Menu
 from reviewer.tui.widgets.grid import Grid
 from reviewer.tui.widgets.lines import Span
@@ -138,7 +138,7 @@ class TrajectoryScreen(DeskScreen):
         self.jumps = TraceJumps(self, self.reading)
         self.flat = False
         """True while the contract is folded away."""
-        self._clauses: list[view.Told] = []
+        self._clauses: list[view.ContractLine] = []
         self._clauses_of = (0, 0)
 
     @property
@@ -162,7 +162,7 @@ class TrajectoryScreen(DeskScreen):
         trace = self.reading.trace
         slowest, dearest = (trace.slowest_ms, trace.dearest_usd) if trace else (None, None)
         marks, matches = marks_of(self.reading.notes), frozenset(self.finding.matches)
-        shown = Shown(marks, matches, slowest, dearest)
+        shown = ListMarks(marks, matches, slowest, dearest)
         return EventSheet(width, trace.events if trace else 0, shown)
 
     @property

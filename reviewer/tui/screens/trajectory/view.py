@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from reviewer.tui.screens.trajectory.screen import TrajectoryScreen
 
 
-class Told(NamedTuple):
+class ContractLine(NamedTuple):
     """A line of the contract: the gates it speaks of, and the event that shows it."""
 
     line: list[Span]
@@ -113,7 +113,7 @@ def said(trace: TraceView, width: int) -> list[list[Span]]:
     return [spread([Span("source ", "dim"), Span(text)], right, width)]
 
 
-def clauses(trace: TraceView, width: int) -> list[Told]:
+def clauses(trace: TraceView, width: int) -> list[ContractLine]:
     """The contract, failing clauses first, each with the event that shows it. Gates of which the
     same is said, and no event shows it, share a line."""
     order = {"critical": 0, "fail": 1, "not_measured": 2}
@@ -124,7 +124,7 @@ def clauses(trace: TraceView, width: int) -> list[Told]:
     told = []
     for alike in sorted(lines.values(), key=lambda each: order.get(each[0].mark, 3)):
         gates = tuple(dict.fromkeys(clause.gate for clause in alike))
-        told.append(Told(_clause(alike[0], gates, width), gates, alike[0].seq))
+        told.append(ContractLine(_clause(alike[0], gates, width), gates, alike[0].seq))
     return told
 
 
@@ -159,7 +159,7 @@ KEPT, MOST_KEPT = 16, 500_000
 """Events that are kept at hand, of at most so many bytes."""
 
 
-class Looked(NamedTuple):
+class EventParts(NamedTuple):
     """One event as the pane shows it, made ready off the painting thread."""
 
     detail: EventDetail
@@ -177,7 +177,7 @@ class EventPane:
         self.state: StateView | None = None
         self.mode = MODES[0]
         self._trees: Sequence[Tree] = ()
-        self._kept: OrderedDict[tuple[int, str, int], Looked] = OrderedDict()
+        self._kept: OrderedDict[tuple[int, str, int], EventParts] = OrderedDict()
         self._turned: dict[int, dict[str, dict[str, bool]]] = {}
         self._copies: tuple[str, int] = ("", 0)
 
@@ -196,13 +196,13 @@ class EventPane:
         desk = self._screen.shell.desk
         turned, budget = self._turned.setdefault(seq, {}), max(8, self._screen.pane.body - 4)
 
-        def look() -> Looked:
+        def look() -> EventParts:
             detail = desk.traces.event(trace_id, seq)
             state = desk.traces.state(trace_id, seq) if mode == "state" else None
             trees = _trees(detail, state, mode, turned, budget)
             for tree in trees:
                 tree.entries(80)  # what the first lines need is read here
-            return Looked(detail, state, trees)
+            return EventParts(detail, state, trees)
 
         place = seq, mode, budget
         kept = self._kept.get(place)
@@ -210,7 +210,7 @@ class EventPane:
             self._screen.ask("event", lambda: kept, self._show, self._no_event)
             return
 
-        def land(found: Looked) -> None:
+        def land(found: EventParts) -> None:
             if trace_id == self._reading.trace_id:
                 self._keep(place, found)
             self._show(found)
@@ -228,7 +228,7 @@ class EventPane:
         if not stay:
             self._screen.finding.seek_in_pane()
 
-    def _keep(self, place: tuple[int, str, int], found: Looked) -> None:
+    def _keep(self, place: tuple[int, str, int], found: EventParts) -> None:
         """Have the last events at hand, unless they are large."""
         if len(found.detail.raw) <= MOST_KEPT:
             self._kept[place] = found
@@ -241,7 +241,7 @@ class EventPane:
         self._screen.pane.put([Entry(Block(error.text, "text", [Span("✗ ", "fail")]))])
         self._screen.refused(error)
 
-    def _show(self, found: Looked) -> None:
+    def _show(self, found: EventParts) -> None:
         self.detail, self.state, self._trees = found
         self.draw()
 
