@@ -17,13 +17,14 @@ from tui_probe import SIZES, press, same_as_golden, screen_text, segments_with, 
 from reviewer.desk.errors import DeskError
 from reviewer.desk.traces import notes
 from reviewer.desk.views import ALWAYS, EventRow
+from reviewer.review.wins import Shown
 from reviewer.tui.app.app import ReviewerApp
 from reviewer.tui.screens.base import DeskScreen
 from reviewer.tui.screens.search import SearchScreen
 from reviewer.tui.screens.trajectory.controller import WAIT
 from reviewer.tui.screens.trajectory.screen import TrajectoryScreen
 from reviewer.tui.screens.trajectory.view import clauses
-from reviewer.tui.views.event import EventSheet, Shown, bar
+from reviewer.tui.views.event import EventSheet, bar
 from reviewer.tui.widgets.lines import width_of
 
 Events = Callable[[str, int, int], list[EventRow]]
