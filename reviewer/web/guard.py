@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from ipaddress import ip_address
 from typing import NamedTuple
 
-# A name or an address, and a port: whatever else a header may hold, no browser sends.
+# A name or an address, and a port: a browser sends nothing else.
 _HOST = re.compile(r"(?:\[([0-9A-Fa-f:.]+)\]|([0-9A-Za-z.-]+))(?::\d{1,5})?", re.ASCII)
 
 

@@ -61,7 +61,7 @@ class Session(AppService):
         """Pass on one message of the page; an invalid one is dropped."""
         match _parsed(text):
             case ["stdin", str(typed)]:
-                # Half of a surrogate pair is no key; replaced by a question mark it would be one.
+                # Half of a surrogate pair is no key; encoded as a question mark it would be one.
                 if keys := typed.encode("utf-8", "ignore"):
                     await self.send_bytes(keys)
             case ["resize", {"width": int(width), "height": int(height)}]:
@@ -98,7 +98,7 @@ SOCKET = "socket"
 """Key of an admitted request: the address of its page's websocket, under the host name of the
 request."""
 
-# Nothing comes from elsewhere, nothing goes there, and no other page holds this one. The terminal
+# The page loads nothing from other sites, sends nothing to them, and cannot be framed. The terminal
 # widget sets styles of its own.
 HEADERS = {
     "Content-Security-Policy": (
@@ -159,7 +159,7 @@ class Door:
         except web.HTTPException as told:
             return web.Response(status=told.status, text=REFUSED)
         except ConnectionError:
-            raise  # the page has gone: there is nobody to answer
+            raise  # the page was closed
         except Exception as error:
             from reviewer.cli.say import note
 
@@ -178,7 +178,7 @@ class Door:
     async def _socket(self, request: web.Request) -> web.StreamResponse:
         websocket = web.WebSocketResponse(heartbeat=15, compress=False, max_msg_size=MOST_TYPED)
         await websocket.prepare(request)
-        # A task of its own: the server forgets a request whose page is gone, program or not.
+        # A task of its own: the server cancels a request whose page was closed, before the program ends.
         size = _size(request, "width", 80), _size(request, "height", 24)
         self._open[websocket] = asyncio.create_task(self._session(websocket, *size))
         try:

@@ -116,7 +116,7 @@ class DecisionsRoom(Room):
             pending = pending_view(
                 self._opened.place, connection, build, self._opened.book, key, built
             )
-            # Still in here: a damaged value may show itself only where it is written out.
+            # Within the reading: damage may surface only when a value is written out.
             assessment, gathered = built.assessment, built.gathered
             return DecisionView(
                 suite_id=suite_id,
@@ -163,7 +163,8 @@ class DecisionsRoom(Room):
         baseline: str | None = None,
         environment: str | None = None,
     ) -> SignedDecision:
-        """Re-derive the report, refuse when it is not the one looked at, sign, verify, keep."""
+        """Derive the report again, refuse when it is not the one that was read, sign, verify,
+        keep."""
         from reviewer.desk.decisions import choices as decision_choices
         from reviewer.desk.decisions import signing
 

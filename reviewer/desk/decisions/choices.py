@@ -64,7 +64,7 @@ def _adding(pending: Pending) -> Choice:
 
 
 def may_decide(built: CandidateReport, decision: str, comment: str) -> None:
-    """Raises DeskError when this cannot be signed of this report."""
+    """Raise DeskError when this decision cannot be signed on this report."""
     recommendation = built.assessment.recommendation
     if decision not in DECISIONS:
         raise DeskError(
@@ -87,7 +87,7 @@ def may_decide(built: CandidateReport, decision: str, comment: str) -> None:
 
 
 def manifested(built: CandidateReport) -> None:
-    """Raises DeskError when the candidate has no manifest to be signed about."""
+    """Raise DeskError when the candidate has no manifest, which a decision is about."""
     if built.gathered.manifest is None or built.gathered.candidate is None:
         raise DeskError(
             f"{built.gathered.candidate_id} has no manifest: a decision is about a manifest's "

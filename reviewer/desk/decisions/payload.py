@@ -287,7 +287,7 @@ def waiting(
     of this store, and files that came from others. An expired one waits no longer."""
     rows = decisions.pending(connection, candidate)
     if not rows and not decision_files.strays(workspace, connection):
-        return []  # as nearly always: nothing heavy is loaded for it
+        return []  # the usual case, without loading the signing modules
     signers = signers_of(workspace)
     if signers is None:
         return []
@@ -296,7 +296,7 @@ def waiting(
         try:
             filed = decision_files.filed(workspace.decisions / row.file, row.envelope, signers)
         except AttestError:
-            continue  # by keys that were taken out of the trust file
+            continue  # its keys were removed from the trust file
         found.append(WaitingDecision(filed, row))
     digest = built.gathered.candidate.digest if built.gathered.candidate else None
     found += [

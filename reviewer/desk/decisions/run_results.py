@@ -94,7 +94,7 @@ def attest(
 
 
 def evidence_digest(source: SourceResult) -> str:
-    """sha256 over a line per attempt: its slot, its record's digest, its verdict."""
+    """Return the sha256 over a line per attempt: its slot, its record's digest, its verdict."""
     words = {1: "passed", 0: "failed", None: "open"}
     lines = "".join(
         f"{episode}/{attempt} {sha256} {words[passed]}\n"

@@ -229,7 +229,7 @@ def state_loss(
     from reviewer.desk.decisions.signed_list import take
 
     for one in gone:
-        with suppress(DeskError):  # what is about nothing here stays a file beside
+        with suppress(DeskError):  # a decision without a release here stays a file
             take(workspace, one.path)
     path = str(workspace.decisions / row.file)
     files = tuple(one.path.name for one in gone)

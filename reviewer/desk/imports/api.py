@@ -166,7 +166,7 @@ class ImportsRoom(Room):
         return self._jobs.handle(number)
 
     def sources(self) -> list[SourceInfo]:
-        """Imported files, newest first."""
+        """Return the imported files, newest first."""
         if not self._opened.has_store():
             return []
         with self._opened.reading() as connection:
@@ -191,7 +191,7 @@ class ImportsRoom(Room):
             ]
 
     def refusals(self) -> list[Refusal]:
-        """Quarantined records, newest first."""
+        """Return the quarantined records, newest first."""
 
         if not self._opened.has_store():
             return []

@@ -381,7 +381,7 @@ class Watch:
 
     def _due(self, unit: Unit) -> bool:
         """Return whether this unit is due now, and note that it was returned."""
-        for other in unit.companions:  # some lie elsewhere
+        for other in unit.companions:  # some are in other folders
             self._changed(other)
         parts = [(path, self._states[path]) for path in (unit.path, *unit.companions)
                  if path in self._states]  # fmt: skip

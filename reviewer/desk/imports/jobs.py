@@ -189,7 +189,7 @@ class ImportJobs:
             return handle
 
     def views(self) -> list[ImportView]:
-        """Imports begun here, newest first."""
+        """Return the imports begun here, newest first."""
         with self._lock:
             return [handle.view() for handle in reversed(self._handles)]
 

@@ -33,7 +33,7 @@ class DecisionFile(NamedTuple):
 
     @property
     def digest(self) -> str:
-        """sha256 of its payload."""
+        """Return the sha256 of the payload."""
         return hashlib.sha256(self.found.envelope.payload).hexdigest()
 
     @property

@@ -48,7 +48,7 @@ def examine(workspace: Workspace) -> list[Check]:
         with one_moment(connection):
             found.append(_schema(connection))
             if found[-1].ok is False:
-                return found  # what else it should hold is not there yet
+                return found  # the other checks need the missing parts
             found += content(connection)
             found += signed_checks(workspace, connection)
             derived = _index(connection)

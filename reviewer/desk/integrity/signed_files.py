@@ -118,7 +118,7 @@ def file_faults(what: str, path: Path, envelope: bytes) -> list[str]:
         there, here = parse_envelope(data), parse_envelope(envelope)
     except AttestError:
         there, here = None, None
-    # A file that came back with another person's signature is as good, and better.
+    # A file with one more person's signature is as good.
     if there and here and there.payload == here.payload:
         if set(there.signatures) >= set(here.signatures):
             return []
@@ -295,7 +295,7 @@ class _BoundEntry(NamedTuple):
 
 
 def _bound(envelope: bytes) -> _BoundEntry | None:
-    """None for what binds no journal entry."""
+    """Return the journal entry that an envelope binds; None for one that binds none."""
     from reviewer.signing.dsse import parse_envelope
     from reviewer.signing.errors import AttestError
     from reviewer.signing.records import LOSS_TYPE

@@ -178,7 +178,7 @@ def _missing_failures(
                 path = workspace.decisions / row.file
                 filed.append(decision_files.filed(path, row.envelope, signers))
             except AttestError:
-                continue  # by keys that were taken out of the trust file
+                continue  # its keys were removed from the trust file
     held = _record_digests(connection, suite.suite_id, candidate_id)
     for one in sorted(filed, key=lambda one: one.number):
         predicate = one.statement.predicate

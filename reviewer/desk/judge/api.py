@@ -170,7 +170,7 @@ class JudgeRoom(Room):
         try:
             me = self._opened.reviewer_name()
         except DeskError:
-            me = ""  # the figures are for all; who has no name has no pairs of his own
+            me = ""  # the figures are for all; without a name there are no own pairs
         with self._opened.reading() as connection:
             return self._judging.view(connection, me, suite_id, candidate_id, baseline_id)
 

@@ -276,7 +276,7 @@ class JudgeHandle(Job[JudgeRunView]):
             ask_all(self._prepared.asked, self._line, jobs, self._control, answers.put)
         )
         await asyncio.wait({asking, keeping}, return_when=asyncio.FIRST_COMPLETED)
-        if keeping.done():  # which it never is before the end, unless it failed
+        if keeping.done():  # before the end only when it failed
             asking.cancel()
             await asyncio.wait({asking})
         else:
@@ -330,7 +330,7 @@ class _Tally:
             self._tokens += ((one.input_tokens, one.output_tokens) for one in made)
 
     def end(self, problem: str) -> None:
-        """The run is over: done when every call was made."""
+        """End the run: done when every call was made."""
         with self._lock:
             self._problem = problem
             whole = self._done == len(self._prepared.asked)

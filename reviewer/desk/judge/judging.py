@@ -260,7 +260,7 @@ def _repeats(found: Calibration) -> str:
 
 
 def _confusion(rows: Sequence[PairRow], named: PairNames) -> tuple[tuple[str, ...], ...]:
-    """People down, the judge in forward order across."""
+    """Return the table of people (down) against the judge in forward order (across)."""
     counts: dict[tuple[str, str], int] = {}
     for row in rows:
         cell = named.letter(row, row.people), named.letter(row, row.forward)

@@ -52,14 +52,14 @@ class CandidateReport:
 
     @cached_property
     def raw(self) -> bytes:
-        """report.json."""
+        """Return the bytes of report.json."""
         from reviewer.report.model import report_bytes
 
         return report_bytes(self.report)
 
     @cached_property
     def digest(self) -> str:
-        """sha256 of report.json, hex."""
+        """Return the sha256 of report.json, hex."""
         return hashlib.sha256(self.raw).hexdigest()
 
     @property
@@ -111,7 +111,7 @@ class Reports:
         candidate_id: str,
         baseline_id: str | None = None,
     ) -> CandidateReport:
-        """The report of a candidate on a suite, from one consistent reading of the store.
+        """Build the report of a candidate on a suite, from one consistent reading of the store.
 
         Raises DeskError for a broken suite, an unknown candidate or baseline, and for a store that
         contradicts its journal or what was signed on it.
@@ -227,7 +227,7 @@ class Reports:
         stored = registry.candidate_row(connection, row.id, candidate_id) if row else None
         found = suites.manifest(held, candidate_id, trusted=True)
         if found is not None and (stored is None or stored.digest != found.candidate.digest):
-            # Not the bytes the traces were imported under: read it as a stranger's.
+            # Not the bytes the traces were imported under: check it fully.
             found = suites.manifest(held, candidate_id)
         return found
 
@@ -238,7 +238,7 @@ class ReportsRoom(Room):
     def build(
         self, suite_id: str, candidate_id: str, baseline: str | None = None
     ) -> CandidateReport:
-        """The report itself; what every other answer about a release is drawn from."""
+        """Return the report itself, which every other answer about a release is drawn from."""
         with self._opened.reading() as connection:
             return self._opened.reports.build(connection, suite_id, candidate_id, baseline)
 
@@ -287,7 +287,8 @@ class ReportsRoom(Room):
             raise DeskError(str(error)) from error
 
     def costs(self, suite_id: str = "", candidate_id: str = "") -> list[tuple[str, str, CostEntry]]:
-        """(suite, candidate, entry) of every entry, also of those that a later one corrects."""
+        """Return (suite, candidate, entry) of every entry, also of those that a later one
+        corrects."""
         from reviewer.desk.reports.costs import entered
 
         if not self._opened.has_store():

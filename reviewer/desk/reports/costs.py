@@ -130,7 +130,8 @@ def _sealed(cost: Cost) -> Cost:
 
 
 def _corrected(cost: Cost, known: list[Cost]) -> Cost:
-    """The entry itself, if what it corrects may be corrected by it."""
+    """Return the entry, provided that the entry it corrects may be corrected by it. Raises
+    DeskError."""
     if cost.corrects is None:
         return cost
     before = next((one for one in known if one.entry_id == cost.corrects), None)
@@ -160,7 +161,8 @@ def _corrected(cost: Cost, known: list[Cost]) -> Cost:
 def entered(
     connection: Connection, suite_id: str, candidate_id: str
 ) -> list[tuple[str, str, CostEntry]]:
-    """(suite, candidate, entry) of every entry, of those asked for ("": all), oldest first."""
+    """Return (suite, candidate, entry) of the entries of a suite and candidate ("": all), oldest
+    first."""
     return [
         (suite, candidate, entry)
         for suite, candidate in cost_places(connection)
@@ -176,15 +178,15 @@ def _row_of(cost: Cost) -> CostRow:
 
 
 class _Border:
-    """An entry comes in when its candidate is judged here, when it is free of identifiers, and when
-    no other entry has its id."""
+    """The rules for an entry from elsewhere: its candidate is judged here, it holds no identifiers,
+    and no other entry has its id."""
 
     def __init__(self, workspace: Workspace, connection: Connection) -> None:
         self._connection = connection
         self._seen: dict[tuple[str, str, str], Cost] = {}
 
     def admitted(self, cost: Cost, place: str) -> Cost:
-        """The entry itself. Raises ContractError with every reason not to take it."""
+        """Return the entry. Raises ContractError with every reason not to take it."""
         place_here = cost.suite_id, cost.candidate_id
         row = registry.suite_row(self._connection, cost.suite_id)
         known = row and registry.candidate_row(self._connection, row.id, cost.candidate_id)

@@ -89,8 +89,8 @@ class _Interner:
 def counted(
     connection: Connection, suite: int, candidate: int, quarantined: Mapping[str, int]
 ) -> EpisodeTotals:
-    """A candidate's counts on every episode of a suite. `quarantined` counts refused records by
-    episode id."""
+    """Return a candidate's counts on every episode of a suite. `quarantined` counts refused records
+    by episode id."""
     passed = _GatePasses()
     gates = gate_counts(connection, candidate)
     first_sets = {row[0]: row for row in first_rows(connection, candidate)}
@@ -152,7 +152,8 @@ def _counts(
 def failures(
     connection: Connection, prefix: str, candidate: int, known: EpisodeTotals
 ) -> tuple[FailedTrace, ...]:
-    """Failing traces in suite order, then by attempt. `prefix` is a trace id up to its episode."""
+    """Return the failing traces in suite order, then by attempt. `prefix` is a trace id up to its
+    episode."""
     alike = _Interner()
     found: dict[int, list[tuple[str, str, int | None]]] = {}
     for trace, *finding in failed_findings(connection, candidate):
@@ -183,12 +184,12 @@ def failures(
 
 
 def ledger(connection: Connection, suite_id: str, candidate_id: str) -> tuple[CostEntry, ...]:
-    """Every entry of a candidate on a suite, oldest first; most stores have none."""
+    """Return every cost entry of a candidate on a suite, oldest first; most stores have none."""
     return views(entries_of(connection, suite_id, candidate_id))
 
 
 def entries_of(connection: Connection, suite_id: str, candidate_id: str) -> "list[Cost]":
-    """The entries themselves, in the order in which they came in."""
+    """Return the cost records in the order in which they came in."""
     bodies = cost_entries(connection, suite_id, candidate_id)
     if not bodies:
         return []
@@ -198,7 +199,7 @@ def entries_of(connection: Connection, suite_id: str, candidate_id: str) -> "lis
 
 
 def views(entries: "Sequence[Cost]") -> tuple[CostEntry, ...]:
-    """Entries by time, each with whether it counts."""
+    """Return the entries by time, each with whether it counts."""
     if not entries:
         return ()
     from reviewer.review.records import counting_costs
@@ -222,7 +223,8 @@ def views(entries: "Sequence[Cost]") -> tuple[CostEntry, ...]:
 def broken_glass(
     connection: Connection, candidate_id: str, manifest: dict[str, Any] | None
 ) -> tuple[BreakGlassRecord, ...]:
-    """Every record of the agent this candidate is a version of, in the order they were signed."""
+    """Return every break-glass record of the agent this candidate is a version of, in the order of
+    signing."""
     try:
         agent = agent_of(subject_name(manifest or {"candidate_id": candidate_id}))
     except ManifestError:
@@ -242,7 +244,7 @@ def broken_glass(
 
 
 def journal_losses(connection: Connection) -> tuple[JournalLossRecord, ...]:
-    """Everything that was stated to be gone of this store's journal, in order."""
+    """Return every statement of loss of this store's journal, in order."""
     return tuple(
         JournalLossRecord(
             journal=one.journal,
@@ -289,8 +291,8 @@ def against(
     candidate: int,
     baseline_id: str | None,
 ) -> Baseline:
-    """Raises DeskError for a baseline that has no trace on this suite: under another suite's digest
-    nothing is comparable."""
+    """Choose the baseline. Raises DeskError for a named one without a trace on this suite: under
+    another suite's digest nothing is comparable."""
     promoted = promoted_of(connection, suite, candidate)
     named = baseline_id
     if named is None and promoted is not None and promoted.here:
@@ -385,7 +387,7 @@ def evidence(
         planned=stored.planned,
         said=tuple(
             HarnessScores(
-                reader=one.reader.partition("/")[0],  # its version stands behind the slash
+                reader=one.reader.partition("/")[0],  # its version follows the slash
                 passed=None if one.passed is None else bool(one.passed),
                 reward=one.reward,
                 lost=bool(one.lost),
@@ -453,7 +455,7 @@ def _within(
 
 
 def diagnostics(connection: Connection, candidate: int) -> DiagnosticMeans:
-    """Shown and never gating."""
+    """Return the means of the diagnostics, which are shown and never gate."""
     means = diagnostic_means(connection, candidate)
     return DiagnosticMeans(
         values={name: mean for name, (mean, _) in means.items()},
@@ -464,7 +466,8 @@ def diagnostics(connection: Connection, candidate: int) -> DiagnosticMeans:
 def probe_suite(
     suite: Suite, counts: Iterable[EpisodeCounts], episodes: Iterable[Episode]
 ) -> Suite:
-    """A probe as its files made it: its episodes, and as many attempts as were made at most."""
+    """Return a probe as its files made it: its episodes, and as many attempts as the most that were
+    made."""
     most = max((each.attempts + each.infrastructure for each in counts), default=1)
     return msgspec.structs.replace(
         suite,
@@ -479,7 +482,8 @@ def _records(
     candidate: int,
     unknown: Collection[str],
 ) -> tuple[Record, ...]:
-    """Every record of an attempt that is not the one judged, then what is another candidate's."""
+    """Return every record of an attempt that is not the one judged, then those that are another
+    candidate's too."""
     found = [
         (episode, attempt, "contained" if stands == "contained" else "kept beside", why)
         for episode, attempt, stands, why in revisions.other_records(connection, candidate)

@@ -206,7 +206,7 @@ def _with_wording(
         rule.wording_id: {True: [], False: [], None: []} for rule in rubric.wording
     }
     for trace in traces:
-        # What a trace without a payload said is not known; one without a message said nothing.
+        # Without a payload the message is unknown; without a message it is empty.
         text = (texts[trace.id] or "") if trace.id in texts else None
         for result in check_wording(rubric, side.names[trace.episode], text):
             results[result.wording_id][result.holds].append(side.trace_id(trace))

@@ -258,7 +258,7 @@ def _excerpt(connection: Connection, records: Any, row: TraceRow, trace_id: str)
     for seq in dict.fromkeys(f.seq for f in worst if f.seq is not None):
         try:
             wanted.append(position_of(connection, records, row, seq))
-        except DeskError:  # a finding about an event that is not there stands without one
+        except DeskError:  # a finding about a missing event is shown without it
             continue
     events = []
     for at in window(wanted, row.events):

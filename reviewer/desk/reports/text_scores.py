@@ -83,7 +83,7 @@ def open_model(path: str) -> Model:
     digests = {name: sha256_hex((folder / name).read_bytes()) for name in FILES}
     try:
         model = StaticModel.from_pretrained(folder)
-    except Exception as error:  # whatever a library makes of a damaged file
+    except Exception as error:  # a library may raise anything on a damaged file
         raise DeskError(
             f"--embedding-model {path}: cannot be read as a static model ({type(error).__name__})"
         ) from error

@@ -52,7 +52,7 @@ class Progress:
         self._began = time.time()
         self._lock = Lock()
         self._planned = len(places)
-        # Sets that keep the order in which attempts will be, or were, begun.
+        # Ordered sets, in the order in which attempts will be, or were, begun.
         self._pending: dict[tuple[str, int], None] = {
             (p.episode_id, p.attempt): None for p in places
         }
@@ -108,7 +108,7 @@ class Progress:
             self._approvals.pop(number, None)
 
     def end(self, problem: str = "") -> None:
-        """The run is over: done when all that was planned was made."""
+        """End the run: done when every planned attempt was made."""
         with self._lock:
             self._problem = problem
             whole = self._done == self._planned
@@ -265,7 +265,7 @@ class RunHandle(Job[RunView]):
         )
         try:
             await asyncio.wait({carrying, writing}, return_when=asyncio.FIRST_COMPLETED)
-            if writing.done():  # which it never is before the end, unless it failed
+            if writing.done():  # before the end only when it failed
                 carrying.cancel()
                 await asyncio.wait({carrying})
             else:
@@ -303,7 +303,7 @@ class RunHandle(Job[RunView]):
             finished = [one for one in held if one is not None]
             going_on = len(finished) == len(held)
             if finished:
-                # In a thread of its own: nobody's time may run while a commit is waited for.
+                # In a thread of its own: the loop must not wait for a commit.
                 written = await asyncio.to_thread(writer.write, finished)
                 self._refused += written.refused
                 if self._keep is not None:
@@ -372,7 +372,7 @@ class Runs:
         return handle
 
     def views(self) -> list[RunView]:
-        """Newest first."""
+        """Return the runs, newest first."""
         with self._lock:
             handles = self._handles[::-1]
         return [handle.view() for handle in handles]

@@ -70,7 +70,7 @@ def manifest_of(held: ReadySuite, candidate_id: str) -> CandidateManifest:
     """Return the manifest of a candidate to run. Raises DeskError when there is none."""
     found = suites.manifest(held, candidate_id)
     if found is None:
-        assert held.folder is not None  # which `hold` has seen to
+        assert held.folder is not None  # checked by `runnable_suite`
         known = ", ".join(path.stem for path in candidate_files(held.folder)) or "none"
         raise DeskError(
             f"no manifest of {candidate_id} in {held.folder}/candidates (there: {known})",
@@ -82,7 +82,7 @@ def manifest_of(held: ReadySuite, candidate_id: str) -> CandidateManifest:
 
 def unrunnable(candidate: Candidate, held: ReadySuite) -> str:
     """Return why a candidate cannot be run, with the way out; "" when it can."""
-    assert held.folder is not None  # which `hold` has seen to
+    assert held.folder is not None  # checked by `runnable_suite`
     try:
         check_runnable(candidate, held.folder)
     except Unrunnable as error:
@@ -277,7 +277,7 @@ def begin(workspace: Workspace, order: RunOrder) -> StartedRun:
         undo.callback(close_writer, connection, workspace.store)
         begun = _RunStart(workspace, connection, held, found, order).begin(lock)
         if begun.writer is not None:
-            undo.pop_all()  # they are the run's from here on
+            undo.pop_all()  # from here on the run closes them
     return begun
 
 

@@ -36,14 +36,14 @@ class WorkspaceRoom(Room):
     """The API of `desk.workspace`."""
 
     def suites(self) -> list[SuiteInfo]:
-        """Every suite of the workspace and every probe in the store."""
+        """Return every suite of the workspace and every probe in the store."""
         if not self._opened.has_store():
             return suites.suite_infos(self._opened.place, None)
         with self._opened.reading() as connection:
             return suites.suite_infos(self._opened.place, connection)
 
     def hold(self, suite_id: str) -> ReadySuite:
-        """A suite that may be used now, with the probe suites of the store."""
+        """Return a suite that may be used now, from the folders or the probes of the store."""
         with self._opened.reading() as connection:
             return ready_suite(self._opened.place, connection, suite_id)
 
@@ -55,7 +55,7 @@ class WorkspaceRoom(Room):
             return candidate_infos(connection, self._opened.reports, suite_id)
 
     def releases(self) -> list[tuple[str, str]]:
-        """(suite, candidate) of everything that has traces, by id."""
+        """Return (suite, candidate) of every release that has traces, by id."""
         if not self._opened.has_store():
             return []
         with self._opened.reading() as connection:
@@ -63,15 +63,15 @@ class WorkspaceRoom(Room):
             return [(one.suite_id, one.candidate_id) for one in found]
 
     def opening(self) -> tuple[str, str] | None:
-        """What to show first: the newest candidate that is neither decided nor ready to promote,
-        else the newest; None when the store holds no trace."""
+        """Return the release to show first: the newest candidate that is neither decided nor ready
+        to promote, else the newest; None when the store holds no trace."""
         if not self._opened.has_store():
             return None
         with self._opened.reading() as connection:
             return opening(connection, self._opened.reports)
 
     def schema(self, kind: str) -> dict[str, Any]:
-        """JSON Schema of one of our file kinds. Raises DeskError for an unknown kind."""
+        """Return the JSON Schema of one of our file kinds. Raises DeskError for an unknown kind."""
         return schema(kind)
 
     def merge(self, path: str) -> dict[str, int]:
@@ -108,14 +108,15 @@ class WorkspaceRoom(Room):
             return witness.look(self._opened.place, connection)
 
     def suites_met(self, suite_id: str) -> list[ExplainedSuite]:
-        """The other suites that candidates of this one met, each with its reason or none."""
+        """Return the other suites that candidates of this one were tried on, each with its reason
+        or none."""
         from reviewer.desk.reports.other_suites import listed
 
         with self._opened.reading() as connection:
             return listed(connection, suite_id)
 
     def explain_suite(self, suite_id: str, other_id: str, reason: str) -> None:
-        """Say in the journal why two suites were both used."""
+        """Record in the journal why two suites were both used."""
         from reviewer.desk.reports.other_suites import explain
 
         with refused():

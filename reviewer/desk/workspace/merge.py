@@ -87,7 +87,7 @@ def take_notes(there: OtherStore, renamed: RenamedTraces) -> TakeResult:
             found[note.trace_id] = _same_evidence(there, renamed, note.trace_id)
         sha_there, trace_id, sha_here = found[note.trace_id]
         if note.trace_sha256 != sha_there:
-            return note  # of no record of theirs: it is no business of this store
+            return note  # of a record the other store does not have
         return note_files.placed(note, trace_id, sha_here)
 
     return _joined(note_files.KIND, there, here)
@@ -281,7 +281,7 @@ class _Merge:
         )
 
     def _planned(self) -> _Plan:
-        """Candidates of suites that are the same here and there, by digest."""
+        """Plan the merge: the candidates of suites that have the same digest here and there."""
         plan = _Plan([], {}, {})
         for row in registry.suites(self.other):
             if not registry.candidates(self.other, row.id):

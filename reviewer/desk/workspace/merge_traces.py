@@ -252,7 +252,7 @@ class TraceCarrier:
 
     def groups(self, new: Sequence[NewTrace]) -> Iterator[Group]:
         """Judge the traces, by their number in the other store."""
-        # What is judged there comes before the other records of its attempt.
+        # The judged record of an attempt comes before its other records.
         for candidate, run in groupby(
             sorted(new, key=lambda one: (one.candidate, one.id)), key=lambda one: one.candidate
         ):
@@ -338,7 +338,7 @@ class TraceCarrier:
         """Return the judged record in its slot, or with the verdict that was stated of it."""
         here = any(finding.code == MASKED_CODE for finding in one.trace.findings)
         evidence = self._evidence(row.id)
-        # A chunked record was put together again: its blanks, and so its digests, are not the same.
+        # A chunked record was put together again: its whitespace, and so its digest, differs.
         # One that is masked only here has a digest of its own.
         digest = one.trace.sha256 if here else row.sha256
         placed = one._replace(attempt=new.attempt, another=new.another)

@@ -62,7 +62,7 @@ def rescore(workspace: Workspace, suite_id: str) -> tuple[list[Change], int]:
         with one_moment(connection):
             wrong = content_faults(connection)
         if wrong:
-            # Judging anew would write a new digest over whatever was changed by other means.
+            # Judging again would cover with a new digest what was changed by other means.
             raise DeskError(
                 f"the store is not as its journal says: {'; '.join(wrong[:5])}",
                 "reviewer doctor says all of it; restore a backup",
@@ -104,7 +104,7 @@ def rescore(workspace: Workspace, suite_id: str) -> tuple[list[Change], int]:
                                     after,
                                 )
                             )
-                        # What is only shown may have been noted since, too.
+                        # Notes, which are only shown, may have been added too.
                         if other or len(stated) != len(verdict.findings):
                             diagnostics = pack_diagnostics(
                                 diagnostic_values(diagnose(contract, record, verdict))
@@ -160,7 +160,7 @@ def _whole(
         found = one.findings
         masked = any(finding.code == MASKED_CODE for finding in found)
         if one.raw is not None and head is not None and not masked and part_of(one.raw, head):
-            continue  # its acts are judged with the whole
+            continue  # its calls are judged with the whole record
         if one.raw is not None and not masked:
             contract = of(one.source, one.record)
             found = score(contract, payload.decode_record(one.raw)).findings
