@@ -49,7 +49,7 @@ def run(arguments: argparse.Namespace) -> int:
     if not arguments.files:
         return fail("name the files to look into, or --list", exit_code=ExitCode.USAGE)
     ids = [arguments.suite] if arguments.suite else _frozen(workspace)
-    found, refused = leaks.look(
+    found, refused = leaks.search_files(
         workspace,
         [Path(name) for name in arguments.files],
         ids,
@@ -122,7 +122,7 @@ def _say(check: LeakCheck) -> None:
 def _list(workspace: Workspace, arguments: argparse.Namespace) -> int:
     looks = [
         one
-        for one in leaks.all_looks(workspace)
+        for one in leaks.all_searches(workspace)
         if arguments.suite in ("", one.check.suite_id)
         and (not arguments.candidate or one.check.candidate_id in ("", arguments.candidate))
     ]

@@ -178,7 +178,7 @@ class Door:
     async def _socket(self, request: web.Request) -> web.StreamResponse:
         websocket = web.WebSocketResponse(heartbeat=15, compress=False, max_msg_size=MOST_TYPED)
         await websocket.prepare(request)
-        # A task of its own: the server cancels a request whose page was closed, before the program ends.
+        # A task of its own: a request whose page was closed is canceled before the program ends.
         size = _size(request, "width", 80), _size(request, "height", 24)
         self._open[websocket] = asyncio.create_task(self._session(websocket, *size))
         try:

@@ -38,7 +38,7 @@ from reviewer.db.queries.traces import findings_of, traces_of
 from reviewer.db.search import catch_up
 from reviewer.desk.desk import Desk
 from reviewer.desk.errors import DeskError
-from reviewer.desk.reports.evidence import counted, failures
+from reviewer.desk.reports.evidence import episode_totals, failing_traces
 from reviewer.report.evidence import EpisodeCounts, FailedTrace
 from reviewer.stats.cost_latency import latency_quantile
 from reviewer.suite.gates import ALWAYS
@@ -146,7 +146,7 @@ def test_counts_are_those_of_the_roll_ups(desk: Desk, candidate: str) -> None:
     refused = {"ep-03": 2, "ep-29": 1}
     with desk.opened.reading() as connection:
         key = key_of(connection, candidate)
-        found = counted(connection, 1, key, refused)
+        found = episode_totals(connection, 1, key, refused)
         rolls = episodes.rolls(connection, 1, key)
     wanted = [slowly(roll, roll.episode_id, refused.get(roll.episode_id, 0)) for roll in rolls]
     assert list(found.episodes) == wanted
@@ -159,8 +159,8 @@ def test_counts_are_those_of_the_roll_ups(desk: Desk, candidate: str) -> None:
 def test_failing_traces_are_those_of_the_table(desk: Desk, candidate: str) -> None:
     with desk.opened.reading() as connection:
         key = key_of(connection, candidate)
-        known = counted(connection, 1, key, {})
-        found = failures(connection, f"{SUITE}/{candidate}", key, known)
+        known = episode_totals(connection, 1, key, {})
+        found = failing_traces(connection, f"{SUITE}/{candidate}", key, known)
         traces = traces_of(connection, key, known.names)
         failed = [t for t in traces if t.passed == 0 or t.infra]
         said = findings_of(connection, [t.id for t in failed])

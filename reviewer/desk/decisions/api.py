@@ -193,7 +193,7 @@ class DecisionsRoom(Room):
         from reviewer.desk.decisions import signing
 
         with refused():
-            return signing.add(
+            return signing.add_signature_to(
                 self._opened.place, reference, self._opened.build_of, self._opened.book, key,
                 passphrase, signature, look,
             )  # fmt: skip
@@ -242,19 +242,19 @@ class DecisionsRoom(Room):
 
     def signed(self) -> list[DecisionInfo]:
         """Return everything that was signed on a release."""
-        from reviewer.desk.decisions.signed_list import listed
+        from reviewer.desk.decisions.signed_list import signed_decisions
 
         if not self._opened.has_store():
             return []
         with self._opened.reading() as connection:
-            return listed(self._opened.place, connection)
+            return signed_decisions(self._opened.place, connection)
 
     def take(self, path: str) -> DecisionInfo:
         """Keep a decision, or a break-glass record, that was signed in another workspace."""
-        from reviewer.desk.decisions.signed_list import take
+        from reviewer.desk.decisions.signed_list import take_signed
 
         with refused():
-            return take(self._opened.place, Path(path))
+            return take_signed(self._opened.place, Path(path))
 
     def export(
         self, reference: str, out: str, key: str | None = None, passphrase: str | None = None

@@ -63,7 +63,7 @@ def _adding(pending: Pending) -> Choice:
     return Choice(decision=pending.decision, open=not pending.differs, why=why, adds=pending.number)
 
 
-def may_decide(built: CandidateReport, decision: str, comment: str) -> None:
+def require_choice(built: CandidateReport, decision: str, comment: str) -> None:
     """Raise DeskError when this decision cannot be signed on this report."""
     recommendation = built.assessment.recommendation
     if decision not in DECISIONS:
@@ -83,10 +83,10 @@ def may_decide(built: CandidateReport, decision: str, comment: str) -> None:
             "--comment says why",
             exit_code=ExitCode.USAGE,
         )
-    manifested(built)
+    require_manifest(built)
 
 
-def manifested(built: CandidateReport) -> None:
+def require_manifest(built: CandidateReport) -> None:
     """Raise DeskError when the candidate has no manifest, which a decision is about."""
     if built.gathered.manifest is None or built.gathered.candidate is None:
         raise DeskError(

@@ -248,7 +248,7 @@ class WaitingDecision(NamedTuple):
     row: DecisionRow | None
 
 
-def rederived(
+def derived_payload(
     workspace: Workspace,
     connection: Connection,
     built: CandidateReport,
@@ -261,7 +261,7 @@ def rederived(
     predicate = one.statement.predicate
     others = [
         other
-        for other in decision_files.elsewhere(workspace, connection, signers)
+        for other in decision_files.foreign_decisions(workspace, connection, signers)
         if other.digest != one.digest
     ]
     row = decisions.by_payload(connection, one.digest)
@@ -269,7 +269,9 @@ def rederived(
     told = SignerStatement(
         decision=predicate.decision,
         number=number,
-        previous=decision_files.before(connection, others, one.agent, one.environment, number),
+        previous=decision_files.previous_payload(
+            connection, others, one.agent, one.environment, number
+        ),
         created=parse_time(predicate.time_created),
         environment=predicate.environment,
         comment=predicate.comment or "",
@@ -280,13 +282,13 @@ def rederived(
     return build_statement(decision_facts(connection, built, told, signers, book))
 
 
-def waiting(
+def waiting_decisions(
     workspace: Workspace, connection: Connection, candidate: int, built: CandidateReport
 ) -> list[WaitingDecision]:
     """Return the decisions on this candidate that wait for another signature, newest first: those
     of this store, and files that came from others. An expired one waits no longer."""
     rows = decisions.pending(connection, candidate)
-    if not rows and not decision_files.strays(workspace, connection):
+    if not rows and not decision_files.unlisted_files(workspace, connection):
         return []  # the usual case, without loading the signing modules
     signers = signers_of(workspace)
     if signers is None:
@@ -294,17 +296,19 @@ def waiting(
     found = []
     for row in rows:
         try:
-            filed = decision_files.filed(workspace.decisions / row.file, row.envelope, signers)
+            filed = decision_files.parse_decision(
+                workspace.decisions / row.file, row.envelope, signers
+            )
         except AttestError:
             continue  # its keys were removed from the trust file
         found.append(WaitingDecision(filed, row))
     digest = built.gathered.candidate.digest if built.gathered.candidate else None
     found += [
         WaitingDecision(one, None)
-        for one in decision_files.elsewhere(workspace, connection, signers)
+        for one in decision_files.foreign_decisions(workspace, connection, signers)
         if one.statement.subject[0].digest.sha256 == digest
         and one.statement.predicate.suite.digest.sha256 == built.gathered.suite.digest
-        and decision_files.standing_of(one) == "pending"
+        and decision_files.approval_state(one) == "pending"
     ]
     now = datetime.now(UTC)
     alive = [each for each in found if parse_time(each.one.statement.predicate.expires) > now]
@@ -321,7 +325,7 @@ def pending_view(
 ) -> Pending | None:
     """Return the newest decision that waits, with the fields in which it is not what this store
     gives."""
-    found = waiting(workspace, connection, candidate, built)
+    found = waiting_decisions(workspace, connection, candidate, built)
     signers = signers_of(workspace)
     if not found or signers is None:
         return None
@@ -330,7 +334,7 @@ def pending_view(
     who = approved(predicate, one.found)
     try:
         against = build(predicate.report.baseline)
-        ours = rederived(workspace, connection, against, signers, book, one)
+        ours = derived_payload(workspace, connection, against, signers, book, one)
         differs = mismatches(one.found.envelope.payload, ours)
     except (AttestError, DeskError) as error:
         differs = [str(error)]
@@ -348,7 +352,7 @@ def pending_view(
     )
 
 
-def refuse_twin(
+def refuse_duplicate(
     workspace: Workspace,
     connection: Connection,
     built: CandidateReport,
@@ -360,12 +364,12 @@ def refuse_twin(
     """Raise DeskError when the same decision waits for a signature already: two decisions with one
     signature each would never be complete."""
     candidate = decision_files.keys_of(connection, built.gathered)[1]
-    for one, _ in waiting(workspace, connection, candidate, built):
+    for one, _ in waiting_decisions(workspace, connection, candidate, built):
         predicate = one.statement.predicate
         if (predicate.decision, predicate.environment) != (decision, environment):
             continue
         try:
-            ours = rederived(workspace, connection, built, signers, book, one)
+            ours = derived_payload(workspace, connection, built, signers, book, one)
         except (AttestError, DeskError):
             continue
         if ours == one.found.envelope.payload:

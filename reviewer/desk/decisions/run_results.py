@@ -10,7 +10,7 @@ from reviewer.db.connection import Connection, close_writer
 from reviewer.db.schema import open_writer
 from reviewer.db.sources import SourceResult, source_results
 from reviewer.db.tables import RUN_RESULTS, RunResultRow, run_result_rows
-from reviewer.desk.decisions.choices import manifested
+from reviewer.desk.decisions.choices import require_manifest
 from reviewer.desk.errors import DeskError
 from reviewer.desk.integrity.trust import in_role, signing_key, trusted
 from reviewer.desk.place import Workspace, write_private
@@ -48,7 +48,7 @@ def attest(
 
     Raises DeskError: no manifest, a key without the role `runner`, a refused signature.
     """
-    manifested(built)
+    require_manifest(built)
     signers = trusted(workspace)
     signer = signing_key(key, passphrase)
     who = in_role(workspace, signers, signer, RUNNER_ROLE)

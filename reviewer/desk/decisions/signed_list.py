@@ -15,11 +15,11 @@ from reviewer.desk.decisions.statements import info_of, take_break_glass
 from reviewer.desk.errors import DeskError
 from reviewer.desk.integrity import decision_files
 from reviewer.desk.integrity.decision_files import DecisionFile
-from reviewer.desk.integrity.signed_files import beyond
+from reviewer.desk.integrity.signed_files import loss_shown_by
 from reviewer.desk.integrity.store_checks import WAYS_OUT
 from reviewer.desk.integrity.trust import signers_of, signing_key, trusted
 from reviewer.desk.place import Workspace
-from reviewer.desk.reports.renderings import put
+from reviewer.desk.reports.renderings import write_files
 from reviewer.exit_codes import ExitCode
 from reviewer.signing.dsse import parse_envelope, sign_payload
 from reviewer.signing.errors import AttestError
@@ -28,7 +28,7 @@ from reviewer.signing.records import BREAK_GLASS_TYPE
 from reviewer.signing.trusted import approved, vouched
 
 
-def listed(workspace: Workspace, connection: Connection) -> list[DecisionInfo]:
+def signed_decisions(workspace: Workspace, connection: Connection) -> list[DecisionInfo]:
     """Return the decisions by number, those of other stores included, then the break-glass
     records."""
     signers = signers_of(workspace)
@@ -52,12 +52,14 @@ def listed(workspace: Workspace, connection: Connection) -> list[DecisionInfo]:
             )
         )
     if signers is not None:
-        found += [_info(one) for one in decision_files.elsewhere(workspace, connection, signers)]
+        found += [
+            _info(one) for one in decision_files.foreign_decisions(workspace, connection, signers)
+        ]
     found.sort(key=lambda one: one.number or 0)
     return found + [info_of(workspace, row) for row in break_glass_rows(connection)]
 
 
-def take(workspace: Workspace, path: Path) -> DecisionInfo:
+def take_signed(workspace: Workspace, path: Path) -> DecisionInfo:
     """Keep a decision or a break-glass record that was signed in another workspace, or further
     signatures under a decision of this store.
 
@@ -70,16 +72,16 @@ def take(workspace: Workspace, path: Path) -> DecisionInfo:
         found = vouched(data, signers)
         if found.body.get("predicateType") == BREAK_GLASS_TYPE:
             return take_break_glass(workspace, path, found, data)
-        decision_files.filed(path, data, signers)
+        decision_files.parse_decision(path, data, signers)
     except OSError as error:
         raise DeskError(f"{path}: cannot be read ({error.strerror})") from error
     except AttestError as error:
         raise DeskError(f"{path}: {error}") from error
     connection = open_writer(workspace.store)
     try:
-        if gone := beyond(connection, data):
+        if gone := loss_shown_by(connection, data):
             raise DeskError(f"{path.name} is not of this store's history, {gone}", *WAYS_OUT)
-        one = signing.find(workspace, connection, str(path)).one
+        one = signing.find_decision(workspace, connection, str(path)).one
         who = approved(one.statement.predicate, one.found)
         if not who.approvers:
             raise DeskError(
@@ -88,12 +90,14 @@ def take(workspace: Workspace, path: Path) -> DecisionInfo:
         row = decisions.by_payload(connection, one.digest)
         created = one.statement.predicate.time_created
         if row is not None:
-            row = decision_files.keep_more(workspace, connection, row, one, created)
+            row = decision_files.keep_signatures(workspace, connection, row, one, created)
         else:
             about = signing.release_of(connection, one)
             place = about.suite, about.candidate
-            row = decision_files.keep(workspace, connection, one, place, created, decisions.TAKEN)
-        info = next(x for x in listed(workspace, connection) if x.number == row.number)
+            row = decision_files.keep_decision(
+                workspace, connection, one, place, created, decisions.TAKEN
+            )
+        info = next(x for x in signed_decisions(workspace, connection) if x.number == row.number)
     finally:
         close_writer(connection, workspace.store)
     return info
@@ -136,7 +140,7 @@ def export_decision(
     signers = trusted(workspace)
     connection = reader(workspace.store)
     try:
-        found = signing.find(workspace, connection, reference)
+        found = signing.find_decision(workspace, connection, reference)
         suite = registry.suite_row(connection, found.suite_id)
         stored = suite and registry.candidate_row(connection, suite.id, found.candidate_id)
         if not stored or stored.manifest is None:
@@ -166,5 +170,5 @@ def export_decision(
         raise DeskError(
             f"{out}: cannot be made a folder ({error.strerror})", exit_code=ExitCode.USAGE
         ) from error
-    written = put(out, files)
-    return written + (put(out / "attestations", results) if results else [])
+    written = write_files(out, files)
+    return written + (write_files(out / "attestations", results) if results else [])

@@ -15,13 +15,13 @@ from reviewer.db.integrity import whole_faults
 from reviewer.db.queries.releases import ReleaseRow, release_by_digests
 from reviewer.db.schema import foreign_parts, open_writer
 from reviewer.db.search import index_faults
-from reviewer.desk.decisions.choices import ENVIRONMENT, may_decide
+from reviewer.desk.decisions.choices import ENVIRONMENT, require_choice
 from reviewer.desk.decisions.payload import (
     BuildReport,
     SignerStatement,
     decision_facts,
-    rederived,
-    refuse_twin,
+    derived_payload,
+    refuse_duplicate,
     stamp,
 )
 from reviewer.desk.errors import DeskError
@@ -58,17 +58,17 @@ from reviewer.trace.safetext import visible_line
 WAY_OUT = "restore a backup"
 
 
-def intact(workspace: Workspace, connection: Connection) -> None:
+def require_intact(workspace: Workspace, connection: Connection) -> None:
     """Raise DeskError unless schema, chain, file and every signed file are sound: the checks of
     doctor, made before every signature."""
     with one_moment(connection):
-        content_intact(connection)
+        require_intact_content(connection)
         wrong = [one.text for one in signed_checks(workspace, connection) if one.ok is False]
     if wrong:
         raise DeskError("; ".join(wrong), *WAYS_OUT)
 
 
-def content_intact(connection: Connection) -> None:
+def require_intact_content(connection: Connection) -> None:
     """Raise DeskError unless the store is consistent in itself, whatever files lie beside it."""
     if strange := foreign_parts(connection):
         named = ", ".join(map(visible_line, strange[:5]))
@@ -86,7 +86,7 @@ def content_intact(connection: Connection) -> None:
         raise DeskError(f"payloads are {found.text}", WAY_OUT)
 
 
-def as_a_stranger(
+def verified(
     workspace: Workspace, built: CandidateReport, envelope: bytes, now: datetime
 ) -> VerifyResult:
     """Return the result of `reviewer verify`. Raises DeskError when more than approvals is
@@ -120,21 +120,21 @@ def sign(
     that the report does not recommend, the same decision waiting already, a store that changed, a
     refused signature.
     """
-    may_decide(built, decision, comment)
+    require_choice(built, decision, comment)
     signers = trusted(workspace)
     signer = signing_key(key, passphrase)
     who = approving(workspace, signers, signer, built.gathered)
     agent = agent_of(subject_name(built.gathered.manifest or {}))
     connection = open_writer(workspace.store)
     try:
-        intact(workspace, connection)
-        refuse_twin(workspace, connection, built, signers, book, decision, environment)
-        others = decision_files.elsewhere(workspace, connection, signers)
+        require_intact(workspace, connection)
+        refuse_duplicate(workspace, connection, built, signers, book, decision, environment)
+        others = decision_files.foreign_decisions(workspace, connection, signers)
         now = datetime.now(UTC).replace(microsecond=0)
         told = SignerStatement(
             decision=decision,
             number=decision_files.next_number(connection, others),
-            previous=decision_files.before(connection, others, agent, environment),
+            previous=decision_files.previous_payload(connection, others, agent, environment),
             created=now,
             environment=environment,
             comment=comment,
@@ -146,14 +146,14 @@ def sign(
         path = decision_files.file_of(workspace, told.number, decision, built.gathered.candidate_id)
         try:
             envelope = sign_statement(build_statement(facts), signer)
-            one = decision_files.filed(path, envelope, signers)
+            one = decision_files.parse_decision(path, envelope, signers)
         except AttestError as error:
             raise DeskError(str(error)) from error
-        checked = as_a_stranger(workspace, built, envelope, now)
+        checked = verified(workspace, built, envelope, now)
         keys = decision_files.keys_of(connection, built.gathered)
-        row = decision_files.keep(workspace, connection, one, keys, facts.created)
-        witness.add(workspace, connection, "decision", row.payload_sha256)
-        return decision_files.told(workspace, connection, row, who, checked)
+        row = decision_files.keep_decision(workspace, connection, one, keys, facts.created)
+        witness.add_line(workspace, connection, "decision", row.payload_sha256)
+        return decision_files.signed_answer(workspace, connection, row, who, checked)
     finally:
         close_writer(connection, workspace.store)
 
@@ -170,7 +170,7 @@ class DecisionToSign(NamedTuple):
     candidate_id: str
 
 
-def find(workspace: Workspace, connection: Connection, reference: str) -> DecisionToSign:
+def find_decision(workspace: Workspace, connection: Connection, reference: str) -> DecisionToSign:
     """Return the decision of this number, or in this file, with every signature known here.
 
     Raises DeskError when there is none, when no trusted key signed it, or when this store does not
@@ -179,7 +179,7 @@ def find(workspace: Workspace, connection: Connection, reference: str) -> Decisi
     signers = trusted(workspace)
     path = _path(workspace, connection, signers, reference)
     try:
-        one = decision_files.filed(path, decision_files.read_envelope(path), signers)
+        one = decision_files.parse_decision(path, decision_files.read_envelope(path), signers)
         row = decisions.by_payload(connection, one.digest)
         if row is not None:
             one = _joined(one, row.envelope, signers)
@@ -209,7 +209,7 @@ def release_of(connection: Connection, one: DecisionFile) -> ReleaseRow:
     return found
 
 
-def add(
+def add_signature_to(
     workspace: Workspace,
     reference: str,
     build_of: BuildOf,
@@ -230,8 +230,8 @@ def add(
     signer = _signer(key, passphrase, signature)
     connection = open_writer(workspace.store)
     try:
-        intact(workspace, connection)
-        found = find(workspace, connection, reference)
+        require_intact(workspace, connection)
+        found = find_decision(workspace, connection, reference)
         one, predicate = found.one, found.one.statement.predicate
         if look is not None:
             for line in _said_by_the_first(one):
@@ -247,11 +247,11 @@ def add(
         built = build(predicate.report.baseline)
         who = approving(workspace, signers, signer, built.gathered)
         try:
-            ours = rederived(workspace, connection, built, signers, book, one)
+            ours = derived_payload(workspace, connection, built, signers, book, one)
             envelope = add_signature(
                 serialise_envelope(one.found.envelope), signer, expected_payload=ours
             )
-            signed = decision_files.filed(one.path, envelope, signers)
+            signed = decision_files.parse_decision(one.path, envelope, signers)
         except PayloadMismatch as error:
             raise DeskError(
                 f"decision {one.number}: {error}",
@@ -259,14 +259,16 @@ def add(
             ) from error
         except AttestError as error:
             raise DeskError(f"decision {one.number}: {error}") from error
-        checked = as_a_stranger(workspace, built, envelope, now)
+        checked = verified(workspace, built, envelope, now)
         row = decisions.by_payload(connection, one.digest)
         if row is None:
             keys = decision_files.keys_of(connection, built.gathered)
-            row = decision_files.keep(workspace, connection, signed, keys, predicate.time_created)
+            row = decision_files.keep_decision(
+                workspace, connection, signed, keys, predicate.time_created
+            )
         else:
-            row = decision_files.keep_more(workspace, connection, row, signed, stamp(now))
-        return decision_files.told(workspace, connection, row, who, checked)
+            row = decision_files.keep_signatures(workspace, connection, row, signed, stamp(now))
+        return decision_files.signed_answer(workspace, connection, row, who, checked)
     finally:
         close_writer(connection, workspace.store)
 
@@ -302,7 +304,7 @@ def _path(workspace: Workspace, connection: Connection, signers: Signers, refere
         return workspace.decisions / row.file
     named = [
         one.path
-        for one in decision_files.elsewhere(workspace, connection, signers)
+        for one in decision_files.foreign_decisions(workspace, connection, signers)
         if one.number == int(reference)
     ]
     if len(named) != 1:
@@ -316,4 +318,4 @@ def _joined(one: DecisionFile, known: bytes, signers: Signers) -> DecisionFile:
     """Return a decision with the signatures of its file and those that this store has."""
     both = (*one.found.envelope.signatures, *parse_envelope(known).signatures)
     data = serialise_envelope(Envelope(one.found.envelope.payload, tuple(dict.fromkeys(both))))
-    return decision_files.filed(one.path, data, signers)
+    return decision_files.parse_decision(one.path, data, signers)

@@ -19,12 +19,12 @@ from reviewer.db.queries.releases import candidate_by_digest
 from reviewer.db.schema import open_writer
 from reviewer.db.tables import BREAK_GLASS, LOSSES, BreakGlassRow, LossRow
 from reviewer.desk.decisions.api import DecisionInfo
-from reviewer.desk.decisions.choices import manifested
+from reviewer.desk.decisions.choices import require_manifest
 from reviewer.desk.decisions.payload import stamp
-from reviewer.desk.decisions.signing import content_intact, intact
+from reviewer.desk.decisions.signing import require_intact, require_intact_content
 from reviewer.desk.errors import DeskError
 from reviewer.desk.integrity import decision_files, witness
-from reviewer.desk.integrity.signed_files import gone_files
+from reviewer.desk.integrity.signed_files import lost_files
 from reviewer.desk.integrity.trust import in_role, signing_key, trusted
 from reviewer.desk.place import Workspace, write_private
 from reviewer.desk.reports.api import CandidateReport
@@ -70,7 +70,7 @@ def break_glass(
         raise DeskError(
             f"break-glass lasts more than 0 and at most {longest:g} hours", exit_code=ExitCode.USAGE
         )
-    manifested(built)
+    require_manifest(built)
     signers = trusted(workspace)
     signer = signing_key(key, passphrase)
     who = in_role(workspace, signers, signer, BREAK_GLASS_ROLE)
@@ -78,9 +78,9 @@ def break_glass(
     agent = agent_of(subject_name(manifest))
     connection = open_writer(workspace.store)
     try:
-        intact(workspace, connection)
+        require_intact(workspace, connection)
         head = journal.head(connection)
-        others = decision_files.elsewhere(workspace, connection, signers)
+        others = decision_files.foreign_decisions(workspace, connection, signers)
         now = datetime.now(UTC).replace(microsecond=0)
         payload = build_break_glass(
             BreakGlassFacts(
@@ -98,7 +98,7 @@ def break_glass(
                 report_sha256=built.digest,
                 recommendation=built.assessment.recommendation,
                 reasons=tuple(one.text for one in built.assessment.reasons),
-                decision_payload_sha256=decision_files.before(
+                decision_payload_sha256=decision_files.previous_payload(
                     connection, others, agent, environment
                 ),
                 journal_seq=head.seq,
@@ -115,7 +115,7 @@ def break_glass(
         row = row_of(statement, envelope, data, gathered.candidate_id)
         write_private(workspace.decisions / row.file, data)
         BREAK_GLASS.record(connection, workspace.store, [row], row.at)
-        witness.add(workspace, connection, "break-glass", row.uid)
+        witness.add_line(workspace, connection, "break-glass", row.uid)
         return info_of(workspace, row)
     except AttestError as error:
         raise DeskError(str(error)) from error
@@ -207,9 +207,9 @@ def state_loss(
     who = in_role(workspace, signers, signer, LOSS_ROLE)
     connection = open_writer(workspace.store)
     try:
-        content_intact(connection)
-        gone = gone_files(workspace, connection, signers)
-        unseen = witness.gone(workspace, connection)
+        require_intact_content(connection)
+        gone = lost_files(workspace, connection, signers)
+        unseen = witness.contradicted_lines(workspace, connection)
         if not gone and not unseen:
             raise DeskError(
                 "nothing shows that this store lost any of its journal: there is nothing to state",
@@ -221,16 +221,16 @@ def state_loss(
         row = _signed(connection, lost, digests, reason, signer, who.principal, who.key.keyid)
         write_private(workspace.decisions / row.file, row.envelope)
         LOSSES.record(connection, workspace.store, [row], row.at)
-        witness.add(workspace, connection, "loss", row.uid)
+        witness.add_line(workspace, connection, "loss", row.uid)
     except AttestError as error:
         raise DeskError(str(error)) from error
     finally:
         close_writer(connection, workspace.store)
-    from reviewer.desk.decisions.signed_list import take
+    from reviewer.desk.decisions.signed_list import take_signed
 
     for one in gone:
         with suppress(DeskError):  # a decision without a release here stays a file
-            take(workspace, one.path)
+            take_signed(workspace, one.path)
     path = str(workspace.decisions / row.file)
     files = tuple(one.path.name for one in gone)
     return LossStatement(path, row.principal, row.lost_seq, row.kept_seq, files)

@@ -100,12 +100,12 @@ def take(kind: RecordKind[T, R], workspace: Workspace, data: bytes, file: str) -
         )
     connection = open_writer(workspace.store)
     try:
-        return join(kind, workspace, connection, lines)
+        return keep_lines(kind, workspace, connection, lines)
     finally:
         close_writer(connection, workspace.store)
 
 
-def join(
+def keep_lines(
     kind: RecordKind[T, R],
     workspace: Workspace,
     connection: Connection,
@@ -128,7 +128,7 @@ def join(
     return TakeResult(len(added), len(good) - len(added), refused, tuple(problems))
 
 
-def unmasked(
+def identifier_problems(
     masked: Callable[[str], str], texts: Iterable[tuple[str, str]]
 ) -> Iterator[tuple[str, str]]:
     """Yield a problem for each of these (member, text) that holds a raw identifier."""

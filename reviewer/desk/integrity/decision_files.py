@@ -10,7 +10,7 @@ from reviewer.db import decisions, registry
 from reviewer.db.connection import Connection, transaction
 from reviewer.db.decisions import DecisionRow, Standing
 from reviewer.desk.errors import DeskError
-from reviewer.desk.integrity.store_checks import files_of
+from reviewer.desk.integrity.store_checks import signed_file_names
 from reviewer.desk.place import Workspace, write_private
 from reviewer.desk.views import SignedDecision
 from reviewer.report.evidence import Evidence
@@ -60,27 +60,29 @@ def envelope_files(folder: Path) -> list[Path]:
     return sorted(path for path in folder.glob("*.dsse.json") if path.is_file())
 
 
-def filed(path: Path, data: bytes, signers: Signers) -> DecisionFile:
+def parse_decision(path: Path, data: bytes, signers: Signers) -> DecisionFile:
     """Read an envelope as a decision. Raises AttestError unless it is one that a trusted key
     signed."""
     found = vouched(data, signers)
     return DecisionFile(path, data, found, decision_in(found))
 
 
-def strays(workspace: Workspace, connection: Connection) -> list[Path]:
+def unlisted_files(workspace: Workspace, connection: Connection) -> list[Path]:
     """Return the envelopes in the folder of decisions that no row of this store names."""
-    names = files_of(connection)
+    names = signed_file_names(connection)
     return [path for path in envelope_files(workspace.decisions) if path.name not in names]
 
 
-def elsewhere(workspace: Workspace, connection: Connection, signers: Signers) -> list[DecisionFile]:
+def foreign_decisions(
+    workspace: Workspace, connection: Connection, signers: Signers
+) -> list[DecisionFile]:
     """Return the decisions among the files that this store has no row of, except those that no
     trusted key signed: doctor reports these."""
     payloads = {one.payload_sha256 for one in decisions.rows(connection)}
     found = []
-    for path in strays(workspace, connection):
+    for path in unlisted_files(workspace, connection):
         try:
-            one = filed(path, read_envelope(path), signers)
+            one = parse_decision(path, read_envelope(path), signers)
         except (AttestError, OSError):
             continue
         if one.digest not in payloads:
@@ -94,7 +96,7 @@ def next_number(connection: Connection, others: list[DecisionFile]) -> int:
     return max([0, *rows, *(one.number for one in others)]) + 1
 
 
-def before(
+def previous_payload(
     connection: Connection,
     others: list[DecisionFile],
     agent: str,
@@ -113,7 +115,7 @@ def before(
     return max(known)[1] if known else None
 
 
-def standing_of(one: DecisionFile) -> Standing:
+def approval_state(one: DecisionFile) -> Standing:
     """Return whether the trusted signatures of a decision meet its own policy."""
     return "pending" if approved(one.statement.predicate, one.found).faults else "signed"
 
@@ -123,7 +125,7 @@ def file_of(workspace: Workspace, number: int, decision: str, candidate_id: str)
     return workspace.decisions / f"{number}-{decision.lower()}-{name}.dsse.json"
 
 
-def keep(
+def keep_decision(
     workspace: Workspace,
     connection: Connection,
     one: DecisionFile,
@@ -151,7 +153,7 @@ def keep(
         envelope=one.data,
         at=at,
         seq=0,
-        standing=standing_of(one),
+        standing=approval_state(one),
         agent=one.agent,
         environment=one.environment,
     )
@@ -178,11 +180,11 @@ def _refuse_other_file(one: DecisionFile) -> None:
         raise DeskError(f"{one.path} is there already and is another one", "move it away")
 
 
-def keep_more(
+def keep_signatures(
     workspace: Workspace, connection: Connection, row: DecisionRow, one: DecisionFile, at: str
 ) -> DecisionRow:
     """Keep further signatures under a decision that has a row."""
-    changed = row._replace(envelope=one.data, standing=standing_of(one))
+    changed = row._replace(envelope=one.data, standing=approval_state(one))
     with transaction(connection, workspace.store):
         now = decisions.row(connection, row.number)
         if now is None or now.envelope != row.envelope:
@@ -204,7 +206,7 @@ def keys_of(connection: Connection, gathered: Evidence) -> tuple[int, int]:
     return suite.id, stored.id
 
 
-def told(
+def signed_answer(
     workspace: Workspace,
     connection: Connection,
     row: DecisionRow,

@@ -12,7 +12,7 @@ from reviewer.db import decisions, journal
 from reviewer.db.connection import Connection, DatabaseError, StoreError, reader, write_lock
 from reviewer.db.tables import break_glass_rows, loss_rows, run_result_rows
 from reviewer.desk.errors import DeskError
-from reviewer.desk.integrity.store_checks import files_of, linked_folders
+from reviewer.desk.integrity.store_checks import linked_folders, signed_file_names
 from reviewer.desk.place import Workspace
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def signed_checks(workspace: Workspace, connection: Connection) -> list[Check]:
     for what, path, envelope in others:
         faults += file_faults(what, path, envelope)
         faults += _signature(workspace, what, envelope, trusted)
-    strays, elsewhere = _strays(workspace, connection, files_of(connection), trusted)
+    strays, elsewhere = _strays(workspace, connection, signed_file_names(connection), trusted)
     faults += strays
     waiting = sum(row.standing == "pending" for row in rows)
     text = f"{len(rows)} signed, each as it was signed"
@@ -99,7 +99,7 @@ def stray_faults(workspace: Workspace, connection: Connection) -> list[str]:
     """Return what is wrong with the signed files that this store has no row of."""
     from reviewer.desk.integrity.trust import signers_of
 
-    return _strays(workspace, connection, files_of(connection), signers_of(workspace))[0]
+    return _strays(workspace, connection, signed_file_names(connection), signers_of(workspace))[0]
 
 
 def file_faults(what: str, path: Path, envelope: bytes) -> list[str]:
@@ -173,7 +173,7 @@ def _strays(
             data = read_envelope(path)
             if _signature(workspace, path.name, data, trusted):
                 wrong.append(f"{path.name} is not in this store, and no trusted key signed it")
-            elif gone := beyond(connection, data):
+            elif gone := loss_shown_by(connection, data):
                 wrong.append(f"{path.name} is not in this store, {gone}")
             elif _stated(connection, data):
                 elsewhere.append(path.name)
@@ -195,7 +195,7 @@ def _entered_meanwhile(workspace: Workspace) -> set[str]:
         with write_lock(workspace.store):
             pass
         with closing(reader(workspace.store)) as connection:
-            return files_of(connection)
+            return signed_file_names(connection)
     except (StoreError, DatabaseError):
         return set()
 
@@ -203,24 +203,28 @@ def _entered_meanwhile(workspace: Workspace) -> set[str]:
 def _waits(path: Path, envelope: bytes, trusted: object) -> bool:
     """Return whether an envelope is a decision that lacks a signature: one that a colleague passed
     on for signing is taken in by signing it."""
-    from reviewer.desk.integrity.decision_files import filed, standing_of
+    from reviewer.desk.integrity.decision_files import approval_state, parse_decision
     from reviewer.signing.errors import AttestError
     from reviewer.signing.signers import Signers
 
     if not isinstance(trusted, Signers):
         return False
     try:
-        return standing_of(filed(path, envelope, trusted)) == "pending"
+        return approval_state(parse_decision(path, envelope, trusted)) == "pending"
     except AttestError:
         return False  # a break-glass, or the result of a run
 
 
-def beyond(connection: Connection, envelope: bytes) -> str | None:
+def loss_shown_by(connection: Connection, envelope: bytes) -> str | None:
     """Return why an envelope shows that this store lost entries: it was signed on this journal, at
     an entry that the journal lacks or has with other content. None when it shows no loss, or when a
     signed statement of loss covers it."""
     bound = _bound(envelope)
-    if bound is None or not _ours(connection, bound.uri) or bound.digest in lost(connection):
+    if (
+        bound is None
+        or not _ours(connection, bound.uri)
+        or bound.digest in stated_losses(connection)
+    ):
         return None
     held = journal.hash_at(connection, bound.seq)
     if held == bound.head and not bound.loss:
@@ -243,30 +247,30 @@ class LostFile(NamedTuple):
     seq: int
 
 
-def gone_files(workspace: Workspace, connection: Connection, signers: "Signers") -> list[LostFile]:
+def lost_files(workspace: Workspace, connection: Connection, signers: "Signers") -> list[LostFile]:
     """Return the files signed by trusted keys that show that this store lost journal, and that no
     statement of loss names."""
     from reviewer.desk.integrity.decision_files import envelope_files, read_envelope
 
-    listed, found = files_of(connection), []
+    listed, found = signed_file_names(connection), []
     for path in envelope_files(workspace.decisions):
         if path.name in listed:
             continue
         data = read_envelope(path)
-        if _signature(workspace, path.name, data, signers) or not beyond(connection, data):
+        if _signature(workspace, path.name, data, signers) or not loss_shown_by(connection, data):
             continue
         if (bound := _bound(data)) is not None:
             found.append(LostFile(path, bound.digest, bound.seq + 1))  # signing adds an entry
     return found
 
 
-def handed_on(workspace: Workspace, connection: Connection) -> set[str]:
+def passed_on_payloads(workspace: Workspace, connection: Connection) -> set[str]:
     """Return the payloads of decisions that wait for a signature, in files that this store has no
     row of and that were signed at the present end of its journal."""
     from reviewer.desk.integrity.decision_files import envelope_files, read_envelope
     from reviewer.desk.integrity.trust import signers_of
 
-    listed, trusted = files_of(connection), signers_of(workspace)
+    listed, trusted = signed_file_names(connection), signers_of(workspace)
     found, head = set(), journal.head(connection)
     for path in envelope_files(workspace.decisions):
         if path.name in listed:
@@ -279,7 +283,7 @@ def handed_on(workspace: Workspace, connection: Connection) -> set[str]:
     return found
 
 
-def lost(connection: Connection) -> set[str]:
+def stated_losses(connection: Connection) -> set[str]:
     """Return the payloads that a statement of loss names."""
     return {one for row in loss_rows(connection) for one in json.loads(row.decisions)}
 
@@ -320,7 +324,7 @@ def _ours(connection: Connection, uri: str) -> bool:
 
 def _stated(connection: Connection, envelope: bytes) -> bool:
     bound = _bound(envelope)
-    return bound is not None and bound.digest in lost(connection)
+    return bound is not None and bound.digest in stated_losses(connection)
 
 
 def _from_here(connection: Connection, envelope: bytes) -> bool:

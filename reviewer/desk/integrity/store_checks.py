@@ -78,7 +78,7 @@ def signed_faults(workspace: Workspace, connection: Connection) -> list[str]:
     """Return what of the signed files is missing, or is there and should not be, and whether the
     newest are as they were signed. No signature is checked but that of a file which no row names.
     """
-    listed = files_of(connection)
+    listed = signed_file_names(connection)
     there = envelope_names(workspace.decisions) | envelope_names(workspace.attestations)
     wrong = linked_folders(workspace)
     wrong += [f"{name}: the signed file is missing" for name in sorted(listed - there)]
@@ -96,7 +96,7 @@ def signed_faults(workspace: Workspace, connection: Connection) -> list[str]:
     return wrong
 
 
-def files_of(connection: Connection) -> set[str]:
+def signed_file_names(connection: Connection) -> set[str]:
     """Return the names of all signed files that this store has a row of."""
     listed = {file for _, file in decisions.files(connection)}
     listed.update(one.file for one in break_glass_rows(connection))
@@ -150,7 +150,7 @@ def missing_failures(
     if digest is None or not names:
         return ()
     taken = decisions.taken(connection)
-    if not taken and names <= files_of(connection):
+    if not taken and names <= signed_file_names(connection):
         return ()
     return tuple(_missing_failures(workspace, connection, suite, candidate_id, digest, taken))
 
@@ -170,13 +170,13 @@ def _missing_failures(
     signers = signers_of(workspace)
     if signers is None:
         return
-    filed = decision_files.elsewhere(workspace, connection, signers)
+    filed = decision_files.foreign_decisions(workspace, connection, signers)
     for number in sorted(taken):
         row = decisions.row(connection, number)
         if row is not None:
             try:
                 path = workspace.decisions / row.file
-                filed.append(decision_files.filed(path, row.envelope, signers))
+                filed.append(decision_files.parse_decision(path, row.envelope, signers))
             except AttestError:
                 continue  # its keys were removed from the trust file
     held = _record_digests(connection, suite.suite_id, candidate_id)

@@ -36,7 +36,7 @@ class WitnessLine(NamedTuple):
     signed: str | None
 
 
-def seen(workspace: Workspace, connection: Connection) -> list[WitnessLine]:
+def witness_lines(workspace: Workspace, connection: Connection) -> list[WitnessLine]:
     """Return the lines about this journal; of the others it is only checked that each follows the
     one before it of its journal, which is cheap enough for every report. Returns nothing where no
     witness is kept. Raises DeskError for an invalid file."""
@@ -89,9 +89,9 @@ def _bytes(place: Path) -> bytes:
         return file.read()
 
 
-def gone(workspace: Workspace, connection: Connection) -> list[WitnessLine]:
+def contradicted_lines(workspace: Workspace, connection: Connection) -> list[WitnessLine]:
     """Return the lines that this store contradicts, and that no statement of loss covers."""
-    lines = seen(workspace, connection)
+    lines = witness_lines(workspace, connection)
     if not lines:
         return []
     hashes = journal.hashes_at(connection, [one.seq for one in lines])
@@ -125,9 +125,9 @@ def _handed_on(workspace: Workspace, connection: Connection, one: WitnessLine) -
     and passed on to be signed here: it follows our head directly, and waits."""
     if one.kind != "decision" or one.seq != journal.head(connection).seq + 1:
         return False
-    from reviewer.desk.integrity.signed_files import handed_on
+    from reviewer.desk.integrity.signed_files import passed_on_payloads
 
-    return one.signed in handed_on(workspace, connection)
+    return one.signed in passed_on_payloads(workspace, connection)
 
 
 def witness_faults(workspace: Workspace, connection: Connection) -> list[str]:
@@ -140,7 +140,7 @@ def witness_faults(workspace: Workspace, connection: Connection) -> list[str]:
         f" ({one.kind}), where this journal "
         + (f"ends at entry {head}" if one.seq > head else "has another entry")
         + ": an older copy of the store stands here, or a copy of it signed this"
-        for one in gone(workspace, connection)
+        for one in contradicted_lines(workspace, connection)
     ]
 
 
@@ -158,7 +158,7 @@ def order_faults(workspace: Workspace) -> list[str]:
     return []
 
 
-def add(workspace: Workspace, connection: Connection, kind: "Kind", payload: str) -> None:
+def add_line(workspace: Workspace, connection: Connection, kind: "Kind", payload: str) -> None:
     """Add the entry of what was just signed here, where a witness is kept.
 
     Raises DeskError when the file is invalid or cannot be written: what was signed is kept all the
@@ -168,10 +168,13 @@ def add(workspace: Workspace, connection: Connection, kind: "Kind", payload: str
         _write(workspace, connection, [_told(connection, kind, payload)])
 
 
-def look(workspace: Workspace, connection: Connection) -> list[WitnessLine]:
+def bring_up_to_date(workspace: Workspace, connection: Connection) -> list[WitnessLine]:
     """Add the decisions that were signed here and are missing from the witness, and the present
     head, creating the file where there is none; returns the lines added. Raises DeskError."""
-    head, known = journal.head(connection), {one.signed for one in seen(workspace, connection)}
+    head, known = (
+        journal.head(connection),
+        {one.signed for one in witness_lines(workspace, connection)},
+    )
     new = [
         WitnessLine(seq, journal.hash_at(connection, seq) or "", "decision", payload)
         for seq, payload in decisions.signed_here(connection)

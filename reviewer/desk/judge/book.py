@@ -74,7 +74,7 @@ class JudgeBook:
             return None
         labels = self._labels.of(connection, held.suite.digest)
         agents = agents_of(connection, held.suite.suite_id)
-        return joined(held, held.judge, candidate_id, agents, labels, made)
+        return join_record(held, held.judge, candidate_id, agents, labels, made)
 
 
 def row_of(judgment: Judgment) -> JudgmentRow:
@@ -104,7 +104,7 @@ def agents_of(connection: Connection, suite_id: str) -> dict[str, str]:
     return found
 
 
-def joined(
+def join_record(
     held: ReadySuite,
     judge: JudgePrompt,
     candidate_id: str,

@@ -59,7 +59,7 @@ def _against(held: ReadySuite, judgment: Judgment) -> Iterator[tuple[str, str]]:
     texts += [("trace", judgment.trace or "")]
     texts += [(f"claims[{n}].claim", one.claim) for n, one in enumerate(judgment.claims or ())]
     texts += [(f"traces[{n}]", trace) for n, trace in enumerate(judgment.traces)]
-    yield from record_files.unmasked(redactor_of(suite.redaction).masked, texts)
+    yield from record_files.identifier_problems(redactor_of(suite.redaction).masked, texts)
 
 
 KIND: RecordKind[Judgment, JudgmentRow] = RecordKind(

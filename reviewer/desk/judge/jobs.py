@@ -18,7 +18,7 @@ from reviewer.desk.jobs import Job, Stopwatch, abandon_all, internal_error
 from reviewer.desk.judge.api import JudgeOrder, JudgeRunView, JudgeState
 from reviewer.desk.judge.book import row_of
 from reviewer.desk.labels.items import message_of, side_of
-from reviewer.desk.labels.labeling import against
+from reviewer.desk.labels.labeling import baseline_for
 from reviewer.desk.place import Workspace
 from reviewer.desk.runs.jobs import HELD, PATIENCE, TOGETHER
 from reviewer.desk.runs.start import lock_work
@@ -117,7 +117,7 @@ def items_of(
 ) -> tuple[Item, ...]:
     """Return the items of one kind: pairs against the baseline, the only other candidate, or among
     the candidate's attempts; or the candidate's own messages."""
-    baseline = against(connection, order.suite_id, order.candidate_id, order.baseline_id, kind)
+    baseline = baseline_for(connection, order.suite_id, order.candidate_id, order.baseline_id, kind)
     mine = _ends(connection, finals, order.suite_id, order.candidate_id)
     digest = held.suite.digest
     if kind == "message":

@@ -139,7 +139,7 @@ def judge_view(
     )
 
 
-def unasked(
+def view_without_answers(
     suite_id: str,
     judge: JudgePrompt,
     prompt: str,
@@ -334,7 +334,7 @@ class Judging:
         if judged is None or judged.calibration is None:
             asked = pairwise(judge)
             digest = prompt_digest(asked) if asked is not None else ""
-            return unasked(suite_id, judge, digest, about.names, judged)
+            return view_without_answers(suite_id, judge, digest, about.names, judged)
         policy = about.held.suite.policy.judge
         wins = self._wins(connection, judged, about.side)
         named = self._named(connection, about, judged)

@@ -9,7 +9,7 @@ from reviewer.desk.errors import DeskError
 from reviewer.desk.imports import record_files
 from reviewer.desk.imports.record_files import RecordKind, TakeResult
 from reviewer.desk.labels.book import Book, row_of
-from reviewer.desk.labels.sheet import RubricSuite, ruled
+from reviewer.desk.labels.sheet import RubricSuite, suite_with_rubric
 from reviewer.desk.place import Workspace
 from reviewer.review.labels import LABELS, Label, rubric_problems
 from reviewer.suite.errors import ContractError, Problem
@@ -41,7 +41,9 @@ class LabelBorder:
         """Return the suite with its rubric, or why no label of it is taken."""
         if suite_id not in self._ruled:
             try:
-                found: RubricSuite | str = ruled(self._workspace, self._connection, suite_id)
+                found: RubricSuite | str = suite_with_rubric(
+                    self._workspace, self._connection, suite_id
+                )
             except (DeskError, ContractError) as error:
                 found = str(error)
             if isinstance(found, RubricSuite):
@@ -62,7 +64,7 @@ def _against(found: RubricSuite, label: Label) -> Iterator[tuple[str, str]]:
     yield from rubric_problems(label, found.rubric)
     texts = [("note", label.note), ("reviewer", label.reviewer), ("skipped", label.skipped or "")]
     texts += [(f"traces[{n}]", trace) for n, trace in enumerate(label.traces)]
-    yield from record_files.unmasked(redactor_of(found.suite.redaction).masked, texts)
+    yield from record_files.identifier_problems(redactor_of(found.suite.redaction).masked, texts)
 
 
 KIND: RecordKind[Label, LabelRow] = RecordKind("label", LABELS, TABLE, row_of, LabelBorder)

@@ -76,7 +76,7 @@ def other_candidate(connection: Connection, suite_id: str, candidate_id: str) ->
     return others[0] if len(others) == 1 else None
 
 
-def gather(connection: Connection, finals: FinalMessages, side: Side) -> SideMessages:
+def messages_and_signals(connection: Connection, finals: FinalMessages, side: Side) -> SideMessages:
     """Return the messages and signals of every attempt of a candidate, except those lost to
     infrastructure. A trace without a stored payload has signals and no message."""
     traces = reviewable_traces(connection, side.key)
@@ -114,7 +114,7 @@ def signals_of(
     }
 
 
-def build(
+def build_items(
     kind: Kind, suite_digest: str, candidate: SideMessages, baseline: SideMessages | None
 ) -> ItemSet:
     """Build the items: messages of the candidate alone; or pairs with the baseline's, else of the

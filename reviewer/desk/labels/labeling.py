@@ -44,7 +44,7 @@ MOST_NOTE = 4000
 """Characters of a note; a file of labels allows no more."""
 
 
-def newest(labels: Sequence[Label], place: Showing, session: Session) -> Label | None:
+def newest_label(labels: Sequence[Label], place: Showing, session: Session) -> Label | None:
     """Return the label that counts for this showing and person, a withdrawn one included."""
     key = LabelKey(
         item=place.item.item, showing=place.number, reviewer=session.reviewer, role=session.role
@@ -111,7 +111,7 @@ def next_time(labels: Sequence[Label], session: Session) -> str:
     return now.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
-def shown(sheet: Sheet, place: Showing, labels: Sequence[Label], session: Session) -> LabelItem:
+def item_view(sheet: Sheet, place: Showing, labels: Sequence[Label], session: Session) -> LabelItem:
     """Return a showing as this person sees it: nothing in it tells where it is from."""
     item, rubric = place.item, sheet.ruled.rubric
     episode = sheet.episodes.get(item.episode_id)
@@ -183,7 +183,7 @@ class Labeling:
         session = Session(
             suite_id=suite_id,
             candidate_id=candidate_id,
-            baseline_id=against(connection, suite_id, candidate_id, baseline_id, kind),
+            baseline_id=baseline_for(connection, suite_id, candidate_id, baseline_id, kind),
             kind=kind,
             reviewer=reviewer,
             role=role,
@@ -227,7 +227,7 @@ class Labeling:
             place = sheet.first_of(left, closing, labels, session)
         elif reason is not None:
             place = sheet.first_of(left, sheet.under(reason), labels, session)
-        return None if place is None else shown(sheet, place, labels, session)
+        return None if place is None else item_view(sheet, place, labels, session)
 
     def record(self, connection: Connection, session: Session, drafted: LabelDraft) -> SavedLabel:
         """Keep a label, durably; one for a showing that has one already revises it.
@@ -244,7 +244,7 @@ class Labeling:
             place = sheet.place(item, drafted.showing)
         except ValueError as error:
             raise DeskError(str(error)) from error
-        before = newest(labels, place, session)
+        before = newest_label(labels, place, session)
         label = self._sealed(sheet, label_of(sheet, place, session, drafted, before, labels))
         self._keep(label)
         after = self._labels(connection, sheet)
@@ -288,7 +288,7 @@ class Labeling:
         )
         self._keep(seal(label))
         place = sheet.place(sheet.items[last.item], last.showing)
-        return shown(sheet, place, self._labels(connection, sheet), session)
+        return item_view(sheet, place, self._labels(connection, sheet), session)
 
     def own_end(self, connection: Connection, session: Session) -> tuple[EstimateView, ...]:
         """Return how often this person contradicted their own labels, and took the left slot: only
@@ -313,7 +313,7 @@ class Labeling:
         session = Session(
             suite_id=suite_id,
             candidate_id=candidate_id,
-            baseline_id=against(connection, suite_id, candidate_id, baseline_id, kind),
+            baseline_id=baseline_for(connection, suite_id, candidate_id, baseline_id, kind),
             kind=kind,
             reviewer=reviewer,
             role="rater",
@@ -338,7 +338,7 @@ class Labeling:
             close_writer(connection, self._store)
 
 
-def against(
+def baseline_for(
     connection: Connection,
     suite_id: str,
     candidate_id: str,

@@ -215,7 +215,7 @@ class Sheets:
         with self._lock:
             known = self._ruled.get(suite_id)
         if known is None or anew:
-            known = ruled(self._workspace, connection, suite_id)
+            known = suite_with_rubric(self._workspace, connection, suite_id)
             with self._lock:
                 self._ruled[suite_id] = known
         return known
@@ -249,23 +249,25 @@ class Sheets:
     ) -> Sheet:
         suite_id, candidate_id, baseline_id, kind = key
         side = items.side_of(connection, suite_id, candidate_id)
-        candidate = items.gather(connection, self._finals, side)
+        candidate = items.messages_and_signals(connection, self._finals, side)
         baseline, signals = None, candidate.signals
         if baseline_id is not None:
             other = items.side_of(connection, suite_id, baseline_id)
-            baseline = items.gather(connection, self._finals, other)
+            baseline = items.messages_and_signals(connection, self._finals, other)
             row = registry.suite_row(connection, suite_id)
             assert row is not None  # both sides were found in it
             lost = items.with_lost(connection, signals, side, other, row.id)
             signals = {**baseline.signals, **lost} if kind == "pair" else lost
         digest = ruled.suite.digest
-        built = items.build(kind, digest, candidate, baseline)
+        built = items.build_items(kind, digest, candidate, baseline)
         signals = items.with_judgments(connection, signals, built.items)
         own = built.items if kind == "message" else message_items(digest, candidate.messages).items
         return Sheet(ruled, kind, built, signals, own)
 
 
-def ruled(workspace: Workspace, connection: Connection | None, suite_id: str) -> RubricSuite:
+def suite_with_rubric(
+    workspace: Workspace, connection: Connection | None, suite_id: str
+) -> RubricSuite:
     """Return a suite that may be used now, with its rubric. Raises DeskError."""
     held = ready_suite(workspace, connection, suite_id)
     if held.rubric is None or held.rubric_digest is None:

@@ -20,7 +20,7 @@ from reviewer.desk.labels.book import Book
 from reviewer.desk.opened import Room
 from reviewer.desk.place import Workspace
 from reviewer.desk.reports import renderings
-from reviewer.desk.reports.evidence import evidence
+from reviewer.desk.reports.evidence import read_evidence
 from reviewer.desk.reports.opinions import judge_evidence, review_evidence, review_holds
 from reviewer.desk.suites import CandidateManifest, ReadySuite, ready_outline, ready_suite
 from reviewer.desk.traces.records import FinalMessages
@@ -128,13 +128,15 @@ class Reports:
     ) -> PrintableReport:
         """Return the report of `build`, and what these formats show in addition, from the same
         reading."""
-        from reviewer.desk.reports.renderings import beside
+        from reviewer.desk.reports.renderings import rendering_context
 
         asked = (suite_id, candidate_id, baseline_id)
         held = ready_suite(self._workspace, connection, suite_id)
         with one_moment(connection):
             built = self._within(connection, held, asked, whole=True)
-            found = beside(connection, self._workspace, built.report, built.digest, formats)
+            found = rendering_context(
+                connection, self._workspace, built.report, built.digest, formats
+            )
         return PrintableReport(built, found)
 
     def assessed(
@@ -168,7 +170,7 @@ class Reports:
             kept = self._kept.get(key)
             if kept is not None and kept[0] == stamp:
                 return kept[1]
-        gathered = evidence(
+        gathered = read_evidence(
             connection,
             held.suite,
             candidate_id,
@@ -264,7 +266,7 @@ class ReportsRoom(Room):
         """Write the report, and the newest signed decision on it, into a folder."""
         from reviewer.desk.views import ExportedFiles
 
-        formats = renderings.known(formats)
+        formats = renderings.known_formats(formats)
         shown = self.shown(suite_id, candidate_id, baseline, formats)
         built, folder = shown.built, Path(out).expanduser()
         files = renderings.write(shown, folder, formats)
@@ -272,26 +274,26 @@ class ReportsRoom(Room):
             key = self._opened.candidate(connection, suite_id, candidate_id)[1]
             signed = decisions.envelope_on(connection, key, built.digest)
         if signed is not None:
-            files += renderings.put(folder, {"decision.dsse.json": signed})
+            files += renderings.write_files(folder, {"decision.dsse.json": signed})
         return ExportedFiles(files=tuple(files), exit_code=built.exit_code)
 
     def enter_cost(self, new: NewCost) -> EnteredCost:
         """Keep an entry: durable when this returns; the same entry again adds nothing."""
-        from reviewer.desk.reports.costs import enter
+        from reviewer.desk.reports.costs import enter_cost
 
         if not self._opened.has_store():
             raise DeskError("there is no store yet: a cost is one of a candidate that was judged")
         try:
-            return enter(self._opened.place, new, self._opened.reviewer_name())
+            return enter_cost(self._opened.place, new, self._opened.reviewer_name())
         except StoreError as error:
             raise DeskError(str(error)) from error
 
     def costs(self, suite_id: str = "", candidate_id: str = "") -> list[tuple[str, str, CostEntry]]:
         """Return (suite, candidate, entry) of every entry, also of those that a later one
         corrects."""
-        from reviewer.desk.reports.costs import entered
+        from reviewer.desk.reports.costs import listed_costs
 
         if not self._opened.has_store():
             return []
         with self._opened.reading() as connection:
-            return entered(connection, suite_id, candidate_id)
+            return listed_costs(connection, suite_id, candidate_id)

@@ -11,9 +11,9 @@ from reviewer.db.tables import COSTS as TABLE
 from reviewer.db.tables import CostRow, cost_places
 from reviewer.desk.errors import DeskError
 from reviewer.desk.imports import record_files
-from reviewer.desk.imports.record_files import OtherStore, RecordKind, TakeResult, join
+from reviewer.desk.imports.record_files import OtherStore, RecordKind, TakeResult, keep_lines
 from reviewer.desk.place import Workspace
-from reviewer.desk.reports.evidence import entries_of, ledger, views
+from reviewer.desk.reports.evidence import cost_entries_shown, entries_of, ledger
 from reviewer.exit_codes import ExitCode
 from reviewer.report.evidence import CostEntry
 from reviewer.review.records import (
@@ -51,7 +51,7 @@ class EnteredCost(msgspec.Struct, frozen=True, kw_only=True):
     added: bool
 
 
-def enter(workspace: Workspace, new: NewCost, reviewer: str) -> EnteredCost:
+def enter_cost(workspace: Workspace, new: NewCost, reviewer: str) -> EnteredCost:
     """Keep one entry: durable when this returns, and the same entry again adds nothing.
 
     Raises DeskError for a text that is no amount, an unknown candidate, an id that another amount
@@ -73,7 +73,7 @@ def enter(workspace: Workspace, new: NewCost, reviewer: str) -> EnteredCost:
                 f"--corrects {cost.entry_id} enters a correction; another --id another entry",
                 exit_code=ExitCode.USAGE,
             )
-        found = views(known)
+        found = cost_entries_shown(known)
         (entry,) = (one for one in found if one.entry_id == cost.entry_id)
         return EnteredCost(
             suite_id=new.suite_id,
@@ -158,7 +158,7 @@ def _corrected(cost: Cost, known: list[Cost]) -> Cost:
     return cost
 
 
-def entered(
+def listed_costs(
     connection: Connection, suite_id: str, candidate_id: str
 ) -> list[tuple[str, str, CostEntry]]:
     """Return (suite, candidate, entry) of the entries of a suite and candidate ("": all), oldest
@@ -194,7 +194,7 @@ class _Border:
             raise ContractError(place, "$.candidate_id", "is no candidate with traces here")
         texts = [("note", cost.note), ("reviewer", cost.reviewer), ("entry_id", cost.entry_id)]
         rules = registry.suite_body(self._connection, cost.suite_id).redaction
-        found = list(record_files.unmasked(redactor_of(rules).masked, texts))
+        found = list(record_files.identifier_problems(redactor_of(rules).masked, texts))
         stand = entries_of(self._connection, *place_here)
         before = next((one for one in stand if one.entry_id == cost.entry_id), None)
         before = before or self._seen.get((*place_here, cost.entry_id))
@@ -226,4 +226,4 @@ def take_costs(there: OtherStore) -> TakeResult:
                 return msgspec.structs.replace(one, uid=COSTS.uid_of(one))
         return cost
 
-    return join(KIND, there.workspace, there.ours, lines, here)
+    return keep_lines(KIND, there.workspace, there.ours, lines, here)

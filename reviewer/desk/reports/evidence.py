@@ -39,7 +39,7 @@ from reviewer.db.queries.traces import failed_findings, failed_rows, slot_of
 from reviewer.db.sources import source_files_of, tool_maps_of_candidate
 from reviewer.db.tables import break_glass_rows, cost_entries, loss_rows
 from reviewer.desk.errors import DeskError
-from reviewer.desk.reports.other_suites import met_suites
+from reviewer.desk.reports.other_suites import other_suites_of
 from reviewer.gates.model import SHARED
 from reviewer.report.evidence import (
     BreakGlassRecord,
@@ -86,7 +86,7 @@ class _Interner:
         return self._known.setdefault(value, value)
 
 
-def counted(
+def episode_totals(
     connection: Connection, suite: int, candidate: int, quarantined: Mapping[str, int]
 ) -> EpisodeTotals:
     """Return a candidate's counts on every episode of a suite. `quarantined` counts refused records
@@ -149,7 +149,7 @@ def _counts(
     )
 
 
-def failures(
+def failing_traces(
     connection: Connection, prefix: str, candidate: int, known: EpisodeTotals
 ) -> tuple[FailedTrace, ...]:
     """Return the failing traces in suite order, then by attempt. `prefix` is a trace id up to its
@@ -185,7 +185,7 @@ def failures(
 
 def ledger(connection: Connection, suite_id: str, candidate_id: str) -> tuple[CostEntry, ...]:
     """Return every cost entry of a candidate on a suite, oldest first; most stores have none."""
-    return views(entries_of(connection, suite_id, candidate_id))
+    return cost_entries_shown(entries_of(connection, suite_id, candidate_id))
 
 
 def entries_of(connection: Connection, suite_id: str, candidate_id: str) -> "list[Cost]":
@@ -198,7 +198,7 @@ def entries_of(connection: Connection, suite_id: str, candidate_id: str) -> "lis
     return [COSTS.stored(body) for body in bodies]
 
 
-def views(entries: "Sequence[Cost]") -> tuple[CostEntry, ...]:
+def cost_entries_shown(entries: "Sequence[Cost]") -> tuple[CostEntry, ...]:
     """Return the entries by time, each with whether it counts."""
     if not entries:
         return ()
@@ -285,7 +285,7 @@ def promoted_of(
     )
 
 
-def against(
+def choose_baseline(
     connection: Connection,
     suite: registry.SuiteRow,
     candidate: int,
@@ -316,7 +316,7 @@ def _elsewhere(connection: Connection, candidate_id: str) -> str:
     return f": it has some on {names}, and under another suite's digest nothing is comparable"
 
 
-def evidence(
+def read_evidence(
     connection: Connection,
     suite: Suite,
     candidate_id: str,
@@ -340,12 +340,12 @@ def evidence(
             f"reviewer import FILE --suite {suite.suite_id} --candidate {candidate_id}",
         )
     placed, unplaced = quarantined(connection, suite.suite_id, candidate_id)
-    made = counted(connection, row.id, stored.id, placed)
+    made = episode_totals(connection, row.id, stored.id, placed)
     if suite.probe:
         suite = probe_suite(suite, made.episodes, contracts.outlines(connection, row.id))
     known, latency_unknown = latencies(connection, stored.id)
     codes = unmeasured(connection, stored.id)
-    than = against(connection, row, stored.id, baseline_id)
+    than = choose_baseline(connection, row, stored.id, baseline_id)
     sources = tuple(source_files_of(connection, stored.id))
     same = candidate is not None and candidate.digest == stored.digest
     return Evidence(
@@ -357,7 +357,7 @@ def evidence(
         candidate=candidate if same else None,
         manifest=manifest if same else None,
         episodes=made.episodes,
-        failures=failures(connection, f"{suite.suite_id}/{candidate_id}", stored.id, made),
+        failures=failing_traces(connection, f"{suite.suite_id}/{candidate_id}", stored.id, made),
         latencies_ms=tuple(known),
         latency_unknown=latency_unknown,
         unknown_codes=tuple((one.code, one.traces) for one in codes),
@@ -368,7 +368,7 @@ def evidence(
         diagnostics=diagnostics(connection, stored.id) if whole else DiagnosticMeans(),
         duplicates_refused=_duplicates(connection, suite.suite_id, candidate_id),
         quarantined_unplaced=unplaced + unnamed_refusals(connection, frozenset(sources)),
-        lineage=met_suites(connection, row, stored.id),
+        lineage=other_suites_of(connection, row, stored.id),
         break_glass=broken_glass(connection, candidate_id, manifest),
         journal_losses=journal_losses(connection),
         import_maps=tuple(
@@ -378,7 +378,9 @@ def evidence(
         source_files=sources,
         rubric_criteria=criteria,
         baseline_id=than.baseline_id,
-        baseline=counted(connection, row.id, than.key, {}).episodes if than.key is not None else (),
+        baseline=episode_totals(connection, row.id, than.key, {}).episodes
+        if than.key is not None
+        else (),
         promoted=than.promoted,
         peeking=_peeking(connection, row.id, stored.id, len(sources)),
         latency_within=_within(connection, stored.id, suite.policy, known),

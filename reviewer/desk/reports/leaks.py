@@ -44,7 +44,7 @@ class UnreadFile(msgspec.Struct, frozen=True):
     problem: str
 
 
-def look(
+def search_files(
     workspace: Workspace,
     files: Sequence[Path],
     suite_ids: Sequence[str],
@@ -86,7 +86,7 @@ def withdraw(workspace: Workspace, uid: str, reason: str, reviewer: str) -> Leak
 
     Raises DeskError when no search or several have this id, or without a reason.
     """
-    looks = all_looks(workspace)
+    looks = all_searches(workspace)
     named = [one for one in looks if uid and one.check.uid.startswith(uid)]
     if len(named) != 1:
         what = "several looks have" if named else "no look has"
@@ -109,19 +109,23 @@ def withdraw(workspace: Workspace, uid: str, reason: str, reviewer: str) -> Leak
     return _kept(workspace, [made])[0]
 
 
-def all_looks(workspace: Workspace) -> list[Look]:
+def all_searches(workspace: Workspace) -> list[Look]:
     """Return every search in the store, by time."""
     if not workspace.store.exists():
         return []
     connection = open_writer(workspace.store)
     try:
-        found = [one for digest in TABLE.suites(connection) for one in looks_of(connection, digest)]
+        found = [
+            one for digest in TABLE.suites(connection) for one in searches_of(connection, digest)
+        ]
         return sorted(found, key=lambda one: age(one.check))
     finally:
         close_writer(connection, workspace.store)
 
 
-def looks_of(connection: Connection, suite_digest: str, candidate_id: str = "") -> tuple[Look, ...]:
+def searches_of(
+    connection: Connection, suite_digest: str, candidate_id: str = ""
+) -> tuple[Look, ...]:
     """Return the searches for a suite's episodes that concern a candidate (all of them for ""), by
     time."""
     book = LeakBook().of(connection, suite_digest)
@@ -165,7 +169,7 @@ def split_evidence(
             withdrawn=one.withdrawn,
             withdrawn_by=one.withdrawn_by,
         )
-        for one in looks_of(connection, suite_digest, candidate_id)
+        for one in searches_of(connection, suite_digest, candidate_id)
     )
 
 
@@ -191,7 +195,7 @@ class LeakBorder:
         rules = redactor_of(_rules(self._workspace, check.suite_id))
         texts = [("file", check.file), ("reason", check.reason), ("reviewer", check.reviewer)]
         texts += [(f"leaks[{n}].pointer", leak.pointer) for n, leak in enumerate(check.leaks)]
-        for member, why in record_files.unmasked(rules.masked, texts):
+        for member, why in record_files.identifier_problems(rules.masked, texts):
             raise ContractError(place, member, why)
         return check
 

@@ -93,7 +93,7 @@ def review_holds(
     high = high_flags(connection, side)
     if not high and not held.suite.policy.labels.min_pairs:
         return ReviewSection()
-    looked = looked_at(connection, held, side, high, finals, book)
+    looked = read_labeled_messages(connection, held, side, high, finals, book)
     pairs = counted(looked.about, held.rubric).pairs if held.rubric is not None else 0
     return ReviewSection(
         high_flags=HighFlags(traces=len(high), open=len(looked.flags)), pairs_labelled=pairs
@@ -110,7 +110,7 @@ def high_flags(connection: Connection, side: Side) -> dict[str, Signals]:
     }
 
 
-def looked_at(
+def read_labeled_messages(
     connection: Connection,
     held: ReadySuite,
     side: Side,
@@ -168,7 +168,7 @@ def review_evidence(
         return None
     side = side_of(connection, held.suite.suite_id, candidate_id)
     high = high_flags(connection, side)
-    looked = looked_at(connection, held, side, high, finals, book)
+    looked = read_labeled_messages(connection, held, side, high, finals, book)
     found = ReviewSection(
         high_flags=HighFlags(
             traces=len(high),

@@ -37,7 +37,7 @@ class ExplainedSuite(NamedTuple):
     at: str
 
 
-def met_suites(
+def other_suites_of(
     connection: Connection, suite: registry.SuiteRow, candidate: int
 ) -> tuple[LineageSuite, ...]:
     """Return every other suite this candidate was tried on, with the reason that counts; none for a
@@ -57,14 +57,16 @@ def met_suites(
     )
 
 
-def listed(connection: Connection, suite_id: str) -> list[ExplainedSuite]:
+def suites_tried(connection: Connection, suite_id: str) -> list[ExplainedSuite]:
     """Return the other suites that candidates of a suite were tried on. Raises DeskError for an
     unknown suite."""
     suite = _suite(connection, suite_id)
     return _explained(connection, suite.digest, other_suites_of_all(connection, suite.id))
 
 
-def explain(workspace: Workspace, suite_id: str, other_id: str, reason: str, reviewer: str) -> None:
+def explain_suite(
+    workspace: Workspace, suite_id: str, other_id: str, reason: str, reviewer: str
+) -> None:
     """Record in the journal why two suites were both used. The reason applies to each suite beside
     the other, and the last one given counts.
 

@@ -48,7 +48,7 @@ FILES = {
 }
 
 
-def known(formats: tuple[str, ...]) -> tuple[str, ...]:
+def known_formats(formats: tuple[str, ...]) -> tuple[str, ...]:
     """Return each format once. Raises DeskError for an unknown format."""
     if any(name not in FORMATS for name in formats):
         raise DeskError(
@@ -69,7 +69,7 @@ def renderings(shown: PrintableReport, formats: tuple[str, ...]) -> dict[str, by
         "sarif": _sarif,
         "github": _github,
     }
-    return {FILES[name]: makers[name](shown) for name in known(formats)}
+    return {FILES[name]: makers[name](shown) for name in known_formats(formats)}
 
 
 def markdown(shown: PrintableReport) -> str:
@@ -122,10 +122,10 @@ def write(shown: PrintableReport, out: Path, formats: tuple[str, ...]) -> list[t
         raise DeskError(
             f"{out}: cannot be made a folder ({error.strerror})", exit_code=ExitCode.USAGE
         ) from error
-    return put(out, renderings(shown, formats))
+    return write_files(out, renderings(shown, formats))
 
 
-def put(out: Path, files: dict[str, bytes]) -> list[tuple[str, str]]:
+def write_files(out: Path, files: dict[str, bytes]) -> list[tuple[str, str]]:
     """Write files into a folder that exists; returns (path, sha256) of each."""
     for name, data in files.items():
         write_private(out / name, data)
@@ -135,7 +135,7 @@ def put(out: Path, files: dict[str, bytes]) -> list[tuple[str, str]]:
 NOT_KEPT = "its events are not kept: the record held what may not be stored"
 
 
-def beside(
+def rendering_context(
     connection: Connection,
     workspace: Workspace,
     report: Report,

@@ -16,7 +16,7 @@ from reviewer.desk.errors import DeskError
 from reviewer.desk.jobs import Job, Stopwatch, abandon_all, internal_error
 from reviewer.desk.place import Workspace
 from reviewer.desk.runs.api import ApprovalView, RunOrder, RunState, RunView
-from reviewer.desk.runs.start import RunWriter, StartedRun, begin
+from reviewer.desk.runs.start import RunWriter, StartedRun, start_run
 from reviewer.exit_codes import ExitCode
 from reviewer.importing.scored import JudgedRecord
 from reviewer.running.attempt import run_attempt
@@ -362,7 +362,7 @@ class Runs:
         """Begin a run; returns once it is noted. `keep` is given the records that were stored,
         once they were. Raises DeskError when the run cannot begin."""
         try:
-            begun = begin(self._workspace, order)
+            begun = start_run(self._workspace, order)
         except StoreError as error:
             raise DeskError(str(error)) from error
         with self._lock:

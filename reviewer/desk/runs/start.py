@@ -53,7 +53,7 @@ def check_numbers(order: RunOrder) -> None:
             raise DeskError(f"--{name} {value}: from {least} to {most:,}", exit_code=ExitCode.USAGE)
 
 
-def hold(workspace: Workspace, suite_id: str) -> ReadySuite:
+def runnable_suite(workspace: Workspace, suite_id: str) -> ReadySuite:
     """Return a private suite that may be run now. Raises DeskError."""
     connection = reader_if_made(workspace.store)
     try:
@@ -122,7 +122,7 @@ def lock_work(workspace: Workspace, kind: str, parts: tuple[str, ...], busy: Des
     return lock
 
 
-def made_by(connection: Connection, suite: int, candidate: int) -> MadeAttempts:
+def filled_attempts(connection: Connection, suite: int, candidate: int) -> MadeAttempts:
     """Return the attempts of a candidate that hold a trace."""
     made: dict[str, dict[int, bool]] = {}
     for episode_id, attempt, lost in filled_slots(connection, suite, candidate):
@@ -148,7 +148,7 @@ def runnable(workspace: Workspace, connection: Connection | None, suite_id: str)
         one = known.get(path.stem)
         made: MadeAttempts = {}
         if connection is not None and row is not None and one is not None:
-            made = made_by(connection, row.id, one.id)
+            made = filled_attempts(connection, row.id, one.id)
         planned = registry.plan_of(held.suite, one.planned if one else None).attempts
         ends = dict.fromkeys(episodes, planned)
         kind, problem = _kind(held, path.stem)
@@ -258,14 +258,14 @@ class StartedRun(NamedTuple):
     in_force: tuple[str, ...]
 
 
-def begin(workspace: Workspace, order: RunOrder) -> StartedRun:
+def start_run(workspace: Workspace, order: RunOrder) -> StartedRun:
     """Check that the run can begin, choose its attempts, and record it in the journal.
 
     Raises DeskError when it cannot (a suite that is not as frozen, no such candidate, a candidate
     that cannot be run, one that is being run already), StoreError.
     """
     check_numbers(order)
-    held = hold(workspace, order.suite_id)
+    held = runnable_suite(workspace, order.suite_id)
     found = manifest_of(held, order.candidate_id)
     problem = unrunnable(found.candidate, held)
     if problem:
@@ -315,7 +315,7 @@ class _RunStart:
                 self.connection, suite, self.candidate.candidate_id, self.candidate,
                 self.manifest.raw, now,
             )  # fmt: skip
-            made = made_by(self.connection, suite.id, known.id)
+            made = filled_attempts(self.connection, suite.id, known.id)
             earlier = runs_of(self.connection, suite.suite_id, known.candidate_id)
             if self.order.resume and earlier:
                 self.order = _as_begun(self.order, earlier[-1])

@@ -59,7 +59,9 @@ class NoteBorder:
         if note.at > self._latest:
             yield "$.at", "is still to come"
         texts = [("text", note.text), ("reviewer", note.reviewer)]
-        yield from record_files.unmasked(self._redactor(found.suite.suite_id).masked, texts)
+        yield from record_files.identifier_problems(
+            self._redactor(found.suite.suite_id).masked, texts
+        )
 
     def _redactor(self, suite_id: str) -> Redactor:
         if suite_id not in self._rules:

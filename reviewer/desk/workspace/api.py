@@ -105,22 +105,24 @@ class WorkspaceRoom(Room):
             )
         with refused(), self._opened.reading() as connection:
             StoreCheck(self._opened.place).require_sound(connection)
-            return witness.look(self._opened.place, connection)
+            return witness.bring_up_to_date(self._opened.place, connection)
 
     def suites_met(self, suite_id: str) -> list[ExplainedSuite]:
         """Return the other suites that candidates of this one were tried on, each with its reason
         or none."""
-        from reviewer.desk.reports.other_suites import listed
+        from reviewer.desk.reports.other_suites import suites_tried
 
         with self._opened.reading() as connection:
-            return listed(connection, suite_id)
+            return suites_tried(connection, suite_id)
 
     def explain_suite(self, suite_id: str, other_id: str, reason: str) -> None:
         """Record in the journal why two suites were both used."""
-        from reviewer.desk.reports.other_suites import explain
+        from reviewer.desk.reports.other_suites import explain_suite
 
         with refused():
-            explain(self._opened.place, suite_id, other_id, reason, self._opened.reviewer_name())
+            explain_suite(
+                self._opened.place, suite_id, other_id, reason, self._opened.reviewer_name()
+            )
 
 
 def candidate_infos(connection: Connection, reports: Reports, suite_id: str) -> list[CandidateInfo]:

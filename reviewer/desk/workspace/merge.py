@@ -31,7 +31,7 @@ from reviewer.db.tables import break_glass_rows, loss_rows
 from reviewer.desk import suites
 from reviewer.desk.errors import DeskError
 from reviewer.desk.imports.importing import INLINE_EVENTS, clock
-from reviewer.desk.imports.record_files import OtherStore, RecordKind, TakeResult, join
+from reviewer.desk.imports.record_files import OtherStore, RecordKind, TakeResult, keep_lines
 from reviewer.desk.judge import files as judgment_files
 from reviewer.desk.labels import files as label_files
 from reviewer.desk.place import Workspace
@@ -44,8 +44,8 @@ from reviewer.desk.workspace.merge_traces import (
     READER,
     SharedCandidate,
     TraceCarrier,
-    identify,
-    refusals,
+    match_traces,
+    new_refusals,
 )
 from reviewer.exit_codes import ExitCode
 from reviewer.importing.pipeline.outcome import Tally
@@ -129,7 +129,7 @@ def _joined(kind: RecordKind[T, Any], there: OtherStore, here: Callable[[T], T])
         for suite in kind.table.suites(there.other)
         for row in kind.table.of_suite(there.other, suite)
     ]
-    return join(kind, there.workspace, there.ours, lines, here)
+    return keep_lines(kind, there.workspace, there.ours, lines, here)
 
 
 def decisions_there(there: OtherStore) -> tuple[str, ...]:
@@ -357,12 +357,12 @@ class _Merge:
 
     def _traces(self, plan: _Plan) -> tuple[int, int, int, dict[str, str]]:
         """Join the traces; returns (added, known, refused, ids that differ here)."""
-        found = [identify(self.other, self.ours, one) for one in plan.shared]
+        found = [match_traces(self.other, self.ours, one) for one in plan.shared]
         new = [one for identified in found for one in identified.new]
         known = sum(identified.known for identified in found)
         renamed = {old: now for one in found for old, now in one.renamed.items()}
         last = last_trace(self.other)
-        refused = refusals(
+        refused = new_refusals(
             self.other,
             self.ours,
             last,

@@ -103,7 +103,7 @@ class _StoredAttempt(NamedTuple):
     reader: str
 
 
-def identify(other: Connection, ours: Connection, one: SharedCandidate) -> TraceMatches:
+def match_traces(other: Connection, ours: Connection, one: SharedCandidate) -> TraceMatches:
     """Match the traces of one candidate by their evidence."""
     named = {key: name for name, key in one.episodes_ours.items()}
     here = _held(ours, one.ours, named) if one.ours is not None else []
@@ -442,7 +442,7 @@ def _believed(value: float | None, most: float) -> float | None:
     return value if value is not None and 0 <= value < most else None
 
 
-def refusals(
+def new_refusals(
     other: Connection,
     ours: Connection,
     behind: int,
