@@ -213,7 +213,7 @@ def attempts_needed_for_quantile(
     above: int, attempts: int, quantile: float, confidence: float = 0.95
 ) -> int:
     """Return how many more attempts, none of them above a limit, bring the upper limit of
-    `latency.quantile_interval` down to it, when `above` of `attempts` independent ones are above.
+    `quantile_interval` down to it, when `above` of `attempts` independent ones are above.
     Without any above, 72 attempts in all are needed for the 0.95 quantile at 95%."""
     over, n = whole("above", above), whole("attempts", attempts, above)
     q, tail = open_unit("quantile", quantile), (1.0 - open_unit("confidence", confidence)) / 2
@@ -228,7 +228,7 @@ def attempts_needed_for_quantile(
 def episodes_needed_for_cost(
     cpst: float, se: float, episodes: int, budget: float, confidence: float = 0.95
 ) -> int | None:
-    """Return how many more episodes like these bring the upper limit of `cost.cost_limits` down to
+    """Return how many more episodes like these bring the upper limit of `cost_limits` down to
     `budget`; None when none do, because the estimate itself is not below it."""
     ratio, spread = non_negative("cpst", cpst), non_negative("se", se)
     most, n = non_negative("budget", budget), whole("episodes", episodes, 2)
