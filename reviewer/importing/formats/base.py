@@ -102,7 +102,7 @@ def started_ms(stamp: Any) -> float:
     return float("inf")
 
 
-# Where a file lies --------------------------------------------------------------------------------
+# Where a file is ----------------------------------------------------------------------------------
 
 _ODD = re.compile(r"[^a-z0-9._]+")
 
@@ -114,7 +114,7 @@ def slug(text: str) -> str:
 
 
 def folder_names(path: Path, count: int) -> tuple[str, ...]:
-    """Return the names of the folders a file lies in, nearest first. Names are empty above the
+    """Return the names of the folders a file is in, nearest first. Names are empty above the
     root, and for standard input: its place says nothing."""
     if path.name == STDIN:
         return ("",) * count
@@ -123,7 +123,7 @@ def folder_names(path: Path, count: int) -> tuple[str, ...]:
 
 
 def above(path: Path, most: int) -> Iterator[Path]:
-    """Yield the folder a file lies in, then those around it, at most `most` of them."""
+    """Yield the folder a file is in, then those around it, at most `most` of them."""
     for number, folder in enumerate(path.absolute().parents):
         if number == most:
             return

@@ -235,14 +235,14 @@ def _named(path: Path) -> _FolderNames:
 
 
 def _settings(path: Path) -> Path | None:
-    """Return the path of args.json, which lies in the model's folder; newer runs keep one a
+    """Return the path of args.json, which is in the model's folder; newer runs keep one a
     task."""
     found = (folder / "args.json" for folder in above(path, 3))
     return next((file for file in found if file.is_file()), None)
 
 
 def _task(path: Path) -> Path | None:
-    """Return the task's own file, where the benchmark's folder lies above the results."""
+    """Return the task's own file, where the benchmark's folder is above the results."""
     named = _named(path)
     if not named.domain:
         return None

@@ -157,7 +157,7 @@ ENDS = {
     "parse_error": "completed",
 }
 HARMLESS = frozenset(
-    # what each test said, told as results of the verifier
+    # outcomes of the tests, written as results of the verifier
     ("parser_results",)
 )
 PANE = 64 * 1024

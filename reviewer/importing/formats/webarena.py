@@ -472,7 +472,7 @@ def _doubtful(step: Step) -> bool:
 
 def _logs(path: Path) -> tuple[Path, ...]:
     """Return the run's logs: those that log_files.txt names, which are relative to where it was
-    started, and those that lie in or beside the folder."""
+    started, and those in or beside the folder."""
     folder = path.absolute().parent
     found = [*folder.glob("*.log"), *folder.glob("log_files/*.log")]
     listed = folder / "log_files.txt"

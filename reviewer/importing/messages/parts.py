@@ -19,7 +19,7 @@ ROLES: dict[str, Role] = {
     **dict.fromkeys(("tool", "function", "toolResult", "ToolMessage", "ToolMessageChunk"), "tool"),
     **dict.fromkeys(("FunctionMessage", "observation", "tool_response", "ipython"), "tool"),
 }
-"""Whose words a message is, by what its dialect calls the role."""
+"""The side that speaks, by the role's name in a dialect."""
 _TOOL_ROLE = re.compile(
     r"(?:tools?|functions?|func|api|exec\w*|computer|terminal|code|ipython|interpreter|environment|env"
     r"|observation)(?:[ _-]?(?:results?|returns?|outputs?|responses?|message))?\Z",
@@ -30,7 +30,7 @@ CALL_ROLES = frozenset(("function_call", "tool_call", "function-call", "tool-cal
 
 
 def role_of(name: str) -> Role:
-    """Return whose words a message of that role is; empty for a name that is none of chat's own."""
+    """Return the side that speaks in a role; empty for a name that is none of chat's own."""
     if (found := ROLES.get(name)) is not None:
         return found
     if name in CALL_ROLES:
@@ -276,7 +276,6 @@ QUIET = ("reasoning", "mcp_list_tools")
 """Kinds that are no act: a thought, and what tools a server has."""
 _APPROVALS = ("mcp_approval_request", "mcp_approval_response")
 ITEMS = frozenset((*_ITEM_GIVEN, *_OUTPUTS, *QUIET, *_APPROVALS))
-_ACTS = re.compile(r"_(?:call|output)\Z")
 
 
 def item_of(value: dict[str, Any], account: Account) -> list[Part] | None:

@@ -188,7 +188,7 @@ def _trace(source: Source, number: int, value: Any) -> Foreign:
         final = _last_result(value["outputs"].get("results"))
     elif _is_messages(value):
         account = _say(draft, _listed(value["outputs"])).account
-        account.whole(value["reference_outputs"])  # what is expected, done by nobody
+        account.whole(value["reference_outputs"])  # expected, not done
         account.read(value, ("outputs", "reference_outputs"))
         account.tell(value, draft)
         reference = Draft("agentevals")

@@ -75,7 +75,7 @@ def is_job(value: Any) -> bool:
 
 
 def around(path: Path) -> dict[str, Any] | None:
-    """Return the trial that a file lies in: its result, or its settings when it left no result."""
+    """Return the trial that a file is in: its result, or its settings when it left no result."""
     for folder in above(path, 4):
         for name in (*RESULTS, "config.json"):
             file = folder / name

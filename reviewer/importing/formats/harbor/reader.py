@@ -244,14 +244,14 @@ def _with_files(
     steps = [{"step": one.get("step_name"), "rewards": rewards_of(one)} for one in steps_of(trial)]
     if steps:
         detail["steps"] = steps
-    stood = _reward_file(folder, source) if folder else None
+    in_file = _reward_file(folder, source) if folder else None
     rewards = rewards_of(trial)
-    if stood is not None and rewards is None:
+    if in_file is not None and rewards is None:
         draft.note("the result has no reward but a reward file stands beside it: not taken")
-        detail["reward_file"] = stood
-    elif stood is not None and rewards is not None and _contradict(stood, rewards):
+        detail["reward_file"] = in_file
+    elif in_file is not None and rewards is not None and _contradict(in_file, rewards):
         draft.note("the reward file beside the result says otherwise: the result is taken")
-        detail["reward_file"] = stood
+        detail["reward_file"] = in_file
     return SourceVerdict(
         passed=verdict.passed,
         reward=verdict.reward,

@@ -1,4 +1,4 @@
-"""One episode's spans as a native record: what to call it, and what of it no reader took.
+"""One episode's spans as a native record: its names, and the parts that no reader took.
 
 Every attribute and event of every span is examined, whatever the span is for: a call may be in a
 second choice, under another role, in metadata, in a span of an unknown kind. A part that repeats a
@@ -119,7 +119,7 @@ def _joined(*words: str) -> str:
     return " ".join(found.values())[:300]
 
 
-# What could be an act and was not told ------------------------------------------------------------
+# Possible acts that were not written --------------------------------------------------------------
 
 HARMLESS = frozenset(
     (

@@ -1,5 +1,5 @@
-"""Where the spans are in a file, whatever is around them, and which of them make one episode or one
-attempt: known by their places, without holding the file."""
+"""The places of the spans in a file of any envelope, and the spans that make one episode or one
+attempt, found without holding the file in memory."""
 
 import io
 from array import array

@@ -211,7 +211,7 @@ class Tree:
         return None
 
     def calls_of(self, other: Other) -> list[Call]:
-        """Return the model calls that were made for somebody else, each once."""
+        """Return the model calls of a grader or a simulated user, each once."""
         return self._calls(self.others.get(other, []))
 
     def tops(self) -> list[Span]:
