@@ -227,7 +227,7 @@ def foreseen(reader: str = "", *known: type[Exception]) -> Iterator[None]:
         raise Unreadable(f"{_named(reader, error)}; {DEBUG}=1 shows where") from error
 
 
-def asked(question: Callable[[], T], otherwise: T, reader: str = "") -> T:
+def ask_reader(question: Callable[[], T], otherwise: T, reader: str = "") -> T:
     """Return the answer of a reader; `otherwise` when it breaks over the question."""
     try:
         with foreseen(reader):

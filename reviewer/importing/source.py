@@ -70,7 +70,7 @@ class Source:
             None
         )
         """Notes the candidate and episode of an attempt that has these names."""
-        self.asked: Callable[[str, Any], int] = FirstRequests().place
+        self.request_place: Callable[[str, Any], int] = FirstRequests().place
         """Finds which of the episodes of a name has this first request, from 0."""
         self.home = path.stem
         """What to call a candidate that no record names."""

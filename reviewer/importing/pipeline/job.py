@@ -22,7 +22,7 @@ from reviewer.importing.pipeline.scoring import ImportOptions
 from reviewer.importing.pipeline.stored_results import StoredResults, gather
 from reviewer.importing.pipeline.storing import FindManifest
 from reviewer.importing.pipeline.units import Unit, unit_digest
-from reviewer.importing.reader import Reader, asked, gathers
+from reviewer.importing.reader import Reader, ask_reader, gathers
 from reviewer.importing.source import first_request, request_digest
 from reviewer.suite.model import Suite
 
@@ -197,7 +197,7 @@ class LinkedFiles:
                     continue
                 held = self._near.setdefault(reader.name, defaultdict(set))
                 near = partial(reader.names_near, unit.path)
-                for name in asked(near, frozenset[str](), reader.name):
+                for name in ask_reader(near, frozenset[str](), reader.name):
                     held[name].add(unit.path)
         return self._near
 

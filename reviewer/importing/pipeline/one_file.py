@@ -72,7 +72,7 @@ class FileImport:
         )
         self.source.called = self._called
         self.source.meet = self._meet
-        self.source.asked = self._request_place
+        self.source.request_place = self._request_place
         self.size = unit.path.stat().st_size
         self.retried: frozenset[int] = frozenset()
         self._gives_results = gives_results(self.judge.reader)
@@ -180,7 +180,7 @@ class FileImport:
             own_names=self._own_names() if siblings else None,
             path=self.shown,
             again=self.judge.again,
-            asked=bool(context.options.candidate),
+            candidate_given=bool(context.options.candidate),
         )
         if (tools := context.options.tools) != NO_MAP:
             names = ", ".join(f"{theirs} is {ours}" for theirs, ours in tools.names)

@@ -66,7 +66,7 @@ class Order(NamedTuple):
     """All that judging needs to know; plain values, so that it can be sent to a process."""
 
     suites: tuple[Suite, ...]
-    asked: ImportOptions
+    options: ImportOptions
     reader: str
     path: str
     own: bool = False
@@ -83,18 +83,18 @@ class Scorer:
     """Judges the records of one file. `packer` may be that of the file before it."""
 
     def __init__(self, order: Order, packer: Packer | None = None) -> None:
-        self.asked = order.asked
+        self.options = order.options
         self.path = Path(order.path)
         self.reader = named(order.reader)
         self._by_record = self.reader if by_record(self.reader) else None
-        self._own_names = dict(order.asked.episodes)
+        self._own_names = dict(order.options.episodes)
         self.catalogue = Catalogue(
-            [TargetSuite(suite, order.own, order.asked.tools) for suite in order.suites]
+            [TargetSuite(suite, order.own, order.options.tools) for suite in order.suites]
         )
         suites = self.catalogue.targets
         self.redactor = self.catalogue.redactor() if suites else redactor_of(RedactionRules())
         private = {target.suite.suite_id for target in suites}
-        self.probing = self.reader.probe and self.asked.suite not in private
+        self.probing = self.reader.probe and self.options.suite not in private
         self.probe_suites: dict[str, Suite] = {}
         """Probe suites met by now."""
         self._private = private
@@ -104,7 +104,7 @@ class Scorer:
         called = self.reader.candidate_id(self.path)
         if order.home and called == self.path.stem:
             called = order.home
-        self.candidate = self.asked.candidate or called
+        self.candidate = self.options.candidate or called
         if self.probing and self._by_record is not None:
             self._probe("")
 
@@ -120,7 +120,7 @@ class Scorer:
         if found is None:
             # A file names its suite, and the name may hold identifiers.
             theirs = suite_id or self.reader.suite_id(self.path)
-            suite_id = self.asked.suite or self._masked_name(theirs)
+            suite_id = self.options.suite or self._masked_name(theirs)
             if suite_id in self._private:
                 raise Misdirected(
                     f"the probe suite {suite_id} has the name of a private one: "
@@ -133,7 +133,7 @@ class Scorer:
     def own_suite(self) -> str:
         """Return the suite that the file's records belong to, as far as they name none."""
         if not self._own_suite:
-            own = self.asked.suite or self._masked_name(self.reader.suite_id(self.path))
+            own = self.options.suite or self._masked_name(self.reader.suite_id(self.path))
             self._own_suite = own
         return self._own_suite
 
@@ -246,8 +246,8 @@ class Scorer:
             notes[text] = notes.get(text, 0) + 1
         else:
             value["episode_id"] = ours
-        if self.asked.candidate:
-            value["candidate_id"] = self.asked.candidate
+        if self.options.candidate:
+            value["candidate_id"] = self.options.candidate
         return foreign._replace(raw=_encode(value))
 
     def _foreign(self, piece: Piece) -> Foreign | NewRefusal:
@@ -268,8 +268,8 @@ class Scorer:
         named = value if isinstance(value, dict) else {}
         attempt = named.get("attempt")
         whose = self._name(named.get("candidate_id"))
-        if whose is None and self.asked.candidate and self.asked.suite:
-            whose, suite = self._name(self.asked.candidate), suite or self.asked.suite
+        if whose is None and self.options.candidate and self.options.suite:
+            whose, suite = self._name(self.options.candidate), suite or self.options.suite
         return NewRefusal(
             number,
             whose,
@@ -323,8 +323,8 @@ class Scorer:
         """Judge on the complete path: every reason at once, identifiers found, probes masked."""
         explained = self._explained(foreign.raw)
         value = explained.value
-        if self.asked.candidate and value is not None and "candidate_id" not in value:
-            value = {**value, "candidate_id": self.asked.candidate}
+        if self.options.candidate and value is not None and "candidate_id" not in value:
+            value = {**value, "candidate_id": self.options.candidate}
             foreign = foreign._replace(raw=_encode(value))
             explained = self._explained(foreign.raw)
         hits = [(p.code, p.seq) for p in explained.problems if p.code.startswith("unredacted:")]
@@ -409,7 +409,7 @@ class Scorer:
         if named or target is None:
             reasons = (*codes, problem) if problem else codes
             return self.refusal(number, reasons, value, self._suite_named(value))
-        if self.asked.candidate and record.candidate_id != self.asked.candidate:
+        if self.options.candidate and record.candidate_id != self.options.candidate:
             return self._other_candidate(number, record)
         paths = [(code.partition(":")[2], seq) for code, seq in hits]
         bare = msgspec.structs.replace(
@@ -440,7 +440,7 @@ class Scorer:
         if self.probing:
             target = self._probe(foreign.suite)
             return target, judge_probe(record, foreign.raw, foreign.verdict, masked)
-        if self.asked.candidate and record.candidate_id != self.asked.candidate:
+        if self.options.candidate and record.candidate_id != self.options.candidate:
             return self._other_candidate(number, record)
         found, problem = self.catalogue.find(record.episode_id)
         if found is None:

@@ -26,7 +26,7 @@ from reviewer.importing.pipeline.results import (
 )
 from reviewer.importing.pipeline.split import Unreadable
 from reviewer.importing.pipeline.units import Unit
-from reviewer.importing.reader import asked, foreseen, gives_results, knows_times
+from reviewer.importing.reader import ask_reader, foreseen, gives_results, knows_times
 from reviewer.importing.source import Source
 from reviewer.trace.record import SourceVerdict
 
@@ -271,7 +271,7 @@ def _ran_at(unit: Unit) -> float:
     reader = unit.reader
     if not knows_times(reader):
         return 0.0
-    return asked(lambda: reader.ran_at(unit.path), inf, reader.name)
+    return ask_reader(lambda: reader.ran_at(unit.path), inf, reader.name)
 
 
 class Claim(NamedTuple):

@@ -180,8 +180,8 @@ class Batcher:
     that attempt (not so of what our own runner made). `siblings` are other imports of the very
     file, for another candidate, map or suite, and `own_names` the candidate that each of its
     records names itself. `path` is where the source's records come from, and `again` judges a
-    record that was put together of parts. `asked` says that the import names the candidate, and
-    the records do not.
+    record that was put together of parts. `candidate_given` means that the import names the
+    candidate, and the records do not.
     """
 
     def __init__(
@@ -203,7 +203,7 @@ class Batcher:
         own_names: Mapping[int, str] | None = None,
         path: str = "",
         again: JudgeAgain | None = None,
-        asked: bool = False,
+        candidate_given: bool = False,
     ) -> None:
         self.connection = connection
         self.source = source
@@ -220,7 +220,7 @@ class Batcher:
         self._keys = StoreKeys(connection, suites, manifests, now, self._begin)
         alike = share_evidence or any(suite.probe for suite in suites.values())
         self._slots = Slots(connection, alike, source, number_on)
-        self._targets = Targets(connection, earlier, asked)
+        self._targets = Targets(connection, earlier, candidate_given)
         self._named = NamedSlots(connection) if revises and not number_on else None
         self._binds = again is not None
         self._reviser = Reviser(

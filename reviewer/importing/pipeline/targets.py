@@ -47,14 +47,14 @@ class Binding(NamedTuple):
 
 class Targets:
     """Attempts that a record may be another one of: by what its reader says, by its name, and by
-    the path that it was read from. `earlier` are the imports of that path; `asked` means that
-    the import alone names the candidate of its records."""
+    the path that it was read from. `earlier` are the imports of that path; `candidate_given` means
+    that the import alone names the candidate of its records."""
 
     def __init__(
-        self, connection: Connection, earlier: Collection[int], asked: bool = False
+        self, connection: Connection, earlier: Collection[int], candidate_given: bool = False
     ) -> None:
         self._connection = connection
-        self._asked = asked
+        self._candidate_given = candidate_given
         self._earlier = frozenset(earlier)
         self._at_path: dict[int, list[StoredAttempt]] | None = None
         self._any_named = imports.any_named(connection)
@@ -109,7 +109,7 @@ class Targets:
                 continue
             if _goes_on(theirs, mine):
                 found[one.trace] = Binding(one.trace, mine, True)
-            elif (self._asked or not at_path) and _goes_on(mine, theirs):
+            elif (self._candidate_given or not at_path) and _goes_on(mine, theirs):
                 found[one.trace] = Binding(one.trace, theirs, False)
         return list(found.values())
 

@@ -20,7 +20,7 @@ from reviewer.importing.formats import all_readers, in_turn, named, native_reade
 from reviewer.importing.head import Head
 from reviewer.importing.pipeline.opening import refused
 from reviewer.importing.pipeline.split import Unreadable
-from reviewer.importing.reader import Reader, asked, by_document, foreseen
+from reviewer.importing.reader import Reader, ask_reader, by_document, foreseen
 
 _OWN_NAMES = {"episode_id", "candidate_id", "events", "final_state"}
 _OPENERS = (b"{", b"[", b"PK\x03\x04", b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"\xef\xbb\xbf", b"<")
@@ -139,7 +139,7 @@ def _reader(head: Head, wanted: str, inside: bool) -> Reader | None:
             return None
         raise Unreadable(reason)
     for reader in in_turn():
-        if asked(partial(reader.sniff, head), False, reader.name):
+        if ask_reader(partial(reader.sniff, head), False, reader.name):
             return reader
     if reason := _unsupported(head, inside):
         raise Unreadable(reason)

@@ -421,7 +421,7 @@ def episode_of(source: Source, number: int, value: Any, draft: Draft, place_name
     a_part = names.part is not None or not whole or bool(_NUMBERED.search(source.path.stem))
     if names.conversation or (name and a_part):
         return fallback
-    place = source.asked(fallback, first_request(draft.events))
+    place = source.request_place(fallback, first_request(draft.events))
     if not place:
         return fallback
     source.notes.add(ANOTHER)
