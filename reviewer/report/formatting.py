@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from reviewer.report.evidence import EvidenceRef
+    from reviewer.report.figures import SlotFigures
     from reviewer.report.model import CostSection, PassHatSection, Report, SafetySection
     from reviewer.report.rates import KnownPart
 
@@ -55,6 +56,14 @@ def possible_repeats(hat: PassHatSection, k: str) -> str:
     if known is None or known.low_possible in (None, known.high_possible):
         return ""
     return f"{NOT_MEASURED}: {between(known.low_possible, known.high_possible)} possible"
+
+
+def slots_text(slots: SlotFigures) -> str:
+    """Return `9 of 9 valid, 0 infra, 0 quarantined, 0 missing`."""
+    return (
+        f"{slots.valid} of {slots.planned} valid, {slots.infrastructure} infra, "
+        f"{slots.quarantined} quarantined, {slots.missing} missing"
+    )
 
 
 def plural(count: int, noun: str) -> str:

@@ -4,6 +4,7 @@ payloads differ.
 
 import hashlib
 import uuid
+from dataclasses import asdict
 from decimal import Decimal, InvalidOperation
 from typing import Any, TypeVar
 
@@ -89,10 +90,7 @@ def _predicate(facts: DecisionFacts) -> dict[str, Any]:
             }
             for gate in facts.gates
         ],
-        "repeatability": [
-            {"episode": row.episode, "k": row.k, "attempts": row.attempts, "passes": row.passes}
-            for row in facts.repeatability
-        ],
+        "repeatability": [asdict(row) for row in facts.repeatability],
         "cost": {
             "currency": facts.currency,
             "totalMicros": facts.total_micros,
@@ -127,9 +125,7 @@ def _predicate(facts: DecisionFacts) -> dict[str, Any]:
         "approvals": {
             "role": "approver",
             "threshold": facts.threshold,
-            "reviewers": [
-                {"principal": one.principal, "keyid": one.keyid} for one in facts.reviewers
-            ],
+            "reviewers": [asdict(one) for one in facts.reviewers],
             **({} if facts.max_days is None else {"maxDays": facts.max_days}),
         },
     }

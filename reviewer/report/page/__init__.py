@@ -18,6 +18,7 @@ from reviewer.report.formatting import (
     place,
     plural,
     seconds,
+    slots_text,
     usd,
     verdict,
 )
@@ -134,9 +135,7 @@ def _identity(report: Report) -> Section:
     rows.append(
         [
             "attempts",
-            f"{slots.valid} of {slots.planned} valid, {slots.infrastructure} infra, "
-            f"{slots.quarantined} quarantined, {slots.missing} missing, "
-            f"{slots.extra} extra",
+            f"{slots_text(slots)}, {slots.extra} extra",
         ]
     )
     return Section("What was judged", head=["", ""], rows=rows)

@@ -16,6 +16,7 @@ from reviewer.report.formatting import (
     possible_repeats,
     safety_block,
     seconds,
+    slots_text,
     spent_in_all,
     usd,
     verdict,
@@ -73,8 +74,7 @@ def _figure_lines(report: Report) -> list[str]:
     slots, rate, hat = report.slots, report.hard_pass_rate, report.pass_hat_interval
     critical, block, cost = report.critical_failures, report.safety_block_rate, report.cost
     return [
-        f"attempts {slots.valid} of {slots.planned} valid, {slots.infrastructure} infra, "
-        f"{slots.quarantined} quarantined, {slots.missing} missing, {slots.extra} extra",
+        f"attempts {slots_text(slots)}, {slots.extra} extra",
         f"hard pass {rate.passes}/{rate.n} {number(rate.value)} {limits(rate.low, rate.high)}",
         *_part_known("hard pass", rate.known),
         *(headline_text(one) for one in report.source_headline),
@@ -231,11 +231,8 @@ def _gates(report: Report) -> Line:
 
 def _attempts(report: Report) -> Line:
     slots = report.slots
-    text = (
-        f"{slots.valid} of {slots.planned} valid, {slots.infrastructure} infra, "
-        f"{slots.quarantined} quarantined, {slots.missing} missing"
-    )
-    return Line("pass" if slots.valid == slots.planned else "not_measured", "attempts", text)
+    mark = "pass" if slots.valid == slots.planned else "not_measured"
+    return Line(mark, "attempts", slots_text(slots))
 
 
 def _passed(report: Report) -> list[Line]:
