@@ -1,14 +1,18 @@
 """An import told to another program, step by step, and steered by it."""
 
+from __future__ import annotations  # types are named without loading their modules
+
 import json
 import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
-from typing import IO
+from typing import IO, TYPE_CHECKING
 
 from reviewer.desk.errors import DeskError
-from reviewer.importing.pipeline.outcome import FileResult, OnProgress, Tally
+
+if TYPE_CHECKING:
+    from reviewer.importing.pipeline.outcome import FileResult, OnProgress, Tally
 
 
 class Steering:

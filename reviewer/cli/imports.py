@@ -1,5 +1,7 @@
 """`reviewer import`, `quarantine` and `sources`."""
 
+from __future__ import annotations  # types are named without loading their modules
+
 import argparse
 import shutil
 import signal
@@ -9,28 +11,19 @@ import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from reviewer.cli.import_steps import Steering, Told, plain
-from reviewer.cli.opening import desk_of, workspace_of
 from reviewer.cli.say import moving, note, out, out_json, table
 from reviewer.desk.errors import DeskError
-from reviewer.desk.imports.api import way_out
-from reviewer.desk.imports.importing import (
-    ImportMap,
-    import_map,
-    import_paths,
-    index_behind,
-    index_now,
-    is_pattern,
-    watch,
-)
-from reviewer.desk.place import Workspace
 from reviewer.exit_codes import ExitCode
-from reviewer.importing.pipeline.outcome import FileResult, Filled, OnProgress, Tally
-from reviewer.importing.pipeline.scoring import ImportOptions
-from reviewer.importing.pipeline.units import STDIN
 from reviewer.report.formatting import plural
 from reviewer.trace.safetext import visible_line
+
+if TYPE_CHECKING:
+    from reviewer.desk.place import Workspace
+    from reviewer.importing.pipeline.outcome import FileResult, Filled, OnProgress, Tally
+    from reviewer.importing.pipeline.scoring import ImportOptions
 
 SHOWN_REFUSALS = 20
 
@@ -75,6 +68,9 @@ ARGUMENTS = {
 
 def run(arguments: argparse.Namespace) -> int:
     if arguments.command == "_index":
+        from reviewer.cli.opening import workspace_of
+        from reviewer.desk.imports.importing import index_now
+
         index_now(workspace_of(arguments))
         return ExitCode.DONE
     if arguments.command == "sources":
@@ -85,6 +81,10 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _import(arguments: argparse.Namespace) -> int:
+    from reviewer.cli.opening import workspace_of
+    from reviewer.desk.imports.importing import ImportMap, import_map, index_behind
+    from reviewer.importing.pipeline.scoring import ImportOptions
+
     workspace = workspace_of(arguments)
     names = import_map(Path(arguments.episode_map)) if arguments.episode_map else ImportMap()
     if arguments.episode_map and not arguments.suite:
@@ -122,6 +122,8 @@ def _imported(
 ) -> list[FileResult]:
     if arguments.progress == "bar":
         return import_and_say(workspace, paths, asked, arguments.quiet, store)
+    from reviewer.desk.imports.importing import import_paths
+
     # Whoever ends it ends it in order: nothing half written, no copy of the store left behind.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(ExitCode.TERMINATED))
     told = Told(Steering(sys.stdin.buffer) if arguments.progress == "steered" else None)
@@ -146,6 +148,8 @@ def _spooled(names: list[str]) -> Iterator[list[Path]]:
     if "-" not in names:
         yield [Path(name) for name in names]
         return
+    from reviewer.importing.pipeline.units import STDIN
+
     with tempfile.TemporaryDirectory(prefix="reviewer-stdin-") as folder:
         spool = Path(folder) / STDIN
         with spool.open("wb") as handle:
@@ -155,6 +159,8 @@ def _spooled(names: list[str]) -> Iterator[list[Path]]:
 
 def _watch(workspace: Workspace, arguments: argparse.Namespace, asked: ImportOptions) -> int:
     """Until Ctrl-C. Says what came of each file as it comes."""
+    from reviewer.desk.imports.importing import is_pattern, watch
+
     if arguments.dry_run or "-" in arguments.paths:
         raise DeskError(
             "--watch goes with neither --dry-run nor standard input", exit_code=ExitCode.USAGE
@@ -193,6 +199,8 @@ def import_and_say(
     store: Path | None = None,
 ) -> list[FileResult]:
     """Import with a progress bar on a terminal, and say what came of each file."""
+    from reviewer.desk.imports.importing import import_paths
+
     bar = Bar(quiet)
 
     def tell(result: FileResult) -> None:
@@ -293,6 +301,8 @@ class Bar:
         for one in result.beside[:SHOWN_REFUSALS]:
             note(f"  record {one.record}: {', '.join(one.reasons)}")
             note("    kept beside it: what either shows holds, and nothing else is measured")
+        from reviewer.desk.imports.api import way_out
+
         for refused in result.refusals[:SHOWN_REFUSALS]:
             note(f"  record {refused.record}: {', '.join(refused.reasons)}")
             note(f"    way out: {way_out(refused.reasons)}")
@@ -327,6 +337,8 @@ def unmeasured_words(filled: Filled) -> list[str]:
 
 
 def _sources(arguments: argparse.Namespace) -> int:
+    from reviewer.cli.opening import desk_of
+
     found = desk_of(arguments).imports.sources()
     if arguments.json:
         out_json([{name: getattr(row, name) for name in row.__struct_fields__} for row in found])
@@ -350,6 +362,8 @@ def _sources(arguments: argparse.Namespace) -> int:
 
 
 def _quarantine(arguments: argparse.Namespace) -> int:
+    from reviewer.cli.opening import desk_of
+
     found = desk_of(arguments).imports.refusals()
     if arguments.file:
         found = [row for row in found if row.path == arguments.file]
