@@ -1,7 +1,6 @@
 """Test results of a candidate's runs and imports, signed by a runner's key and kept."""
 
 import hashlib
-import re
 from datetime import UTC, datetime
 from typing import NamedTuple
 
@@ -12,6 +11,7 @@ from reviewer.db.sources import SourceResult, source_results
 from reviewer.db.tables import RUN_RESULTS, RunResultRow, run_result_rows
 from reviewer.desk.decisions.choices import require_manifest
 from reviewer.desk.errors import DeskError
+from reviewer.desk.integrity.decision_files import file_part
 from reviewer.desk.integrity.trust import in_role, signing_key, trusted
 from reviewer.desk.place import Workspace, write_private
 from reviewer.desk.reports.api import CandidateReport
@@ -75,7 +75,7 @@ def attest(
             )
             envelope = sign_payload(payload, signer)
             uid = hashlib.sha256(parse_envelope(envelope).payload).hexdigest()
-            name = re.sub(r"[^A-Za-z0-9._-]", "_", gathered.candidate_id)[:80]
+            name = file_part(gathered.candidate_id)
             path = workspace.attestations / f"{name}-{source.source}-{uid[:12]}.dsse.json"
             write_private(path, envelope)
             result = "FAILED" if by[0] else "WARNED" if by[None] else "PASSED"

@@ -4,7 +4,6 @@ and shown in every later report."""
 import hashlib
 import json
 import platform
-import re
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -148,7 +147,7 @@ def row_of(
 ) -> BreakGlassRow:
     predicate = statement.predicate
     uid = hashlib.sha256(envelope.payload).hexdigest()
-    name = re.sub(r"[^A-Za-z0-9._-]", "_", candidate_id)[:80]
+    name = decision_files.file_part(candidate_id)
     return BreakGlassRow(
         uid=uid,
         suite=predicate.suite.name,

@@ -120,8 +120,13 @@ def approval_state(one: DecisionFile) -> Standing:
     return "pending" if approved(one.statement.predicate, one.found).faults else "signed"
 
 
+def file_part(candidate_id: str) -> str:
+    """Return a candidate's id as a part of the name of a signed file."""
+    return re.sub(r"[^A-Za-z0-9._-]", "_", candidate_id)[:80]
+
+
 def file_of(workspace: Workspace, number: int, decision: str, candidate_id: str) -> Path:
-    name = re.sub(r"[^A-Za-z0-9._-]", "_", candidate_id)[:80]
+    name = file_part(candidate_id)
     return workspace.decisions / f"{number}-{decision.lower()}-{name}.dsse.json"
 
 

@@ -179,7 +179,7 @@ class Labeling:
         role: Role,
     ) -> Session:
         """Begin a session. Raises DeskError when there is nothing to label, with the ways out."""
-        self.sheets.ruled(connection, suite_id, anew=True)
+        self.sheets.ruled(connection, suite_id, reread=True)
         session = Session(
             suite_id=suite_id,
             candidate_id=candidate_id,

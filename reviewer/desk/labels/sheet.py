@@ -207,14 +207,14 @@ class Sheets:
         self._ruled: dict[str, RubricSuite] = {}
         self._kept: dict[tuple[str, str, str | None, Kind], tuple[int, Sheet]] = {}
 
-    def ruled(self, connection: Connection, suite_id: str, anew: bool = False) -> RubricSuite:
-        """Return the suite and its rubric as they were last read; `anew` reads its files again.
+    def ruled(self, connection: Connection, suite_id: str, reread: bool = False) -> RubricSuite:
+        """Return the suite and its rubric as they were last read; `reread` reads its files again.
 
         Raises DeskError for a suite that may not be used, or has no rubric.
         """
         with self._lock:
             known = self._ruled.get(suite_id)
-        if known is None or anew:
+        if known is None or reread:
             known = suite_with_rubric(self._workspace, connection, suite_id)
             with self._lock:
                 self._ruled[suite_id] = known
