@@ -3,22 +3,16 @@
 from typing import Any
 
 from fake_cards import FakeCards
-from fake_shop import HOSTILE, SUITE, V7, V8
+from fake_shop import HOSTILE, SUITE, V7
 from fake_traces import FakeTraces
 
 from reviewer.desk.decisions.api import Choice, DecisionView
 from reviewer.desk.errors import DeskError
-from reviewer.desk.trends.views import Trends
 from reviewer.desk.views import ExportedFiles, KeyInfo, Refusal, SignedDecision, SourceInfo
 
 
 class FakeDesk(FakeCards, FakeTraces):
     """All of it, and what decides."""
-
-    def trend_figures(self, suite_id: str) -> Trends:
-        from fake_trends import trends
-
-        return trends(self.suite(), (V7, V8))
 
     # the decision
 

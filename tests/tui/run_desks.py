@@ -45,7 +45,7 @@ class Attempts:
         self._running: dict[tuple[str, Slot], _Running] = {}
         self._free = False
         self.answers: list[tuple[str, bool]] = []
-        desk.runs._begun = Runs(desk.place, self._attempt)
+        desk.runs._runs = Runs(desk.place, self._attempt)
 
     def end(self, slot: Slot, candidate: str = V7) -> None:
         """Let one attempt be made and end."""
