@@ -12,7 +12,6 @@ from textual.screen import ModalScreen, Screen
 from textual.widget import Widget
 
 from reviewer.desk.errors import DeskError
-from reviewer.desk.runs.api import RunView
 from reviewer.trace.safetext import visible, visible_line
 from reviewer.tui.settings.keys import key_of, keyboard, worded
 from reviewer.tui.shell.background import Answer, Job
@@ -21,6 +20,7 @@ from reviewer.tui.widgets.lines import Line, Span, fit, spread, width_of
 from reviewer.tui.widgets.words import plural
 
 if TYPE_CHECKING:
+    from reviewer.desk.runs.api import RunView
     from reviewer.tui.shell.shell import Shell
 
 T = TypeVar("T")
@@ -196,12 +196,12 @@ class DeskScreen(Asking[None]):
         if self.query("#top"):
             self.head(self._top)
 
-    def run_begun(self, view: RunView, *, asked: bool) -> None:
+    def run_begun(self, view: "RunView", *, asked: bool) -> None:
         """A run has begun; `asked`: the reader has just asked for it here."""
         shows = f"{key_of('screen.runs')} shows it"
         self.tell(visible_line(f"run {view.number} of {view.candidate_id} has begun: {shows}"))
 
-    def run_ended(self, view: RunView, text: str, style: str) -> None:
+    def run_ended(self, view: "RunView", text: str, style: str) -> None:
         """A run has ended; `text` says how, and is safe."""
         self.tell(text, style)
 

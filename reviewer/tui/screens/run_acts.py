@@ -1,15 +1,18 @@
 """Acts on runs that the scorecard and the list of runs share: start, pause, go on, stop."""
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from textual.binding import BindingType
 
 from reviewer.desk.errors import DeskError
-from reviewer.desk.imports.api import ImportView
-from reviewer.desk.runs.api import RunView
 from reviewer.tui.screens.base import DeskScreen, Hint
 from reviewer.tui.settings.keys import bind, key_of
 from reviewer.tui.views.jobs import AT_WORK
+
+if TYPE_CHECKING:
+    from reviewer.desk.imports.api import ImportView
+    from reviewer.desk.runs.api import RunView
 
 RUN_KEYS: list[BindingType] = [
     bind("r", "run", "run a candidate", "Choose a candidate and run it."),
@@ -27,10 +30,10 @@ RUN_HINTS: tuple[Hint, ...] = (
 class RunActs:
     """Steers runs for a screen; `chosen` returns the run that the keys act on."""
 
-    def __init__(self, screen: DeskScreen, chosen: Callable[[], RunView | None]) -> None:
+    def __init__(self, screen: DeskScreen, chosen: "Callable[[], RunView | None]") -> None:
         self._screen, self._chosen = screen, chosen
 
-    def run(self, suite_id: str, candidate_id: str, again: RunView | None = None) -> None:
+    def run(self, suite_id: str, candidate_id: str, again: "RunView | None" = None) -> None:
         """Open the run dialog on a candidate; `again` orders what that run ordered."""
         from reviewer.tui.screens.dialogs.run_order import OrderScreen
 
@@ -41,7 +44,7 @@ class RunActs:
             dialog = OrderScreen(suite_id, candidate_id, again)
             self._screen.app.push_screen(dialog, self._ordered)
 
-    def _ordered(self, view: RunView | None) -> None:
+    def _ordered(self, view: "RunView | None") -> None:
         if view is not None:
             self._screen.run_begun(view, asked=True)
 
@@ -51,7 +54,7 @@ class RunActs:
 
         self._screen.app.push_screen(ImportScreen(), self.importing)
 
-    def importing(self, view: ImportView | None) -> None:
+    def importing(self, view: "ImportView | None") -> None:
         """Say that an import has begun."""
         if view is not None:
             self._screen.say(f"the import has begun: {key_of('screen.runs')} shows it")
@@ -81,14 +84,14 @@ class RunActs:
 
         self._screen.app.push_screen(abandoning(view), abandon)
 
-    def _steered(self) -> RunView | None:
+    def _steered(self) -> "RunView | None":
         view = self._chosen()
         if view is None or view.state not in AT_WORK:
             self._screen.say(f"no run is at work here: {key_of('run')} starts one")
             return None
         return view
 
-    def _steer(self, view: RunView, act: str, told: str = "") -> None:
+    def _steer(self, view: "RunView", act: str, told: str = "") -> None:
         live = self._screen.shell.live
         try:
             getattr(live.handle(view), act)()

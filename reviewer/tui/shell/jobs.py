@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 from textual.message import Message
 
 from reviewer.desk.errors import DeskError
-from reviewer.desk.imports.api import ImportOrder, ImportView
-from reviewer.desk.runs.api import ApprovalView, RunOrder, RunView
 from reviewer.tui.views.jobs import AT_WORK, IMPORTING, Overlay, import_ended, run_ended
 
 if TYPE_CHECKING:
+    from reviewer.desk.imports.api import ImportOrder, ImportView
     from reviewer.desk.judge.api import JudgeOrder, JudgeRunView
     from reviewer.desk.judge.jobs import JudgeHandle
+    from reviewer.desk.runs.api import ApprovalView, RunOrder, RunView
     from reviewer.desk.runs.jobs import RunHandle
     from reviewer.tui.shell.shell import Host
 
@@ -89,21 +89,21 @@ class LiveRuns:
     # what is known -----------------------------------------------------------------------------
 
     @property
-    def at_work(self) -> list[RunView]:
+    def at_work(self) -> "list[RunView]":
         """Runs that have not ended, newest first."""
         return [view for view in self.views if view.state in AT_WORK]
 
-    def of(self, suite_id: str, candidate_id: str) -> RunView | None:
+    def of(self, suite_id: str, candidate_id: str) -> "RunView | None":
         """The run of a candidate: the one at work, else the newest."""
         mine = [v for v in self.views if (v.suite_id, v.candidate_id) == (suite_id, candidate_id)]
         return next((view for view in mine if view.state in AT_WORK), mine[0] if mine else None)
 
-    def overlay(self, view: RunView | None) -> Overlay:
+    def overlay(self, view: "RunView | None") -> Overlay:
         """The attempts a run still has to make; none where there is no run."""
         return self._overlays.get(view.number, Overlay()) if view else Overlay()
 
     @property
-    def approvals(self) -> list[tuple[RunView, ApprovalView]]:
+    def approvals(self) -> "list[tuple[RunView, ApprovalView]]":
         """Calls that wait for a person, the oldest first."""
         return [
             (view, each)
@@ -112,11 +112,11 @@ class LiveRuns:
             if (view.number, each.number) not in self._answered
         ]
 
-    def handle(self, view: RunView) -> "RunHandle":
+    def handle(self, view: "RunView") -> "RunHandle":
         """The handle that steers a run."""
         return self._app.desk.runs.handle(view.number)
 
-    def answer(self, view: RunView, approval: ApprovalView, granted: bool) -> None:
+    def answer(self, view: "RunView", approval: "ApprovalView", granted: bool) -> None:
         """Grant or refuse a call that waits."""
         self._answered.add((view.number, approval.number))
         self.handle(view).answer(approval.number, granted)
@@ -124,7 +124,7 @@ class LiveRuns:
 
     # starting ----------------------------------------------------------------------------------
 
-    def begin(self, orders: Iterable[RunOrder]) -> None:
+    def begin(self, orders: "Iterable[RunOrder]") -> None:
         """Run these one after another; a run that does not end well drops the rest."""
         self._orders += orders
         self._next()
@@ -133,7 +133,7 @@ class LiveRuns:
         if self._orders and not self._starting and not self._open and not self.leaving:
             self.start(self._orders.pop(0), self._begun, self._not_begun)
 
-    def _begun(self, view: RunView) -> None:
+    def _begun(self, view: "RunView") -> None:
         if self._app.here is not None:
             self._app.here.run_begun(view, asked=False)
 
@@ -143,8 +143,8 @@ class LiveRuns:
 
     def start(
         self,
-        order: RunOrder,
-        begun: Callable[[RunView], None],
+        order: "RunOrder",
+        begun: "Callable[[RunView], None]",
         failed: Callable[[DeskError], None],
     ) -> None:
         """Start a run off the painting thread, and pass its view on, or why it cannot begin."""
@@ -155,7 +155,7 @@ class LiveRuns:
             view = desk.runs.start(order, self.tell).view()
             return lambda: done(view)
 
-        def done(view: RunView) -> None:
+        def done(view: "RunView") -> None:
             self._starting -= 1
             self._open.add(view.number)
             if all(each.number != view.number for each in self.views):
@@ -188,7 +188,7 @@ class LiveRuns:
 
         self._app.ask("runs", work)
 
-    def _take(self, views: Sequence[RunView]) -> None:
+    def _take(self, views: "Sequence[RunView]") -> None:
         self.views = views
         for view in views:
             if view.state in AT_WORK or view.number in self._open:
@@ -208,7 +208,7 @@ class LiveRuns:
             self._app.exit()
         self._next()
 
-    def _ended(self, view: RunView) -> None:
+    def _ended(self, view: "RunView") -> None:
         text, style = run_ended(view)
         if self._orders and view.state != "done":
             text += f"; {len(self._orders)} that were to follow are dropped"
@@ -246,18 +246,18 @@ class LiveImports:
         self._ended: set[int] = set()
 
     @property
-    def at_work(self) -> list[ImportView]:
+    def at_work(self) -> "list[ImportView]":
         """Imports that write and have not ended, newest first."""
         return [v for v in self.views if v.state in IMPORTING and not v.order.dry]
 
-    def view(self, number: int) -> ImportView | None:
+    def view(self, number: int) -> "ImportView | None":
         """The import of that number as last seen."""
         return next((view for view in self.views if view.number == number), None)
 
     def start(
         self,
-        order: ImportOrder,
-        begun: Callable[[ImportView], None],
+        order: "ImportOrder",
+        begun: "Callable[[ImportView], None]",
         failed: Callable[[DeskError], None],
     ) -> None:
         """Start an import off the painting thread."""
@@ -267,23 +267,23 @@ class LiveImports:
             view = desk.imports.start(order, self.tell).view()
             return lambda: done(view)
 
-        def done(view: ImportView) -> None:
+        def done(view: "ImportView") -> None:
             self.look()
             begun(view)
 
         self._app.ask(f"import-{id(order)}", work, failed)
 
-    def pause(self, view: ImportView) -> None:
+    def pause(self, view: "ImportView") -> None:
         """Read no further than the batch under way."""
         with suppress(DeskError):
             self._app.desk.imports.handle(view.number).pause()
 
-    def go_on(self, view: ImportView) -> None:
+    def go_on(self, view: "ImportView") -> None:
         """Let a paused import go on."""
         with suppress(DeskError):
             self._app.desk.imports.handle(view.number).go_on()
 
-    def stop(self, view: ImportView) -> None:
+    def stop(self, view: "ImportView") -> None:
         """End an import; the store keeps what was written."""
         with suppress(DeskError):
             self._app.desk.imports.handle(view.number).stop()

@@ -2,15 +2,18 @@
 
 import textwrap
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
-from reviewer.desk.imports.api import FileView, FilledView, ImportState, ImportView
-from reviewer.desk.runs.api import ApprovalView, RunState, RunView
 from reviewer.desk.views import EpisodeRow
 from reviewer.trace.safetext import visible_line
 from reviewer.tui.settings.keys import key_of
 from reviewer.tui.settings.theme import STATES
 from reviewer.tui.widgets.lines import Line, Span, cut, middle, spread
 from reviewer.tui.widgets.words import SHORT, plural
+
+if TYPE_CHECKING:
+    from reviewer.desk.imports.api import FileView, FilledView, ImportState, ImportView
+    from reviewer.desk.runs.api import ApprovalView, RunState, RunView
 
 AT_WORK = frozenset({"running", "paused", "stopping"})
 """States of a run that has not ended."""
@@ -26,7 +29,7 @@ class Overlay:
         self._waiting: dict[str, set[int]] = {}
         self.open = False
 
-    def follow(self, view: RunView) -> None:
+    def follow(self, view: "RunView") -> None:
         """Take a newer snapshot of the run."""
         self.open = view.state in AT_WORK
         self._waiting = _by_episode(view.pending)
@@ -70,7 +73,7 @@ def _by_episode(slots: Iterable[tuple[str, int]]) -> dict[str, set[int]]:
     return found
 
 
-RUN_STYLES: dict[RunState, str] = {
+RUN_STYLES: "dict[RunState, str]" = {
     "running": "running",
     "paused": "not_measured",
     "stopping": "quarantined",
@@ -97,7 +100,7 @@ LEGEND: Line = [
 ]
 
 
-def state_span(view: RunView) -> Span:
+def state_span(view: "RunView") -> Span:
     """Glyph and word of a run's state."""
     style = RUN_STYLES[view.state]
     return Span(f"{STATES[style].glyph} {view.state}", style)
@@ -116,14 +119,14 @@ def clock(seconds: float) -> str:
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
 
 
-def left(view: RunView) -> str:
+def left(view: "RunView") -> str:
     """Return the time left of a run at work, else the time it has taken."""
     if view.eta_seconds is None or view.state not in AT_WORK:
         return f"{clock(view.seconds)} so far" if view.state in AT_WORK else clock(view.seconds)
     return f"{clock(view.eta_seconds)} left"
 
 
-def counts(view: RunView) -> list[Span]:
+def counts(view: "RunView") -> list[Span]:
     """Attempts by result; what never happened is left out, except pass and FAIL."""
     found = [Span(f"✓{view.passed:,}", "pass"), Span(" ")]
     found.append(Span(f"✗{view.failed:,}", "fail" if view.failed else "dim"))
@@ -139,7 +142,7 @@ def counts(view: RunView) -> list[Span]:
     return found
 
 
-def gate_counts(view: RunView) -> str:
+def gate_counts(view: "RunView") -> str:
     """`process 2, state 1`: failed traces per gate, the most first."""
     failing = [
         (count, name) for count, name in zip(view.gates, view.in_force, strict=True) if count
@@ -148,7 +151,7 @@ def gate_counts(view: RunView) -> str:
     return ", ".join(f"{SHORT.get(name, name)} {count:,}" for count, name in failing)
 
 
-def run_line(view: RunView, here: bool, width: int) -> list[Span]:
+def run_line(view: "RunView", here: bool, width: int) -> list[Span]:
     """The run in one line, its keys at the right. `here`: its candidate is the one on screen."""
     if view.state not in AT_WORK:
         problem = visible_line(view.problem or run_ended(view)[0])
@@ -173,7 +176,7 @@ def _key(key: str, words: str, action: str) -> list[Span]:
     return [Span(key, "key", action), Span(f" {words}", "dim", action), Span("  ")]
 
 
-def approval_line(approval: ApprovalView, count: int, width: int) -> list[Span]:
+def approval_line(approval: "ApprovalView", count: int, width: int) -> list[Span]:
     """The notice that a call waits: which, where, and the key that answers."""
     action = "app.approve"
     where = visible_line("/".join(approval.trace_id.split("/")[-2:]))
@@ -186,7 +189,7 @@ def approval_line(approval: ApprovalView, count: int, width: int) -> list[Span]:
     return spread(line, [Span(" "), *_key("a", "answer", action)[:-1]], width)
 
 
-def run_ended(view: RunView) -> tuple[str, str]:
+def run_ended(view: "RunView") -> tuple[str, str]:
     """Return the words for the end of a run, and their style. Safe to show."""
     name = f"run {view.number} of {visible_line(view.candidate_id)}"
     made = f"{view.done:,} of {plural(view.planned, 'attempt')}"
@@ -201,7 +204,7 @@ def run_ended(view: RunView) -> tuple[str, str]:
 
 
 SHOWN_REFUSALS = 5
-IMPORT_STYLES: dict[ImportState, str] = {
+IMPORT_STYLES: "dict[ImportState, str]" = {
     "reading": "running",
     "pausing": "running",
     "paused": "not_measured",
@@ -211,14 +214,14 @@ IMPORT_STYLES: dict[ImportState, str] = {
 }
 
 
-def passed_words(filled: FilledView) -> str:
+def passed_words(filled: "FilledView") -> str:
     """Count the attempts that passed among those with a verdict."""
     passed = f"{filled.passed:,} of {filled.measured:,} passed" if filled.measured else "no verdict"
     open_ = "".join(f", {n:,} not measured: {code}" for code, n in filled.not_measured.items())
     return passed + visible_line(open_)
 
 
-def cost_words(filled: FilledView) -> str:
+def cost_words(filled: "FilledView") -> str:
     """Costs that are known, and how many are not."""
     if filled.cost_usd is None:
         return "cost not measured"
@@ -226,7 +229,7 @@ def cost_words(filled: FilledView) -> str:
     return f"${filled.cost_usd:,.4f}{more}"
 
 
-def plan_lines(view: ImportView, width: int) -> tuple[str, str, list[Line]]:
+def plan_lines(view: "ImportView", width: int) -> tuple[str, str, list[Line]]:
     """(what stands above, its style, the lines below) of an import that writes nothing."""
     lines: list[Line] = []
     for result in view.results:
@@ -248,7 +251,7 @@ def plan_lines(view: ImportView, width: int) -> tuple[str, str, list[Line]]:
     return would, "pass" if view.added else "not_measured", lines
 
 
-def file_lines(result: FileView, width: int) -> list[Line]:
+def file_lines(result: "FileView", width: int) -> list[Line]:
     """One file: its format and counts, what it brings, notes, the first refusals."""
     path = middle(visible_line(result.path), max(20, width - 34))
     if result.problem and not result.records:
@@ -279,7 +282,7 @@ def _wrapped(text: str, style: str, width: int) -> list[Line]:
     return [[Span(f"  {line}", style)] for line in textwrap.wrap(text, max(20, width - 2))[:4]]
 
 
-def import_ended(view: ImportView) -> tuple[str, str]:
+def import_ended(view: "ImportView") -> tuple[str, str]:
     """Return the words for the end of an import, and their style."""
     counts = f"{plural(view.added, 'trace')} added"
     if view.refused:

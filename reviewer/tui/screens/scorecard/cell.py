@@ -4,7 +4,6 @@ from collections.abc import Callable, Container, Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from reviewer.desk.runs.api import RunView
 from reviewer.desk.scorecards.views import PAGE, Group, SidesRow
 from reviewer.desk.views import ALWAYS, CellLine, EpisodeRow, Evidence, Mark
 from reviewer.trace.safetext import visible_line
@@ -18,6 +17,7 @@ from reviewer.tui.widgets.lines import Span
 
 if TYPE_CHECKING:
     from reviewer.desk.desk import Desk
+    from reviewer.desk.runs.api import RunView
     from reviewer.tui.screens.scorecard.controller import ScorecardReading
     from reviewer.tui.screens.scorecard.screen import ScorecardScreen
 
@@ -305,7 +305,7 @@ class RunFollowing:
         self._unmoved_in: int | None = None
 
     @property
-    def own_run(self) -> RunView | None:
+    def own_run(self) -> "RunView | None":
         """The run of the candidate on screen: the one at work, else the newest."""
         reading = self._reading
         return self._screen.shell.live.of(reading.suite_id, reading.candidate_id)
@@ -315,21 +315,21 @@ class RunFollowing:
         """The attempts that the run of this candidate still has to make."""
         return self._screen.shell.live.overlay(self.own_run)
 
-    def chosen_run(self) -> RunView | None:
+    def chosen_run(self) -> "RunView | None":
         """The run that the keys act on."""
         own, at_work = self.own_run, self._screen.shell.live.at_work
         if own is not None and own.state in AT_WORK:
             return own
         return at_work[0] if at_work else own
 
-    def follow(self, view: RunView) -> None:
+    def follow(self, view: "RunView") -> None:
         """Turn to the run's candidate; the cursor goes to its first red cell when it has ended."""
         self._unmoved_in = view.number
         reading = self._reading
         if (view.suite_id, view.candidate_id) != (reading.suite_id, reading.candidate_id):
             reading.turn_to(view.suite_id, view.candidate_id)
 
-    def ended(self, view: RunView, text: str, style: str) -> None:
+    def ended(self, view: "RunView", text: str, style: str) -> None:
         """A cursor that was not moved since goes where a reader should look first."""
         if view.state == "failed":
             runs, run = key_of("screen.runs"), key_of("run")

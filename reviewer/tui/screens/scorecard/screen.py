@@ -8,7 +8,6 @@ from textual.binding import BindingType
 from textual.events import Resize
 from textual.widget import Widget
 
-from reviewer.desk.runs.api import RunView
 from reviewer.desk.scorecards.views import Group
 from reviewer.desk.views import CellLine, Scorecard
 from reviewer.trace.safetext import visible_line
@@ -37,6 +36,7 @@ from reviewer.tui.widgets.grid import Grid
 from reviewer.tui.widgets.lines import Line, Sheet, Span
 
 if TYPE_CHECKING:
+    from reviewer.desk.runs.api import RunView
     from reviewer.tui.shell.places import Ready
 
 START_HINTS: tuple[Hint, ...] = (
@@ -220,7 +220,7 @@ class ScorecardScreen(DeskScreen):
             self.reading.gates,
         )
 
-    def run_begun(self, view: RunView, *, asked: bool) -> None:
+    def run_begun(self, view: "RunView", *, asked: bool) -> None:
         """Follow the run when it was asked for here, or when there is nothing else to look at."""
         if asked or self.grid.has_class("-folded"):
             self.following.follow(view)
@@ -228,7 +228,7 @@ class ScorecardScreen(DeskScreen):
             self.following.offered = view  # still reading: followed if that finds nothing
         self.runs_changed()
 
-    def run_ended(self, view: RunView, text: str, style: str) -> None:
+    def run_ended(self, view: "RunView", text: str, style: str) -> None:
         self.following.ended(view, text, style)
 
     def runs_changed(self) -> None:
