@@ -40,7 +40,9 @@ class Attempts:
     `answers` are the calls that a person answered, as (tool, granted).
     """
 
-    def __init__(self, desk: Desk) -> None:
+    def __init__(self, desk: Desk | Bent) -> None:
+        while isinstance(desk, Bent):
+            desk = desk._desk
         self._lock = threading.Lock()
         self._running: dict[tuple[str, Slot], _Running] = {}
         self._free = False
@@ -143,7 +145,12 @@ def still(desk: Any) -> Bent:
 
     def views(real: Any) -> list[Any]:
         return [
-            replace(view, seconds=5.0, eta_seconds=9.0 if view.eta_seconds is not None else None)
+            replace(
+                view,
+                began=1_800_000_000.0 + view.number,
+                seconds=5.0,
+                eta_seconds=9.0 if view.eta_seconds is not None else None,
+            )
             for view in real()
         ]
 

@@ -1,19 +1,20 @@
 """Jobs on screen: runs and imports in one list, paused, stopped, taken up again, opened."""
 
-import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
-from fake_imports import ImportingDesk, filled, result
-from fake_shop import HOSTILE, SUITE, V7, V8
+from doors import SUITE, V7, V8
+from import_desks import Imports, filled, imports, result
 from msgspec.structs import replace
+from run_desks import DAMAGED, Attempts, at_work, finish, newest, still
+from template import HOSTILE, Bent
 from test_tui_screens import running, shell
 from textual.pilot import Pilot
 from textual.screen import Screen
 from textual.widgets import Input
-from tui_probe import SIZES, press, same_as_golden, screen_text, settle, strips
+from tui_probe import SIZES, come, press, same_as_golden, screen_text, settle, strips, until
 
 from reviewer.desk.imports.api import ImportOrder
 from reviewer.desk.runs.api import RunOrder
@@ -25,6 +26,8 @@ from reviewer.tui.screens.runs.screen import RunsScreen
 from reviewer.tui.screens.scorecard.screen import ScorecardScreen
 from reviewer.tui.widgets.chrome import Choice
 
+__all__ = ["imports"]
+
 ORDER = ImportOrder(path="/traces/v7-night.jsonl", suite_id=SUITE)
 
 
@@ -34,7 +37,7 @@ def here(app: ReviewerApp) -> Screen[Any]:
 
 @asynccontextmanager
 async def at_jobs(
-    desk: ImportingDesk, size: tuple[int, int] = (80, 24), *, begun: bool = True
+    desk: Any, size: tuple[int, int] = (80, 24), *, begun: bool = True
 ) -> AsyncIterator[tuple[ReviewerApp, Pilot[None]]]:
     """On the list of jobs, with one import at work."""
     app = shell(desk)
@@ -42,85 +45,84 @@ async def at_jobs(
         await settle(pilot)
         if begun:
             app.importing.start(ORDER, lambda view: None, app.problem)
-            await settle(pilot)
+            await until(pilot, lambda: [view.records for view in desk.imports.views()] == [138])
         await press(pilot, "R")
         yield app, pilot
 
 
+FOURTH = ("damaged-221", 4)
+"""The attempt that a run begins with, where nine are made."""
+
+
 @pytest.mark.parametrize("size", SIZES)
-async def test_runs_and_imports_are_one_list(size: tuple[int, int]) -> None:
-    desk = ImportingDesk.ready()
-    async with at_jobs(desk, size) as (app, pilot):
+async def test_runs_and_imports_are_one_list(
+    size: tuple[int, int], mine: Bent, attempts: Attempts, imports: Imports
+) -> None:
+    async with at_jobs(still(mine), size) as (app, pilot):
         app.live.begin([RunOrder(suite_id=SUITE, candidate_id=V8, jobs=2, approvals="ask")])
-        await settle(pilot)
-        desk.run.begin(("attack-014", 1), ("appeal-009", 1))
-        desk.run.finish(("attack-014", 1))
-        for _ in range(100):  # looked at ten times a second, at most
-            await settle(pilot)
-            if "1/9" in screen_text(app):
-                break
-            await asyncio.sleep(0.02)
+        await at_work(pilot, FOURTH, ("appeal-009", 4))
+        await finish(pilot, attempts, FOURTH, candidate=V8)
+        await at_work(pilot, ("appeal-009", 4), ("attack-014", 4))
+        await until(pilot, lambda: "1/9" in screen_text(app) and "0:09" in screen_text(app))
         text = screen_text(app)
         assert "jobs 2" in text
         assert "2 at work, newest first" in text
         assert "import v7-night.jsonl" in text
         assert "run refund-agent-v8" in text
         assert "30%" in text
-        assert "0:07 left" in text
+        assert "0:09 left" in text
         same_as_golden(app, f"jobs-{size[0]}x{size[1]}")
         assert {strip.cell_length for strip in strips(app)} == {size[0]}
 
 
-async def test_an_import_is_paused_and_goes_on() -> None:
-    desk = ImportingDesk.ready()
-    async with at_jobs(desk) as (app, pilot):
+async def test_an_import_is_paused_and_goes_on(mine: Bent, imports: Imports) -> None:
+    async with at_jobs(mine) as (app, pilot):
         await press(pilot, "p")
-        assert desk.importing.log == ["pause"]
+        assert mine.imports.views()[0].state == "pausing"
         assert "► pausing" in screen_text(app)
         assert "pauses when this batch is written" in screen_text(app)
-        desk.importing.go(state="paused", eta_seconds=None)
-        await settle(pilot)
-        assert "○ paused" in screen_text(app)
+        imports.tell("paused")
+        await until(pilot, lambda: "○ paused" in screen_text(app))
         await press(pilot, "p")
-        assert desk.importing.log == ["pause", "go on"]
-        assert "► reading" in screen_text(app)
+        imports.tell("going on")
+        await until(pilot, lambda: "► reading" in screen_text(app))
+        assert mine.imports.views()[0].state == "reading"
 
 
-async def test_a_stopped_import_is_taken_up_as_it_was_asked_for() -> None:
-    desk = ImportingDesk.ready()
-    async with at_jobs(desk) as (app, pilot):
+async def test_a_stopped_import_is_taken_up_as_it_was_asked_for(
+    mine: Bent, imports: Imports
+) -> None:
+    async with at_jobs(mine) as (app, pilot):
         await press(pilot, "full_stop")
-        assert desk.importing.log == ["stop"]
-        assert "○ stopped" in screen_text(app)
+        await until(pilot, lambda: "○ stopped" in screen_text(app))
+        assert mine.imports.views()[0].state == "stopped"
         assert "r takes up the rest" in screen_text(app)
         await press(pilot, "full_stop", "p")
         assert "this import has ended" in screen_text(app)
         await press(pilot, "r")
-        assert [one.view().order for one in desk.imports_made] == [ORDER, ORDER]
+        assert [call[0] for call in mine.asked("imports.start")] == [ORDER, ORDER]
         assert "jobs 2" in screen_text(app)
 
 
-async def test_a_failed_import_says_why_and_is_tried_again() -> None:
-    desk = ImportingDesk.ready()
-    async with at_jobs(desk) as (app, pilot):
-        desk.importing.end(state="failed", problem="the disk is full " + HOSTILE)
-        await settle(pilot)
+async def test_a_failed_import_says_why_and_is_tried_again(mine: Bent, imports: Imports) -> None:
+    imports.error = "the disk is full " + HOSTILE
+    async with at_jobs(mine) as (app, pilot):
+        imports.break_off()
+        await until(pilot, lambda: "✗ the disk is full" in screen_text(app))
         text = screen_text(app)
-        assert "✗ the disk is full" in text
         assert "r tries again" in text
         assert not {"\x1b", "\x07", "\u202e", "\x9b"} & set(text)
         await press(pilot, "r")
-        assert len(desk.imports_made) == 2
+        assert len(mine.imports.views()) == 2
 
 
-async def test_enter_opens_what_an_import_filled() -> None:
-    desk = ImportingDesk.ready()
-    async with at_jobs(desk) as (app, pilot):
+async def test_enter_opens_what_an_import_filled(mine: Bent, imports: Imports) -> None:
+    async with at_jobs(mine) as (app, pilot):
         await press(pilot, "enter")
         assert isinstance(here(app), ImportReadScreen), "one at work: what it said so far"
         await press(pilot, "escape")
-        desk.importing.end(result(filled(V7), filled(V8)))
-        await settle(pilot)
+        imports.end(result(filled(V7), filled(V8)))
+        await until(pilot, lambda: "✓ done" in screen_text(app))
         assert "+18" in screen_text(app)
         await press(pilot, "enter")
         assert isinstance(here(app), ScorecardScreen)
@@ -129,7 +131,7 @@ async def test_enter_opens_what_an_import_filled() -> None:
 
 
 async def test_what_a_job_said_stands_below_and_goes_to_the_pager(
-    monkeypatch: pytest.MonkeyPatch,
+    mine: Bent, imports: Imports, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lent: list[str] = []
 
@@ -138,10 +140,9 @@ async def test_what_a_job_said_stands_below_and_goes_to_the_pager(
         return True
 
     monkeypatch.setattr("reviewer.tui.widgets.textview.open_in_pager", keep)
-    desk = ImportingDesk.ready()
-    async with at_jobs(desk, (100, 40)) as (app, pilot):
-        desk.importing.end(result(filled(V7), refused=2))
-        await settle(pilot)
+    async with at_jobs(mine, (100, 40)) as (app, pilot):
+        imports.end(result(filled(V7), refused=2))
+        await until(pilot, lambda: "✓ done" in screen_text(app))
         text = screen_text(app)
         assert "identifiers were masked before storing" in text
         assert "record 4: missing:candidate_id" in text
@@ -149,16 +150,15 @@ async def test_what_a_job_said_stands_below_and_goes_to_the_pager(
         assert "3 episodes, 9 attempts, 6 of 9 passed" in lent[0]
 
 
-async def test_a_stopped_run_is_ordered_again_as_it_was() -> None:
-    desk = ImportingDesk.ready()
-    async with at_jobs(desk, begun=False) as (app, pilot):
+async def test_a_stopped_run_is_ordered_again_as_it_was(eight: Bent) -> None:
+    attempts = Attempts(eight)
+    async with at_jobs(eight, begun=False) as (app, pilot):
         order = RunOrder(suite_id=SUITE, candidate_id=V8, jobs=7, seed=5, approvals="ask")
         app.live.begin([order])
-        await settle(pilot)
-        desk.run.begin(("attack-014", 1))
-        desk.run.finish(("attack-014", 1))
-        desk.run.end("stopped")
-        await settle(pilot)
+        await until(pilot, lambda: bool(app.live.views) and len(newest(pilot).running) == 7)
+        await finish(pilot, attempts, DAMAGED, candidate=V8)
+        eight.runs.handle(1).abandon()
+        await until(pilot, lambda: newest(pilot).state == "stopped")
         screen = here(app)
         assert isinstance(screen, RunsScreen)
         screen.query_one("#jobs").focus()
@@ -171,51 +171,50 @@ async def test_a_stopped_run_is_ordered_again_as_it_was() -> None:
         assert dialog.query_one("#approvals", Choice).value == "ask"
         assert dialog.query_one("#slots", Choice).value == "only missing"
         await press(pilot, "enter")
-        assert desk.run.order == replace(order, resume=True)
+        assert eight.asked("runs.start")[-1][0] == replace(order, resume=True)
 
 
-async def test_a_source_that_was_not_read_to_its_end_is_read_on() -> None:
-    desk = ImportingDesk.ready()
+async def test_a_source_that_was_not_read_to_its_end_is_read_on(
+    mine: Bent, imports: Imports
+) -> None:
     partial = SourceInfo(
         path="/traces/long.jsonl", sha256="sha256:ab", reader="native/1", state="reading",
         records=4000, added=4000, known=0, refused=0, at="2026-11-18T09:00:00Z", suite_id=SUITE,
     )  # fmt: skip
-    desk.imports.sources = lambda: [partial]  # type: ignore[method-assign]
-    async with at_jobs(desk, begun=False) as (app, pilot):
+    mine.bend("imports.sources", lambda _: [partial])
+    async with at_jobs(mine, begun=False) as (app, pilot):
         text = screen_text(app)
         assert "○ part" in text
         assert "not read to its end" in text
         await press(pilot, "r")
-        order = desk.importing.view().order
+        order = mine.asked("imports.start")[-1][0]
         assert (order.path, order.suite_id, order.dry) == (partial.path, SUITE, False)
 
 
-async def test_on_a_whole_source_r_runs_a_candidate() -> None:
-    async with at_jobs(ImportingDesk.ready(), begun=False) as (app, pilot):
+async def test_on_a_whole_source_r_runs_a_candidate(shop: Bent) -> None:
+    async with at_jobs(shop, begun=False) as (app, pilot):
         await press(pilot, "r")
         assert isinstance(here(app), OrderScreen)
 
 
-async def test_a_refused_record_is_told_whole() -> None:
-    async with at_jobs(ImportingDesk.ready(), begun=False) as (app, pilot):
+async def test_a_refused_record_is_told_whole(shop: Bent) -> None:
+    async with at_jobs(shop, begun=False) as (app, pilot):
         await press(pilot, "n")
         text = screen_text(app)
-        assert "what to do  import with --candidate" in text
+        assert "what to do  name the suite with --suite" in text
         await press(pilot, "n")
-        assert "what to do  redact at the source" in screen_text(app)
+        assert "what to do  see reviewer schema trace" in screen_text(app)
         await press(pilot, "N")
-        assert "what to do  import with --candidate" in screen_text(app)
+        assert "what to do  name the suite with --suite" in screen_text(app)
 
 
-async def test_another_import_is_asked_for_from_the_jobs() -> None:
-    async with at_jobs(ImportingDesk.ready(), begun=False) as (app, pilot):
+async def test_another_import_is_asked_for_from_the_jobs(shop: Bent) -> None:
+    async with at_jobs(shop, begun=False) as (app, pilot):
         await press(pilot, "i")
         assert type(app.screen).__name__ == "ImportScreen"
 
 
-async def test_quitting_while_an_import_goes_on_is_immediate() -> None:
-    desk = ImportingDesk.ready()
-    async with at_jobs(desk) as (app, pilot):
+async def test_quitting_while_an_import_goes_on_is_immediate(mine: Bent, imports: Imports) -> None:
+    async with at_jobs(mine) as (app, pilot):
         await pilot.press("ctrl+q")
-        await pilot.pause()
-        assert not app.is_running
+        await come(pilot, lambda: not app.is_running)
