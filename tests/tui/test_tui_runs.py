@@ -1,17 +1,41 @@
 """Runs from the workstation: start, watch, pause, stop, approve, leave."""
 
-import json
 import threading
+from collections.abc import Callable
+from typing import Any
 
 import pytest
-from fake_runs import KEYLESS, FakeRun, RunningDesk
-from fake_shop import HOSTILE, SUITE, V7, V8
+from doors import SUITE, V7, V8, Door, shipped
+from run_desks import (
+    APPEAL,
+    ATTACK,
+    DAMAGED,
+    Attempts,
+    app_of,
+    at_work,
+    finish,
+    newest,
+    still,
+    stored,
+)
+from template import HOSTILE, Bent, opened, refusing
 from test_tui_screens import running, shell
 from textual.pilot import Pilot
-from tui_probe import SIZES, press, same_as_golden, screen_text, segments_with, settle, strips
+from tui_probe import (
+    SIZES,
+    come,
+    press,
+    same_as_golden,
+    screen_text,
+    segments_with,
+    settle,
+    strips,
+    until,
+)
 
+from reviewer.desk.desk import Desk
 from reviewer.desk.errors import DeskError
-from reviewer.desk.runs.api import RunOrder
+from reviewer.desk.runs.api import Runnable, RunOrder
 from reviewer.tui.app.app import ReviewerApp
 from reviewer.tui.screens.dialogs.ask import QuestionScreen
 from reviewer.tui.screens.dialogs.run_order import OrderScreen
@@ -19,8 +43,23 @@ from reviewer.tui.screens.runs.dialogs import ApproveScreen
 from reviewer.tui.shell.jobs import Looks
 from reviewer.tui.widgets.grid import Grid
 
-ATTACK, APPEAL, DAMAGED = ("attack-014", 1), ("appeal-009", 1), ("damaged-221", 1)
-REFUND = json.dumps({"order_id": "A-1009", "amount_usd": 89.0}, indent=2)
+KEYLESS = "gpt-refunds"
+REFUND = {"order_id": "A-1009", "amount_usd": 89.0}
+SECOND = ("damaged-221", 2)
+"""The attempt that comes after the three first ones."""
+
+
+@pytest.fixture
+def desk(empty: Desk) -> Bent:
+    """A desk with the suite and no trace, to run candidates on."""
+    return Bent(empty)
+
+
+@pytest.fixture
+def seven(door: Door) -> Bent:
+    """A desk with all attempts of v7 and no other candidate."""
+    assert "9 added" in door.take("v7.jsonl", shipped(V7)).err
+    return Bent(opened(door.root))
 
 
 @pytest.fixture(autouse=True)
@@ -36,26 +75,34 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     return now
 
 
-async def stored(pilot: Pilot[None], desk: RunningDesk) -> None:
-    """The watch saw what was written."""
-    pilot.app.post_message(ReviewerApp.StoreChanged(desk.rev))
-    await settle(pilot)
-
-
-async def begun(pilot: Pilot[None], desk: RunningDesk) -> None:
+async def begun(pilot: Pilot[None]) -> None:
     """The first candidate is run, and two of its attempts are at work."""
-    await press(pilot, "r", "enter")
-    desk.run.begin(ATTACK, APPEAL)
-    await settle(pilot)
+    await press(pilot, "r", "tab", "tab", "tab", "backspace", "2", "enter")
+    await at_work(pilot, DAMAGED, APPEAL)
 
 
-async def under_way(pilot: Pilot[None], desk: RunningDesk) -> None:
+async def asking(pilot: Pilot[None]) -> None:
+    """As `begun`, and calls wait for a person."""
+    order = RunOrder(suite_id=SUITE, candidate_id=V7, jobs=2, approvals="ask")
+    app_of(pilot).live.begin([order])
+    await at_work(pilot, DAMAGED, APPEAL)
+
+
+async def under_way(pilot: Pilot[None], attempts: Attempts) -> None:
     """Two attempts have landed, two are at work, five wait."""
-    await begun(pilot, desk)
-    desk.run.finish(ATTACK)
-    desk.run.finish(APPEAL)
-    desk.run.begin(DAMAGED, ("attack-014", 2))
-    await stored(pilot, desk)
+    await finish(pilot, attempts, DAMAGED, APPEAL)
+    await at_work(pilot, ATTACK, SECOND)
+    await stored(pilot)
+
+
+async def ends(pilot: Pilot[None], state: str) -> None:
+    """Wait until the newest run has ended like this."""
+    await until(pilot, lambda: newest(pilot).state == state and not app_of(pilot).live._open)
+
+
+def orders_of(desk: Bent) -> list[RunOrder]:
+    """What was ordered."""
+    return [call[0] for call in desk.asked("runs.start")]
 
 
 def row(app: ReviewerApp, episode: str) -> str:
@@ -66,43 +113,43 @@ def row(app: ReviewerApp, episode: str) -> str:
 # starting
 
 
-async def test_r_and_enter_run_what_the_candidate_on_screen_lacks() -> None:
-    desk = RunningDesk()
-    desk.land(V8, ATTACK)
+async def test_r_and_enter_run_what_the_candidate_on_screen_lacks(
+    door: Door, desk: Bent, attempts: Attempts
+) -> None:
+    door.take("one.jsonl", [r for r in shipped(V8) if (r["episode_id"], r["attempt"]) == ATTACK])
     app = shell(desk)
     async with running(app) as pilot:
         await settle(pilot)
         await press(pilot, "r")
         assert "makes the 8 attempts without a trace" in screen_text(app)
         await press(pilot, "enter")
-        assert desk.run.order == RunOrder(suite_id=SUITE, candidate_id=V8, resume=True)
-        assert desk.run.planned == 8
+        assert orders_of(desk) == [RunOrder(suite_id=SUITE, candidate_id=V8, resume=True)]
+        assert newest(pilot).planned == 8
 
 
-async def test_r_and_enter_make_the_next_attempts_where_none_is_missing() -> None:
-    desk = RunningDesk.with_traces(V7)
-    app = shell(desk)
+async def test_r_and_enter_make_the_next_attempts_where_none_is_missing(seven: Bent) -> None:
+    Attempts(seven)
+    app = shell(seven)
     async with running(app) as pilot:
         await settle(pilot)
         await press(pilot, "r")
         assert "makes the next 3 attempts of 3 episodes" in screen_text(app)
-        await press(pilot, "enter")
-        assert desk.run.order == RunOrder(suite_id=SUITE, candidate_id=V7)
-        desk.run.begin(("damaged-221", 4))
-        await settle(pilot)
+        await press(pilot, "tab", "tab", "tab", "backspace", "1", "enter")
+        assert orders_of(seven) == [RunOrder(suite_id=SUITE, candidate_id=V7, jobs=1)]
+        await at_work(pilot, ("damaged-221", 4))
         assert "▲1/6" in row(app, "attack-014")
         assert "►3/6" in row(app, "damaged-221")
 
 
-async def test_every_field_is_reached_and_changed_by_keys() -> None:
-    desk = RunningDesk.with_traces(V7)
-    app = shell(desk)
+async def test_every_field_is_reached_and_changed_by_keys(seven: Bent) -> None:
+    Attempts(seven)
+    app = shell(seven)
     async with running(app) as pilot:
         await settle(pilot)
         await press(pilot, "r", "j", "tab", *"12", "tab", "left", "tab")
         await press(pilot, "backspace", *"8", "tab", "backspace", *"41", "tab")
         await press(pilot, "right", "right", "right", "tab", "l", "enter")
-        assert desk.run.order == RunOrder(
+        assert orders_of(seven)[-1] == RunOrder(
             suite_id=SUITE,
             candidate_id=V8,
             attempts=12,
@@ -113,8 +160,8 @@ async def test_every_field_is_reached_and_changed_by_keys() -> None:
         )
 
 
-async def test_choosing_by_the_mouse() -> None:
-    app = shell(RunningDesk.with_traces(V7))
+async def test_choosing_by_the_mouse(seven: Bent) -> None:
+    app = shell(seven)
     async with running(app) as pilot:
         await settle(pilot)
         await press(pilot, "r")
@@ -132,75 +179,80 @@ async def test_choosing_by_the_mouse() -> None:
         ("#attempts", "٣", "attempts: a whole number"),
     ],
 )
-async def test_a_number_that_is_none_starts_nothing(field: str, typed: str, words: str) -> None:
+async def test_a_number_that_is_none_starts_nothing(
+    field: str, typed: str, words: str, seven: Bent
+) -> None:
     from textual.widgets import Input
 
-    desk = RunningDesk.with_traces(V7)
-    app = shell(desk)
+    app = shell(seven)
     async with running(app) as pilot:
         await settle(pilot)
         await press(pilot, "r")
         app.screen.query_one(field, Input).value = typed
         await press(pilot, "enter")
         assert words in screen_text(app)
-        assert desk.runs_made == []
+        assert orders_of(seven) == []
         assert app.screen.query_one(field).has_focus
 
 
-async def test_a_candidate_that_cannot_be_run_says_why() -> None:
-    desk = RunningDesk.with_traces(V7)
-    app = shell(desk)
+async def test_a_candidate_that_cannot_be_run_says_why(seven: Bent) -> None:
+    keyless = Runnable(
+        candidate_id=KEYLESS, kind="openai-chat", made=0, missing=9,
+        problem="OPENAI_API_KEY is not set: export it, then r again",
+    )  # fmt: skip
+    seven.bend("runs.runnable", lambda real, *args: [*real(*args), keyless])
+    app = shell(seven)
     async with running(app) as pilot:
         await settle(pilot)
         await press(pilot, "r", "j", "j", "enter")
         assert "cannot be run: OPENAI_API_KEY is not set" in screen_text(app)
-        assert desk.runs_made == []
+        assert orders_of(seven) == []
         assert KEYLESS in screen_text(app)
 
 
-async def test_a_run_that_cannot_begin_is_told_in_the_dialog() -> None:
-    desk = RunningDesk.with_traces(V7)
-    desk.refuse_run = DeskError("the suite is not frozen", "reviewer suite freeze")
-    app = shell(desk)
+async def test_a_run_that_cannot_begin_is_told_in_the_dialog(seven: Bent) -> None:
+    Attempts(seven)
+    refused = [DeskError("the suite is not frozen", "reviewer suite freeze")]
+
+    def start(real: Callable[..., Any], *args: Any) -> Any:
+        if refused:
+            raise refused[0]
+        return real(*args)
+
+    app = shell(seven.bend("runs.start", start))
     async with running(app) as pilot:
         await settle(pilot)
         await press(pilot, "r", "enter")
         assert "✗ the suite is not frozen" in screen_text(app)
         assert "reviewer suite freeze" in screen_text(app)
-        desk.refuse_run = None
+        refused.clear()
         await press(pilot, "enter")
         assert "► running 0/9" in screen_text(app)
 
 
-async def test_a_dialog_left_while_the_run_starts_still_tells_of_it() -> None:
-    class Slow(RunningDesk):
-        gate = threading.Event()
+async def test_a_dialog_left_while_the_run_starts_still_tells_of_it(seven: Bent) -> None:
+    Attempts(seven)
+    gate = threading.Event()
 
-        def start_run(self, *args: object, **options: object) -> FakeRun:
-            self.gate.wait(5)
-            return super().start_run(*args, **options)  # type: ignore[arg-type]
+    def start(real: Callable[..., Any], *args: Any) -> Any:
+        assert gate.wait(60)
+        return real(*args)
 
-    desk = Slow.with_traces(V7)
-    assert isinstance(desk, Slow)
-    app = shell(desk)
+    app = shell(seven.bend("runs.start", start))
     async with running(app) as pilot:
         await settle(pilot)
         await press(pilot, "r")
         await pilot.press("enter", "enter", "escape")
         await pilot.pause()
         assert not isinstance(app.screen, OrderScreen)
-        desk.gate.set()
+        gate.set()
         await settle(pilot)
-        assert len(desk.runs_made) == 1
+        assert len(seven.runs.views()) == 1
         assert "► running 0/9" in screen_text(app)
 
 
-async def test_a_suite_without_manifests_says_what_makes_one() -> None:
-    class Bare(RunningDesk):
-        def runnable(self, suite_id: str) -> list[object]:  # type: ignore[override]
-            return []
-
-    app = shell(Bare.with_traces(V7))
+async def test_a_suite_without_manifests_says_what_makes_one(seven: Bent) -> None:
+    app = shell(seven.bend("runs.runnable", lambda *_: []))
     async with running(app) as pilot:
         await settle(pilot)
         await press(pilot, "r", "enter")
@@ -209,10 +261,8 @@ async def test_a_suite_without_manifests_says_what_makes_one() -> None:
         assert not isinstance(app.screen, OrderScreen)
 
 
-async def test_nothing_is_run_on_a_suite_that_does_not_match_its_lock() -> None:
-    desk = RunningDesk.with_traces(V7)
-    desk.broken = True
-    app = shell(desk)
+async def test_nothing_is_run_on_a_suite_that_does_not_match_its_lock(broken: Desk) -> None:
+    app = shell(broken)
     async with running(app) as pilot:
         await settle(pilot)
         await press(pilot, "escape", "r")
@@ -223,51 +273,56 @@ async def test_nothing_is_run_on_a_suite_that_does_not_match_its_lock() -> None:
 # watching
 
 
-async def test_cells_go_from_waiting_to_running_to_their_result() -> None:
-    desk = RunningDesk()
-    app = shell(desk)
+async def test_cells_go_from_waiting_to_running_to_their_result(
+    desk: Bent, attempts: Attempts
+) -> None:
+    app = shell(still(desk))
     async with running(app) as pilot:
         await settle(pilot)
         assert "start here" in screen_text(app)
-        await press(pilot, "j", "enter", "enter")
+        app.live.begin([RunOrder(suite_id=SUITE, candidate_id=V7, jobs=2)])
+        await at_work(pilot, DAMAGED, APPEAL)
         assert "start here" not in screen_text(app)
+        assert row(app, "damaged-221").count("►run") == 7
+        assert "►··" in row(app, "damaged-221")
         assert row(app, "attack-014").count("·wait") == 7
         assert "···" in row(app, "attack-014")
-        desk.run.begin(ATTACK, APPEAL)
-        await settle(pilot)
-        assert row(app, "attack-014").count("►run") == 7
-        assert "►··" in row(app, "attack-014")
-        assert row(app, "damaged-221").count("·wait") == 7
         assert "0 of 9 valid" in screen_text(app)
-        desk.run.finish(ATTACK)
-        await stored(pilot, desk)
+        await finish(pilot, attempts, DAMAGED)
+        await at_work(pilot, APPEAL, ATTACK)
+        await stored(pilot)
+        assert "✓··" in row(app, "damaged-221")
+        assert row(app, "attack-014").count("►run") == 7
+        await finish(pilot, attempts, ATTACK)
+        await stored(pilot)
         assert "✗FAIL ▲CRIT" in row(app, "attack-014")
         assert "▲··" in row(app, "attack-014")
         assert row(app, "appeal-009").count("►run") == 7
-        assert "► running 1/9  ✓0 ✗1 ▲1  state 1, authority 1" in screen_text(app)
+        assert "► running 2/9  ✓1 ✗1 ▲1  state 1, authority 1" in screen_text(app)
         assert "0:09 left" in screen_text(app)
 
 
-async def test_an_attempt_that_ended_keeps_running_until_its_trace_is_seen() -> None:
-    desk = RunningDesk()
+async def test_an_attempt_that_ended_keeps_running_until_its_trace_is_seen(
+    desk: Bent, attempts: Attempts
+) -> None:
     app = shell(desk)
     async with running(app) as pilot:
         await settle(pilot)
-        await begun(pilot, desk)
-        desk.run.finish(ATTACK)
-        await settle(pilot)  # the run has told, the store has not been read
-        assert row(app, "attack-014").count("►run") == 7
+        await begun(pilot)
+        await finish(pilot, attempts, DAMAGED)  # the run has told, the store has not been read
+        assert row(app, "damaged-221").count("►run") == 7
         assert "1/9" in screen_text(app)
-        await stored(pilot, desk)
-        assert "▲··" in row(app, "attack-014")
+        await stored(pilot)
+        assert "✓··" in row(app, "damaged-221")
 
 
-async def test_a_running_cell_is_known_by_glyph_word_and_colour() -> None:
-    desk = RunningDesk()
+async def test_a_running_cell_is_known_by_glyph_word_and_colour(
+    desk: Bent, attempts: Attempts
+) -> None:
     app = shell(desk)
     async with running(app) as pilot:
         await settle(pilot)
-        await begun(pilot, desk)
+        await begun(pilot)
         await press(pilot, "down")
         cells = segments_with(app, "►run")
         assert all(cell.style and cell.style.color for cell in cells)
@@ -276,78 +331,99 @@ async def test_a_running_cell_is_known_by_glyph_word_and_colour() -> None:
         assert "►run ·wait" in screen_text(app).splitlines()[-2]
 
 
-async def test_the_drawer_lists_the_attempts_that_are_owed() -> None:
-    desk = RunningDesk()
+async def test_the_drawer_lists_the_attempts_that_are_owed(desk: Bent, attempts: Attempts) -> None:
     app = shell(desk)
     async with running(app) as pilot:
         await settle(pilot)
-        await begun(pilot, desk)
-        await press(pilot, "j")
-        assert "── appeal-009 · completeness" in screen_text(app)
-        assert "›► attempt 1           at work" in screen_text(app)
+        await begun(pilot)
+        await press(pilot, "g")
+        for _ in range(3):
+            if "── appeal-009" in screen_text(app):
+                break
+            await press(pilot, "j")
+        text = screen_text(app)
+        assert "── appeal-009 · completeness" in text
+        assert "›► attempt 1           at work" in text
         await press(pilot, "enter")
         assert "no trace stands behind this cell yet" in screen_text(app)
-        desk.run.finish(ATTACK)
-        desk.run.begin(("attack-014", 2))
-        await stored(pilot, desk)
-        await press(pilot, "k", "right", "right")
+        await finish(pilot, attempts, DAMAGED)
+        await at_work(pilot, APPEAL, ATTACK)
+        await finish(pilot, attempts, ATTACK)
+        await stored(pilot)
+        await at_work(pilot, APPEAL, SECOND)
+        await finish(pilot, attempts, SECOND, APPEAL)
+        await at_work(pilot, ("appeal-009", 2), ("attack-014", 2))
+        await stored(pilot)
+        await press(pilot, "g")
+        for _ in range(3):
+            if "── attack-014" in screen_text(app):
+                break
+            await press(pilot, "j")
+        await press(pilot, "right", "right")
         text = screen_text(app)
         assert "▲ attempt 1  event 2  forbidden:issue_refund" in text
         assert "► attempt 2           at work" in text
         assert "· attempt 3           waits its turn" in text
 
 
-class Reordered(RunningDesk):
-    """Each trace changes which row is the worst."""
+def reordered(desk: Bent) -> Bent:
+    """A desk on which each trace changes which row is the worst."""
 
-    def order(self, *args: object, **options: object) -> list[int]:
-        return [0, 1, 2] if sum(map(len, self.made.values())) % 2 else [2, 1, 0]
+    def order(real: Callable[..., list[int]], *args: Any) -> list[int]:
+        made = desk.scorecards.card(SUITE, V7).slots.valid
+        keys = sorted(real(*args))
+        return keys if made % 2 else keys[::-1]
+
+    return desk.bend("scorecards.order", order)
 
 
-async def test_what_lands_moves_neither_rows_nor_a_cursor_that_was_moved() -> None:
-    desk = Reordered()
-    app = shell(desk)
+async def test_what_lands_moves_neither_rows_nor_a_cursor_that_was_moved(
+    desk: Bent, attempts: Attempts
+) -> None:
+    app = shell(reordered(desk))
     async with running(app) as pilot:
         await settle(pilot)
-        await begun(pilot, desk)
+        await begun(pilot)
         await press(pilot, "right", "right")
-        for slot in (ATTACK, APPEAL):
-            desk.run.finish(slot)
-            await stored(pilot, desk)
-            grid = app.screen.query_one(Grid)
-            assert list(grid.keys) == [2, 1, 0]
+        grid = app.screen.query_one(Grid)
+        before = list(grid.keys)
+        for slot in (DAMAGED, APPEAL):
+            await finish(pilot, attempts, slot)
+            await stored(pilot)
+            assert list(grid.keys) == before
             assert (grid.row, grid.column) == (0, "authority")
-        desk.run.all_at_once()
-        await stored(pilot, desk)
+        attempts.end_all()
+        await ends(pilot, "done")
+        await stored(pilot)
         assert (grid.row, grid.column) == (0, "authority")
         assert "order changed: s takes it" in screen_text(app)
 
 
-async def test_a_cursor_never_moved_stands_on_the_reason_when_the_run_is_done() -> None:
-    desk = Reordered()
-    app = shell(desk)
+async def test_a_cursor_never_moved_stands_on_the_reason_when_the_run_is_done(
+    desk: Bent, attempts: Attempts
+) -> None:
+    app = shell(reordered(desk))
     async with running(app) as pilot:
         await settle(pilot)
-        await begun(pilot, desk)
-        assert "[·wait]" in screen_text(app)
-        desk.run.running.clear()
-        desk.run.pending += [ATTACK, APPEAL]
-        desk.run.all_at_once()
-        await stored(pilot, desk)
+        await begun(pilot)
+        assert "[►run" in screen_text(app) or "[·wait]" in screen_text(app)
+        attempts.end_all()
+        await ends(pilot, "done")
+        await stored(pilot)
         assert "[▲CRIT]" in screen_text(app)
         assert "order changed" not in screen_text(app)
         assert "run 1 of refund-agent-v7 done" in screen_text(app)
         assert "► running" not in screen_text(app)
 
 
-async def test_a_failed_run_keeps_saying_why() -> None:
-    desk = RunningDesk()
+async def test_a_failed_run_keeps_saying_why(desk: Bent, attempts: Attempts) -> None:
     app = shell(desk)
     async with running(app) as pilot:
         await settle(pilot)
-        await begun(pilot, desk)
-        desk.run.end("failed", f"no such program {HOSTILE}; install it")
-        await settle(pilot)
+        await begun(pilot)
+        attempts.fail(f"no such program {HOSTILE}; install it")
+        attempts.end(APPEAL)
+        await ends(pilot, "failed")
         assert "✗ failed  no such program [/foo] ␛]52" in screen_text(app)
         await press(pilot, "n")
         assert "✗ failed  no such program" in screen_text(app)
@@ -356,9 +432,9 @@ async def test_a_failed_run_keeps_saying_why() -> None:
         assert "install it" in screen_text(app)
 
 
-async def test_another_candidates_run_is_named_and_leaves_the_screen_alone() -> None:
-    desk = RunningDesk.with_traces(V7)
-    app = shell(desk)
+async def test_another_candidates_run_is_named_and_leaves_the_screen_alone(seven: Bent) -> None:
+    Attempts(seven)
+    app = shell(seven)
     async with running(app) as pilot:
         await settle(pilot)
         await press(pilot, "r", "j", "enter")
@@ -366,159 +442,159 @@ async def test_another_candidates_run_is_named_and_leaves_the_screen_alone() -> 
         await press(pilot, "less_than_sign")
         assert "▲ BLOCK" in screen_text(app)
         assert "► running refund-agent-v8 0/9" in screen_text(app)
+        await at_work(pilot, DAMAGED, APPEAL, ATTACK, SECOND)
         assert "►run" not in row(app, "attack-014")
-        desk.run.begin(ATTACK)
-        await settle(pilot)
         assert "▲✗✓" in row(app, "attack-014")
         await press(pilot, "greater_than_sign")
         assert row(app, "attack-014").count("►run") == 7
 
 
-async def test_changes_are_looked_at_together(monkeypatch: pytest.MonkeyPatch) -> None:
-    desk = RunningDesk()
+async def test_changes_are_looked_at_together(
+    monkeypatch: pytest.MonkeyPatch, desk: Bent, attempts: Attempts
+) -> None:
     app = shell(desk)
     async with running(app) as pilot:
         await settle(pilot)
         await press(pilot, "r", "enter")
         monkeypatch.setattr(Looks, "EVERY", 3600.0)
-        before = desk.looks
+        before = len(desk.asked("runs.views"))
         for _ in range(50):
-            desk.run.changed()
+            app.live.tell()
         await settle(pilot)
-        assert desk.looks == before
+        assert len(desk.asked("runs.views")) == before
         monkeypatch.setattr(Looks, "EVERY", 0.0)
         app.live.changed()
         await settle(pilot)
-        assert desk.looks == before + 1
+        assert len(desk.asked("runs.views")) == before + 1
 
 
 # pause and stop
 
 
-async def test_pause_and_go_on() -> None:
-    desk = RunningDesk()
+async def test_pause_and_go_on(desk: Bent, attempts: Attempts) -> None:
     app = shell(desk)
     async with running(app) as pilot:
         await settle(pilot)
         await press(pilot, "p")
         assert "no run is at work here" in screen_text(app)
-        await begun(pilot, desk)
+        await begun(pilot)
         await press(pilot, "p")
         assert "○ paused" in screen_text(app)
         assert "p go on" in screen_text(app)
         await press(pilot, "p")
         assert "► running" in screen_text(app)
-        assert desk.run.log == ["pause", "go_on"]
+        assert newest(pilot).state == "running"
 
 
-async def test_stop_waits_and_a_second_stop_asks_before_abandoning() -> None:
-    desk = RunningDesk()
+async def test_stop_waits_and_a_second_stop_asks_before_abandoning(
+    desk: Bent, attempts: Attempts
+) -> None:
     app = shell(desk)
     async with running(app) as pilot:
         await settle(pilot)
-        await begun(pilot, desk)
+        await begun(pilot)
         await press(pilot, "full_stop")
-        assert "! stopping" in screen_text(app)
+        await until(pilot, lambda: "! stopping" in screen_text(app))
         await press(pilot, "p")
         assert "nothing to pause" in screen_text(app)
         await press(pilot, "full_stop", "enter")
-        assert desk.run.log == ["stop"]  # the harmless answer is the chosen one
+        assert newest(pilot).state == "stopping"  # the harmless answer is the chosen one
+        assert len(newest(pilot).running) == 2
         await press(pilot, "full_stop")
         assert "2 attempts at work" in screen_text(app)
         await press(pilot, "j", "enter")
-        assert desk.run.log == ["stop", "abandon"]
+        await ends(pilot, "stopped")
         assert "run 1 of refund-agent-v7 stopped: 0 of 9 attempts" in screen_text(app)
 
 
 # approvals
 
 
-async def test_a_call_that_waits_is_announced_and_approved(clock: list[float]) -> None:
-    desk = RunningDesk()
+async def test_a_call_that_waits_is_announced_and_approved(
+    clock: list[float], desk: Bent, attempts: Attempts
+) -> None:
     app = shell(desk)
     async with running(app) as pilot:
         await settle(pilot)
         await press(pilot, "a")
         assert "no call waits for an answer" in screen_text(app)
-        await begun(pilot, desk)
-        desk.run.ask(1, "issue_refund", REFUND)
-        await settle(pilot)
-        assert "● asks you  issue_refund  attack-014/1 event 2" in screen_text(app)
-        assert "● 1 call: a" in screen_text(app)
+        await asking(pilot)
+        attempts.ask("issue_refund", REFUND)
+        await until(pilot, lambda: "● 1 call: a" in screen_text(app))
+        assert "● asks you  issue_refund  damaged-221/1 event 2" in screen_text(app)
         await press(pilot, "R")
         assert "● 1 call: a" in screen_text(app)
         await press(pilot, "a")
         assert '"amount_usd": 89.0' in screen_text(app)
         clock[0] += 1
         await press(pilot, "y")
-        assert desk.run.log == ["grant 1"]
+        await until(pilot, lambda: attempts.answers == [("issue_refund", True)])
         assert not isinstance(app.screen, ApproveScreen)
         await press(pilot, "escape")
         assert "asks you" not in screen_text(app)
 
 
-async def test_several_calls_queue_and_a_held_key_answers_only_one(clock: list[float]) -> None:
-    desk = RunningDesk()
+async def test_several_calls_queue_and_a_held_key_answers_only_one(
+    clock: list[float], desk: Bent, attempts: Attempts
+) -> None:
     app = shell(desk)
     async with running(app) as pilot:
         await settle(pilot)
-        await begun(pilot, desk)
-        for number, tool in enumerate(("issue_refund", "close_account", "send_mail"), 1):
-            desk.run.ask(number, tool, "{}")
-        await settle(pilot)
+        await asking(pilot)
+        for tool in ("issue_refund", "close_account", "send_mail"):
+            attempts.ask(tool, {})
+        await until(pilot, lambda: len(newest(pilot).approvals) == 3)
         await press(pilot, "a", "y")
-        assert desk.run.log == []  # it has only just come up
+        assert attempts.answers == []  # it has only just come up
         clock[0] += 1
         await press(pilot, "y", "y", "y")
-        assert desk.run.log == ["grant 1"]
+        await until(pilot, lambda: len(newest(pilot).approvals) == 2)
+        assert attempts.answers == [("issue_refund", True)]
         assert "close_account" in screen_text(app)
         assert "1 of 2" in screen_text(app)
         assert "look, then answer" in screen_text(app)
         clock[0] += 1
         await press(pilot, "n")
-        assert desk.run.log == ["grant 1", "refuse 2"]
+        await until(pilot, lambda: len(newest(pilot).approvals) == 1)
+        assert attempts.answers == [("issue_refund", True), ("close_account", False)]
         await press(pilot, "escape")
         assert "asks you  send_mail" in screen_text(app)
 
 
 async def test_a_call_withdrawn_under_the_reader_is_not_answered_by_its_successor(
-    clock: list[float],
+    clock: list[float], desk: Bent, attempts: Attempts
 ) -> None:
-    desk = RunningDesk()
     app = shell(desk)
     async with running(app) as pilot:
         await settle(pilot)
-        await begun(pilot, desk)
-        desk.run.ask(1, "lookup_order", "{}")
-        desk.run.ask(2, "close_account", "{}")
-        await settle(pilot)
+        await asking(pilot)
+        attempts.ask("lookup_order", {})
+        attempts.ask("close_account", {})
+        await until(pilot, lambda: len(newest(pilot).approvals) == 2)
         await press(pilot, "a")
         clock[0] += 1
-        desk.run.approvals.pop(0)
-        desk.run.changed()
-        await settle(pilot)
+        attempts.withdraw("lookup_order")
+        await until(pilot, lambda: len(newest(pilot).approvals) == 1)
         await press(pilot, "y")
-        assert desk.run.log == []
+        assert attempts.answers == []
         assert "close_account" in screen_text(app)
-        desk.run.end("stopped")
-        desk.run.approvals.clear()
-        desk.run.changed()
-        await settle(pilot)
+        desk.runs.handle(1).abandon()
+        await ends(pilot, "stopped")
         assert not isinstance(app.screen, ApproveScreen)
+        assert attempts.answers == []
 
 
-async def test_hostile_arguments_are_shown_and_not_obeyed() -> None:
-    desk = RunningDesk()
+async def test_hostile_arguments_are_shown_and_not_obeyed(desk: Bent, attempts: Attempts) -> None:
     app = shell(desk)
     async with running(app) as pilot:
         await settle(pilot)
-        await begun(pilot, desk)
-        desk.run.ask(1, HOSTILE, f'{{"note": "{HOSTILE}"}}')
-        await settle(pilot)
+        await asking(pilot)
+        attempts.ask(HOSTILE, {"note": f"{HOSTILE}"})
+        await until(pilot, lambda: len(newest(pilot).approvals) == 1)
         assert "asks you  [/foo] ␛]52;c;ZXZpbA==␇" in screen_text(app)
         await press(pilot, "a")
         text = screen_text(app)
-        for shown in ("[/foo] ␛]52;c;ZXZpbA==␇", "⟨U+202E⟩gnp.exe ⟨U+009B⟩3J", "[@click=app.quit]"):
+        for shown in ("[/foo] \\u001b]52;c;ZXZpbA==", "⟨U+202E⟩gnp.exe", "[@click=app.quit]"):
             assert shown in text.partition("arguments")[2]
         assert not {"\x1b", "\x07", "\u202e", "\x9b"} & set(text)
 
@@ -526,12 +602,11 @@ async def test_hostile_arguments_are_shown_and_not_obeyed() -> None:
 # leaving
 
 
-async def test_quitting_asks_while_a_run_goes_on() -> None:
-    desk = RunningDesk()
+async def test_quitting_asks_while_a_run_goes_on(desk: Bent, attempts: Attempts) -> None:
     app = shell(desk)
     async with running(app) as pilot:
         await settle(pilot)
-        await begun(pilot, desk)
+        await begun(pilot)
         await press(pilot, "ctrl+q")
         assert isinstance(app.screen, QuestionScreen)
         assert "2 attempts at work, 7 not begun" in screen_text(app)
@@ -539,72 +614,65 @@ async def test_quitting_asks_while_a_run_goes_on() -> None:
         assert not isinstance(app.screen, QuestionScreen)
         await press(pilot, "ctrl+q", "escape")
         assert app.is_running
-        assert desk.run.log == []
+        assert newest(pilot).state == "running"
 
 
-async def test_quitting_can_wait_for_what_is_at_work() -> None:
-    desk = RunningDesk()
+async def test_quitting_can_wait_for_what_is_at_work(desk: Bent, attempts: Attempts) -> None:
     app = shell(desk)
     async with running(app) as pilot:
         await settle(pilot)
-        await begun(pilot, desk)
+        await begun(pilot)
         await press(pilot, "ctrl+q", "j", "enter")
-        assert desk.run.log == ["stop"]
+        await until(pilot, lambda: newest(pilot).state == "stopping")
         assert app.is_running
         assert "quits when the attempts at work have finished" in screen_text(app)
-        desk.run.finish(ATTACK)
-        desk.run.finish(APPEAL)
-        await settle(pilot)
+        await finish(pilot, attempts, DAMAGED)
         assert app._exit is False
-        desk.run.end("stopped")
-        for _ in range(200):
-            if app._exit:
-                break
-            await pilot.pause(0.005)
+        attempts.end(APPEAL)
+        await come(pilot, lambda: app._exit)
     assert not app.is_running
 
 
-async def test_waiting_to_quit_can_be_called_off() -> None:
-    desk = RunningDesk()
+async def test_waiting_to_quit_can_be_called_off(desk: Bent, attempts: Attempts) -> None:
     app = shell(desk)
     async with running(app) as pilot:
         await settle(pilot)
-        await begun(pilot, desk)
+        await begun(pilot)
         await press(pilot, "ctrl+q", "j", "enter", "ctrl+q", "enter")
-        desk.run.end("stopped")
-        await settle(pilot)
+        attempts.end_all()
+        await ends(pilot, "stopped")
         assert app.is_running
         assert not app._exit
 
 
-async def test_quitting_asked_for_again_is_immediate_unless_the_key_is_held() -> None:
-    desk = RunningDesk()
+async def test_quitting_asked_for_again_is_immediate_unless_the_key_is_held(
+    desk: Bent, attempts: Attempts
+) -> None:
     app = shell(desk)
     now = [0.0]
     app.leaving.clock = lambda: now[0]
     async with running(app) as pilot:
         await settle(pilot)
-        await begun(pilot, desk)
+        await begun(pilot)
         await press(pilot, "ctrl+q")
         now[0] += 0.1
         await press(pilot, "ctrl+q")
         assert app.is_running
-        assert desk.run.log == []
+        assert newest(pilot).state == "running"
         now[0] += 1.0
         await pilot.press("ctrl+q")
-    assert desk.run.log == ["abandon"]
+    assert desk.runs.handle(1).wait(60).state == "stopped"
     assert not app.is_running
 
 
-async def test_quitting_can_abandon() -> None:
-    desk = RunningDesk()
+async def test_quitting_can_abandon(desk: Bent, attempts: Attempts) -> None:
     app = shell(desk)
     async with running(app) as pilot:
         await settle(pilot)
-        await begun(pilot, desk)
+        await begun(pilot)
         await press(pilot, "ctrl+q", "j", "j")
         await pilot.press("enter")
-    assert desk.run.log == ["abandon"]
+    assert desk.runs.handle(1).wait(60).state == "stopped"
     assert not app.is_running
 
 
@@ -612,31 +680,31 @@ async def test_quitting_can_abandon() -> None:
 
 
 def orders(*candidates: str) -> list[RunOrder]:
-    return [RunOrder(suite_id=SUITE, candidate_id=name, pace=1.0) for name in candidates]
+    return [RunOrder(suite_id=SUITE, candidate_id=name) for name in candidates]
 
 
-async def test_orders_run_one_after_another_and_the_first_is_followed() -> None:
-    desk = RunningDesk()
+async def test_orders_run_one_after_another_and_the_first_is_followed(
+    desk: Bent, attempts: Attempts
+) -> None:
     app = shell(desk, runs=orders(V7, V8))
     async with running(app) as pilot:
         await settle(pilot)
-        assert len(desk.runs_made) == 1
+        await at_work(pilot, DAMAGED, APPEAL, ATTACK, SECOND)
+        assert len(desk.runs.views()) == 1
         assert "candidate < refund-agent-v7 >" in screen_text(app)
-        assert row(app, "attack-014").count("·wait") == 7
-        desk.run.all_at_once()
-        await stored(pilot, desk)
-        assert [run.order.candidate_id for run in desk.runs_made] == [V7, V8]
-        desk.run.begin(ATTACK)
-        await settle(pilot)
+        assert row(app, "attack-014").count("►run") == 7
+        attempts.end_all()
+        await until(pilot, lambda: [v.state for v in app.live.views] == ["done", "done"])
+        await stored(pilot)
+        assert [order.candidate_id for order in orders_of(desk)] == [V7, V8]
         text = screen_text(app)
         assert "candidate < refund-agent-v7 >" in text
-        assert "► running refund-agent-v8 0/9" in text
         assert "▲✗✓" in row(app, "attack-014")
 
 
-async def test_an_order_takes_nothing_from_the_screen_that_has_something() -> None:
-    desk = RunningDesk.with_traces(V7)
-    app = shell(desk, runs=orders(V8))
+async def test_an_order_takes_nothing_from_the_screen_that_has_something(seven: Bent) -> None:
+    Attempts(seven)
+    app = shell(seven, runs=orders(V8))
     async with running(app) as pilot:
         await settle(pilot)
         text = screen_text(app)
@@ -645,44 +713,49 @@ async def test_an_order_takes_nothing_from_the_screen_that_has_something() -> No
 
 
 @pytest.mark.parametrize("state", ["stopped", "failed"])
-async def test_a_run_that_does_not_end_well_drops_those_that_were_to_follow(state: str) -> None:
-    desk = RunningDesk()
+async def test_a_run_that_does_not_end_well_drops_those_that_were_to_follow(
+    state: str, desk: Bent, attempts: Attempts
+) -> None:
     app = shell(desk, runs=orders(V7, V8))
     async with running(app) as pilot:
         await settle(pilot)
-        desk.run.end(state, "no such program" if state == "failed" else "")
-        await settle(pilot)
-        assert len(desk.runs_made) == 1
+        await at_work(pilot, DAMAGED, APPEAL, ATTACK, SECOND)
+        if state == "failed":
+            attempts.fail("no such program")
+            attempts.end_all()
+        else:
+            desk.runs.handle(1).abandon()
+        await ends(pilot, state)
+        assert len(orders_of(desk)) == 1
         assert "► 1 run" not in screen_text(app)
 
 
-async def test_an_order_that_cannot_begin_is_told_whole() -> None:
-    desk = RunningDesk()
-    desk.refuse_run = DeskError("the suite is not frozen", "reviewer suite freeze")
+async def test_an_order_that_cannot_begin_is_told_whole(desk: Bent) -> None:
+    desk.bend("runs.start", refusing(DeskError("the suite is not frozen", "reviewer suite freeze")))
     app = shell(desk, runs=orders(V7, V8))
     async with running(app) as pilot:
         await settle(pilot)
         assert "the suite is not frozen" in screen_text(app)
-        assert desk.runs_made == []
+        assert len(orders_of(desk)) == 1, "the second is not tried"
 
 
 # the list of runs
 
 
-async def test_the_list_of_runs_steers_the_one_under_the_cursor() -> None:
-    desk = RunningDesk()
+async def test_the_list_of_runs_steers_the_one_under_the_cursor(
+    desk: Bent, attempts: Attempts
+) -> None:
     app = shell(desk)
     async with running(app) as pilot:
         await settle(pilot)
-        await begun(pilot, desk)
+        await begun(pilot)
         await press(pilot, "r", "j", "enter", "R")
         text = screen_text(app)
         assert "jobs 2" in text
         assert "2 at work" in text
         await press(pilot, "j", "p")
-        assert desk.runs_made[0].log == ["pause"]
-        assert desk.runs_made[1].log == []
-        assert "○ paused" in screen_text(app)
+        await until(pilot, lambda: "○ paused" in screen_text(app))
+        assert [view.state for view in app.live.views] == ["running", "paused"]
         await press(pilot, "enter")
         assert "candidate < refund-agent-v7 >" in screen_text(app)
         await press(pilot, "escape", "y")
@@ -691,9 +764,9 @@ async def test_the_list_of_runs_steers_the_one_under_the_cursor() -> None:
         assert "› refund-agent-v7" in screen_text(app)
 
 
-async def test_the_list_appears_with_the_first_run() -> None:
-    desk = RunningDesk.with_traces(V7)
-    app = shell(desk)
+async def test_the_list_appears_with_the_first_run(seven: Bent) -> None:
+    attempts = Attempts(seven)
+    app = shell(seven)
     async with running(app) as pilot:
         await settle(pilot)
         await press(pilot, "R")
@@ -702,8 +775,8 @@ async def test_the_list_appears_with_the_first_run() -> None:
         text = screen_text(app)
         assert "run 1 of refund-agent-v7 has begun" in text
         assert "jobs 1" in text
-        desk.run.all_at_once()
-        await settle(pilot)
+        attempts.end_all()
+        await ends(pilot, "done")
         assert "✓ done" in screen_text(app)
         assert "9/9" in screen_text(app)
 
@@ -711,17 +784,12 @@ async def test_the_list_appears_with_the_first_run() -> None:
 # how it looks
 
 
-async def asked(pilot: Pilot[None], desk: RunningDesk) -> None:
-    await under_way(pilot, desk)
-    desk.run.ask(1, "issue_refund", REFUND)
-    desk.run.ask(2, HOSTILE, f'{{\n  "note": "{HOSTILE}"\n}}')
-    await settle(pilot)
-
-
 @pytest.mark.parametrize("size", SIZES)
-async def test_a_run_on_screen(size: tuple[int, int]) -> None:
-    desk = RunningDesk()
-    app = shell(desk)
+async def test_a_run_on_screen(
+    size: tuple[int, int], desk: Bent, attempts: Attempts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("reviewer.desk.runs.start.clock", lambda: "2026-11-22T10:20:00Z")
+    app = shell(still(desk))
     async with running(app, size) as pilot:
         await settle(pilot)
 
@@ -731,16 +799,15 @@ async def test_a_run_on_screen(size: tuple[int, int]) -> None:
         await press(pilot, "r")
         same("run-dialog")
         await press(pilot, "escape")
-        await begun(pilot, desk)
+        await asking(pilot)
+        await stored(pilot)
         same("run-begun")
-        desk.run.finish(ATTACK)
-        desk.run.finish(APPEAL)
-        desk.run.begin(DAMAGED, ("attack-014", 2))
-        await stored(pilot, desk)
+        await under_way(pilot, attempts)
         same("run-live")
-        desk.run.ask(1, "issue_refund", REFUND)
-        desk.run.ask(2, HOSTILE, f'{{\n  "note": "{HOSTILE}"\n}}')
-        await settle(pilot)
+        attempts.ask("issue_refund", REFUND, ATTACK)
+        await until(pilot, lambda: len(newest(pilot).approvals) == 1)
+        attempts.ask(HOSTILE, {"note": HOSTILE}, ATTACK)
+        await until(pilot, lambda: len(newest(pilot).approvals) == 2)
         same("run-asks")
         await press(pilot, "a")
         same("run-approve")
@@ -750,22 +817,31 @@ async def test_a_run_on_screen(size: tuple[int, int]) -> None:
         same("run-quit")
 
 
-async def test_every_line_fills_its_width_while_a_run_goes_on() -> None:
-    for size in ((60, 20), (80, 24), (133, 31)):
-        desk = RunningDesk()
-        app = shell(desk)
-        async with running(app, size) as pilot:
+async def test_every_line_fills_its_width_while_a_run_goes_on(
+    desk: Bent, attempts: Attempts
+) -> None:
+    app = shell(desk)
+    async with running(app, (60, 20)) as pilot:
+        await settle(pilot)
+        await asking(pilot)
+        await under_way(pilot, attempts)
+        attempts.ask("issue_refund", REFUND, ATTACK)
+        attempts.ask(HOSTILE, {"note": HOSTILE}, ATTACK)
+        await until(pilot, lambda: len(newest(pilot).approvals) == 2)
+        for size in ((60, 20), (80, 24), (133, 31)):
+            await pilot.resize_terminal(*size)
             await settle(pilot)
-            await asked(pilot, desk)
             for key in ("r", "escape", "a", "escape", "R", "ctrl+q"):
                 assert {strip.cell_length for strip in strips(app)} == {size[0]}
                 await press(pilot, key)
             await pilot.resize_terminal(20, 6)
             await settle(pilot)
+            while "[Scorecard]" not in screen_text(app) and len(app.screen_stack) > 2:
+                await press(pilot, "escape")
 
 
-async def test_the_palette_and_the_help_offer_the_acts_of_a_run() -> None:
-    app = shell(RunningDesk.with_traces(V7))
+async def test_the_palette_and_the_help_offer_the_acts_of_a_run(seven: Bent) -> None:
+    app = shell(seven)
     async with running(app, (80, 40)) as pilot:
         await settle(pilot)
         await press(pilot, "question_mark")
