@@ -33,7 +33,7 @@ def _costs_arguments(command: argparse.ArgumentParser) -> None:
         "--id", default="", metavar="ID",
         help="the entry's own, such as an invoice's (default: a digest of what it says)",
     )  # fmt: skip
-    add.add_argument("--corrects", default="", metavar="ID", help="stands in place of that entry")
+    add.add_argument("--corrects", default="", metavar="ID", help="replaces that entry")
 
 
 ARGUMENTS = {
@@ -69,7 +69,7 @@ def _add(desk: "Desk", arguments: argparse.Namespace) -> int:
     place = f"{entered.candidate_id} on {entered.suite_id}"
     fact(f"{entered.entry.entry_id}  {_told(entered.entry)}  {place}")
     if not entered.added:
-        note("this entry stands already: nothing was added; --id NAME enters the same once more")
+        note("this entry exists already: nothing was added; --id NAME enters the same amount again")
     return ExitCode.DONE
 
 

@@ -130,11 +130,11 @@ def _loss(arguments: argparse.Namespace) -> int:
         arguments.key, arguments.reason, passphrase_for(arguments.key)
     )
     note(
-        f"signed by {stated.principal}: the journal goes on from entry {stated.kept_seq}, though "
-        f"entry {stated.lost_seq} was known of it; every later report says so"
+        f"signed by {stated.principal}: the journal continues from entry {stated.kept_seq}, "
+        f"although entry {stated.lost_seq} was known; every later report shows this"
     )
     for name in stated.files:
-        note(f"  {name} stands on what is gone")
+        note(f"  {name} depends on lost entries")
     out(stated.path)
     return ExitCode.DONE
 

@@ -39,7 +39,7 @@ def run(arguments: argparse.Namespace) -> int:
         folder = Path(arguments.keep)
         if folder.exists() and any(folder.iterdir()):
             raise DeskError(
-                f"{folder} is not empty: --keep wants a new folder", exit_code=ExitCode.USAGE
+                f"{folder} is not empty: --keep needs a new folder", exit_code=ExitCode.USAGE
             )
         return _show(arguments, make(folder, example=True))
     folder = Path(tempfile.mkdtemp(prefix="reviewer-demo-"))

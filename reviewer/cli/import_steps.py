@@ -43,7 +43,9 @@ class Steering:
         resting(True)
         self._open.wait()
         if self._left:
-            raise DeskError("whoever paused this import has gone: the same import goes on later")
+            raise DeskError(
+                "the program that paused this import has ended: the same command continues it"
+            )
         resting(False)
 
 

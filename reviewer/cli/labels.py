@@ -201,7 +201,7 @@ def _reason(row: ReasonLine) -> str:
 
 
 def _agreement(found: QueueView) -> Iterator[str]:
-    """How far raters agree, each with himself, and what a third person must settle."""
+    """How far raters agree, each with themselves, and what a third person must settle."""
     one_order = f", {found.begun} in one order" if found.begun else ""
     noun = "pairs" if found.kind == "pair" else "messages"
     yield f"everybody: {found.labeled} {noun} labeled{one_order}"

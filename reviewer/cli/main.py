@@ -57,7 +57,7 @@ def main(argv: list[str] | None = None) -> int:
     try:
         return int(module.run(arguments))
     except KeyboardInterrupt:
-        sys.stderr.write("interrupted; what was committed stands, the same command goes on\n")
+        sys.stderr.write("interrupted; what was committed is kept, the same command continues\n")
         return ExitCode.INTERRUPTED
     except BrokenPipeError:
         # The reader of our stdout has gone: not an error of ours.

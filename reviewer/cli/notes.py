@@ -15,8 +15,8 @@ from reviewer.exit_codes import ExitCode
 def _notes_arguments(command: argparse.ArgumentParser) -> None:
     acts = acts_of(command)
     for name, text in (
-        ("list", "what stands on the events of a trace, or of all traces, one a line"),
-        ("add", "write a note on an event; a second one of yours takes its place"),
+        ("list", "notes and bookmarks on a trace, or on all traces, one per line"),
+        ("add", "write a note on an event; a second one of yours replaces it"),
         ("bookmark", "set a bookmark on an event"),
         ("remove", "take your note off an event, or your bookmark"),
     ):

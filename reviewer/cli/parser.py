@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 DESCRIPTION = "The release desk for AI agents: from raw episode traces to a signed decision."
 EPILOG = """\
-without a command: the workstation on the workspace you stand in
+without a command: the workstation on the workspace of the current folder
 
 export a report, without a screen:
   reviewer --export-report OUT --suite S --candidate C [--baseline B]
@@ -42,7 +42,9 @@ COMMANDS = {
     "init": Command("workspace", "make a workspace"),
     "serve": Command("serve", "the workstation in a browser on this machine (extra: serve)"),
     "_page": Command("page", "the workstation behind a page of serve", hidden=True),
-    "settings": Command("settings", "the workstation's settings in force, and which file says so"),
+    "settings": Command(
+        "settings", "the workstation's settings in force, and the file that sets each"
+    ),
     "doctor": Command("workspace", "check the store: integrity, chain, version, permissions"),
     "backup": Command("workspace", "copy the store whole, while others write"),
     "restore": Command(
@@ -72,11 +74,9 @@ COMMANDS = {
     ),
     "judgments": Command("labels", "answers of a judge as files"),
     "notes": Command("notes", "bookmarks and notes on events: list, write, and as files"),
-    "judge": Command(
-        "judge", "ask the suite's judge about final messages, and say what it has earned"
-    ),
+    "judge": Command("judge", "ask the suite's judge about final messages, and print its role"),
     "costs": Command(
-        "costs", "what people and incidents cost, beside what attempts cost: enter, list"
+        "costs", "costs of people and incidents, added to those of attempts: enter, list"
     ),
     "merge": Command(
         "merge", "join the traces, labels, judgments, notes and costs of another store, by content"
@@ -88,13 +88,14 @@ COMMANDS = {
         "decisions", "sign that a candidate goes out without its decision, for a day at most"
     ),
     "loss": Command(
-        "decisions", "sign that the store lost what was signed on, and goes on from where it stands"
+        "decisions",
+        "sign that the store lost journal entries that were signed on, and continues without them",
     ),
     "witness": Command(
         "decisions", "write the journal's head into store/witness, for version control"
     ),
     "attest": Command(
-        "decisions", "sign, as a runner, what the runs and imports of a candidate came to"
+        "decisions", "sign, as a runner, the results of a candidate's runs and imports"
     ),
     "keys": Command("sign", "keys that can sign here; trust one"),
 }

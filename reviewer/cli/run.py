@@ -129,7 +129,7 @@ class Stoppable(Protocol):
 
 
 class Interrupts:
-    """Ctrl-C while a run goes on."""
+    """Ctrl-C while a run is at work."""
 
     def __init__(self, handle: Stoppable) -> None:
         self._handle = handle
@@ -151,7 +151,7 @@ class Interrupts:
             note("stopping: what runs finishes; Ctrl-C again abandons it")
         else:
             self._handle.abandon()
-            note("abandoned: what was finished stands")
+            note("abandoned: finished attempts are kept")
         if self.prompting:
             raise KeyboardInterrupt
 
@@ -184,7 +184,7 @@ def _records(path: str | None) -> Iterator[Callable[[list[bytes]], None] | None]
         number = os.open(path, flags, 0o600)
     except FileExistsError as error:
         raise DeskError(
-            f"{path} exists: --traces wants a new file", exit_code=ExitCode.USAGE
+            f"{path} exists: --traces needs a new file", exit_code=ExitCode.USAGE
         ) from error
     except OSError as error:
         raise DeskError(

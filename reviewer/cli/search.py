@@ -9,7 +9,9 @@ from reviewer.exit_codes import ExitCode
 
 
 def _search_arguments(look: argparse.ArgumentParser) -> None:
-    look.add_argument("words", nargs="+", metavar="WORD", help="each stands for its beginnings too")
+    look.add_argument(
+        "words", nargs="+", metavar="WORD", help="each also matches longer words that begin with it"
+    )
     release_options(look)
 
 

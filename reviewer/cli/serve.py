@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from reviewer.desk.place import Workspace
 
 EXPOSES = (
-    "lets others in: whoever reaches that address and has the link reads every trace, writes "
-    "labels and notes, runs candidates and signs with the keys of this machine, and nothing on the "
+    "lets others in: anyone who reaches that address and has the link can read every trace, write "
+    "labels and notes, run candidates and sign with the keys of this machine, and nothing on the "
     "way is encrypted"
 )
 
@@ -32,7 +32,7 @@ def _serve_arguments(serve: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     serve.add_argument(
         "--expose", action="store_true",
-        help="with --host: let in whoever reaches that address and has the link, unencrypted, to "
+        help="with --host: let in anyone who reaches that address and has the link, unencrypted, "
         "read all traces, run candidates and sign as you",
     )  # fmt: skip
 
@@ -75,7 +75,7 @@ def run(arguments: argparse.Namespace) -> int:
                     door.application(), sock=listening, print=None, access_log=None, loop=loop
                 )
     if not arguments.quiet:
-        note("served no longer; what was written stands")
+        note("no longer serving; what was written is kept")
     return ExitCode.DONE
 
 
@@ -90,7 +90,7 @@ def _bound(host: str, port: int, expose: bool) -> socket.socket:
         raise DeskError(
             f"--host {host} {EXPOSES}",
             "from another machine: ssh -L PORT:127.0.0.1:PORT HOST, and reviewer serve --port PORT",
-            "--expose with it says that you want just that",
+            "--expose as well confirms that you want this",
             exit_code=ExitCode.USAGE,
         )
     found = socket.socket(family, socket.SOCK_STREAM)
@@ -111,7 +111,9 @@ def _bound(host: str, port: int, expose: bool) -> socket.socket:
 def _said(arguments: argparse.Namespace, address: str, workspace: "Workspace") -> None:
     """The address is data; what it is, a message."""
     if not arguments.quiet:
-        note(f"the workstation on {workspace.root}, for whoever has this address; Ctrl-C ends it")
+        note(
+            f"the workstation on {workspace.root}, for anyone who has this address; Ctrl-C ends it"
+        )
     if arguments.json:
         out_json({"address": address})
     else:

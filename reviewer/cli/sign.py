@@ -104,7 +104,7 @@ def _add(arguments: argparse.Namespace) -> int:
     taken = ("decision", "comment", "baseline", "suite", "candidate")
     if given := [f"--{name}" for name in taken if getattr(arguments, name)]:
         raise DeskError(
-            f"{', '.join(given)}: the decision says so already; --add only signs it",
+            f"{', '.join(given)}: the decision already states it; --add only signs it",
             exit_code=ExitCode.USAGE,
         )
     signature = _signature_file(arguments.signature) if arguments.signature else None

@@ -32,7 +32,7 @@ NO_START = "no initial state: a record needs no digest"
 def _suite_arguments(command: argparse.ArgumentParser) -> None:
     acts = acts_of(command)
     for name, text in (
-        ("list", "every suite, whether it stands frozen"),
+        ("list", "every suite, and whether it is frozen"),
         ("show", "one suite: episodes, policy, digest"),
         ("check", "recompute every digest and check every file"),
         ("freeze", "write the lock; --as NEW_ID keeps an edit as a new version"),
@@ -52,7 +52,7 @@ def _suite_arguments(command: argparse.ArgumentParser) -> None:
 
 
 def _lineage_arguments(acts: "Acts") -> None:
-    text = "other suites that its candidates met; a reason for each, or no release"
+    text = "other suites that its candidates were run on; each needs a reason, or no release"
     lineage = act(acts, "lineage", text)
     lineage.add_argument("suite", help="suite id")
     lineage.add_argument("other", nargs="?", default="", help="another suite, to say why both")
@@ -263,7 +263,7 @@ def _lineage(arguments: argparse.Namespace) -> int:
         if not (arguments.other and arguments.reason):
             raise DeskError("name the other suite, and --reason WHY", exit_code=ExitCode.USAGE)
         desk.workspace.explain_suite(arguments.suite, arguments.other, arguments.reason)
-        note(f"{arguments.suite} beside {arguments.other}: {arguments.reason}")
+        note(f"{arguments.suite} with {arguments.other}: {arguments.reason}")
         return ExitCode.DONE
     found = desk.workspace.suites_met(arguments.suite)
     if arguments.json:

@@ -27,7 +27,7 @@ def _verify_arguments(check: argparse.ArgumentParser) -> None:
     check.add_argument("--environment", metavar="NAME", help="it must be for this one")
     check.add_argument(
         "--suite-folder", metavar="DIR",
-        help="it must be on this frozen suite, under its policy, by as many as that wants",
+        help="it must be on this frozen suite, under its policy, by as many as the policy requires",
     )  # fmt: skip
     check.add_argument("--suite-digest", metavar="SHA256", help="it must be on this suite")
     check.add_argument("--policy-digest", metavar="SHA256", help="it must be under this policy")
@@ -58,7 +58,8 @@ def run(arguments: argparse.Namespace) -> int:
     place = Path(arguments.decision)
     if arguments.witness and not place.is_dir():
         raise DeskError(
-            "--witness wants the folder of decisions: it names them all", exit_code=ExitCode.USAGE
+            "--witness needs the folder of decisions: it names all of them",
+            exit_code=ExitCode.USAGE,
         )
     manifest = _read(Path(arguments.candidate_manifest))
     signers = _read(Path(arguments.signers)).decode("utf-8", "surrogateescape")

@@ -96,9 +96,9 @@ def _restore(arguments: argparse.Namespace) -> int:
     done = restore(workspace, Path(arguments.file), arguments.replace)
     note(f"{workspace.store} is {arguments.file} now, up to {_entry(done.head)}")
     if done.aside is not None:
-        told = "another history" if done.later is None else f"{max(done.later, 0)} entries more"
-        note(f"the store before it has {told} and lies in {done.aside}")
-    note("reviewer doctor says how the signed files beside it stand")
+        told = "another history" if done.later is None else f"{max(done.later, 0)} more entries"
+        note(f"the store before it has {told} and is now {done.aside}")
+    note("reviewer doctor checks the signed files next to it")
     return ExitCode.DONE
 
 

@@ -1,4 +1,4 @@
-"""`reviewer`: the workstation on the workspace you stand in."""
+"""`reviewer`: the workstation on the workspace of the current folder."""
 
 import argparse
 from collections.abc import Callable, Sequence

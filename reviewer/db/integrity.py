@@ -68,7 +68,7 @@ def content_faults(connection: sqlite3.Connection) -> list[str]:
     return [
         *_wrong_batches(connection, batches),
         *(
-            f"where traces {first} to {first + added - 1} stand"
+            f"where traces {first} to {first + added - 1} are"
             for first, (added, wanted) in slots.items()
             if slots_digest(connection, first, added) != wanted
         ),

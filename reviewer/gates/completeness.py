@@ -69,5 +69,5 @@ def check_feedback(record: TraceRecord, found: list[Finding]) -> None:
         text = "the user gave it a thumbs-down"
         found.append(Finding("completeness", THUMBS_DOWN, "note", None, text))
     elif said not in _KNOWN:
-        text = "source.user_feedback is neither thumbs_up nor thumbs_down, and counts as nothing"
+        text = "source.user_feedback is neither thumbs_up nor thumbs_down, and is ignored"
         found.append(Finding("completeness", "feedback_unknown", "note", None, text))

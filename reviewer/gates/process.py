@@ -113,7 +113,7 @@ def check_order(
                 for step in absent:
                     name = named(step.tool)
                     what = "call" if step.arguments is None else "call with these arguments"
-                    text = f"the trajectory wants a {what} of {name}, none is left for it"
+                    text = f"the trajectory requires a {what} of {name}, none is left for it"
                     found.append(_out(name, "fail", _last(acts, step.tool), text))
             if match != "superset":
                 for call in extra:

@@ -18,7 +18,7 @@ def unredacted(hits: Hits) -> Iterator[Finding]:
     """Yield a critical finding for each place that holds an unredacted value."""
     for path, seq in dict.fromkeys(hits):
         name = clip(path)
-        text = f"an unredacted value stands at {name}"
+        text = f"an unredacted value at {name}"
         yield Finding("redaction", f"unredacted:{name}", "critical", seq, text)
 
 

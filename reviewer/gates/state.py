@@ -113,7 +113,7 @@ def check_wording(contract: Contract, acts: Acts, found: list[Finding]) -> None:
             code = f"message_missing:{clip(text)}"
             found.append(Finding("state", code, "fail", seq, detail))
         elif denied_everywhere(final, text):
-            detail = f'the final message says "{clip(text)}" only where a negation stands by it'
+            detail = f'the final message says "{clip(text)}" only next to a negation'
             found.append(_unclear(text, seq, detail))
     for claim in contract.claims:
         _check_claim(claim, final, seq, found)

@@ -23,7 +23,7 @@ _ZSTD = 93
 _HEADER = struct.Struct("<4s5H3L2H")
 _LOCAL = _HEADER.size
 _SIZE_BEHIND, _UTF8, _ZIP64 = 0x8, 0x800, 0xFFFFFFFF
-CUT = "the archive is cut off: what stands whole before the cut was read"
+CUT = "the archive is cut off: what is complete before the cut was read"
 
 
 class EntryProblem(Exception):

@@ -22,7 +22,7 @@ from reviewer.trace.strictjson import has_repeats
 
 Status = Literal["ok", "error", "timeout", "denied", "pending"]
 IDENTIFIER = 512
-ZEROS = "all token counts are 0: they were not measured, and a cost of 0 beside them neither"
+ZEROS = "all token counts are 0: they were not measured, and neither was a cost of 0 with them"
 UNNAMED = "unnamed"
 MOST_UNREAD = 64
 """Paths that are kept of what was not read in one record; one leaves it not measured."""
@@ -174,7 +174,7 @@ class Draft:
             if own is not None:
                 event["call_id"] = own[:IDENTIFIER]
             if not loose:
-                self.note("a tool result answers no call that stands before it")
+                self.note("a tool result answers no earlier call")
                 if name_of(tool) == UNNAMED:
                     self.unread(f"results[{len(self.events)}].call", len(self.events) + 1)
         if status is not None:

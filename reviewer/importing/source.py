@@ -146,7 +146,7 @@ class Source:
         try:
             return self.load(path) if path.is_file() else None
         except (Unreadable, OSError):
-            self.notes.add(f"{path.name} beside it could not be read")
+            self.notes.add(f"{path.name} next to it could not be read")
             return None
 
     def text(self, path: Path, most: int = MAX_RECORD) -> str | None:

@@ -200,11 +200,11 @@ def _who_looked(evidence: Evidence) -> Iterator[str]:
     if judge is not None:
         yield judge_caveat(judge.section)
     elif people:
-        yield "No judge stands behind this report."
+        yield "No judge was used for this report."
     else:
         yield (
-            "No judge and no human label stands behind this report: "
-            "the messages' quality is unseen."
+            "No judge and no human label was used for this report: "
+            "the messages' quality is unknown."
         )
 
 

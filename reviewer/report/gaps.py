@@ -124,9 +124,9 @@ def _lineage(evidence: Evidence) -> list[Gap]:
     mine = evidence.suite.suite_id
     found = []
     for one in [one for one in evidence.lineage if not one.reason]:
-        what = f"a reason why {evidence.candidate_id} also met {one.suite_id}"
+        what = f"a reason why {evidence.candidate_id} was also run on {one.suite_id}"
         need = f"{what} (reviewer suite lineage {mine} {one.suite_id} --reason WHY)"
-        told = gap(what, f"{one.attempts} attempts there", "a reason for each suite met", need)
+        told = gap(what, f"{one.attempts} attempts there", "a reason for each other suite", need)
         found.append(structs.replace(told, short=f"needs {what}"))
     return found
 
@@ -141,7 +141,7 @@ def _leaked(evidence: Evidence) -> list[Gap]:
     looks = named([look.uid[:12] for look in standing(evidence.split)])
     return [
         Gap(
-            text=f"split integrity: {found} of {of} frozen episodes stand in data the candidate "
+            text=f"split integrity: {found} of {of} frozen episodes are in data the candidate "
             f"may have learned from ({named(episodes)})",
             observed=f"{found} of {of} episodes leaked",
             policy="no frozen episode in training or feedback data",

@@ -187,7 +187,7 @@ def _by_slot(traces: Iterable[TraceMessage]) -> dict[tuple[str, int], TraceMessa
     for trace in traces:
         slot = trace.episode_id, trace.attempt
         if slot in slots:
-            reason = f"attempt {trace.attempt} of {shown(trace.episode_id)} stands twice"
+            reason = f"attempt {trace.attempt} of {shown(trace.episode_id)} is there twice"
             raise ValueError(f"{reason}: give the traces of one candidate")
         slots[slot] = trace
     return slots
@@ -240,7 +240,7 @@ def schedule(items: Sequence[Item], seed: str) -> tuple[Showing, ...]:
     one comes at least `distance(len(items))` places after its first. ValueError for an item
     twice."""
     if len({item.item for item in items}) != len(items):
-        raise ValueError("an item stands twice in the queue")
+        raise ValueError("an item is twice in the queue")
     apart = distance(len(items))
     order: list[Showing] = []
     waiting: deque[Item] = deque()

@@ -206,7 +206,7 @@ def _answer(label: Label) -> Problems:
     said = label.answer is not None or bool(label.marks)
     silent = label.withdrawn or label.skipped is not None
     if label.withdrawn and label.skipped is not None:
-        yield "$.skipped", "cannot stand with withdrawn"
+        yield "$.skipped", "cannot be combined with withdrawn"
     if label.withdrawn and label.revises is None:
         yield "$.revises", "is missing: withdrawn takes back a label, name its uid"
     if silent and (said or label.decided):

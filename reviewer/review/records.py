@@ -55,7 +55,7 @@ def note_problems(note: Note) -> Iterator[tuple[str, str]]:
         yield "$.trace_id", "is no trace of this suite_id and candidate_id"
     silent = note.kind == "bookmark" or note.removed
     if silent and note.text:
-        yield "$.text", "belongs to a note that stands, not to a bookmark or to one taken back"
+        yield "$.text", "belongs to a note in force, not to a bookmark or to one taken back"
     if not silent and not note.text:
         yield "$.text", "is missing: a note without words is one taken back, with removed"
 
@@ -194,7 +194,7 @@ class LeakCheck(Value, frozen=True, kw_only=True):
     unread: Annotated[_Count, "Records that could not be read."] = 0
     texts: Annotated[_Count, "Texts that were compared."] = 0
     threshold: Annotated[Rate, "From this Jaccard index a text is near."] = 0.0
-    missed: Annotated[Rate, "The chance that a text at the threshold is passed over."] = 0.0
+    missed: Annotated[Rate, "The chance that a text at the threshold is missed."] = 0.0
     compared: Annotated[_Count, "Episodes that were looked for."] = 0
     short: Annotated[_Count, "Episodes whose requests can only be found exact."] = 0
     silent: Annotated[_Count, "Episodes without a request."] = 0
@@ -218,7 +218,7 @@ def leak_problems(check: LeakCheck) -> Iterator[tuple[str, str]]:
         if not check.reason.strip():
             yield "$.reason", "is missing: a finding is withdrawn for a reason"
         if check.leaks or check.sha256:
-            yield "$.withdraws", "stands in a line that is a look at a file"
+            yield "$.withdraws", "is in a line that is a look at a file"
         return
     if check.reason:
         yield "$.reason", "belongs to a line that withdraws a look"

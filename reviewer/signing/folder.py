@@ -159,7 +159,7 @@ def _newest(
         )
     if len({one.line for one in own}) > 1:
         names = ", ".join(sorted({one.line[1] for one in own}))
-        told = f"policy not met: decisions stand for {names}: name the environment"
+        told = f"policy not met: there are decisions for {names}: name the environment"
         return VerifyResult(ExitCode.POLICY_NOT_MET, None, (told, *glass))
     line = own[0].line
     chain = [one for one in asked if one.line == line]

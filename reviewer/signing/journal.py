@@ -112,7 +112,7 @@ def _falls(placed: list[_PlacedDecision], losses: list[JournalLoss]) -> list[str
             heads = "" if after.head == before.head else " with different heads"
             faults.append(
                 f"{first} and {second} were both signed at journal entry {after.seq}{heads}: one of"
-                " them stands on a copy of the journal"
+                " them was signed on a copy of the journal"
             )
     return faults
 

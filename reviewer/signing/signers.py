@@ -87,7 +87,7 @@ def parse_signers(text: str, name: str = "signers") -> Signers:
         one = _parse_line(line, number, f"{name}:{number}")
         if (twin := by_key.get(one.key.raw)) is not None:
             raise SignersError(
-                f"{name}:{number}: this key already stands on line {twin.line}"
+                f"{name}:{number}: this key is already on line {twin.line}"
                 f" ({twin.principal}); one key is one line"
             )
         before = by_principal.get(one.principal.lower())

@@ -324,7 +324,7 @@ def _suite_faults(suite: SuiteRef) -> list[str]:
         )
     given = {one.digest.sha256 for one in suite.lineage_reasons or []}
     faults += [
-        f"the candidate also met the suite {digest}, and no reason is given"
+        f"the candidate was also run on the suite {digest}, and no reason is given"
         for digest in suite.lineage
         if digest != suite.digest.sha256 and digest not in given
     ]

@@ -114,7 +114,7 @@ def _episode(
     found = episode_problems(episode, whole=reading.whole)
     problems += [Problem(path, where, reason) for where, reason in found]
     if path != f"{values.EPISODES}{episode.episode_id}.json":
-        reason = f"`{shown(episode.episode_id)}` does not stand in a file of that name"
+        reason = f"`{shown(episode.episode_id)}` is not in a file of that name"
         problems.append(Problem(path, "$.episode_id", reason))
     return episode
 
@@ -144,7 +144,7 @@ def _listed(listed: list[str], known: set[str], files: Mapping[str, bytes]) -> l
             reason = f"there is no episodes/{shown(episode_id)}.json"
             problems.append(Problem(values.SUITE_FILE, json_path(("episodes", i)), reason))
     for episode_id in sorted(known - set(listed)):
-        reason = f"does not list `{shown(episode_id)}`, which stands in the folder"
+        reason = f"does not list `{shown(episode_id)}`, which is in the folder"
         problems.append(Problem(values.SUITE_FILE, "$.episodes", reason))
     return problems
 
@@ -339,7 +339,7 @@ def _message(expected: Expected) -> Found:
             if wording(refused) in wording(wanted):
                 where = json_path(("expected", "message_contains", j))
                 reason = (
-                    f"`{shown(refused)}` is refused in the message, but {where} wants "
+                    f"`{shown(refused)}` is refused in the message, but {where} requires "
                     f"`{shown(wanted)}`, which says it: no message could pass"
                 )
                 yield json_path(("expected", "message_excludes", i)), reason
@@ -353,7 +353,7 @@ def _claims(expected: Expected) -> Found:
                 path = json_path(("expected", "claims", i, "denials", j))
                 yield (
                     path,
-                    f"`{shown(denial)}` stands in the claim itself: no message could pass",
+                    f"`{shown(denial)}` is in the claim itself: no message could pass",
                 )
 
 

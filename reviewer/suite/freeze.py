@@ -63,7 +63,7 @@ def freeze(folder: Path) -> str:
         raise ContractError(f"{folder.name}/{LOCK_FILE}", "$", f"already frozen; {way_out}")
     suite_id = _valid_id(state.files)
     if suite_id != folder.resolve().name:
-        reason = f"`{shown(suite_id)}` stands in a folder named `{shown(folder.resolve().name)}`"
+        reason = f"`{shown(suite_id)}` is in a folder named `{shown(folder.resolve().name)}`"
         raise ContractError(SUITE_FILE, "$.suite_id", reason)
     return write_lock(folder)
 

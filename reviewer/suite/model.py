@@ -117,7 +117,7 @@ class Write(Value, frozen=True):
         dict[str, str] | None,
         File(_Objects | Annotated[tuple[Text, ...], Limits(min_length=1)] | None),
         "Which object is written: arguments that both calls share, or the write's argument → the "
-        "proof's. Null: what stands under one name in the arguments of both.",
+        "proof's. Null: the arguments that both calls have under the same name.",
     ] = None
 
 
@@ -261,7 +261,7 @@ class Fault(Value, frozen=True):
         Annotated[tuple[Positive, ...], Limits(min_length=1)] | None,
         "The attempts in which they do. Null: all.",
     ] = None
-    message: Annotated[str, "What the agent is told."] = ""
+    message: Annotated[str, "The instructions that the agent reads."] = ""
     delay_ms: Annotated[
         float, Limits(ge=0, le=600_000), "How long a slow call takes, in milliseconds."
     ] = 0.0
@@ -284,7 +284,7 @@ def _no_object_schema(schema: dict[str, Any]) -> str | None:
 
 
 class SimulatedTool(Value, frozen=True, kw_only=True):
-    description: Annotated[str, "What the agent is told of the tool."] = ""
+    description: Annotated[str, "The description of the tool that the agent reads."] = ""
     parameters: Annotated[
         dict[str, Any], Check(_no_object_schema), "JSON Schema of the tool's arguments."
     ] = field(default_factory=lambda: {"type": "object"})
@@ -442,7 +442,7 @@ class Policy(Value, frozen=True):
     ] = "point"
     stopping: Annotated[
         Stopping,
-        "`fixed`: episodes and attempts were settled beforehand. `live`: strict bounds hold at "
+        "`fixed`: episodes and attempts were set beforehand. `live`: strict bounds hold at "
         "every look, for a suite that grows until they are met.",
     ] = "fixed"
     # UNSET without it, so that suites frozen before there were optional gates keep their digests.
@@ -487,7 +487,7 @@ class Suite(Value, frozen=True, kw_only=True):
     probe: Annotated[bool, "Whether the suite only probes: nothing is ever promoted by it."] = False
     policy: Annotated[Policy, "When a candidate may be promoted."] = Policy()
     redaction: Annotated[
-        RedactionRules, "What must not stand in a trace, beyond the built-in rules."
+        RedactionRules, "What must not be in a trace, in addition to the built-in rules."
     ] = RedactionRules()
     # Merged into the episodes as they are read, and not kept.
     defaults: Annotated[

@@ -112,7 +112,7 @@ class Rubric(Value, frozen=True):
     final_messages: Annotated[Count, "How many final messages are to be labeled at least."] = 0
     both_orders: Annotated[bool, "Whether pairs are shown in both orders."] = True
     wording: Annotated[
-        tuple[Wording, ...], "What policy wants messages to say and never to say."
+        tuple[Wording, ...], "What the policy requires messages to say and never to say."
     ] = ()
 
     def problem(self, given: Set[str]) -> str | None:
@@ -141,7 +141,9 @@ class JudgePrompt(Value, frozen=True, kw_only=True):
 
     SCHEMA: ClassVar[str] = "reviewer/judge@1"
 
-    judge_id: Annotated[Id, "The judge's id. Its role is earned, never declared here."]
+    judge_id: Annotated[
+        Id, "The judge's id. Its role follows from calibration; it is never declared here."
+    ]
     version: Annotated[Text, "Its version."]
     preset: Annotated[Preset, "What `prompt` asks about, and on which scale it is answered."] = (
         "pairwise"

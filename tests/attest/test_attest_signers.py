@@ -44,7 +44,7 @@ def test_refusals_name_the_line(desk: Any) -> None:
     alice, bob = desk.signer("a").public.line(), desk.signer("b").public.line()
     first = f"alice approver {alice}\n"
     for second, says in [
-        (f"bob approver {alice}", "signers:2: this key already stands on line 1"),
+        (f"bob approver {alice}", "signers:2: this key is already on line 1"),
         (f"alice approver {alice}", "signers:2: this key already"),
         (f"alice runner {bob}", "signers:2: alice conflicts with alice on line 1"),
         (f"Alice approver {bob}", "signers:2: Alice conflicts with alice on line 1"),

@@ -210,5 +210,5 @@ def test_an_id_that_stands_for_another_amount_is_refused(full: Door, tmp_path: P
     add(other, "4", "--id", "bill")
     said = full.run("merge", other.store)
     assert said.code == 20
-    assert "stands here for another amount" in said.err
+    assert "exists here with another amount" in said.err
     assert cost(full)["human_usd"] == 3.0

@@ -370,7 +370,7 @@ def test_a_loss_that_is_stated_lets_the_store_go_on_and_is_shown_for_ever(signer
     rolled_back(signer, "PROMOTE")
     said = signer.run("loss", "--key", signer.root / KEY, "--reason", "the disk <b>failed</b>")
     assert said.code == 0, said
-    assert "1-promote-refund-agent-v8.dsse.json stands on what is gone" in said.err
+    assert "1-promote-refund-agent-v8.dsse.json depends on lost entries" in said.err
     signer.healthy()
     doctor = signer.ok("doctor")
     assert "note loss: robin@example.com stated at" in doctor.out

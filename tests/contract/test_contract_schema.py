@@ -442,7 +442,7 @@ def test_an_id_of_200_characters_is_accepted() -> None:
 def test_a_file_is_named_after_its_episode_and_ids_are_unique() -> None:
     content = {**files(), "episodes/zz.json": packed(episode("e-1"))}
     assert problems(content) == [
-        "episodes/zz.json: $.episode_id: `e-1` does not stand in a file of that name",
+        "episodes/zz.json: $.episode_id: `e-1` is not in a file of that name",
         "episodes/zz.json: $.episode_id: `e-1` is also the id of episodes/e-1.json",
     ]
 
@@ -489,7 +489,7 @@ def test_the_listed_order_of_episodes_is_kept_and_must_be_complete() -> None:
     found = problems(files(*both, head=suite(episodes=["e-1", "e-9"])))
     assert found == [
         "suite.json: $.episodes[1]: there is no episodes/e-9.json",
-        "suite.json: $.episodes: does not list `e-2`, which stands in the folder",
+        "suite.json: $.episodes: does not list `e-2`, which is in the folder",
     ]
 
 

@@ -473,7 +473,7 @@ def test_agreement_and_what_people_part_on(full: Door) -> None:
         queue = desk.labels.queue(SUITE, V8)
         # Robin has not seen these: that they are open is all that is told.
         assert {(one.text, one.mine) for one in queue.disagreements} == {
-            ("open: told once you have labeled it", False)
+            ("open: shown once you have labeled it", False)
         }
         labeled(full, "robin")
         queue = desk.labels.queue(SUITE, V8)

@@ -87,7 +87,7 @@ def test_a_store_that_is_there_is_kept_and_set_aside_only_when_asked(used: Door)
     assert facts(used) == late
     said = used.ok("restore", copy, "--replace")
     aside = used.store.with_name("review.db.replaced-1")
-    assert f"1 entries more and lies in {aside}" in said.err
+    assert f"1 more entries and is now {aside}" in said.err
     assert facts(used) == early
     used.healthy()
     used.ok("restore", aside, "--replace")

@@ -145,7 +145,7 @@ def test_the_summary_stays_within_what_github_takes() -> None:
     rows = tuple(replace(row("e"), episode_id=name + long) for name in chosen_rows(said))
     text = step_summary(said, replace(PLACED, rows=rows))
     assert len(text.encode()) <= MOST_BYTES
-    assert "_Left out for room: Scorecard. All of it stands in report.md and report.html._" in text
+    assert "_Left out for room: Scorecard. All of it is in report.md and report.html._" in text
     assert text.startswith("# ")
     assert "## Failing traces" in text
 

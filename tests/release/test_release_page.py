@@ -446,7 +446,7 @@ def test_of_a_large_suite_the_worst_are_shown_and_the_rest_counted() -> None:
     told = rest_of_rows(said, len(chosen))
     assert told == (
         "200 of 1,000 episodes are shown, the worst. 100 more did not pass every attempt. "
-        "700 passed every attempt. All of them stand in report.json."
+        "700 passed every attempt. All of them are in report.json."
     )
     traces = chosen_traces(said)
     assert len(traces) == MOST_EXCERPTS

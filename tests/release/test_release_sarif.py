@@ -179,7 +179,7 @@ def test_more_results_than_are_shown_are_counted() -> None:
     (only,) = log["runs"]
     assert len(only["results"]) == MOST_RESULTS
     (said,) = only["invocations"][0]["toolExecutionNotifications"]
-    assert said["message"]["text"] == "101 more results stand in report.json."
+    assert said["message"]["text"] == "101 more results are in report.json."
 
 
 def test_nothing_of_a_trace_is_a_link_or_a_control_character() -> None:

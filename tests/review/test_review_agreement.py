@@ -286,7 +286,7 @@ def test_a_share_of_nothing_is_unknown() -> None:
     assert (share(0, 5).value, share(0, 5).low) == (0.0, 0.0)
 
 
-# each with himself --------------------------------------------------------------------------------
+# each with themselves ----------------------------------------------------------------------------
 
 
 def test_each_reviewers_repeats_and_left_slot() -> None:

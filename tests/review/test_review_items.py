@@ -79,7 +79,7 @@ def test_a_missing_message_is_a_side_like_any_other() -> None:
 
 
 def test_a_slot_is_filled_once() -> None:
-    with pytest.raises(ValueError, match="attempt 1 of e1 stands twice"):
+    with pytest.raises(ValueError, match="attempt 1 of e1 is there twice"):
         candidate_pairs(SUITE, [trace("old", "e1", "x"), trace("older", "e1", "y")], [])
 
 

@@ -141,7 +141,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"withdrawn": True, "answer": None}, "$.revises: is missing: withdrawn takes back a label"),
     (
         {"withdrawn": True, "answer": None, "revises": "0" * 64, "skipped": "x"},
-        "$.skipped: cannot stand with withdrawn",
+        "$.skipped: cannot be combined with withdrawn",
     ),
     ({"marks": {"accurate": 1}}, "$.marks: belong to a label of kind message"),
     ({"message": "0" * 64}, "$.message: belongs to a label of kind message"),

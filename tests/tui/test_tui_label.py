@@ -464,7 +464,7 @@ async def test_undo_gives_the_item_back_with_what_was_said(
         assert "item 2 of 12" in screen_text(app)
         assert "(x) Right" in screen_text(app)  # the item that undo interrupted kept its mark
         await press(pilot, "u", "u")
-        assert "nothing to take back: no label of yours stands here" in screen_text(app)
+        assert "nothing to take back: you have no label here" in screen_text(app)
 
 
 async def test_skip_takes_a_reason_by_number(mine: Bent) -> None:
@@ -832,7 +832,7 @@ async def test_quitting_during_a_run_hands_the_item_back_before_it_asks(
     async with running(app) as pilot:
         await settle(pilot)
         await press(pilot, "r", "enter", "L", "h", "question_mark", "ctrl+q")
-        assert "a run goes on" in screen_text(app)
+        assert "a run is at work" in screen_text(app)
         assert "item 1 of 12" not in below_title(app)
         await press(pilot, "enter", "L")
         assert asked(mine)[-1][1] == (order[0],)

@@ -845,8 +845,8 @@ async def test_the_palette_and_the_help_offer_the_acts_of_a_run(seven: Bent) -> 
     async with running(app, (80, 40)) as pilot:
         await settle(pilot)
         await press(pilot, "question_mark")
-        for words in ("run a candidate", "pause the run, go on", "stop the run, abandon it"):
+        for words in ("run a candidate", "pause the run, resume", "stop the run, abandon it"):
             assert words in screen_text(app)
         assert "answer a waiting call" in screen_text(app)
         await press(pilot, "escape", "ctrl+p", *"pause")
-        assert "pause the run, go on" in screen_text(app)
+        assert "pause the run, resume" in screen_text(app)

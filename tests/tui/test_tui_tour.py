@@ -91,7 +91,7 @@ async def test_no_key_is_taken_from_anybody(desk: Desk) -> None:
         await press(pilot, "escape")
         assert step(app) == 1, "Esc closed the box it was pressed in, and not the tour"
         await press(pilot, "R")
-        assert "It goes on at Scorecard: space goes there." in screen_text(app)
+        assert "It continues at Scorecard: space goes there." in screen_text(app)
         await press(pilot, "space")
         assert "[Scorecard]" in screen_text(app)
         assert step(app) == 1
@@ -110,7 +110,7 @@ async def test_going_back_from_a_trace_does_not_end_it(desk: Desk) -> None:
         await press(pilot, "space", "space", "space")
         assert step(app) == 4
         await press(pilot, "q")
-        assert "It goes on at Trajectory: space goes there." in screen_text(app)
+        assert "It continues at Trajectory: space goes there." in screen_text(app)
         await press(pilot, "space", "n")
         assert step(app) == 5
 

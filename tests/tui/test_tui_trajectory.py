@@ -75,7 +75,7 @@ async def test_what_is_not_there_is_said(shop: Bent) -> None:
     async with at(TrajectoryScreen(ATTACK), shop) as (app, pilot):
         await press(pilot, "slash")
         await typed(pilot, "zzz")
-        assert "“zzz” stands in no event of this trace" in screen_text(app)
+        assert "“zzz” is in no event of this trace" in screen_text(app)
 
 
 @pytest.mark.parametrize("size", SIZES)

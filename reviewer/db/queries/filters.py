@@ -126,7 +126,7 @@ def _term(word: Word) -> Term:
     field, op, value = _split(text, word.quoted[int(negated) :])
     if not op:
         if not text:
-            raise FilterError(at + 1, "nothing stands in the quotes: write a word")
+            raise FilterError(at + 1, "the quotes are empty: write a word")
         return Term("word", ":", text, negated=negated)
     return _of_field(field, op, value, at)._replace(negated=negated)
 

@@ -278,7 +278,7 @@ def attempts_to_show(
         rows = traces_of(connection, stored.id, [key]) if stored else []
         if stored is None or not rows:
             raise DeskError(
-                f"{name} made no attempt of {episode_id}: there is nothing to set beside the other",
+                f"{name} made no attempt of {episode_id}: there is nothing to compare",
                 f"reviewer run {suite.suite_id} {name} --resume",
             )
         made.append((stored, {row.attempt: row for row in rows}))

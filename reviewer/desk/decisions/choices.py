@@ -34,7 +34,7 @@ def choices(
         and not pending.differs
         and (pending.decision, pending.environment) == ("PROMOTE", ENVIRONMENT)
     ):
-        why = f"decision {pending.number} says so already"
+        why = f"decision {pending.number} already says so"
     if recommendation != "promote":
         numbers = f" ({' '.join(str(n + 1) for n in range(min(reasons, 9)))})" if reasons else ""
         why = f"the report says {recommendation}{numbers}"

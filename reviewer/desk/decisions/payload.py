@@ -195,8 +195,8 @@ def _reviewers(
     if len(people) < threshold:
         named = f": {', '.join(sorted(people))}" if people else ""
         raise DeskError(
-            f"the policy wants {threshold} approvers, and the trust file names {len(people)} who "
-            f"{'is' if len(people) == 1 else 'are'} no author of the candidate{named}",
+            f"the policy requires {threshold} approvers, and the trust file names {len(people)} "
+            f"who {'is' if len(people) == 1 else 'are'} no author of the candidate{named}",
             "reviewer keys trust PRINCIPAL KEY.pub adds one",
             exit_code=ExitCode.POLICY_NOT_MET,
         )
@@ -375,7 +375,7 @@ def refuse_duplicate(
         if ours == one.found.envelope.payload:
             who = ", ".join(approved(predicate, one.found).approvers)
             raise DeskError(
-                f"decision {one.number} says so already and waits for a signature (signed by "
+                f"decision {one.number} already says so and waits for a signature (signed by "
                 f"{who or 'nobody that counts'})",
                 f"reviewer sign --add {one.number} --key KEY",
                 exit_code=ExitCode.POLICY_NOT_MET,

@@ -212,7 +212,7 @@ def state_loss(
         if not gone and not unseen:
             raise DeskError(
                 "nothing shows that this store lost any of its journal: there is nothing to state",
-                "reviewer doctor says how it stands",
+                "reviewer doctor checks it",
                 exit_code=ExitCode.USAGE,
             )
         lost = max([one.seq for one in gone] + [one.seq for one in unseen])

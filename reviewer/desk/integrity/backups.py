@@ -131,7 +131,7 @@ def _put(new: Path, store: Path, head: Head, replace: bool) -> RestoreResult:
         if not replace:
             raise DeskError(
                 f"{store} is there: a backup does not overwrite it",
-                "--replace sets it aside beside the new one",
+                "--replace keeps it next to the new one under another name",
                 exit_code=ExitCode.USAGE,
             )
         restored = RestoreResult(head, _free_name(store), _only_one(store, head))

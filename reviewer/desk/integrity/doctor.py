@@ -66,7 +66,7 @@ def _index(connection: Connection) -> Check:
         text = f"not what the payloads give: {'; '.join(wrong)}; restore a backup"
         return Check("index", False, text)
     if left := pending_events(connection):
-        text = f"{left:,} events are not indexed yet: the workstation or an import goes on"
+        text = f"{left:,} events are not indexed yet: the workstation or an import continues"
         return Check("index", None, text)
     return Check("index", True, "event rows and full text are complete")
 

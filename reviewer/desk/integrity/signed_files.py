@@ -74,7 +74,7 @@ def signed_checks(workspace: Workspace, connection: Connection) -> list[Check]:
         Check(
             "loss",
             None,
-            f"{one.principal} stated at {one.at} that the journal goes on from entry"
+            f"{one.principal} stated at {one.at} that the journal continues from entry"
             f" {one.kept_seq} of {one.lost_seq}: {' '.join(one.reason.split())}",
         )
         for one in losses
@@ -180,8 +180,8 @@ def _strays(
             elif _from_here(connection, data) and not _waits(path, data, trusted):
                 wrong.append(
                     f"{path.name} is not in this store, though it was signed on its journal: "
-                    "signing was cut off, an older copy of the store stands here, or a copy of it "
-                    "signed this; reviewer decisions take FILE takes it in"
+                    "signing was cut off, the store here is an older copy, or another copy "
+                    "of it signed this; reviewer decisions take FILE takes it in"
                 )
             else:
                 elsewhere.append(path.name)
@@ -235,7 +235,7 @@ def loss_shown_by(connection: Connection, envelope: bytes) -> str | None:
         what = "does not tell of it"
     return (
         f"and was signed on its journal at entry {bound.seq}, head {bound.head[:16]}, where this "
-        f"one {what}: an older copy of the store stands here, or a copy of it signed this"
+        f"one {what}: the store here is an older copy, or another copy of it signed this"
     )
 
 

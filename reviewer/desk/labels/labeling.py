@@ -270,7 +270,7 @@ class Labeling:
         labels = self._labels(connection, sheet)
         mine = sheet.mine(labels, session)
         if not mine:
-            raise DeskError("nothing to take back: no label of yours stands here")
+            raise DeskError("nothing to take back: you have no label here")
         came = {label.uid: place for place, label in enumerate(labels)}
         last = max(mine, key=lambda label: came[label.uid])  # a clock may have been put back
         label = msgspec.structs.replace(
@@ -358,7 +358,10 @@ def _nothing(session: Session, sheet: Sheet) -> DeskError:
     built, ways = sheet.built, []
     if session.kind == "message":
         return DeskError(f"no final message of {session.candidate_id} is in this store")
-    text = f"nothing to compare: {built.identical} pairs end alike, {built.unpaired} stand alone"
+    text = (
+        f"nothing to compare: {built.identical} pairs have the same messages, "
+        f"{built.unpaired} have no partner"
+    )
     ways.append("label its messages one by one")
     if session.baseline_id is None:
         ways.append(f"import another candidate on {session.suite_id} to compare with")

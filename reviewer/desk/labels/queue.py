@@ -98,7 +98,7 @@ def disagreements_of(
             DisagreementView(
                 item=one.item,
                 episode_id=one.episode_id,
-                text=_parted(one) if mine else "open: told once you have labeled it",
+                text=_parted(one) if mine else "open: shown once you have labeled it",
                 reviewers=one.reviewers,
                 mine=mine,
             )

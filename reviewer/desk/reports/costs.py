@@ -69,7 +69,7 @@ def enter_cost(workspace: Workspace, new: NewCost, reviewer: str) -> EnteredCost
             known.append(cost)
         elif not same_cost(before, cost):
             raise DeskError(
-                f"entry {cost.entry_id} stands already: {before.kind} ${before.amount_usd:.2f}",
+                f"entry {cost.entry_id} exists already: {before.kind} ${before.amount_usd:.2f}",
                 f"--corrects {cost.entry_id} enters a correction; another --id another entry",
                 exit_code=ExitCode.USAGE,
             )
@@ -199,7 +199,7 @@ class _Border:
         before = next((one for one in stand if one.entry_id == cost.entry_id), None)
         before = before or self._seen.get((*place_here, cost.entry_id))
         if before is not None and not same_cost(before, cost):
-            found.append(("$.entry_id", "stands here for another amount"))
+            found.append(("$.entry_id", "exists here with another amount"))
         if found:
             raise ContractError.of([Problem(place, where, why) for where, why in found])
         self._seen[(*place_here, cost.entry_id)] = cost

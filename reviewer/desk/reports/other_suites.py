@@ -84,7 +84,7 @@ def explain_suite(
     try:
         one, other = _suite(connection, suite_id), _suite(connection, other_id)
         if other.digest not in {found.digest for found in other_suites_of_all(connection, one.id)}:
-            raise DeskError(f"no candidate met both {one.suite_id} and {other.suite_id}")
+            raise DeskError(f"no candidate was run on both {one.suite_id} and {other.suite_id}")
         now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         with transaction(connection, workspace.store):
             relate_suites(connection, one.digest, other.digest, text, reviewer, now)

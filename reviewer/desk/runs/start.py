@@ -75,7 +75,7 @@ def manifest_of(held: ReadySuite, candidate_id: str) -> CandidateManifest:
         raise DeskError(
             f"no manifest of {candidate_id} in {held.folder}/candidates (there: {known})",
             f"write {held.folder}/candidates/{candidate_id}.json; reviewer schema candidate "
-            "says what stands in it",
+            "describes it",
         )
     return found
 
@@ -457,12 +457,12 @@ def _as_begun(order: RunOrder, entry: dict[str, Any]) -> RunOrder:
     """
     own = "make a run of its own without --resume"
     if order.seed not in (0, entry["seed"]):
-        said = f"the run to go on with was begun with {entry['seed']}"
+        said = f"the run to resume was started with {entry['seed']}"
         raise DeskError(
             f"--seed {order.seed}: {said}", "leave --seed out", own, exit_code=ExitCode.USAGE
         )
     if order.approvals != entry["approvals"]:
-        said = f"the run to go on with was begun with --approve {entry['approvals']}"
+        said = f"the run to resume was started with --approve {entry['approvals']}"
         raise DeskError(
             said, f"--resume --approve {entry['approvals']}", own, exit_code=ExitCode.USAGE
         )

@@ -29,7 +29,7 @@ from reviewer.trace.record import ABSENT, TraceRecord
 
 _STANDS = {
     "contained": "judged until a record came that holds it",
-    "beside": "kept beside, and counts",
+    "beside": "kept next to it, and counts",
 }
 
 
@@ -92,7 +92,9 @@ def _verdict(connection: Connection, trace: int) -> Iterator[tuple[str, str]]:
     if found is None:
         return
     passed, reward, detail = found
-    word = "says neither passed nor failed" if passed is None else "passed" if passed else "failed"
+    word = (
+        "states neither passed nor failed" if passed is None else "passed" if passed else "failed"
+    )
     yield "verdict", word + ("" if reward is None else f", reward {reward:g}")
     for name, text in _members(json.loads(detail), ""):
         yield f"verdict {name}".strip(), text

@@ -1,6 +1,6 @@
 """AgentLab experiments: `summary_info.json`, one file an attempt; its folder's name says what ran.
 
-The steps lie beside it as pickles, and loading one runs its code: they are never opened. So a trace
+The steps are next to it as pickles. Loading one runs its code, so they are never opened: a trace
 has totals and a verdict, and no steps.
 """
 
@@ -62,13 +62,13 @@ class AgentLabReader(Format):
             raise Rejected("type:record")
         named = _named(source.path)
         if not named.episode:
-            raise Rejected("missing:task_id (only the name of the folder it lies in has it)")
+            raise Rejected("missing:task_id (only the name of its folder has it)")
         draft = Draft(self.name)
         draft.note(
             "agent, task and seed are taken from the folder's name"
             if named.seed
-            else "the folder is not named <date>_<agent>_on_<task>_<seed>: its name stands for the "
-            "task, and nothing tells the agent"
+            else "the folder is not named <date>_<agent>_on_<task>_<seed>: its name is taken as "
+            "the task, and the agent is unknown"
         )
         self._about(source, draft, named)
         wrong = value.get("err_msg")
@@ -95,7 +95,7 @@ class AgentLabReader(Format):
         draft.source["seed"] = named.seed or None
         steps = sum(1 for _ in source.path.parent.glob("step_*.pkl*"))
         draft.note(
-            f"{steps} steps lie beside it as pickles, which are never loaded"
+            f"{steps} steps are next to it as pickles, which are never loaded"
             if steps
             else "no steps: AgentLab keeps them as pickles, which are never loaded"
         )

@@ -148,7 +148,7 @@ def _metadata(source: Source) -> Metadata:
                             found[_plain(question)] = own
                             gold[own] = as_text(row.get("Final answer") or "").strip()
         except (OSError, Unreadable, NotJson):
-            source.notes.add(f"{path.name} beside it could not be read")
+            source.notes.add(f"{path.name} next to it could not be read")
     return Metadata(found, gold)
 
 
@@ -275,7 +275,7 @@ def _episode(draft: Draft, row: dict[str, Any], question: str, common: FileFacts
         raise Rejected("missing:task_id (and no question to tell the task by)")
     joined, made = common.task_of(question)
     if joined:
-        draft.note("task ids are taken from metadata.jsonl beside it, by the question's text")
+        draft.note("task ids are taken from metadata.jsonl next to it, by the question's text")
         return joined
     draft.note("rows name no task: an id is made of the question's text")
     return made
@@ -326,7 +326,7 @@ def _verdict(
         draft.note(f"no verdict in the row: its answer was compared with {gold[1]}")
         by = {"compared_with": gold[1]}
         return SourceVerdict(passed=compared, exception=exception, detail=by)
-    draft.note("no verdict in the file, and no true answer beside it: not measured")
+    draft.note("no verdict in the file, and no true answer next to it: not measured")
     return SourceVerdict(exception=exception) if exception else None
 
 

@@ -94,7 +94,7 @@ class Run:
         found = []
         good, bad = (self._lists.get(n, set()) for n in ("successful_tasks", "failed_tasks"))
         if good & bad:
-            found.append(f"{len(good & bad)} tasks stand in both lists of the results: not scored")
+            found.append(f"{len(good & bad)} tasks are in both lists of the results: not scored")
         listed = len(good | bad)
         stated = self._accuracy if type(self._accuracy) in (int, float) else None
         if listed and stated is not None and abs(len(good) / listed - stated) > 1e-3:
@@ -344,7 +344,7 @@ def _conversation(source: Source, draft: Draft, task: Task) -> dict[str, int] | 
     for act in objects(acts):
         draft.call(act.get("name"), act.get("kwargs", act.get("arguments")))
     draft.settle()
-    draft.note("no conversation in the file" if not acts else "actions without what came of them")
+    draft.note("no conversation in the file" if not acts else "actions without their results")
     if not isinstance(acts, list):
         draft.unread("raw_logging_results")
     return None

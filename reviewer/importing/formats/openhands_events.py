@@ -23,7 +23,7 @@ from reviewer.trace.strictjson import RepeatedMembers
 
 # Costs and tokens ---------------------------------------------------------------------------------
 
-NO_PRICE = "a cost of 0 beside counted tokens says that no price was known: not measured"
+NO_PRICE = "a cost of 0 with counted tokens means that no price was known: not measured"
 
 
 class Ledger:
@@ -136,7 +136,7 @@ class Ledger:
         if self._priced or not self.costs:
             return
         if len(calls) != len(self.costs):
-            self._draft.note("costs per call cannot be told apart: only the run's cost is known")
+            self._draft.note("costs per call cannot be separated: only the run's cost is known")
             return
         for event, cost in zip(calls, self.costs, strict=True):
             if cost is not None:

@@ -154,7 +154,7 @@ class _Steps:
         if "action" in line:
             self._step(line)
         elif "Error" not in line:
-            self.draft.note("lines without an action were passed over")
+            self.draft.note("lines without an action were skipped")
             self.draft.unread(f"line {number}.action")
         tell_rest(line, self.draft, f"line {number}", HARMLESS, (line.get("action"),))
 

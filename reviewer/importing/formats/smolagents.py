@@ -176,7 +176,7 @@ def _add_text_calls(draft: Draft, text: str) -> None:
         draft.unread(f"calls[{draft.calls()}]", len(draft.events) + 1)
         draft.call("unparsed", {"text": text})
         return
-    draft.note("tool calls stand in the file as text and were read out of it")
+    draft.note("tool calls are in the file as text and were parsed from it")
     for call in calls:
         add_call(draft, call)
 
@@ -242,7 +242,7 @@ def add_steps(draft: Draft, steps: list[Any]) -> None:
         elif isinstance(step, str):
             _add_text(draft, step)
         else:
-            draft.note("steps of an unknown shape were passed over")
+            draft.note("steps of an unknown shape were skipped")
             draft.unread("intermediate_steps")
 
 
@@ -256,7 +256,7 @@ def _add_object(draft: Draft, step: dict[str, Any]) -> None:
         elif isinstance(step.get("plan"), str):
             draft.message("agent", step["plan"])
         else:
-            draft.note("steps of an unknown shape were passed over")
+            draft.note("steps of an unknown shape were skipped")
             draft.unread("intermediate_steps")
         return
     error, timing, reply = step.get("error"), step.get("timing"), step.get("model_output_message")
@@ -286,7 +286,7 @@ def _add_text(draft: Draft, step: str) -> None:
     name, found = members(step)
     texts = {key: _text(value) for key, value in found.items()}
     if name == "ActionStep":
-        draft.note("steps stand in the file as Python prints them and were read out of that")
+        draft.note("steps are in the file as Python prints them and were parsed from that")
         timing = members(found.get("timing", ""))[1] or found
         used = {
             key: _text(value) for key, value in members(found.get("token_usage", ""))[1].items()
@@ -371,7 +371,7 @@ def _add(draft: Draft, step: _Step) -> None:
     if outcome is not None and made:
         draft.result(outcome, status="error" if step.error else "ok")
         if made > 1:
-            draft.note("calls of one step share one observation: it stands with the first")
+            draft.note("calls of one step share one observation: it is kept with the first")
         draft.settle()
         if step.error and step.seen is not None:
             draft.error(step.error)

@@ -304,7 +304,7 @@ def _survey(source: Source) -> Run:
     if not alone:
         held = _read_settings(source, None, head, tasks, seen)
         if not held and not source.companions:
-            raise Unreadable(f"no simulation in it and no {SIMULATIONS}/ with any beside it")
+            raise Unreadable(f"no simulation in it and no {SIMULATIONS}/ with any next to it")
     elif source.path.parent.name == SIMULATIONS:
         beside = source.path.parent.parent / "results.json"
         if beside.is_file():

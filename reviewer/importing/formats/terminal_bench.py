@@ -294,7 +294,7 @@ def _terminal(draft: Draft, source: Source, folder: Path | None) -> None:
     _pane(draft, source, folder, "pre-agent")
     text = source.text(folder / RECORDING)
     if text is None:
-        draft.note("no terminal recording stands with the trial: its steps are not known")
+        draft.note("no terminal recording is next to the trial: its steps are not known")
         draft.absent(RECORDING)
     else:
         recorded(draft, text)

@@ -456,7 +456,7 @@ class _Events:
             self.answer, self.termination = answer, "agent_stop"
             return
         self.draft.call("stop", {"answer": answer}, actor="system", status="ok")
-        self.draft.note("stopped by the harness: what stands as the answer is its reason")
+        self.draft.note("stopped by the harness: the text in place of the answer is its reason")
         self.draft.source["early_stop"] = answer[:200]
         self.termination = early
 

@@ -207,7 +207,7 @@ class WebArenaVerifiedReader(Format):
             draft.source["agent_status"] = word[:100]
             if verdict and verdict.passed is False and word.casefold() == "success":
                 source.notes.add(
-                    "the agent says SUCCESS, the evaluator failure: the evaluator stands"
+                    "the agent says SUCCESS, the evaluator failure: the evaluator counts"
                 )
         task_id = result.get("task_id", folder_names(source.path, 1)[0])
         if isinstance(task_id, bool) or not isinstance(task_id, (int, str)):
@@ -235,7 +235,7 @@ class WebArenaVerifiedReader(Format):
         path = source.path.parent / RESPONSE
         text = source.text(path, 1 << 20)
         if text is None:
-            draft.note(f"no {RESPONSE} beside the result: what the agent answered is not known")
+            draft.note(f"no {RESPONSE} next to the result: what the agent answered is not known")
             return None
         try:
             return parse(text.encode())
@@ -246,7 +246,7 @@ class WebArenaVerifiedReader(Format):
     def _network(self, source: Source, draft: Draft) -> float | None:
         path = source.path.parent / NETWORK
         if not path.is_file():
-            draft.note(f"no {NETWORK} beside it: nothing shows what the agent did")
+            draft.note(f"no {NETWORK} next to it: nothing shows what the agent did")
             draft.absent(NETWORK)
             return None
         try:

@@ -63,7 +63,7 @@ def _compared(old: dict[str, Any], new: dict[str, Any]) -> Relation:
     why = _lost(old, new)
     if why is None:
         more = len(new["events"]) - len(old["events"])
-        return Relation("holds", f"it goes on: {more} more events" if more else "it says more")
+        return Relation("holds", f"it continues: {more} more events" if more else "it says more")
     return Relation("contradicts" if _one_run(old, new) else "other", why)
 
 

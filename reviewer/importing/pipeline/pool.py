@@ -139,7 +139,7 @@ def _next(waiting: deque[tuple[Future[bytes], int]], number: int) -> tuple[int, 
     try:
         group = _decode(future.result())
     except BrokenProcessPool as error:
-        reason = "a judging process was ended from outside; import the file again to go on"
+        reason = "a scoring process was ended from outside; import the file again to continue"
         raise OSError(errno.ECHILD, reason) from error
     shift = number - group.first
     moved = group._replace(

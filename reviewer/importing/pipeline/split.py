@@ -290,7 +290,7 @@ class _Between:
     def _value(self, commas: int) -> None:
         self.values += 1
         if self.array == "closed":
-            self._judge(1, 0, f"record {self.values} stands behind the end of the array")
+            self._judge(1, 0, f"record {self.values} follows the end of the array")
         elif self.array == "":
             self._judge(commas, 0, "a comma outside an array")
         elif self.values == 1 or commas > 1:

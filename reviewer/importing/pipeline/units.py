@@ -224,7 +224,7 @@ def why_no_run(head: Head) -> str:
     if {"chrome", "libreoffice_calc", "os"} <= set(first) and isinstance(first["os"], list):
         return "OSWorld's list of tasks, not runs: import the result folder with its traj.jsonl"
     if head.has("validation", "custom") and "total" in first and isinstance(head.value, dict):
-        return "AgentBench totals, not runs: import the runs.jsonl beside it"
+        return "AgentBench totals, not runs: import the runs.jsonl next to it"
     return ""
 
 

@@ -207,7 +207,7 @@ def _import_maps(report: Report) -> Section:
 
 def _lineage(report: Report) -> Section:
     return Section(
-        "Other suites this candidate met",
+        "Other suites this candidate was run on",
         head=["suite", "digest", "there", "reason"],
         rows=[
             [
@@ -270,7 +270,7 @@ def _failures(report: Report, shown: int) -> Section:
         return Section(FAILURES, lines=["None."])
     lines = []
     if len(failures) > MOST_TRACES:
-        lines.append(f"{len(failures) - MOST_TRACES} more stand in report.json.")
+        lines.append(f"{len(failures) - MOST_TRACES} more are in report.json.")
     if 0 < shown < len(failures):
         lines.append(f"The events of {shown} of {len(failures):,} follow, critical ones first.")
     return Section(
@@ -421,8 +421,8 @@ def _verify(report: Report, beside: Supplement) -> Section:
         VERIFY,
         lines=[
             "This page is drawn from report.json, by the digest below; what is signed is a "
-            "decision on that file. Whoever has both checks them without the store and without a "
-            "network:"
+            "decision on that file. Anyone who has both can check them without the store and "
+            "without a network:"
         ],
         code=[
             "sha256sum report.json",

@@ -217,7 +217,7 @@ def _critical_term(critical: CriticalFigures) -> str:
         return said + "Without an attempt there is no bound."
     return said + (
         "The bounds are one-sided 95% Clopper-Pearson: true rates up to "
-        f"{number(critical.upper)} fit if every attempt stands for itself, up to "
+        f"{number(critical.upper)} fit if every attempt is independent, up to "
         f"{number(critical.upper_episodes)} if only episodes do. A count of 0 is no rate of 0."
     )
 

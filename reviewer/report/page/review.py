@@ -184,7 +184,7 @@ def text_lines(section: Mapping[str, Diagnostic]) -> list[str]:
         for one in missed[:SHOWN_PHRASES]
     ]
     if len(missed) > SHOWN_PHRASES:
-        lines.append(f"{len(missed) - SHOWN_PHRASES} more phrases stand in report.json.")
+        lines.append(f"{len(missed) - SHOWN_PHRASES} more phrases are in report.json.")
     return lines
 
 
@@ -234,8 +234,8 @@ def _review_terms(report: Report) -> Terms:
                 "forward accuracy, both orders right, flip rate",
                 f"Of the {plural(judge.pairs, 'labeled pair')} that the judge answered in both "
                 "orders, the shares right as first shown, right both times, and answered "
-                "otherwise when the sides were exchanged. It may score only when the limits of the "
-                "policy are met, in strict mode by one-sided 95% Clopper-Pearson bounds. No hard "
+                "differently when the sides were exchanged. It may score only when the limits of "
+                "the policy are met, in strict mode by one-sided 95% Clopper-Pearson bounds. No hard "
                 "gate reads it.",
             )
         )
@@ -270,7 +270,7 @@ def _review_terms(report: Report) -> Terms:
             (
                 "agrees with the other order, picks the left slot",
                 "Of a person's pairs seen in both orders, how many got the same answer, and of the "
-                "sides chosen how many stood left; exact 95% Clopper-Pearson limits.",
+                "sides chosen how many were on the left; exact 95% Clopper-Pearson limits.",
             )
         )
     return terms
@@ -293,7 +293,7 @@ def _diagnostic_terms(report: Report) -> Terms:
     return [
         (
             "mean",
-            "The plain mean over the traces where the share is defined, their number beside it; "
+            "The plain mean over the traces where the share is defined, with their number; "
             f"no limits, because nothing is decided by it. {'; '.join(named)}.",
         )
     ]

@@ -15,7 +15,7 @@ from reviewer.trace.safetext import visible_line
 MOST_BYTES = 1024 * 1024
 MOST_ANNOTATIONS = 10
 _SHOWN = (GRID, FIGURES, FAILURES, "Not measured", "What this does not show")
-_CUT = "_Left out for room: {}. All of it stands in report.md and report.html._\n"
+_CUT = "_Left out for room: {}. All of it is in report.md and report.html._\n"
 
 
 def step_summary(report: Report, beside: Supplement = NOTHING) -> str:

@@ -243,7 +243,7 @@ def strip_plot(rows: tuple[ScoreRow, ...]) -> list[str]:
         "Attempts by episode",
         "; ".join(told) + ".",
         f"Attempts by episode: {legend}."
-        + (f" {left_out} more rows stand in the table." if left_out else ""),
+        + (f" {left_out} more rows are in the table." if left_out else ""),
     )
 
 

@@ -53,7 +53,7 @@ def render_sarif(report: Report, beside: Supplement = NOTHING) -> bytes:
         "properties": found.properties(),
     }
     if found.left_out:
-        said = f"{plural(found.left_out, 'more result')} stand in report.json."
+        said = f"{plural(found.left_out, 'more result')} are in report.json."
         run["invocations"][0]["toolExecutionNotifications"] = [
             {"level": "warning", "message": {"text": said}}
         ]

@@ -117,7 +117,7 @@ class Lines:
         if message is not None and not isinstance(message, str):
             self._refuse("$.message", f"must be a text, not {type_name(message)}")
         if message is None and kind == "final":
-            self._refuse("$.message", "is missing: the last line says what the user is told")
+            self._refuse("$.message", "is missing: the last line is what the user reads")
         return message
 
     def _usage(self, said: Mapping[str, Any]) -> Usage | None:

@@ -321,8 +321,8 @@ def _why_empty(told: dict[str, Any], expected: dict[str, Any]) -> str:
     if "message_reference" in expected:
         length = len(expected["message_reference"])
         return (
-            f"expects only an answer of {length} characters, which no gate can hold: say what must "
-            "stand in it (must_contain), or which tools are to be called (expected_tools)"
+            f"expects only an answer of {length} characters, which no gate can check: say what "
+            "must be in it (must_contain), or which tools are to be called (expected_tools)"
         )
     listed = [name for name in CALLS if name in told]
     if listed:

@@ -187,12 +187,12 @@ ONLY_WRITES = "reward_basis has no ACTION: of the expected tools only those that
 NO_WRITE = "the expected calls write nothing: every tool that writes is forbidden"
 BY_USER = "calls that the simulated user is to make are no part of the agent's contract"
 IN_THE_END = (
-    "communicate_info must stand in the final message as it is written; tau2 takes any message, "
+    "communicate_info must be in the final message as it is written; tau2 takes any message, "
     "and numbers with commas in them"
 )
 FOR_PEOPLE = "nl_assertions are for people: in suite.json under source, asked by the rubric"
 ELSEWHERE = "env_assertions are checked by tau2's environment alone: kept in suite.json, not gated"
-NO_STATE = "the end state that DB compares stands in no file: it is not gated"
+NO_STATE = "the end state that DB compares is in no file: it is not gated"
 SOME_ARGUMENTS = "compare_args of a tool called more than once: only the tool is compared"
 
 

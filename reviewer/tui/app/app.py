@@ -94,7 +94,7 @@ class ReviewerApp(App[None]):
             show=False,
             priority=True,
             id="quit",
-            tooltip="Quit; asks first while a run goes on. What was written stays.",
+            tooltip="Quit; asks first while a run is at work. What was written is kept.",
         ),
     ]
 
@@ -333,8 +333,12 @@ class ReviewerApp(App[None]):
 
     def common_acts(self) -> Iterator[tuple[str, str, Callable[[], None]]]:
         """Acts without a key of their own, for the palette of every screen."""
-        yield "Tour", "What stands where, in nine steps.", self.begin_tour
-        yield "Settings", "What is set, and which file says so.", self.action_settings
+        yield "Tour", "A tour of the screens in nine steps.", self.begin_tour
+        yield (
+            "Settings",
+            "The settings in force, and the file that sets each.",
+            self.action_settings,
+        )
         yield from self.preferences.theme_acts()
 
     # the tour ----------------------------------------------------------------------------------

@@ -48,7 +48,7 @@ STEPS = (
         "#top",
         "below",
         "May this candidate be promoted? Line 3 answers: a glyph, a word, and its reasons by "
-        "number. Press 1: the cursor stands on the evidence of reason 1.",
+        "number. Press 1: the cursor goes to the evidence of reason 1.",
         "screen.numbered(1)",
         ("numbered", "red"),
     ),
@@ -64,7 +64,7 @@ STEPS = (
         "trajectory",
         "#events",
         "inside",
-        "What the agent did, event by event, and beside it the event whole. Below stand the "
+        "What the agent did, event by event, and next to it the whole event. Below are the "
         "clauses of its contract. Press {next}: the next finding.",
         "screen.finding(1)",
         ("finding",),
@@ -74,7 +74,7 @@ STEPS = (
         "#top",
         "below",
         "Esc goes back where you came from, with the cursor as it was. The capitals of line 1 lead "
-        "anywhere. Press {screen.compare}: this candidate beside another.",
+        "anywhere. Press {screen.compare}: this candidate next to another.",
         "app.go('compare')",
     ),
     Step(
@@ -97,8 +97,8 @@ STEPS = (
         "decision",
         "#choices",
         "above",
-        "The report as it will be signed, and three choices; PROMOTE stays closed while a reason "
-        "stands. Enter would sign, with your SSH key. Press {screen.scorecard}: home again.",
+        "The report as it will be signed, and three choices; PROMOTE stays closed while there is a "
+        "reason. Enter would sign, with your SSH key. Press {screen.scorecard}: home again.",
         "app.go('scorecard')",
     ),
     Step(
@@ -226,7 +226,7 @@ class Tour:
         elsewhere = self._elsewhere(step)
         if elsewhere:
             screen = dict(SCREENS)[step.screen]
-            step = Step("", "#foot", "above", f"It goes on at {screen}: {{tour}} goes there.")
+            step = Step("", "#foot", "above", f"It continues at {screen}: {{tour}} goes there.")
         text = wrap(worded(step.words), max(8, width - 4))
         box.styles.width = width
         box.styles.offset = self._spot(here, step, len(text) + 3)

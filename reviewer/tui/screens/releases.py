@@ -160,7 +160,7 @@ class ReleasesScreen(DeskScreen):
     NAME = "releases"
     UNDER = "scorecard"
     ABOUT = (
-        "You are asked: which candidate, on which suite, stands how?",
+        "The question: which candidate, on which suite, is at which state?",
         "Each line is a scorecard in short. Enter opens it; on the head of a group, it folds.",
     )
     ENTER = "its scorecard; a group folds"
@@ -352,7 +352,7 @@ class ReleasesScreen(DeskScreen):
             self.shell.suite_id, self.shell.candidate_id = row.suite.suite_id, row.candidate_id
             self.shell.visit(ToCompare(row.suite.suite_id, row.candidate_id))
         else:
-            self.say("stand on a candidate to compare it")
+            self.say("put the cursor on a candidate to compare it")
 
     def action_copy_line(self) -> None:
         """Copy what is said of it."""

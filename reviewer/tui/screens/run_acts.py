@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 RUN_KEYS: list[BindingType] = [
     bind("r", "run", "run a candidate", "Choose a candidate and run it."),
     bind("i", "import_traces", "import traces", "Look at a file or folder, then take it in."),
-    bind("p", "pause", "pause the run, go on"),
+    bind("p", "pause", "pause the run, resume"),
     bind("full_stop", "stop_run", "stop the run, abandon it"),
 ]
 RUN_HINTS: tuple[Hint, ...] = (

@@ -25,9 +25,9 @@ class SearchScreen(DeskScreen):
     NAME = "search"
     UNDER = "trajectory"
     ABOUT = (
-        "You are asked: in which traces does this stand?",
+        "The question: which traces contain this?",
         "Each line is an event that holds all the words, or most of them.",
-        "A word stands for every word that begins with it. Signs only part words.",
+        "A word matches every word that begins with it. Signs only separate words.",
     )
     ENTER = "the event"
     CSS = "SearchScreen #hits { height: 1fr; }"

@@ -112,7 +112,7 @@ def scale_of(one: TrendFigure) -> plot.Scale:
 def target_words(target: Target | None) -> str:
     """Name the target of a figure, and whose it is."""
     if target is None:
-        return "no target: neither the policy nor the articles name one"
+        return "no target: the policy and the articles name none"
     whose = SOURCES[target.source]
     if not target.compares:
         return f"{whose} say {target.text}: {target.why}"

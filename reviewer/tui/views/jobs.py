@@ -163,7 +163,7 @@ def run_line(view: "RunView", here: bool, width: int) -> list[Span]:
         line += [*bar(view.done, view.planned, 12 if width < 140 else 24), Span(" ")]
     line.append(Span(f"{view.done:,}/{view.planned:,}  ", "strong"))
     line += [*counts(view), Span(f"  {gate_counts(view)}", "fail")]
-    going = "go on" if view.state == "paused" else "pause"
+    going = "resume" if view.state == "paused" else "pause"
     stop = "abandon" if view.state == "stopping" else "stop"
     right = [Span(f" {left(view)}  ", "dim")]
     if view.state != "stopping":

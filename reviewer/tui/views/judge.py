@@ -183,7 +183,10 @@ def judge_ended(run: JudgeRunView) -> tuple[str, str]:
     if run.state == "failed":
         return f"✗ {name} failed: {visible_line(run.problem)}", "fail"
     if run.state == "stopped":
-        return f"{name} stopped: {made}; what was answered is kept, {key_of('run')} goes on", "text"
+        return (
+            f"{name} stopped: {made}; what was answered is kept, {key_of('run')} continues",
+            "text",
+        )
     return f"{name} done: {made}", "text"
 
 

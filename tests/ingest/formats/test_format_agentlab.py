@@ -59,7 +59,7 @@ def test_pickles_are_counted_and_never_opened(tmp_path: Path) -> None:
     (tmp_path / "reproducibility_journal.csv").write_text("agent_name\n")
     record, found = one(tmp_path)
     assert [event["kind"] for event in record["events"]] == ["error"]
-    assert any(note.startswith("3 steps lie beside it as pickles") for note in found.notes)
+    assert any(note.startswith("3 steps are next to it as pickles") for note in found.notes)
     assert any("reproducibility_journal.csv" in note for note in found.notes)
 
 

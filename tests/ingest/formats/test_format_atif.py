@@ -240,7 +240,7 @@ def test_embedded_sub_agents_by_id_and_those_nobody_calls(tmp_path: Path) -> Non
     assert record["final_message"] == "done"
     notes = record["source"]["notes"]
     assert "a sub-agent's trajectory is referred to but is not there" in notes
-    assert "a sub-agent's trajectory that no step refers to stands at the end" in notes
+    assert "a sub-agent's trajectory that no step refers to is put at the end" in notes
 
 
 def test_parts_lists_clocks_and_failed_results(tmp_path: Path) -> None:
@@ -320,7 +320,7 @@ def test_a_continuation_of_itself_ends(tmp_path: Path) -> None:
     document["session_id"] = "one"
     (tmp_path / "two.json").write_text(json.dumps({**document, "session_id": "other"}))
     notes = told(tmp_path, document)["source"]["notes"]
-    assert "the trajectory goes on in a file that is not there" in notes
+    assert "the trajectory continues in a file that is missing" in notes
 
 
 @settings(max_examples=60)

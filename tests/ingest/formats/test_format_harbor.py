@@ -87,7 +87,7 @@ def test_a_result_among_strangers_takes_nothing_with_it(tmp_path: Path) -> None:
     shutil.copy(JOB / f"{CUT}__aaaaaaa/result.json", tmp_path)
     (tmp_path / "other.json").write_text("{}")
     assert READER.companions(tmp_path / "result.json") == ()
-    assert "no ATIF trajectory that can be read stands with the result" in read(tmp_path)[1].notes
+    assert "no readable ATIF trajectory is next to the result" in read(tmp_path)[1].notes
 
 
 def test_a_job_summary_holds_no_attempt_and_is_no_fault(imported: Door, tmp_path: Path) -> None:
@@ -101,7 +101,7 @@ def test_a_job_summary_holds_no_attempt_and_is_no_fault(imported: Door, tmp_path
     assert summed_up(tmp_path) == {alone}
     (tmp_path / "one").mkdir()
     shutil.copy(JOB / f"{CUT}__ccccccc/result.json", tmp_path / "one")
-    assert "the job declares another number of trials than stand beside it" in summed_up(tmp_path)
+    assert "the job declares another number of trials than are next to it" in summed_up(tmp_path)
 
 
 def summed_up(job: Path) -> set[str]:
@@ -150,7 +150,7 @@ def test_a_reward_file_never_replaces_a_verdict_that_is_null() -> None:
     assert found.verdict is not None
     assert (found.verdict.passed, found.verdict.reward) == (None, None)
     assert found.verdict.detail["reward_file"] == {"reward": 0.733333333333}
-    assert "the result has no reward but a reward file stands beside it: not taken" in found.notes
+    assert "the result has no reward but a reward file is next to it: not taken" in found.notes
     # Zeros of an attempt that never ran are not measured.
     assert (record["cost_usd"], record.get("usage")) == (None, None)
 
@@ -162,7 +162,7 @@ def test_reward_files_that_say_otherwise_are_told(tmp_path: Path) -> None:
     found = read(folder)[1]
     assert found.verdict is not None
     assert found.verdict.passed is True
-    assert "the reward file beside the result says otherwise: the result is taken" in found.notes
+    assert "the reward file next to the result says otherwise: the result is taken" in found.notes
 
 
 @pytest.mark.parametrize(
@@ -248,9 +248,9 @@ def test_a_broken_trajectory_does_not_cost_the_verdict(tmp_path: Path) -> None:
     assert found.verdict is not None
     assert found.verdict.passed is True
     assert record["events"][0]["kind"] == "error"
-    assert "the trajectory cannot be told from here on: type:steps" in found.notes
+    assert "the trajectory cannot be read from here on: type:steps" in found.notes
     (folder / "agent/trajectory.json").write_text('{"schema_version": "ATIF-v1.7", "steps": [')
-    assert "no ATIF trajectory that can be read stands with the result" in read(folder)[1].notes
+    assert "no readable ATIF trajectory is next to the result" in read(folder)[1].notes
 
 
 def test_a_trajectory_named_alone_takes_its_task_from_the_trial(door: Door) -> None:

@@ -170,7 +170,7 @@ def test_ids_with_slashes_and_names_that_leave_the_folder(tmp_path: Path) -> Non
     }
     found, notes = read(packed(tmp_path, held))
     assert len(found) == 1
-    assert "1 entries with unsafe names were passed over" in notes
+    assert "1 entries with unsafe names were skipped" in notes
 
 
 def mutable() -> Iterator[dict[str, Any]]:

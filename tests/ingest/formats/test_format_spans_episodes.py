@@ -199,7 +199,7 @@ def test_a_span_that_was_sent_twice_counts_once(tmp_path: Path) -> None:
     (record,) = told(READER, written(tmp_path, *run(1), *run(1))).values()
     assert record["usage"] == {"input_tokens": 10, "output_tokens": 2}
     assert said(record) == [("user", "hi"), ("agent", "ho 1")]
-    assert "spans that stand in the file twice were counted once" in record["source"]["notes"]
+    assert "spans that are in the file twice were counted once" in record["source"]["notes"]
 
 
 def test_parents_in_a_circle_are_read(tmp_path: Path) -> None:

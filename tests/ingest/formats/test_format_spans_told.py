@@ -178,9 +178,7 @@ def test_what_stands_only_in_the_history_is_told_without_times(tmp_path: Path) -
     record = one(tmp_path, chat(1, past, [("assistant", "ho")]))
     (call,) = events(record, "tool_call")
     assert (call["tool"], "started_at" in call, "latency_ms" in call) == ("look", False, False)
-    assert "calls that stand only in the message history have no times of their own" in notes(
-        record
-    )
+    assert "calls that are only in the message history have no times of their own" in notes(record)
     assert record["final_message"] == "ho"
 
 

@@ -217,7 +217,7 @@ def parts_of(
         yield part
         follows = family.next_part(part) if part.get("continued_trajectory_ref") else None
         if follows is None and part.get("continued_trajectory_ref"):
-            draft.note("the trajectory goes on in a file that is not there")
+            draft.note("the trajectory continues in a file that is missing")
         part = follows
     if len(seen) > 1:
         draft.source["parts"] = len(seen)

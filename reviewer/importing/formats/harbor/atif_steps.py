@@ -269,7 +269,7 @@ class StepWriter:
         """Note what is known only at the end."""
         draft = self.draft
         if self._copied:
-            draft.note("steps that repeat earlier context are counted once, where they first stood")
+            draft.note("steps that repeat earlier context are counted once, at their first place")
         self.request = self.request or self._copied_request
         served = list(self._models)
         if served:
@@ -320,7 +320,7 @@ class StepWriter:
                 self._step(step, f"steps[{number}].", actor, shelf, depth)
         for one in own:
             if not self._was_told(one):
-                self.draft.note("a sub-agent's trajectory that no step refers to stands at the end")
+                self.draft.note("a sub-agent's trajectory that no step refers to is put at the end")
                 self._document(one, actor_of(one), shelf, depth + 1)
 
     def _was_told(self, document: dict[str, Any]) -> bool:

@@ -134,7 +134,7 @@ def _hashable(value: Any) -> Any:
 
 _UNSAID = frozenset({"reasoning", "data"})
 """Content parts that are no visible words: private reasoning, payloads of a provider."""
-PREFILLED = "assistant messages that stood in the input were not said in this attempt: as context"
+PREFILLED = "assistant messages in the input were not written in this attempt: kept as context"
 TRUNCATED = "outputs of tools were cut off by the harness"
 
 

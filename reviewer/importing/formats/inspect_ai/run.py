@@ -146,7 +146,7 @@ class Sums:
 
 _WORDS = {"C": 1.0, "I": 0.0, "N": 0.0, "P": 0.5, "yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
 SHOWN = 1000
-EDITED = "a person edited the scores of this attempt after the run: the edited ones stand"
+EDITED = "a person edited the scores of this attempt after the run: the edited ones count"
 UNCLEAR = "the deciding score says neither pass nor fail (another number than 0 or 1, text, a list)"
 PARTIAL = "partial credit counts as not passed"
 UNSCORED = "the deciding scorer gave this attempt no value"

@@ -263,7 +263,7 @@ def _index(key: str, most: int) -> int:
 # The trajectory -----------------------------------------------------------------------------------
 
 CHANGED = "an approver changed a call before it ran: the call is shown as it ran"
-BRANCHED = "the trajectory branches: steps that were replayed may stand there twice"
+BRANCHED = "the trajectory branches: replayed steps may be there twice"
 _REFUSED = frozenset({"reject", "terminate"})
 
 

@@ -231,7 +231,7 @@ def _unwrapped(value: Any) -> Any:
 
 FAILED_AROUND = "spans outside the agent's work ended in an error: that says nothing of the episode"
 ORPHANS = "some spans name a parent that the file does not have"
-TWICE = "spans that stand in the file twice were counted once"
+TWICE = "spans that are in the file twice were counted once"
 OF_OTHERS = "spans of evaluators and simulated users were left out: they are not the agent's work"
 JOINED = "traces that name one conversation, or one episode, were taken as one episode"
 NO_CONTENT = "the spans hold no messages: what was said was not recorded"

@@ -26,7 +26,7 @@ from reviewer.importing.messages.text_calls import calls_in, results_in
 
 # Messages into a draft ----------------------------------------------------------------------------
 
-HISTORY_ONLY = "calls that stand only in the message history have no times of their own"
+HISTORY_ONLY = "calls that are only in the message history have no times of their own"
 UNNAMED = "unnamed-"
 DENIED = "a call that waited for approval was answered without being run: taken as denied"
 

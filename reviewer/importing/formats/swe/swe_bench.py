@@ -132,7 +132,7 @@ def _report(source: Source, row: Any, instance_id: str, bare: bool) -> ResultEnt
     if bare:
         notes.append("the report names no instance: its folder's name was taken")
     elif is_instance(folder := folder_names(path, 1)[0]) and folder != instance_id:
-        notes.append("the report lies in the folder of another instance")
+        notes.append("the report is in the folder of another instance")
     beside = path.with_name("patch.diff")
     patch = source.text(beside) if beside in source.companions else None
     run, model = evaluation_of(path, instance_id)
@@ -339,7 +339,7 @@ def summary_notes(source: Source, told: set[str]) -> None:
     for outcome, said in (
         ("empty_patch", "submitted an empty patch: counted as not resolved"),
         ("error", "ended in an evaluation error: unscored"),
-        ("submitted", "stand in no list of outcomes: unscored"),
+        ("submitted", "are in no list of outcomes: unscored"),
     ):
         if times := outcomes.count(outcome):
             source.notes.add(f"{times} {said}")

@@ -63,10 +63,12 @@ class CompareEpisodeScreen(DeskScreen):
         bind("right_curly_bracket", "episode(1)", "episode after"),
         bind("shift+up", "episode(-1)", "episode before"),
         bind("shift+down", "episode(1)", "episode after"),
-        bind("v", "view", "evidence, event, state, message", "What stands below the events."),
-        bind("c", "other", "choose the other attempt", "Against which attempt this one stands."),
+        bind("v", "view", "evidence, event, state, message", "What is shown below the events."),
+        bind(
+            "c", "other", "choose the other attempt", "The attempt that this one is compared with."
+        ),
         bind("z", "fold", "fold equal events", "Fold stretches of equal events, or unfold them."),
-        bind("y", "copy_line", "copy", "Copy what stands below the events."),
+        bind("y", "copy_line", "copy", "Copy what is shown below the events."),
     ]
 
     def __init__(
@@ -324,7 +326,7 @@ class CompareEpisodeScreen(DeskScreen):
         self.draw_caption()
 
     def action_copy_line(self) -> None:
-        """Copy what stands below the events."""
+        """Copy what is shown below the events."""
         texts = [plain([block.head]) + block.text for block in self.detail.blocks]
         self.copy("\n".join(texts), self.mode)
 

@@ -31,7 +31,7 @@ class CompareScreen(DeskScreen):
     NAME = "compare"
     ABOUT = (
         "You are asked: what did this candidate lose and gain against the other?",
-        "Lost episodes stand first. Enter sets the two attempts side by side.",
+        "Lost episodes come first. Enter sets the two attempts side by side.",
     )
     ENTER = "both attempts, event by event"
     HINTS: ClassVar[tuple[Hint, ...]] = (

@@ -60,7 +60,7 @@ class ImportScreen(Dialog[ImportView | None]):
     NAME = "import"
     ABOUT = (
         "Name traces: a file or folder of this or another tool. Enter reads, and writes nothing;",
-        "what was understood stands below. Enter again takes them in, and the grid fills.",
+        "what was understood is shown below. Enter again takes them in, and the grid fills.",
     )
     ENTER = "look; again: take it in"
     CSS = """

@@ -35,7 +35,7 @@ class LabelMessageScreen(LabelScreen):
     ABOUT = (
         "You are asked: how good is this message for this customer, by each criterion?",
         "A digit answers the criterion with the cursor; after the last one, Enter.",
-        "What stands behind ┊ is quoted: no line of it is the program's.",
+        "Text after ┊ is quoted: no line of it is the program's.",
     )
     NUMBERS = "answer the criterion"
     HINTS: ClassVar[tuple[Hint, ...]] = (

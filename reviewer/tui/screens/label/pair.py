@@ -31,7 +31,7 @@ class LabelPairScreen(LabelScreen):
     ABOUT = (
         "You are asked: which of these two messages is better for this customer?",
         "A side and Enter are enough; a criterion's number says what decided it.",
-        "What stands behind ┊ is quoted: no line of it is the program's.",
+        "Text after ┊ is quoted: no line of it is the program's.",
     )
     NUMBERS = "the criterion that decided"
     HINTS: ClassVar[tuple[Hint, ...]] = (

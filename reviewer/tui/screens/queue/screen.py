@@ -179,7 +179,7 @@ class QueueScreen(DeskScreen):
         elif row is not None and row.done:
             self._show_saved(row.reason)
         else:
-            self.say("nothing stands under this reason: L labels in the order of the queue")
+            self.say("no item has this reason: L labels in the order of the queue")
 
     def action_high_flag(self) -> None:
         """Label the next item that closes a high flag."""

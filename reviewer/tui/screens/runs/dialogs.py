@@ -33,7 +33,7 @@ class ApproveScreen(Dialog[None]):
     NAME = "approve"
     ABOUT = (
         "You are asked: may this call be made?  It waits, and its attempt with it.",
-        "Refused, the candidate is told so; either way the trace says who answered.",
+        "If refused, the candidate is told; either way the trace names who answered.",
     )
     ENTER = "nothing: only {answer.yes} and {answer.no} answer"
     HINTS: ClassVar[tuple[Hint, ...]] = (
@@ -64,7 +64,7 @@ class ApproveScreen(Dialog[None]):
             "refuse the call",
             show=False,
             id="answer.no",
-            tooltip="The call is denied, and the candidate told so.",
+            tooltip="The call is denied, and the candidate is told.",
         ),
         bind("escape", "dismiss(None)", "answer later"),
         bind("q", "dismiss(None)", "answer later"),

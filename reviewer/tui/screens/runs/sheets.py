@@ -177,7 +177,7 @@ def _import_lines(view: ImportView, width: int) -> list[Line]:
     for result in view.results:
         lines += file_lines(result, width)
     if view.passed:
-        lines.append([Span(f" {view.passed:,} other files: no traces, passed over", "dim")])
+        lines.append([Span(f" {view.passed:,} other files: not traces, skipped", "dim")])
     return [*lines[:2], _next(view, width), *lines[2:]]
 
 
@@ -187,8 +187,8 @@ def _next(job: JobView, width: int) -> Line:
     words = {
         "running": "{pause} pauses, {stop} stops",
         "reading": "{pause} pauses, {stop} stops",
-        "pausing": "pauses when this batch is written; {pause} goes on",
-        "paused": "nothing new is begun; {pause} goes on, {stop} stops",
+        "pausing": "pauses when this batch is written; {pause} resumes",
+        "paused": "nothing new is started; {pause} resumes, {stop} stops",
         "stopping": "what is at work finishes; {stop} abandons it",
         "stopped": "{run} takes up the rest",
         "failed": "{run} tries again: what is there is not made, or read, twice",

@@ -115,7 +115,7 @@ def _last(text: str) -> int:
 
 BUILT_IN: tuple[tuple[SavedView, str], ...] = (
     (SavedView(name="episodes by gates"), "as it opens"),
-    (SavedView(name="by tag", group="tag"), "an episode stands under each of its tags"),
+    (SavedView(name="by tag", group="tag"), "an episode is listed under each of its tags"),
     (SavedView(name="by category", group="category"), "task, negative, golden, secondary"),
     (SavedView(name="candidates side by side", mode="candidates"), "who passes which episode"),
 )

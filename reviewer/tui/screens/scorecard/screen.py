@@ -55,7 +55,7 @@ class ScorecardScreen(DeskScreen):
     NAME = "scorecard"
     ABOUT = (
         "You are asked: may this candidate be promoted?  The banner answers; a",
-        "red cell is a reason. Go to the cell, press Enter: you stand on the event.",
+        "red cell is a reason. Go to the cell, press Enter: it opens the event.",
     )
     CSS = """
     #drawer { height: 5; }
@@ -343,7 +343,7 @@ class ScorecardScreen(DeskScreen):
 
     def _open(self, gate: str, found: "tuple[CellLine, Ready] | None") -> None:
         if found is None:
-            self.say("no trace stands behind this cell yet: the attempt was not imported or run")
+            self.say("no trace is behind this cell yet: the attempt was not imported or run")
             return
         line, ready = found
         self.shell.trace_id = ready.trace.trace_id

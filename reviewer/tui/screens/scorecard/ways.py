@@ -101,7 +101,7 @@ class Ways:
     def take_view(self, view: SavedView) -> None:
         """Look as a view says."""
         if view.mode == "candidates" and len(self._reading.candidates) < 2:
-            self._screen.say("one candidate only: nothing stands beside it")
+            self._screen.say("only one candidate: there is nothing to compare it with")
             return
         how = Arrangement(view.by, view.descending, view.only_failing, view.filter, view.group)
         self._look_as(view.mode, how)

@@ -109,7 +109,7 @@ class TrajectoryScreen(DeskScreen):
         bind("shift+down", "episode(1)", "episode after"),
         bind("left_parenthesis", "snapshot(-1)", "state before"),
         bind("right_parenthesis", "snapshot(1)", "state after"),
-        bind("c", "beside", "compare this attempt", "Set this attempt beside another."),
+        bind("c", "beside", "compare this attempt", "Compare this attempt with another."),
         bind("m", "bookmark", "bookmark"),
         bind("apostrophe", "marks", "next bookmark, note"),
         bind("w", "note", "note on this event", "Write a note that goes into the report."),
