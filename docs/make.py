@@ -33,7 +33,7 @@ stands on a line ([plain.md](plain.md)); `NO_COLOR` is honoured.
 | 20 | invalid input or signature |
 | 30 | policy of signatures not met |
 | 40 | internal error |
-| 130 | interrupted by Ctrl-C: what was written stands; the command (a run: `--resume`) goes on |
+| 130 | interrupted by Ctrl-C: what was written is kept; the command (a run: `--resume`) goes on |
 """
 EVERYWHERE = {"--workspace", "--quiet", "--json", "--plain", "--reviewer"}
 

@@ -240,7 +240,7 @@ def schedule(items: Sequence[Item], seed: str) -> tuple[Showing, ...]:
     one comes at least `distance(len(items))` places after its first. ValueError for an item
     twice."""
     if len({item.item for item in items}) != len(items):
-        raise ValueError("an item is twice in the queue")
+        raise ValueError("an item is in the queue twice")
     apart = distance(len(items))
     order: list[Showing] = []
     waiting: deque[Item] = deque()

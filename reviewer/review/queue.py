@@ -233,7 +233,7 @@ def build_queue(
     order drawn by hash; they are outside the random part. ValueError for an item twice.
     """
     if len({item.item for item in items}) != len(items):
-        raise ValueError("an item is twice in the queue")
+        raise ValueError("an item is in the queue twice")
     found, spare = [], []
     for item in items:
         known = joined(signals[trace] for trace in item.traces if trace in signals)

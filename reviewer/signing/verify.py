@@ -277,7 +277,7 @@ def _remarks(predicate: Predicate, trusted: Signers, needed: int) -> list[str]:
         for one in predicate.break_glass or []
     ]
     remarks += [
-        f"note: was also run on the suite {one.name} ({one.digest.sha256[:12]}): {one.reason}"
+        f"note: also run on the suite {one.name} ({one.digest.sha256[:12]}): {one.reason}"
         f" ({one.reviewer})"
         for one in predicate.suite.lineage_reasons or []
     ]

@@ -121,7 +121,7 @@ def contradictions() -> Iterator[tuple[str, Case]]:
         ("first_run_unknown", lambda p: p["suite"].update(firstRunSeq=None), "(firstRunSeq)"),
         ("suite_edited_after_failure",
          lambda p: p["suite"]["lineage"].append(digest_of("edited suite")),
-         f"also met the suite {digest_of('edited suite')}, and no reason"),
+         f"also run on the suite {digest_of('edited suite')}, and no reason"),
     ]  # fmt: skip
     for name, change, says in cases:
         yield name, one(30, says, changed(change))
@@ -132,7 +132,7 @@ def contradictions() -> Iterator[tuple[str, Case]]:
     ]["suite"]
     yield (
         "one_suite_of_two_explained",
-        one(30, f"also met the suite {digest_of('b')}, and no reason", signed(body)),
+        one(30, f"also run on the suite {digest_of('b')}, and no reason", signed(body)),
     )
     block = json.loads(build_statement(desk.blocked()))
     del block["predicate"]["gates"][4]

@@ -45,7 +45,7 @@ def test_refusals_name_the_line(desk: Any) -> None:
     first = f"alice approver {alice}\n"
     for second, says in [
         (f"bob approver {alice}", "signers:2: this key is already on line 1"),
-        (f"alice approver {alice}", "signers:2: this key already"),
+        (f"alice approver {alice}", "signers:2: this key is already"),
         (f"alice runner {bob}", "signers:2: alice conflicts with alice on line 1"),
         (f"Alice approver {bob}", "signers:2: Alice conflicts with alice on line 1"),
         (f"bob boss {bob}", "signers:2: unknown role 'boss'"),

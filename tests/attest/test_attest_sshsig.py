@@ -189,7 +189,7 @@ def test_one_secret_is_one_key_whatever_it_is_called(desk: Any) -> None:
     token = hardware()
     plain = PublicKey(token.public.raw)
     text = f"tess approver {token.public.line()}\nrob approver {plain.line()}\n"
-    with pytest.raises(SignersError, match="already stands on line 1"):
+    with pytest.raises(SignersError, match="is already on line 1"):
         parse_signers(text)
     line = token.public.line().replace("sk-ssh-ed25519@openssh.com", "ssh-ed25519")
     with pytest.raises(SignersError, match="the line says ssh-ed25519"):

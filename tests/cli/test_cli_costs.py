@@ -79,7 +79,7 @@ def test_an_id_stands_for_one_amount(full: Door) -> None:
     assert add(full, "3", "--id", "invoice-17").code == 0
     said = add(full, "4", "--id", "invoice-17")
     assert said.code == 2
-    assert "stands already: human $3.00" in said.err
+    assert "exists already: human $3.00" in said.err
     assert "--corrects invoice-17" in said.err
     assert cost(full)["human_usd"] == 3.0
 

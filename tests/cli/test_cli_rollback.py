@@ -74,7 +74,7 @@ def test_a_store_from_before_the_failure_promotes_nothing(signer: Door) -> None:
     seen = report(signer, outside=True)
     assert seen.code == 20, seen
     assert "1-block-refund-agent-v8.dsse.json" in seen.err
-    assert "an older copy of the store stands here" in seen.err
+    assert "the store here is an older copy" in seen.err
     assert "reviewer restore" in seen.err
     assert not (signer.root / "out" / "report.json").exists()
     said = sign(signer, outside=True)
@@ -90,7 +90,7 @@ def test_taking_the_decision_in_does_not_bring_back_what_it_was_about(signer: Do
     (block,) = (signer.root / "store" / "decisions").iterdir()
     said = signer.run("decisions", "take", block)
     assert said.code == 20, said
-    assert "an older copy of the store stands here" in said.err
+    assert "the store here is an older copy" in said.err
     assert report(signer).code == 20
 
 

@@ -224,7 +224,7 @@ def test_an_invalid_suite_is_not_frozen(folder: Path) -> None:
 
 def test_a_suite_is_frozen_once_and_in_the_folder_of_its_name(folder: Path) -> None:
     moved = folder.rename(folder.with_name("other"))
-    with pytest.raises(ContractError, match="stands in a folder named `other`"):
+    with pytest.raises(ContractError, match="is in a folder named `other`"):
         freeze(moved)
     moved.rename(folder)
     freeze(folder)

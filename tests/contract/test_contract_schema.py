@@ -178,7 +178,7 @@ REFUSED: list[tuple[dict[str, Any], str, str]] = [
     (
         {"expected": {"message_contains": ["a"], "message_excludes": ["a"]}},
         "$.expected.message_excludes[0]",
-        "$.expected.message_contains[0] wants `a`",
+        "$.expected.message_contains[0] requires `a`",
     ),
     (
         {
@@ -188,7 +188,7 @@ REFUSED: list[tuple[dict[str, Any], str, str]] = [
             }
         },
         "$.expected.message_excludes[1]",
-        "$.expected.message_contains[1] wants `we cannot  REFUND it`",
+        "$.expected.message_contains[1] requires `we cannot  REFUND it`",
     ),
     ({"expected": {"message_contains": [" "]}}, "$.expected.message_contains[0]", "is blank"),
     (
@@ -674,7 +674,7 @@ def test_a_manifest_with_unsafe_integers_has_no_digest() -> None:
 
 
 def test_a_manifest_is_named_after_its_candidate() -> None:
-    with pytest.raises(ContractError, match="does not stand in a file of that name"):
+    with pytest.raises(ContractError, match="is not in a file of that name"):
         read_candidate(packed(candidate()), "s/candidates/other.json")
     assert read_candidate(packed(candidate()), "s/candidates/agent-v1.json").runner == {}
     assert trusted_candidate(packed(candidate(runner=None))).runner == {}

@@ -148,7 +148,7 @@ def test_an_import_whose_workstation_died_while_it_was_paused_ends(door: Door) -
                 break
         process.stdin.close()
         assert process.wait(PATIENCE) != 0
-        assert b"has gone" in process.stderr.read()
+        assert b"has ended" in process.stderr.read()
     assert door.desk().imports.start(ImportOrder(path=str(path))).wait(PATIENCE).state == "done"
     door.healthy()
 

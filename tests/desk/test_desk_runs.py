@@ -157,7 +157,7 @@ def test_a_resumed_run_takes_no_other_seed(door: Door) -> None:
     for changes in ({"seed": 6}, {"approvals": "allow"}):
         with runs(door) as all_runs, pytest.raises(DeskError) as caught:
             all_runs.start(order(V8, resume=True, **changes))
-        assert (caught.value.exit_code, "was begun with" in caught.value.text) == (2, True)
+        assert (caught.value.exit_code, "was started with" in caught.value.text) == (2, True)
     assert len(slots(door)) == 3
     assert made(door, order(V8, resume=True, seed=5)).state == "done"
 

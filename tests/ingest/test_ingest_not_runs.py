@@ -45,4 +45,4 @@ def test_a_file_made_after_its_shape(door: Door, name: str, content: str, said: 
 def test_below_a_folder_they_are_passed_over_and_counted(door: Door) -> None:
     told = door.run("import", DATA / "osworld")
     assert told.code == 0, told
-    assert "3 other files below these folders are no traces" in told.err
+    assert "3 other files below these folders are not traces" in told.err

@@ -95,7 +95,7 @@ def test_a_record_that_goes_on_is_the_same_attempt(door: Door) -> None:
     chat.take(calls("lookup_order")[:-1])
     before = door.one("SELECT events FROM traces")
     said = chat.take(calls("lookup_order", "issue_refund"))
-    assert "goes on" in said
+    assert "continues it" in said
     assert attempts(door) == [(V8, "attack-014", 1, 0, 1)]
     assert door.one("SELECT events FROM traces") > before
     assert CONTRADICTION not in door.codes(ATTACK)

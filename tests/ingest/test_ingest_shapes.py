@@ -175,7 +175,7 @@ ODD: dict[str, tuple[bytes, bytes, bytes, str]] = {
     "two commas": (b"[", b", ,", b"]", "a comma with no record before it"),
     "no comma": (b"[", b"\n", b"]", "no comma before record 2"),
     "a comma behind the array": (b"[", b",", b"],", "a comma outside an array"),
-    "a record behind the array": (b"[", b",", b"]{}", "behind the end of the array"),
+    "a record behind the array": (b"[", b",", b"]{}", "follows the end of the array"),
     "a comma and no end": (b"[,", b",", b"", "a comma with no record before it"),
     "commas and no array": (b"", b"\n,\n", b"", "a comma outside an array"),
 }

@@ -144,7 +144,7 @@ def test_every_rendering_says_what_the_judge_has_earned() -> None:
         assert "advisory only" in text
     (line,) = [line for line in summary_lines(document) if line.name == "soft review"]
     assert "judge advisory only" in line.text
-    assert "nothing here rests on what it says" in " ".join(
+    assert "no figure here depends on its answers" in " ".join(
         plain(document)["what_this_does_not_show"]
     )
 

@@ -35,7 +35,7 @@ def test_a_suite_met_without_a_reason_holds_and_says_how_to_give_one() -> None:
     judged = assess(v8(lineage=(OTHER, replace(OTHER, suite_id="refund-hard", digest="dd" * 32))))
     assert judged.recommendation == "hold"
     assert len(judged.reasons) == 2
-    assert "also met refund-easy" in judged.reasons[0].text
+    assert "also run on refund-easy" in judged.reasons[0].text
     assert "--reason WHY" in judged.needs[0]
     assert assess(v8(lineage=(EXPLAINED,))).recommendation == "promote"
 

@@ -147,5 +147,5 @@ def test_what_is_no_pair_is_not_shown_in_two_orders() -> None:
         schedule([item], "s")
     with pytest.raises(ValueError, match="showing 3 of a pair"):
         showing(pairs(1)[0], 3, "s")
-    with pytest.raises(ValueError, match="stands twice in the queue"):
+    with pytest.raises(ValueError, match="in the queue twice"):
         schedule(pairs(1) * 2, "s")

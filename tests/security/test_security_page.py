@@ -11,7 +11,7 @@ PAGE = REPOSITORY / "docs" / "security.md"
 NAMED = re.compile(r"`(tests/[\w/]+\.py)::(\w+)`")
 PARTIES = (
     "A hostile trace", "A hostile suite", "A hostile store file", "A hostile decision",
-    "A hostile candidate", "A hostile judge, and whoever reaches `reviewer serve`",
+    "A hostile candidate", "A hostile judge, and anyone who reaches `reviewer serve`",
     "The program itself",
 )  # fmt: skip
 

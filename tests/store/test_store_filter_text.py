@@ -121,7 +121,7 @@ def test_each_field_takes_its_values() -> None:
         ("gate>1", 5, "gate:1"),
         ("category:odd", 10, "negative"),
         ('a tag:"b c', 3, "not closed"),
-        ('""', 1, "nothing stands"),
+        ('""', 1, "the quotes are empty"),
         (" ".join("a" * 33), 1, "at most 32"),
     ],
 )

@@ -72,7 +72,7 @@ def test_the_folder_names_suite_task_and_agent(tmp_path: Path) -> None:
     assert (found.suite, record["episode_id"], record["candidate_id"]) == (
         "agentlab", "some study", "agentlab",
     )  # fmt: skip
-    assert any("nothing tells the agent" in note for note in found.notes)
+    assert any("the agent is unknown" in note for note in found.notes)
 
 
 @pytest.mark.parametrize(

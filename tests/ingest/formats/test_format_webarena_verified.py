@@ -126,7 +126,7 @@ def test_without_a_result_nothing_is_scored_however_sure_the_agent(tmp_path: Pat
     assert record["episode_id"] == "107"
     assert record["candidate_id"] == "run-a"
     assert {note.split(":")[0] for note in found.notes} >= {
-        "no eval_result.json", "no network.har beside it",
+        "no eval_result.json", "no network.har next to it",
     }  # fmt: skip
 
 
