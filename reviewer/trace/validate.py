@@ -254,7 +254,7 @@ def _event_problems(events: list[Any], near: "_NearNames", redactor: Redactor) -
             detail = f"an event of kind {event['kind']} needs {lacking}"
             yield _problem("type", member(path, lacking), seq, detail)
         if seq <= before:
-            detail = f"seq must rise: {seq} stands after {before}"
+            detail = f"seq must rise: {seq} comes after {before}"
             yield _problem("type", member(path, "seq"), seq, detail)
         before = max(before, seq)
 
@@ -286,7 +286,7 @@ def _values(value: Any, path: str, seq: int | None, redactor: Redactor) -> Itera
         if isinstance(value, RepeatedMembers):
             for name in dict.fromkeys(name for name, _ in value.shadowed):
                 where = member(path, redactor.masked(name))
-                yield _problem("duplicate", where, seq, "the name stands more than once")
+                yield _problem("duplicate", where, seq, "the name is there more than once")
         for name, inner in members(value):
             yield from _values(inner, member(path, redactor.masked(name)), seq, redactor)
     elif isinstance(value, list):

@@ -1,4 +1,4 @@
-"""The agreement: which figure to believe, criterion by criterion, each with himself."""
+"""The agreement: which figure to believe, criterion by criterion, each with themselves."""
 
 import pytest
 from doors import SUITE, V7, V8, Door
@@ -100,7 +100,7 @@ async def test_ones_own_consistency_is_told_at_the_end(own: Door, mine: Bent) ->
             await settle(pilot)
             await press(pilot, "A", "G")
             text = screen_text(app)
-            assert "your own is told at your end: 11 of 12 done" in text
+            assert "your own is shown when you have finished: 11 of 12 done" in text
             assert "dana picks" not in text
             assert len(label_all(elsewhere, session)) == 1
             await stored(pilot)

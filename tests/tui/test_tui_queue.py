@@ -109,7 +109,7 @@ async def test_the_cursor_starts_on_the_first_line_with_something_left(
         await press(pilot, "Q")
         assert "› safety: a critical finding" in screen_text(app)
         await press(pilot, "j", "enter")
-        assert "nothing stands under this reason" in screen_text(app)
+        assert "no item has this reason" in screen_text(app)
     app = shell(parted)
     async with running(app) as pilot:
         await settle(pilot)
@@ -333,7 +333,7 @@ async def test_the_last_disagreement_gives_the_focus_back(parted: Bent) -> None:
         await stored(pilot)
         assert "to adjudicate" not in screen_text(app)
         await press(pilot, "j", "enter")
-        assert "nothing stands under this reason" in screen_text(app)
+        assert "no item has this reason" in screen_text(app)
 
 
 async def test_c_turns_to_the_queue_of_messages_and_label_follows(shop: Bent) -> None:

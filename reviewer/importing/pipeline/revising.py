@@ -1,7 +1,7 @@
 """Take in records that are more of attempts that are there.
 
 Nothing that is stored is taken away: a record that goes on with an attempt is judged in its place
-and the one before is kept, one that contradicts it is kept beside it, and both count.
+and the one before is kept, one that contradicts it is kept next to it, and both count.
 """
 
 import json
@@ -28,13 +28,13 @@ from reviewer.importing.scored import JudgedRecord
 from reviewer.trace.record import SourceVerdict
 
 UNREAD = "a record of it is not stored"
-WHOLE = "attempts of which an earlier import had a part: this one goes on and is judged"
-BESIDE = "records that contradict the attempt they are of: kept beside it, and both count"
+WHOLE = "attempts of which an earlier import had a part: this record continues it and is scored"
+BESIDE = "records that contradict the attempt they are of: kept next to it, and both count"
 TOGETHER = "parts of sessions that came in several records: put together and judged as a whole"
 PART_OF_JUDGED = "parts of sessions that are judged already: every act of them counts there"
-UNJUDGED = "attempts of another suite go on here: not measured there before it is imported there"
+UNJUDGED = "attempts of another suite continue here: not measured there before it is imported there"
 REACHED = "attempts of which this record is evidence too, elsewhere: what it shows counts there"
-TWICE = "the same evidence stands under another candidate: a pass counts there alone"
+TWICE = "the same evidence is held by another candidate: a pass counts only there"
 
 JudgeAgain = Callable[[bytes, str, SourceVerdict | None], JudgedRecord | None]
 """Judges a record that was put together: (its bytes, its suite, the source's word) → the record."""
@@ -86,7 +86,7 @@ def _compared(
     if found.kind == "same":
         return None
     if found.kind != "holds" and retold(json.loads(old), json.loads(raw)):
-        found = Relation("holds", "its spans are told again, with more")
+        found = Relation("holds", "its spans are repeated, with more")
     if found.kind != "holds":
         if part_of(raw, old):
             return Revision(key, new, False, False, A_PART, contained=True, part=True)

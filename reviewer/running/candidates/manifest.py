@@ -292,7 +292,7 @@ def read_base_url(text: str | None, where: str) -> SplitResult:
         address = False
     if address and "@" in url.netloc:
         raise Unrunnable(
-            f"{where}: holds a user or password; no secret stands in an address: name an "
+            f"{where}: holds a user or password; an address must not hold a secret: name an "
             "environment variable for it"
         )
     if not address or unprintable(text) or " " in text or "\\" in text:

@@ -20,7 +20,7 @@ class SettingsScreen(Dialog[None]):
     """Settings in force, then what the file may not say."""
 
     NAME = "settings"
-    ABOUT = ("What is set, and which file and line says so; below it, what was refused.",)
+    ABOUT = ("The settings in force, with file and line of each; below, what was refused.",)
     ENTER = "nothing: this is only read"
     HINTS: ClassVar[tuple[Hint, ...]] = (
         ("jk", "scroll", "focused.move(1)"),
@@ -83,8 +83,8 @@ class ThemesScreen(Dialog[None]):
 
     NAME = "theme"
     ABOUT = (
-        "Each line is a theme, and the screen behind wears it while the cursor stands on it.",
-        "Enter keeps it in the settings file. No state is told by color alone.",
+        "Each line is a theme, and the screen behind shows it while the cursor is on it.",
+        "Enter keeps it in the settings file. No state is shown by color alone.",
     )
     ENTER = "keep this theme"
     HINTS: ClassVar[tuple[Hint, ...]] = (

@@ -274,7 +274,7 @@ class TrendsScreen(DeskScreen):
     NAME = "trends"
     ABOUT = (
         "You are asked: does each candidate do better than those before it?",
-        "Every figure is its own report's; candidates stand as this store's journal first",
+        "Every figure is its own report's; candidates are listed as this store's journal first",
         "names them. What is not measured leaves a gap. Targets of the articles bind nothing.",
     )
     ENTER = "the candidate's scorecard"

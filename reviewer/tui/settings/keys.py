@@ -76,7 +76,7 @@ VERBS: dict[str, tuple[str, str, str]] = {
     "i": ("import", "import", "Take in a file."),
     "tab": ("region", "next region", "Go to the next region."),
     "r": ("run", "run, run again", "Run a candidate; on an error, look again whether it holds."),
-    "p": ("pause", "pause, go on", "No new attempts for now, those at work finish; or go on."),
+    "p": ("pause", "pause, resume", "Pause: no new attempts, those at work finish. Again: resume."),
     "full_stop": ("stop", "stop, abandon", "No new attempts; again: abandon those at work."),
     "a": ("approve", "answer a waiting call", "Approve or refuse a call that asks for it."),
     "delete": ("drop", "remove", "Remove what is under the cursor."),

@@ -235,7 +235,7 @@ def plan_lines(view: "ImportView", width: int) -> tuple[str, str, list[Line]]:
     for result in view.results:
         lines += file_lines(result, width)
     if view.passed:
-        words = f"{view.passed:,} other files there are no traces: passed over"
+        words = f"{view.passed:,} other files there are not traces: skipped"
         lines.append([Span(words, "dim")])
     if view.state == "reading":
         of = f"file {view.file:,} of {view.files:,}: " if view.files else ""
@@ -291,5 +291,8 @@ def import_ended(view: "ImportView") -> tuple[str, str]:
     if view.state == "failed":
         return f"✗ import of {name} failed: {visible_line(view.problem)}", "fail"
     if view.state == "stopped":
-        return f"import of {name} stopped, {counts}; the same import goes on later", "not_measured"
+        return (
+            f"import of {name} stopped, {counts}; the same import continues later",
+            "not_measured",
+        )
     return f"import of {name}: {counts}", "quarantined" if view.refused else "pass"

@@ -252,10 +252,10 @@ def leaving(views: Sequence[RunView]) -> QuestionScreen:
     facts = (
         f"{plural(len(views), 'run')} at work: {names}",
         f"{plural(at_work, 'attempt')} at work, {waiting:,} not begun. What has finished is kept.",
-        worded("Ctrl+Q again quits now: what is at work is abandoned, {run} makes it anew."),
+        worded("Ctrl+Q again quits now: what is at work is abandoned, {run} makes it again."),
     )
     return QuestionScreen(
-        "a run goes on",
+        "a run is at work",
         facts,
         (
             ("stay", "stay here"),
@@ -283,7 +283,7 @@ def abandoning(view: RunView) -> QuestionScreen:
     """Ask whether the attempts at work in a run that is stopping are killed."""
     facts = (
         f"{view.candidate_id} is stopping: {plural(len(view.running), 'attempt')} at work.",
-        worded("What is abandoned leaves no trace; {run} runs it anew."),
+        worded("What is abandoned leaves no trace; {run} runs it again."),
     )
     return QuestionScreen(
         "abandon what is at work",

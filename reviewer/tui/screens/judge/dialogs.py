@@ -183,8 +183,8 @@ class JudgePairScreen(Dialog[None]):
 
     NAME = "pair"
     ABOUT = (
-        "The messages stand as the forward order shows them; tab goes through the texts.",
-        "What stands behind ┊ is quoted: no line of it is the program's.",
+        "The messages are in the forward order; tab goes through the texts.",
+        "Text after ┊ is quoted: no line of it is the program's.",
     )
     CSS = """
     JudgePairScreen #box { width: 94%; max-width: 160; height: 92%; }

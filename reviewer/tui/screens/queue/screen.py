@@ -334,7 +334,7 @@ class AgreementScreen(DeskScreen):
         note = [Span(view.labeled(found), "dim")]
         for name, blocks, title in (
             ("figures", people, view.agreement_title(found)),
-            ("selves", selves, "each with himself"),
+            ("selves", selves, "each with themselves"),
         ):
             text = self.query_one(f"#{name}", TextView)
             show = text.show if fresh else text.update

@@ -272,7 +272,7 @@ def selves(found: QueueView, width: int) -> list[Block]:
     if found.kind == "message":
         lines.append([Span("○ not measured: a message is shown once", "not_measured")])
     elif found.done < found.items:
-        own = f"your own is told at your end: {found.done:,} of {found.items:,} done"
+        own = f"your own is shown when you have finished: {found.done:,} of {found.items:,} done"
         lines.append([Span(own, "dim")])
     elif not found.consistency:
         lines.append([Span("○ not measured (no pair in both orders)", "not_measured")])

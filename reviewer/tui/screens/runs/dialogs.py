@@ -191,7 +191,7 @@ class ImportReadScreen(Dialog[None]):
         for result in view.results:
             lines += file_lines(result, WIDTH)
         if view.passed:
-            lines.append([Span(f"{view.passed:,} other files: no traces, passed over", "dim")])
+            lines.append([Span(f"{view.passed:,} other files: not traces, skipped", "dim")])
         return cls(f"import {view.number}", lines or [[Span("nothing read yet", "dim")]])
 
     @classmethod

@@ -304,7 +304,7 @@ class RunsScreen(DeskScreen):
             self.steering.stop()
         elif at_work(job):
             self.shell.importing.stop(job)
-            self.say(worded("stopping: what was read stands, {run} goes on later"))
+            self.say(worded("stopping: what was read is kept, {run} continues later"))
         else:
             self.say("this import has ended")
 

@@ -270,7 +270,7 @@ class TraceFinding:
             if not go:
                 return
             if not found:
-                self._screen.say(visible_line(f"“{wanted}” stands in no event of this trace"))
+                self._screen.say(visible_line(f"“{wanted}” is in no event of this trace"))
                 return
             at = bisect_left(found, self._reading.seq)
             self.to_match(at if at < len(found) else 0)
