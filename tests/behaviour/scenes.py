@@ -46,6 +46,9 @@ def program(stage: Stage) -> None:
     stage.run("--version")
     for kind in KINDS:
         stage.run("schema", kind)
+    stage.forms("glossary")
+    stage.run("glossary", "pass^k")
+    stage.run("glossary", "atempt")
     stage.run("settings")
     stage.run("settings", "--defaults")
     stage.write("mine.toml", '[keys]\nquit = "x"\n[no]\nsuch = 1\n')
