@@ -225,7 +225,7 @@ GLOSSARY = {
         Term(
             "judge",
             "A language model that answers the rubric's questions. It never changes a hard gate.",
-            "reviewer.review.judging",
+            "reviewer.review.judgments",
         ),
         Term("judgment", "One answer of a judge."),
         Term(

@@ -46,7 +46,9 @@ def _import_arguments(take: argparse.ArgumentParser) -> None:
         help="how other tools call the episodes and the tools of --suite",
     )
     take.add_argument("--dry-run", action="store_true", help="say what would be done")
-    take.add_argument("--watch", action="store_true", help="go on with what is new, until Ctrl-C")
+    take.add_argument(
+        "--watch", action="store_true", help="keep importing what is new, until Ctrl-C"
+    )
     take.add_argument(
         "--progress", choices=("bar", "json", "steered"), default="bar",
         help="json: a line per step on stdout; steered: also `pause` and `go on` from stdin",
@@ -163,13 +165,13 @@ def _watch(workspace: Workspace, arguments: argparse.Namespace, asked: ImportOpt
 
     if arguments.dry_run or "-" in arguments.paths:
         raise DeskError(
-            "--watch goes with neither --dry-run nor standard input", exit_code=ExitCode.USAGE
+            "--watch cannot be combined with --dry-run or standard input", exit_code=ExitCode.USAGE
         )
     paths = [Path(name) for name in arguments.paths]
     for path in paths:
         if not path.exists() and not is_pattern(path):
             raise DeskError(f"{path}: there is no such folder to watch", exit_code=ExitCode.USAGE)
-    note("watching; Ctrl-C ends it, and what was read stands")
+    note("watching; Ctrl-C ends it, and what was read is kept")
     bar = Bar(arguments.quiet)
     said: dict[str, FileResult] = {}
 
@@ -214,7 +216,7 @@ def import_and_say(
     for text in found.problems:
         note(text)
     if found.passed and not quiet:
-        note(f"{found.passed} other files below these folders are no traces: passed over")
+        note(f"{found.passed} other files below these folders are not traces: skipped")
     return found.results
 
 
@@ -300,7 +302,7 @@ class Bar:
             note("    its payload was not stored; its slot fails redaction, and that blocks")
         for one in result.beside[:SHOWN_REFUSALS]:
             note(f"  record {one.record}: {', '.join(one.reasons)}")
-            note("    kept beside it: what either shows holds, and nothing else is measured")
+            note("    kept next to it: findings of both count, and nothing else is measured")
         from reviewer.desk.imports.api import way_out
 
         for refused in result.refusals[:SHOWN_REFUSALS]:

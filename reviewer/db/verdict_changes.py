@@ -124,7 +124,9 @@ def canonical_detail(detail: dict[str, Any]) -> str:
 
 SHARED_RECORD = "the same record is evidence of another candidate"
 PASS_ELSEWHERE = "the same record is evidence of {}: a pass counts there alone"
-RUN_CONTINUES = "its run goes on in {}, under another contract: import that file for this suite too"
+RUN_CONTINUES = (
+    "its run continues in {}, under another contract: import that file for this suite too"
+)
 _MADE = ("run/1",)
 """Readers of what was really made: two of theirs may be alike."""
 _BINDINGS = (

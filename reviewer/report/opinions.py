@@ -170,7 +170,7 @@ def completion_judged(judge: JudgeEvidence | None) -> float | None:
 def judge_caveat(judge: AskedJudgeSection) -> str:
     """Return the sentence that limits what a reader may conclude from the judge."""
     if judge.role == ADVISORY:
-        return f"The judge is advisory only ({judge.why}): nothing here rests on what it says."
+        return f"The judge is advisory only ({judge.why}): no figure here depends on its answers."
     return (
         f"The judge may score: {judge.estimates.forward_accuracy.n} labeled pairs stand behind it, "
         "and no hard gate reads what it says."

@@ -134,7 +134,7 @@ def rest_of_rows(report: Report, shown: int) -> str:
     said = f"{shown:,} of {len(episodes):,} episodes are shown, the worst. "
     if troubled > shown:
         said += f"{troubled - shown:,} more did not pass every attempt. "
-    return f"{said}{passed:,} passed every attempt. All of them stand in report.json."
+    return f"{said}{passed:,} passed every attempt. All of them are in report.json."
 
 
 def chosen_traces(report: Report) -> list[Failure]:

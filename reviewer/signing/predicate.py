@@ -139,8 +139,7 @@ GateResult = Literal["PASSED", "FAILED", "NOT_RUN"]
 
 
 class LineageReason(Part):
-    """The reason why this candidate also met another suite, and the person who gave it in the
-    journal."""
+    """Why this candidate was also run on another suite, and who gave the reason."""
 
     digest: Digest
     name: Text

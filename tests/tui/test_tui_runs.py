@@ -345,7 +345,7 @@ async def test_the_drawer_lists_the_attempts_that_are_owed(desk: Bent, attempts:
         assert "── appeal-009 · completeness" in text
         assert "›► attempt 1           at work" in text
         await press(pilot, "enter")
-        assert "no trace stands behind this cell yet" in screen_text(app)
+        assert "no trace is behind this cell yet" in screen_text(app)
         await finish(pilot, attempts, DAMAGED)
         await at_work(pilot, APPEAL, ATTACK)
         await finish(pilot, attempts, ATTACK)
@@ -480,7 +480,7 @@ async def test_pause_and_go_on(desk: Bent, attempts: Attempts) -> None:
         await begun(pilot)
         await press(pilot, "p")
         assert "○ paused" in screen_text(app)
-        assert "p go on" in screen_text(app)
+        assert "p resume" in screen_text(app)
         await press(pilot, "p")
         assert "► running" in screen_text(app)
         assert newest(pilot).state == "running"

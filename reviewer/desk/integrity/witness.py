@@ -139,7 +139,7 @@ def witness_faults(workspace: Workspace, connection: Connection) -> list[str]:
         f"{workspace.witness.name} has seen journal entry {one.seq}, head {one.head[:16]}"
         f" ({one.kind}), where this journal "
         + (f"ends at entry {head}" if one.seq > head else "has another entry")
-        + ": an older copy of the store stands here, or a copy of it signed this"
+        + ": the store here is an older copy, or another copy of it signed this"
         for one in contradicted_lines(workspace, connection)
     ]
 

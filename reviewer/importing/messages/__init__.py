@@ -64,7 +64,7 @@ class Transcript:
         its first event. Return False for a value that is neither, which is left."""
         turn = turn_of(message, self.account, role)
         if turn is None:
-            self.draft.note("something that is no message stands among the messages: left out")
+            self.draft.note("something that is no message is among the messages: left out")
             if isinstance(message, (dict, list)):
                 self.account.refuse(message)
             elif message not in (None, ""):
@@ -198,7 +198,7 @@ class Transcript:
             self.draft.message(actor, text)
             self.draft.unread(f"messages[{len(self.draft.events)}].text", len(self.draft.events))
             return
-        self.draft.note("tool calls stand in the file as text and were read out of it")
+        self.draft.note("tool calls are in the file as text and were parsed from it")
         if found.words:
             self.draft.message(actor, found.words)
         for name, given in found.calls:

@@ -157,7 +157,7 @@ def _told(draft: Draft, scenes: list[_TrialStep], trial: dict[str, Any]) -> Step
         known = TrajectoryFiles(scene.file) if scene.file else None
         document = known.document(scene.file) if known and scene.file else None
         if known is None or document is None:
-            draft.note("no ATIF trajectory that can be read stands with the result")
+            draft.note("no readable ATIF trajectory is next to the result")
             if scene.file:
                 draft.unread(PLACES[0])
             elif ended(trial).termination != "infrastructure_error":
@@ -174,7 +174,7 @@ def _told(draft: Draft, scenes: list[_TrialStep], trial: dict[str, Any]) -> Step
         except (Rejected, TypeError, ValueError, AttributeError) as error:
             # The verdict is in another file: it is not lost to a step of an odd shape.
             said = str(error) if isinstance(error, Rejected) else f"shape:{type(error).__name__}"
-            draft.note(f"the trajectory cannot be told from here on: {said}")
+            draft.note(f"the trajectory cannot be read from here on: {said}")
             draft.unread(PLACES[0])
         before = own
         tell_rest(document, draft, scene.file.name if scene.file else "")
@@ -247,10 +247,10 @@ def _with_files(
     in_file = _reward_file(folder, source) if folder else None
     rewards = rewards_of(trial)
     if in_file is not None and rewards is None:
-        draft.note("the result has no reward but a reward file stands beside it: not taken")
+        draft.note("the result has no reward but a reward file is next to it: not taken")
         detail["reward_file"] = in_file
     elif in_file is not None and rewards is not None and _contradict(in_file, rewards):
-        draft.note("the reward file beside the result says otherwise: the result is taken")
+        draft.note("the reward file next to the result says otherwise: the result is taken")
         detail["reward_file"] = in_file
     return SourceVerdict(
         passed=verdict.passed,
@@ -350,7 +350,7 @@ def _job(source: Source) -> Iterator[Foreign | Broken]:
     source.notes.add("a job's summary: its trials are imported from their own results")
     declared = stats.get("n_completed_trials", stats.get("n_trials"))
     if isinstance(declared, int) and declared != len(beside) + held:
-        source.notes.add("the job declares another number of trials than stand beside it")
+        source.notes.add("the job declares another number of trials than are next to it")
 
 
 def _trial_folders(folder: Path) -> Iterator[str]:

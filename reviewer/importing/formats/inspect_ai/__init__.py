@@ -26,7 +26,7 @@ from reviewer.importing.walking import EACH, Part
 _SCHEMES = ("attachment://", "tc://")
 REFERENCES = "at"
 """The letters that references begin with."""
-MISSING = "an attachment is missing in the file: its reference stands in the text's place"
+MISSING = "an attachment is missing in the file: its reference is kept in place of the text"
 
 
 class Parts(NamedTuple):
@@ -132,7 +132,7 @@ class EvalLog:
         self._chunks = self._chunked()
         self.cut = archive.cut
         if archive.odd:
-            source.notes.add(f"{len(archive.odd)} entries with unsafe names were passed over")
+            source.notes.add(f"{len(archive.odd)} entries with unsafe names were skipped")
         self.header = self._named(HEADER) or self._named(START)
 
     def samples(self) -> Iterator[tuple[str, Load]]:
