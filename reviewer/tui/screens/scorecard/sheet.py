@@ -72,6 +72,10 @@ GLYPHS = 4
 """Columns of a cell without a word: two of them take the name of any gate."""
 
 
+NUMBERS = {"pass_hat": 6, "cost": 5, "latency": 6}
+"""Columns of figures with their widths from 100 columns of the screen; below, each has 5."""
+
+
 class ScorecardSheet(Sheet):
     """Columns of the grid at one width: nothing hidden at 80, words and counts as room grows."""
 
@@ -92,8 +96,7 @@ class ScorecardSheet(Sheet):
         self._counts = width >= 120
         gate = 12 if width >= 200 else 10 if width >= 120 else 6 if width >= 100 else 5
         self._strip = 12 if width >= 200 else 10 if width >= 140 else 5
-        numbers = (("pass_hat", 6 if self._spaced else 5), ("cost", 5), ("latency", 6))
-        sized = [(name, size if self._spaced else 5) for name, size in numbers]
+        sized = [(name, size if self._spaced else 5) for name, size in NUMBERS.items()]
         taken = 2 + 1 + self._strip + sum(size + self._gap for _, size in sized)
         # So many gates that names of episodes would be cut: their cells are glyphs alone.
         self._glyphs = len(self.gates) > 1 and width - taken - len(self.gates) * (gate + 1) < NAME
@@ -131,16 +134,17 @@ class ScorecardSheet(Sheet):
         waits = self._overlay.cell(row)
         found += [[self._cell(cell, waits)] for cell in cells]
         found.append(strip(self._overlay.marks(row), self._strip))
-        figures_ = (
-            words.decimal(row.pass_hat),
-            words.cost(row.mean_cost_usd),
-            _narrow(row.latency_p50_ms),
-        )
-        for text, column in zip(figures_, self.columns[len(self.gates) + 2 :], strict=False):
-            style = "not_measured" if text == words.UNKNOWN else "text"
-            found.append([Span(pad(text, column.width, right=True), style)])
-        for column in self.columns:
-            if column.key == "flags":
+        figures_ = {
+            "pass_hat": words.decimal(row.pass_hat),
+            "cost": words.cost(row.mean_cost_usd),
+            "latency": _narrow(row.latency_p50_ms),
+        }
+        for column in self.columns[len(self.gates) + 2 :]:
+            if column.key in figures_:
+                text = figures_[column.key]
+                style = "not_measured" if text == words.UNKNOWN else "text"
+                found.append([Span(pad(text, column.width, right=True), style)])
+            elif column.key == "flags":
                 flags = " ".join(row.flags).replace("_", "-")
                 found.append([Span(cut(flags, column.width), "quarantined")])
             elif column.key == "tags":
@@ -200,7 +204,7 @@ class ScorecardSheet(Sheet):
                 indent = 2 if self._spaced else 1
                 text, style = " " * indent + count, "fail" if total.failed else "dim"
             else:
-                right = column.key in ("pass_hat", "cost", "latency")
+                right = column.key in NUMBERS
                 text = pad(
                     cut(figures_.get(column.key, ""), column.width), column.width, right=right
                 )
@@ -252,7 +256,7 @@ def _header(
         if column.key in gates:
             line = placed % 2 if staggered else 0
             placed += 1
-        elif column.key in ("pass_hat", "cost", "latency"):
+        elif column.key in NUMBERS:
             at = column.x + column.width - len(title)
             line = 0 if column.key == "latency" or not staggered else 1
         elif column.key == "attempts" and staggered:
