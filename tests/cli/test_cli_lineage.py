@@ -88,7 +88,7 @@ def test_it_is_part_of_the_decision_and_bound_to_the_journal(edited: Door) -> No
         "--suite-folder", edited.root / "suites" / EASY,
     )  # fmt: skip
     assert said.code == 0, said
-    assert f"note: was also run on the suite {SUITE}" in said.out
+    assert f"note: also run on the suite {SUITE}" in said.out
     edited.healthy()
 
 

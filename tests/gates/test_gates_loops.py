@@ -23,7 +23,7 @@ def judged(*events: Any, limits: dict[str, int] = LIMITS, **fields: Any) -> Verd
 def test_it_is_off_unless_a_policy_names_it() -> None:
     assert in_force({}) == ALWAYS
     assert "loops" not in ALWAYS
-    assert in_force(LIMITS) == GATES
+    assert in_force(LIMITS) == (*ALWAYS, "loops")
     contract, record = compile_contract(episode()), trace(*[LOOK] * 9)
     verdict = score(contract, record)
     assert (verdict.codes(), verdict.passed) == ([], True)
