@@ -109,8 +109,8 @@ def test_the_figures_of_the_architecture_are_those_of_the_code() -> None:
     from reviewer.importing.pipeline.pool import MOST, WORTH
 
     assert int(stated(r"A file of (\d+) MB or more", ARCHITECTURE)) << 20 == WORTH
-    assert NUMBERS.index(stated(r"judged in up to (\w+) processes", ARCHITECTURE)) == MOST
-    assert int(stated(r"stand up to (\d+) together", ARCHITECTURE)) == PACK_TRACES
+    assert NUMBERS.index(stated(r"scored in up to (\w+) processes", ARCHITECTURE)) == MOST
+    assert int(stated(r"packed up to (\d+) together", ARCHITECTURE)) == PACK_TRACES
     assert int(stated(r"a trace over (\d+) MB in chunks", ARCHITECTURE)) << 20 == LARGE
 
 
