@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
     from reviewer.desk.desk import Desk
     from reviewer.desk.errors import DeskError as DeskError
+    from reviewer.desk.imports.importing import FileResult
     from reviewer.desk.runs.api import RunView
     from reviewer.desk.views import CandidateInfo, EventRow, SuiteInfo, TraceView
-    from reviewer.importing.pipeline.outcome import FileResult
     from reviewer.report.model import Report as Document
     from reviewer.signing.verify import VerifyResult
 
@@ -107,8 +107,7 @@ class Workspace:
 
         `suite` and `candidate` say whose the traces are where their records do not.
         """
-        from reviewer.desk.imports.importing import import_paths, index_now
-        from reviewer.importing.pipeline.scoring import ImportOptions
+        from reviewer.desk.imports.importing import ImportOptions, import_paths, index_now
 
         place = self._desk.place
         found = import_paths(

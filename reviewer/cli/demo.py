@@ -4,18 +4,15 @@ import argparse
 import shutil
 import tempfile
 import threading
-from contextlib import suppress
 from pathlib import Path
 
 from reviewer.cli.say import note, out
-from reviewer.db.connection import StoreError
 from reviewer.desk.desk import Desk
-from reviewer.desk.errors import DeskError
+from reviewer.desk.errors import DeskError, expected_failure
 from reviewer.desk.place import Workspace, make
 from reviewer.desk.runs.api import RunOrder
 from reviewer.desk.workspace.api import load_shipped
 from reviewer.exit_codes import ExitCode
-from reviewer.suite.errors import ContractError
 
 SUITE = "refund-eval-v5"
 CANDIDATES = ("refund-agent-v7", "refund-agent-v8")
@@ -81,8 +78,11 @@ def _show(arguments: argparse.Namespace, workspace: Workspace) -> int:
 def _load(workspace: Workspace) -> None:
     """Labels and judgments of the example. A store that cannot be written is told by the runs, and
     the folder may be gone: somebody quit."""
-    with suppress(StoreError, DeskError, ContractError, OSError):
+    try:
         load_shipped(workspace)
+    except Exception as error:
+        if expected_failure(error) is None and not isinstance(error, OSError):
+            raise
 
 
 def _orders(jobs: int, pace: float) -> list[RunOrder]:

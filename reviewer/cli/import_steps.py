@@ -12,7 +12,7 @@ from typing import IO, TYPE_CHECKING
 from reviewer.desk.errors import DeskError
 
 if TYPE_CHECKING:
-    from reviewer.importing.pipeline.outcome import FileResult, OnProgress, Tally
+    from reviewer.desk.imports.importing import FileResult, OnProgress, Tally
 
 
 class Steering:

@@ -21,9 +21,14 @@ from reviewer.report.formatting import plural
 from reviewer.trace.safetext import visible_line
 
 if TYPE_CHECKING:
+    from reviewer.desk.imports.importing import (
+        FileResult,
+        Filled,
+        ImportOptions,
+        OnProgress,
+        Tally,
+    )
     from reviewer.desk.place import Workspace
-    from reviewer.importing.pipeline.outcome import FileResult, Filled, OnProgress, Tally
-    from reviewer.importing.pipeline.scoring import ImportOptions
 
 SHOWN_REFUSALS = 20
 
@@ -84,8 +89,12 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _import(arguments: argparse.Namespace) -> int:
     from reviewer.cli.opening import workspace_of
-    from reviewer.desk.imports.importing import ImportMap, import_map, index_behind
-    from reviewer.importing.pipeline.scoring import ImportOptions
+    from reviewer.desk.imports.importing import (
+        ImportMap,
+        ImportOptions,
+        import_map,
+        index_behind,
+    )
 
     workspace = workspace_of(arguments)
     names = import_map(Path(arguments.episode_map)) if arguments.episode_map else ImportMap()
@@ -150,7 +159,7 @@ def _spooled(names: list[str]) -> Iterator[list[Path]]:
     if "-" not in names:
         yield [Path(name) for name in names]
         return
-    from reviewer.importing.pipeline.units import STDIN
+    from reviewer.desk.imports.importing import STDIN
 
     with tempfile.TemporaryDirectory(prefix="reviewer-stdin-") as folder:
         spool = Path(folder) / STDIN

@@ -14,8 +14,8 @@ from reviewer.desk.errors import DeskError
 from reviewer.desk.labels.api import reviewer_name
 from reviewer.desk.place import Workspace
 from reviewer.desk.reports import leaks
+from reviewer.desk.reports.leaks import LeakCheck, Look
 from reviewer.exit_codes import ExitCode
-from reviewer.review.records import LeakCheck, Look
 from reviewer.trace.safetext import visible_line
 
 if TYPE_CHECKING:

@@ -64,23 +64,17 @@ def main(argv: list[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return ExitCode.DONE
     except Exception as error:
-        return _told(error, arguments)
+        return _report_failure(error, arguments)
 
 
-def _told(error: Exception, arguments: argparse.Namespace) -> int:
-    """Say an expected failure in words; anything else is an internal error."""
+def _report_failure(error: Exception, arguments: argparse.Namespace) -> int:
+    """Print an expected failure in words; anything else is an internal error."""
     from reviewer.cli.say import fail
-    from reviewer.db.connection import DAMAGE, StoreError
-    from reviewer.desk.errors import DeskError
-    from reviewer.suite.errors import ContractError
+    from reviewer.desk.errors import expected_failure, is_store_damage
 
-    if isinstance(error, DeskError):
-        return fail(error.text, *error.ways_out, exit_code=error.exit_code)
-    if isinstance(error, (ContractError, StoreError)):
-        return fail(str(error), exit_code=ExitCode.INVALID)
-    if isinstance(error, OSError) and error.filename is not None:
-        return fail(f"{error.filename}: {error.strerror}", exit_code=ExitCode.INVALID)
-    if isinstance(error, DAMAGE) and (found := _damage(arguments)):
+    if (known := expected_failure(error)) is not None:
+        return fail(known.text, *known.ways_out, exit_code=known.exit_code)
+    if is_store_damage(error) and (found := _damage(arguments)):
         return fail(
             f"the store is damaged ({found})", "restore a backup", exit_code=ExitCode.INVALID
         )
@@ -94,7 +88,7 @@ def _told(error: Exception, arguments: argparse.Namespace) -> int:
 
 
 def _damage(arguments: argparse.Namespace) -> str | None:
-    """What is wrong with the store of the workspace at work, if there is one."""
+    """Return what is wrong with the store of the workspace, if there is one."""
     from reviewer.cli.opening import workspace_of
     from reviewer.desk.errors import DeskError
     from reviewer.desk.integrity.doctor import damage

@@ -9,7 +9,7 @@ from reviewer.cli.say import note, out, out_json, plain
 from reviewer.exit_codes import ExitCode
 
 if TYPE_CHECKING:
-    from reviewer.db.journal import Head
+    from reviewer.desk.integrity.backups import Head
 
 
 def _init_arguments(init: argparse.ArgumentParser) -> None:

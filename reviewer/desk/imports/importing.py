@@ -22,9 +22,14 @@ from reviewer.exit_codes import ExitCode
 from reviewer.importing import formats as readers
 from reviewer.importing.pipeline.all_files import import_all
 from reviewer.importing.pipeline.job import ImportContext
-from reviewer.importing.pipeline.outcome import FileResult, OnProgress, refused_file
-from reviewer.importing.pipeline.scoring import ImportOptions
+from reviewer.importing.pipeline.outcome import FileResult as FileResult
+from reviewer.importing.pipeline.outcome import Filled as Filled
+from reviewer.importing.pipeline.outcome import OnProgress as OnProgress
+from reviewer.importing.pipeline.outcome import Tally as Tally
+from reviewer.importing.pipeline.outcome import refused_file
+from reviewer.importing.pipeline.scoring import ImportOptions as ImportOptions
 from reviewer.importing.pipeline.storing import FindManifest, Manifest
+from reviewer.importing.pipeline.units import STDIN as STDIN
 from reviewer.importing.pipeline.units import Unit, claim, files_of, find_units
 from reviewer.suite.errors import ContractError
 from reviewer.suite.model import RedactionRules, Suite

@@ -16,7 +16,7 @@ from reviewer.db.connection import (
     write_lock,
 )
 from reviewer.db.copies import StoreInUse, copy_whole, fold_log
-from reviewer.db.journal import Head
+from reviewer.db.journal import Head as Head
 from reviewer.db.schema import bring_up_to_date, foreign_parts
 from reviewer.desk.errors import DeskError
 from reviewer.desk.integrity.doctor import content

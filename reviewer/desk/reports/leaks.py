@@ -25,7 +25,9 @@ from reviewer.importing.pipeline.opening import Text, texts_of
 from reviewer.importing.pipeline.split import Unreadable
 from reviewer.report import evidence
 from reviewer.review.lines import age
-from reviewer.review.records import LEAKS, Leak, LeakCheck, Look, with_withdrawals
+from reviewer.review.records import LEAKS, Leak, with_withdrawals
+from reviewer.review.records import LeakCheck as LeakCheck
+from reviewer.review.records import Look as Look
 from reviewer.stats.text import KnownTexts, Match, missed
 from reviewer.suite.errors import ContractError
 from reviewer.suite.model import RedactionRules, Suite
