@@ -25,12 +25,40 @@ class StillClock:
         return 0.0
 
 
+class WholeRun:
+    """`asyncio` for the writer of a run, whose queue gives nothing before the run has ended: how
+    many attempts come while a commit is under way would otherwise be the machine's."""
+
+    def __getattr__(self, name: str) -> Any:
+        import asyncio
+
+        if name != "Queue":
+            return getattr(asyncio, name)
+
+        class Queue(asyncio.Queue[Any]):
+            def __init__(self, maxsize: int = 0) -> None:
+                super().__init__()
+                self._ended = asyncio.Event()
+
+            async def put(self, item: Any) -> None:
+                await super().put(item)
+                if item is None:
+                    self._ended.set()
+
+            async def get(self) -> Any:
+                await self._ended.wait()
+                return await super().get()
+
+        return Queue
+
+
 PLACES: dict[str, dict[str, Any]] = {
     # The digest of the package's own source is part of the journal: it changes with each commit.
     "reviewer.judging": {"judging_version": lambda: "0.1.0+behaviour"},
     # How long this machine takes for a run and for its attempts.
     "reviewer.desk.jobs": {"time": StillClock},
     "reviewer.running.record": {"time": StillClock},
+    "reviewer.desk.runs.jobs": {"asyncio": WholeRun()},
 }
 """What is replaced, by module and name: a name that a module lacks is an error."""
 
