@@ -129,11 +129,12 @@ class Stoppable(Protocol):
 
 
 class Interrupts:
-    """Ctrl-C while a run is at work."""
+    """Ctrl-C while a run is at work: the first press stops it, the second abandons it."""
 
     def __init__(self, handle: Stoppable) -> None:
         self._handle = handle
-        self.pressed = 0
+        self._pressed = self._handled = 0
+        self._handling = False
         self.prompting = False
 
     @contextmanager
@@ -145,15 +146,28 @@ class Interrupts:
             signal.signal(signal.SIGINT, before)
 
     def _press(self, number: int, frame: FrameType | None) -> None:
-        self.pressed += 1
-        if self.pressed == 1:
+        self._pressed += 1
+        if self._handling:
+            # A second press interrupts the handler of the first, which may hold a lock of the run:
+            # that handler goes through both.
+            return
+        self._handling = True
+        try:
+            while self._handled < self._pressed:
+                self._handled += 1
+                self._handle_press(self._handled)
+        finally:
+            self._handling = False
+        if self.prompting:
+            raise KeyboardInterrupt
+
+    def _handle_press(self, number: int) -> None:
+        if number == 1:
             self._handle.stop()
             note("stopping: what runs finishes; Ctrl-C again abandons it")
         else:
             self._handle.abandon()
             note("abandoned: finished attempts are kept")
-        if self.prompting:
-            raise KeyboardInterrupt
 
 
 def _granted(approval: ApprovalView, keys: Interrupts) -> bool:

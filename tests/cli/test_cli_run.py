@@ -13,7 +13,7 @@ import pytest
 from doors import SUITE, V7, V8, Door, copied
 from played_runs import EPISODES, Held, asking, bytes_of, order, runs, slots, until
 
-from reviewer.cli.run import follow, words
+from reviewer.cli.run import Interrupts, follow, words
 from reviewer.desk.runs.api import RunOrder, RunView
 
 
@@ -195,6 +195,26 @@ def test_the_second_ctrl_c_abandons(door: Door, capsys: pytest.CaptureFixture[st
     said = capsys.readouterr().err
     assert said.index("stopping") < said.index("abandoned")
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_a_second_ctrl_c_waits_for_the_handler_of_the_first() -> None:
+    """It comes while the first holds a lock of the run, as a quick second press does."""
+    lock, steps = threading.Lock(), []
+
+    class Run:
+        def stop(self) -> None:
+            with lock:
+                signal.raise_signal(signal.SIGINT)
+                steps.append("stopped")
+
+        def abandon(self) -> None:
+            assert lock.acquire(timeout=1), "the first press still holds the lock"
+            lock.release()
+            steps.append("abandoned")
+
+    with Interrupts(Run()).caught():
+        signal.raise_signal(signal.SIGINT)
+    assert steps == ["stopped", "abandoned"]
 
 
 def test_a_person_is_asked_call_by_call(
