@@ -57,6 +57,10 @@ def reported(door: Door, candidate: str) -> Path:
     return door.root / "reports" / f"{candidate}.json"
 
 
+REWORDED = (("nothing here rests on what it says", "no figure here depends on its answers"),)
+"""Words of the old version's report, and those in their place."""
+
+
 def holds(old: Any, new: Any, place: str = "$") -> None:
     """Assert that all of the old value is in the new one, which may have members beyond."""
     if isinstance(old, dict) and isinstance(new, dict):
@@ -67,7 +71,10 @@ def holds(old: Any, new: Any, place: str = "$") -> None:
         for number, (left, right) in enumerate(zip(old, new, strict=True)):
             holds(left, right, f"{place}[{number}]")
     else:
-        assert (type(old), old) == (type(new), new), place
+        wanted = old
+        for before, now in REWORDED if isinstance(old, str) else ():
+            wanted = wanted.replace(before, now)
+        assert (type(wanted), wanted) == (type(new), new), place
 
 
 @pytest.mark.parametrize("candidate", RELEASES)

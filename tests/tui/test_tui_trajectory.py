@@ -17,14 +17,13 @@ from tui_probe import SIZES, press, same_as_golden, screen_text, segments_with, 
 from reviewer.desk.errors import DeskError
 from reviewer.desk.traces import notes
 from reviewer.desk.views import ALWAYS, EventRow
-from reviewer.review.wins import Shown
 from reviewer.tui.app.app import ReviewerApp
 from reviewer.tui.screens.base import DeskScreen
 from reviewer.tui.screens.search import SearchScreen
 from reviewer.tui.screens.trajectory.controller import WAIT
 from reviewer.tui.screens.trajectory.screen import TrajectoryScreen
 from reviewer.tui.screens.trajectory.view import clauses
-from reviewer.tui.views.event import EventSheet, bar
+from reviewer.tui.views.event import EventSheet, ListMarks, bar
 from reviewer.tui.widgets.lines import width_of
 
 Events = Callable[[str, int, int], list[EventRow]]
@@ -205,8 +204,8 @@ def row(**more: object) -> EventRow:
     return EventRow(**{**plain, **more})  # type: ignore[arg-type]
 
 
-def told(width: int, one: EventRow, shown: Shown | None = None) -> str:
-    sheet = EventSheet(width, 9, shown or Shown(slowest=1000.0, dearest=0.01))
+def told(width: int, one: EventRow, shown: ListMarks | None = None) -> str:
+    sheet = EventSheet(width, 9, shown or ListMarks(slowest=1000.0, dearest=0.01))
     cells = sheet.cells(one)
     for column, cell in zip(sheet.columns, cells, strict=True):
         assert width_of(cell) <= column.width, column
@@ -405,7 +404,7 @@ async def test_lines_that_cannot_be_read_are_said_to_be_and_the_rest_stands(long
 
 
 def test_columns_are_there_for_what_was_measured() -> None:
-    bare = Shown()
+    bare = ListMarks()
     plain = row(latency_ms=None, cost_usd=None, title="a_tool_with_a_rather_long_name_indeed")
     assert "a_tool_with_a_rather_long_name_indeed" in told(58, plain, bare)
     assert "a_tool_with_a_rather_long_name_indeed" not in told(58, plain)

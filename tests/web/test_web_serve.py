@@ -62,7 +62,7 @@ def test_the_port_can_be_chosen_and_one_that_is_taken_is_told(full: Door) -> Non
 def test_another_host_is_refused_with_what_it_would_expose(full: Door, host: str) -> None:
     said = full.run("serve", "--host", host)
     assert (said.code, said.out) == (2, "")
-    for words in ("can read every trace", "signs with the keys", "nothing on the way is encrypted"):
+    for words in ("can read every trace", "sign with the keys", "nothing on the way is encrypted"):
         assert words in said.err
     assert "way out: --expose" in said.err
 
