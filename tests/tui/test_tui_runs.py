@@ -422,7 +422,6 @@ async def test_a_failed_run_keeps_saying_why(desk: Bent, attempts: Attempts) -> 
         await settle(pilot)
         await begun(pilot)
         attempts.fail(f"no such program {HOSTILE}; install it")
-        attempts.end(APPEAL)
         await ends(pilot, "failed")
         assert "✗ failed  no such program [/foo] ␛]52" in screen_text(app)
         await press(pilot, "n")
@@ -722,7 +721,6 @@ async def test_a_run_that_does_not_end_well_drops_those_that_were_to_follow(
         await at_work(pilot, DAMAGED, APPEAL, ATTACK, SECOND)
         if state == "failed":
             attempts.fail("no such program")
-            attempts.end_all()
         else:
             desk.runs.handle(1).abandon()
         await ends(pilot, state)
