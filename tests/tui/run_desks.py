@@ -4,7 +4,7 @@ import asyncio
 import threading
 from typing import Any
 
-from doors import V7
+from doors import V7, V8
 from msgspec.structs import replace
 from template import Bent
 from textual.pilot import Pilot
@@ -45,7 +45,7 @@ class Attempts:
             desk = desk._desk
         self._lock = threading.Lock()
         self._running: dict[tuple[str, Slot], _Running] = {}
-        self._free = False
+        self._free = set[str]()
         self.answers: list[tuple[str, bool]] = []
         desk.runs._runs = Runs(desk.place, self._attempt)
 
@@ -53,10 +53,13 @@ class Attempts:
         """Let one attempt be made and end."""
         self._at(slot, candidate).tell("end")
 
-    def end_all(self) -> None:
-        """Let every attempt end, also those that are yet to begin."""
+    def end_all(self, *candidates: str) -> None:
+        """Let every attempt of these candidates end, of both if none is named, also those that are
+        yet to begin."""
+        freed = set(candidates or (V7, V8))
         with self._lock:
-            self._free, running = True, list(self._running.values())
+            self._free |= freed
+            running = [each for place, each in self._running.items() if place[0] in freed]
         for each in running:
             each.tell("end")
 
@@ -83,7 +86,7 @@ class Attempts:
         running, asked = _Running(), dict[str, asyncio.Task[None]]()
         with self._lock:
             self._running[place] = running
-            if self._free:
+            if task.slot.candidate_id in self._free:
                 running.tell("end")
         try:
             while (words := await running.told.get()) != ("end",):

@@ -692,12 +692,22 @@ async def test_orders_run_one_after_another_and_the_first_is_followed(
         assert len(desk.runs.views()) == 1
         assert "candidate < refund-agent-v7 >" in screen_text(app)
         assert row(app, "attack-014").count("►run") == 7
+        attempts.end_all(V7)
+        await until(pilot, lambda: [v.state for v in app.live.views] == ["running", "done"])
+        await at_work(pilot, DAMAGED, APPEAL, ATTACK, SECOND)
+        await stored(pilot)
+        assert [order.candidate_id for order in orders_of(desk)] == [V7, V8]
+        text = screen_text(app)
+        assert "candidate < refund-agent-v7 >" in text
+        assert "► running refund-agent-v8 0/9" in text
+        assert "▲✗✓" in row(app, "attack-014")
         attempts.end_all()
         await until(pilot, lambda: [v.state for v in app.live.views] == ["done", "done"])
         await stored(pilot)
         assert [order.candidate_id for order in orders_of(desk)] == [V7, V8]
         text = screen_text(app)
         assert "candidate < refund-agent-v7 >" in text
+        assert "► running" not in text
         assert "▲✗✓" in row(app, "attack-014")
 
 
