@@ -280,9 +280,10 @@ async def test_cells_go_from_waiting_to_running_to_their_result(
     async with running(app) as pilot:
         await settle(pilot)
         assert "start here" in screen_text(app)
-        app.live.begin([RunOrder(suite_id=SUITE, candidate_id=V7, jobs=2)])
-        await at_work(pilot, DAMAGED, APPEAL)
+        await press(pilot, "j", "enter", "tab", "tab", "tab", "backspace", "2", "enter")
         assert "start here" not in screen_text(app)
+        assert orders_of(desk) == [RunOrder(suite_id=SUITE, candidate_id=V7, jobs=2)]
+        await at_work(pilot, DAMAGED, APPEAL)
         assert row(app, "damaged-221").count("►run") == 7
         assert "►··" in row(app, "damaged-221")
         assert row(app, "attack-014").count("·wait") == 7
