@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from doors import SUITE, V7, V8, Door, shipped
+from msgspec.structs import replace
 from run_desks import (
     APPEAL,
     ATTACK,
@@ -35,7 +36,7 @@ from tui_probe import (
 
 from reviewer.desk.desk import Desk
 from reviewer.desk.errors import DeskError
-from reviewer.desk.runs.api import Runnable, RunOrder
+from reviewer.desk.runs.api import Runnable, RunOrder, RunView
 from reviewer.tui.app.app import ReviewerApp
 from reviewer.tui.screens.dialogs.ask import QuestionScreen
 from reviewer.tui.screens.dialogs.run_order import OrderScreen
@@ -594,7 +595,38 @@ async def test_hostile_arguments_are_shown_and_not_obeyed(desk: Bent, attempts: 
         assert "asks you  [/foo] ␛]52;c;ZXZpbA==␇" in screen_text(app)
         await press(pilot, "a")
         text = screen_text(app)
-        for shown in ("[/foo] \\u001b]52;c;ZXZpbA==", "⟨U+202E⟩gnp.exe", "[@click=app.quit]"):
+        tool, _, arguments = text.partition("arguments")
+        for shown in ("[/foo] ␛]52;c;ZXZpbA==␇", "⟨U+202E⟩gnp.exe ⟨U+009B⟩3J"):
+            assert shown in tool
+        for shown in (
+            "[/foo] \\u001b]52;c;ZXZpbA==\\u0007",
+            "⟨U+202E⟩gnp.exe ⟨U+009B⟩3J",
+            "[@click=app.quit]",
+        ):
+            assert shown in arguments
+        assert not {"\x1b", "\x07", "\u202e", "\x9b"} & set(text)
+
+
+async def test_arguments_that_come_unescaped_are_shown_and_not_obeyed(
+    desk: Bent, attempts: Attempts
+) -> None:
+    raw = f'{{"note": "{HOSTILE}"}}'
+
+    def views(real: Callable[..., list[RunView]]) -> list[RunView]:
+        return [
+            replace(view, approvals=tuple(replace(each, arguments=raw) for each in view.approvals))
+            for view in real()
+        ]
+
+    app = shell(desk.bend("runs.views", views))
+    async with running(app) as pilot:
+        await settle(pilot)
+        await asking(pilot)
+        attempts.ask(HOSTILE, {})
+        await until(pilot, lambda: len(newest(pilot).approvals) == 1)
+        await press(pilot, "a")
+        text = screen_text(app)
+        for shown in ("[/foo] ␛]52;c;ZXZpbA==␇", "⟨U+202E⟩gnp.exe ⟨U+009B⟩3J", "[@click=app.quit]"):
             assert shown in text.partition("arguments")[2]
         assert not {"\x1b", "\x07", "\u202e", "\x9b"} & set(text)
 
