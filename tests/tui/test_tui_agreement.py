@@ -123,6 +123,27 @@ async def test_messages_are_criteria_alone(parted: Bent) -> None:
         assert "access: raw 4 of 4, AC1 ○ not measured (only one answer occurs)" in text
 
 
+async def test_the_verdict_on_messages_has_the_figures_of_the_first_criterion(
+    own: Door, mine: Bent
+) -> None:
+    for name, level in (("kim", 1), ("robin", 2)):
+        with labeler(own, name) as desk:
+            session = desk.labels.session(SUITE, V7, kind="message")
+            while (item := desk.labels.next_item(session)) is not None:
+                access = level if item.episode_id == "appeal-009" else 1
+                marks = {"accurate": 1, "next-step": 3, "access": access}
+                desk.labels.record(session, drafted(item, marks=marks))
+    app = shell(mine)
+    async with running(app) as pilot:
+        await settle(pilot)
+        await press(pilot, "A", "c")
+        text = screen_text(app)
+        assert text.splitlines()[2] == "access: raw 3 of 4, AC1 0.680"
+        assert "which level each gets" in text
+        assert "○ not measured: a message is shown once" in text
+        assert "which message is better" not in text
+
+
 async def test_n_walks_what_may_be_settled(parted: Bent) -> None:
     own, other = parted.labels.queue(SUITE, V7).disagreements
     another = replace(other, item="another", episode_id="damaged-221")
