@@ -155,13 +155,29 @@ def usd(amount: float) -> str:
     return f"{whole}.{decimals:0<3}"
 
 
+_EXACT = float(1 << 53)
+"""Below it every whole float is one integer."""
+
+
+def _whole(value: Any) -> Any:
+    """Return a JSON value with every float that is a whole number as an integer."""
+    if isinstance(value, float):
+        return int(value) if abs(value) < _EXACT and value.is_integer() else value
+    if isinstance(value, dict):
+        return {name: _whole(one) for name, one in value.items()}
+    return [_whole(one) for one in value] if isinstance(value, list) else value
+
+
 def canonical(arguments: Raw) -> bytes:
-    """Return a call's arguments without the accidents of writing; absent, null and {} are the
-    same."""
+    """Return a call's arguments without the accidents of writing: members in order, and 1.0 as 1
+    (RFC 8785). Absent, null and {} are the same."""
     value: Any = parse(arguments)
     if value is None or isinstance(value, Nothing) or value == {}:
         return b"{}"
+    raw = bytes(arguments)
     try:
+        if b"." in raw or b"e" in raw or b"E" in raw:  # else no number is written with a fraction
+            value = _whole(value)
         return msgspec.json.encode(value, order="sorted")
     except (ValueError, RecursionError):
         return bytes(arguments)

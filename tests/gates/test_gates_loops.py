@@ -54,6 +54,21 @@ def test_any_other_call_ends_the_row(events: tuple[Any, ...]) -> None:
     assert (verdict.codes(), verdict.passed) == ([], True)
 
 
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ({"a": 1, "b": [2, {"c": 0}]}, {"a": 1.0, "b": [2.0, {"c": -0.0}]}, True),
+        ({"a": 100}, {"a": 1e2}, True),
+        ({"a": 1}, {"a": 1.5}, False),
+        ({"a": 1}, {"a": "1.0"}, False),
+        ({"a": 1e300}, {"a": 1e300}, True),
+    ],
+)
+def test_a_number_is_what_it_is_worth(one: Any, other: Any, same: bool) -> None:
+    calls = [call("look", arguments=each) for each in (one, other, one)]
+    assert judged(*calls).codes() == (["looped:look"] if same else [])
+
+
 def test_what_came_of_a_call_does_not_matter() -> None:
     assert judged(LOOK, {**LOOK, "status": "error"}, LOOK).codes() == ["looped:look"]
 
