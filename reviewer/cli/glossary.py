@@ -310,19 +310,19 @@ ARGUMENTS = {
 
 def run(arguments: argparse.Namespace) -> int:
     terms = TERMS
-    if arguments.term:
+    if arguments.term is not None:
         wanted = arguments.term.casefold()
         terms = tuple(term for term in TERMS if term.word.casefold() == wanted)
         if not terms:
             near = get_close_matches(wanted, [term.word for term in TERMS], 1)
             raise DeskError(
-                f"the glossary has no term {arguments.term}",
+                f"the glossary has no term {arguments.term!r}",
                 f"reviewer glossary {near[0]!r}" if near else "reviewer glossary lists every term",
                 exit_code=ExitCode.USAGE,
             )
     if arguments.json:
         out_json([term._asdict() for term in terms])
-    elif arguments.term:
+    elif arguments.term is not None:
         for term in terms:
             fact(f"{term.word}: {term.meaning}")
             if term.code:

@@ -307,7 +307,7 @@ def _episodes_beyond_plan(connection: sqlite3.Connection, candidate: int, plan: 
 
 
 def _put_first(connection: sqlite3.Connection, candidate: int, episode: int, plan: Plan) -> None:
-    """Put the set of one episode in the place of what is stored of it."""
+    """Replace the stored first set of one episode."""
     last, row = _first_set(connection, candidate, episode, plan)
     connection.execute(_PUT_FIRST, _first_columns(last, row))
     forget_gates(connection, candidate, True, episode)

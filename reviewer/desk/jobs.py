@@ -4,6 +4,7 @@ import os
 import threading
 import time
 import traceback
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any, Generic, TypeVar
@@ -41,7 +42,7 @@ class Stopwatch:
         return self.seconds() - self._rested - (now - self._resting if self._resting else 0.0)
 
 
-class Job(Generic[V]):
+class Job(ABC, Generic[V]):
     """A job at work, in a thread or process of its own. Every method may be called from any thread,
     and none blocks but `wait`. `on_change` is called with the job when something happened."""
 
@@ -49,13 +50,9 @@ class Job(Generic[V]):
         self._on_change = on_change
         self._ended = threading.Event()
 
+    @abstractmethod
     def view(self) -> V:
-        """The job as it stands now."""
-        raise NotImplementedError
-
-    def abandon(self) -> None:
-        """End the job and what it has under way. What it finished is kept."""
-        raise NotImplementedError
+        """Return the job as it is now."""
 
     def wait(self, timeout: float | None = None) -> V:
         """Return the job as it is when it has ended, or after `timeout` seconds."""
@@ -72,6 +69,14 @@ class Job(Generic[V]):
                 self._on_change(self)
 
 
+class AbandonableJob(Job[V]):
+    """A job whose unfinished work can be killed: a run of a candidate or of a judge."""
+
+    @abstractmethod
+    def abandon(self) -> None:
+        """End the job and what it has under way. What it finished is kept."""
+
+
 def internal_error(error: Exception) -> str:
     """Return what a job says of an error nobody expected: no more than its kind, as its text may
     hold what a candidate or a judge said. Call it where the error is caught."""
@@ -80,7 +85,7 @@ def internal_error(error: Exception) -> str:
     return f"internal error: {type(error).__name__}; REVIEWER_DEBUG=1 shows where"
 
 
-def abandon_all(jobs: Sequence[Job[Any]], patience: float) -> None:
+def abandon_all(jobs: Sequence[AbandonableJob[Any]], patience: float) -> None:
     """Abandon the jobs that are still at work, and give each a moment to end."""
     working = [job for job in jobs if not job.ended]
     for job in working:

@@ -26,7 +26,7 @@ def test_one_term_is_printed_with_its_name_in_the_code(door: Door) -> None:
 def test_an_unknown_term_is_refused_with_the_nearest_one(door: Door) -> None:
     refused = door.run("glossary", "atempt")
     assert refused.code == 2
-    assert "no term atempt" in refused.err
+    assert "no term 'atempt'" in refused.err
     assert "reviewer glossary 'attempt'" in refused.err
 
 

@@ -230,11 +230,11 @@ def completions(text: str, values: dict[str, tuple[str, ...]]) -> tuple[str, ...
     word = words[-1]
     raw = text[word.at :]
     sign = "-" if raw.startswith("-") else ""
-    begun = word.text[len(sign) :]
-    field, colon, value = begun.partition(":")
+    typed = word.text[len(sign) :]
+    field, colon, value = typed.partition(":")
     if not colon:
         names = (*(f"{each}:" for each in TEXTS), *(f"{each}>" for each in NUMBERS))
-        return tuple(sign + each for each in names if each.startswith(begun.lower()))
+        return tuple(sign + each for each in names if each.startswith(typed.lower()))
     return tuple(
         f"{sign}{field}:{quoted(each)}"
         for each in _values(field.lower(), value, values)

@@ -25,8 +25,8 @@ class RecordPlace(NamedTuple):
 
 
 class StatedVerdict(NamedTuple):
-    """What a record's source said of it, with its episode's title; `stated` is false for a source
-    that said nothing."""
+    """The verdict of a record's source, with the title of the episode; `stated` is false where the
+    source gave none."""
 
     stated: bool
     passed: bool | None
@@ -45,7 +45,7 @@ def attempts_by_evidence(connection: sqlite3.Connection, candidate: int) -> list
 
 
 def evidence_of(connection: sqlite3.Connection, trace: int) -> int:
-    """Return the evidence of a trace that stands in the store."""
+    """Return the evidence of a stored trace."""
     row = connection.execute("SELECT evidence FROM trace WHERE id=?", (trace,)).fetchone()
     return int(row[0])
 

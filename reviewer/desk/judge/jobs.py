@@ -14,7 +14,7 @@ from reviewer.db.schema import open_writer
 from reviewer.db.tables import JUDGMENTS, judgments_by_request
 from reviewer.desk.errors import DeskError
 from reviewer.desk.imports.importing import clock
-from reviewer.desk.jobs import Job, Stopwatch, abandon_all, internal_error
+from reviewer.desk.jobs import AbandonableJob, Stopwatch, abandon_all, internal_error
 from reviewer.desk.judge.api import JudgeOrder, JudgeRunView, JudgeState
 from reviewer.desk.judge.book import row_of
 from reviewer.desk.labels.items import message_of, side_of
@@ -215,7 +215,7 @@ OnChange = Callable[["JudgeHandle"], None]
 Number = TypeVar("Number", int, float)
 
 
-class JudgeHandle(Job[JudgeRunView]):
+class JudgeHandle(AbandonableJob[JudgeRunView]):
     """One run of a judge."""
 
     def __init__(

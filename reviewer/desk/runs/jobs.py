@@ -13,7 +13,7 @@ from reviewer.db.codec import FAIL, UNKNOWN, gate_codes
 from reviewer.db.connection import StoreError
 from reviewer.db.intake import NewTrace
 from reviewer.desk.errors import DeskError
-from reviewer.desk.jobs import Job, Stopwatch, abandon_all, internal_error
+from reviewer.desk.jobs import AbandonableJob, Stopwatch, abandon_all, internal_error
 from reviewer.desk.place import Workspace
 from reviewer.desk.runs.api import ApprovalView, RunOrder, RunState, RunView
 from reviewer.desk.runs.start import RunWriter, StartedRun, start_run
@@ -158,7 +158,7 @@ OnChange = Callable[["RunHandle"], None]
 Keep = Callable[[list[bytes]], None]
 
 
-class RunHandle(Job[RunView]):
+class RunHandle(AbandonableJob[RunView]):
     """One run."""
 
     def __init__(

@@ -160,7 +160,7 @@ class ReleasesScreen(DeskScreen):
     NAME = "releases"
     UNDER = "scorecard"
     ABOUT = (
-        "The question: which candidate, on which suite, is at which state?",
+        "You are asked: which candidate, on which suite, is in which state?",
         "Each line is a scorecard in short. Enter opens it; on the head of a group, it folds.",
     )
     ENTER = "its scorecard; a group folds"

@@ -25,7 +25,7 @@ class SearchScreen(DeskScreen):
     NAME = "search"
     UNDER = "trajectory"
     ABOUT = (
-        "The question: which traces contain this?",
+        "You are asked: which traces contain this?",
         "Each line is an event that holds all the words, or most of them.",
         "A word matches every word that begins with it. Signs only separate words.",
     )

@@ -20,7 +20,43 @@ from reviewer.tui.widgets.textview import TextView
 SORTS = ("order of the queue", "most left first", "most done first")
 
 
-class QueueScreen(DeskScreen):
+class ReadingScreen(DeskScreen):
+    """A screen on the labels of one candidate: it passes keys and changes on to its reading."""
+
+    def __init__(self, reading: QueueReading) -> None:
+        super().__init__()
+        self.reading = reading
+
+    def on_mount(self) -> None:
+        self.reading.open()
+
+    def on_resize(self, event: Resize) -> None:
+        self.reading.resized(event)
+
+    def store_changed(self) -> None:
+        super().store_changed()
+        self.reading.read()
+
+    def hints(self) -> Iterable[Hint]:
+        return self.reading.hints(self.HINTS)
+
+    def on_menu_chosen(self, message: Menu.Chosen) -> None:
+        self.reading.adjudicate()
+
+    def action_other_kind(self) -> None:
+        """The queue of single messages, or of pairs."""
+        self.reading.turn()
+
+    def action_export(self) -> None:
+        """Ask for a file and write the labels there."""
+        self.reading.export()
+
+    def action_take_in(self) -> None:
+        """Ask for a file and take in its labels."""
+        self.reading.take_in()
+
+
+class QueueScreen(ReadingScreen):
     """Reasons as counts, the agreement below them, disagreements at the foot."""
 
     NAME = "queue"
@@ -59,8 +95,7 @@ class QueueScreen(DeskScreen):
     """
 
     def __init__(self, suite_id: str, candidate_id: str) -> None:
-        super().__init__()
-        self.reading = QueueReading(self, (suite_id, candidate_id), "#reasons", self._show)
+        super().__init__(QueueReading(self, (suite_id, candidate_id), "#reasons", self._show))
         self._saved: str | None = None
         self._sort = 0
 
@@ -83,34 +118,6 @@ class QueueScreen(DeskScreen):
     def _row(self) -> ReasonLine | None:
         row = self.grid.current
         return row if isinstance(row, ReasonLine) else None
-
-    def on_mount(self) -> None:
-        self.reading.open()
-
-    def on_resize(self, event: Resize) -> None:
-        self.reading.resized(event)
-
-    def store_changed(self) -> None:
-        super().store_changed()
-        self.reading.read()
-
-    def hints(self) -> Iterable[Hint]:
-        return self.reading.hints(self.HINTS)
-
-    def on_menu_chosen(self, message: Menu.Chosen) -> None:
-        self.reading.adjudicate()
-
-    def action_other_kind(self) -> None:
-        """The queue of single messages, or of pairs."""
-        self.reading.turn()
-
-    def action_export(self) -> None:
-        """Ask for a file and write the labels there."""
-        self.reading.export()
-
-    def action_take_in(self) -> None:
-        """Ask for a file and take in its labels."""
-        self.reading.take_in()
 
     # drawing -----------------------------------------------------------------------------------
 
@@ -221,7 +228,7 @@ class QueueScreen(DeskScreen):
             self.reading.copy()
 
 
-class AgreementScreen(DeskScreen):
+class AgreementScreen(ReadingScreen):
     """Every question in figures; the disagreements below."""
 
     NAME = "agreement"
@@ -260,39 +267,10 @@ class AgreementScreen(DeskScreen):
     """
 
     def __init__(self, suite_id: str, candidate_id: str) -> None:
-        super().__init__()
-        self.reading = QueueReading(self, (suite_id, candidate_id), "#figures", self._show)
+        super().__init__(QueueReading(self, (suite_id, candidate_id), "#figures", self._show))
 
     def regions(self) -> Iterable[Widget]:
         return self.reading.regions(TextView(id="figures"), TextView(id="selves", edge=True))
-
-    def on_mount(self) -> None:
-        self.reading.open()
-
-    def on_resize(self, event: Resize) -> None:
-        self.reading.resized(event)
-
-    def store_changed(self) -> None:
-        super().store_changed()
-        self.reading.read()
-
-    def hints(self) -> Iterable[Hint]:
-        return self.reading.hints(self.HINTS)
-
-    def on_menu_chosen(self, message: Menu.Chosen) -> None:
-        self.reading.adjudicate()
-
-    def action_other_kind(self) -> None:
-        """The queue of single messages, or of pairs."""
-        self.reading.turn()
-
-    def action_export(self) -> None:
-        """Ask for a file and write the labels there."""
-        self.reading.export()
-
-    def action_take_in(self) -> None:
-        """Ask for a file and take in its labels."""
-        self.reading.take_in()
 
     def action_copy(self) -> None:
         """Copy what has the focus."""
