@@ -33,7 +33,7 @@ def _serve_arguments(serve: argparse.ArgumentParser) -> None:
     serve.add_argument(
         "--expose", action="store_true",
         help="with --host: let in anyone who reaches that address and has the link, unencrypted, "
-        "read all traces, run candidates and sign as you",
+        "to read all traces, run candidates and sign as you",
     )  # fmt: skip
 
 

@@ -201,9 +201,7 @@ def origins(connection: sqlite3.Connection) -> Origins:
         try:
             entry = _decode(body)
         except msgspec.MsgspecError as error:
-            raise StoreError(
-                f" an entry of the journal is not from this program: {error}"
-            ) from None
+            raise StoreError(f"an entry of the journal is not from this program: {error}") from None
         if entry.type == "run.started":
             runs.add(entry.source)
         elif entry.type == "store.merged":

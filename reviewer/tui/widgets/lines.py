@@ -6,6 +6,7 @@ until then its rows are an estimate. So 10 MB open as fast as one screen of them
 """
 
 import re
+from abc import ABC, abstractmethod
 from bisect import bisect_right
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate
@@ -183,16 +184,16 @@ def heading(columns: Iterable[Column], right: Collection[str] = ()) -> list[Line
     return [[Span(line.rstrip(), "dim")]]
 
 
-class Sheet:
+class Sheet(ABC):
     """The layout of rows at one width. `header` and `totals` stay above and below the rows."""
 
     columns: Sequence[Column]
     header: Sequence[Line] = ()
     totals: Sequence[Line] = ()
 
+    @abstractmethod
     def cells(self, row: Any) -> Sequence[Line]:
         """Return one run of spans per column; the grid fits it to the column's width."""
-        raise NotImplementedError
 
     def flag(self, row: Any) -> Span:
         """Return the one character between the row cursor and the first column."""
