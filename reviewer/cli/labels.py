@@ -230,7 +230,7 @@ def _estimate(one: EstimateView) -> str:
     elif one.hits is not None:
         told = f"{one.hits} of {one.n}"
     else:
-        told = f"{one.value:.3f}"
+        told = f"{one.value:z.3f}"
     if one.low is not None and one.high is not None:
-        told += f" [{one.low:.3f}, {one.high:.3f}]"
+        told += f" [{one.low:z.3f}, {one.high:z.3f}]"
     return f"{one.name} {told}" + (f" ({one.why})" if one.why else "")

@@ -318,14 +318,14 @@ def figure(estimate: EstimateView) -> str:
         return UNKNOWN
     if estimate.hits is not None:
         return f"{estimate.hits:,} of {estimate.n:,}"
-    return f"{estimate.value:.3f}"
+    return f"{estimate.value:z.3f}"
 
 
 def limits(estimate: EstimateView) -> str:
     """`0.194 to 0.994`, or that there are none."""
     if estimate.low is None or estimate.high is None:
         return "no interval"
-    return f"{estimate.low:.3f} to {estimate.high:.3f}"
+    return f"{estimate.low:z.3f} to {estimate.high:z.3f}"
 
 
 def heading(width: int) -> list[Span]:

@@ -222,7 +222,7 @@ def _verdict(found: QueueView) -> list[Span]:
     if lead.value is None:
         return [Span(text), Span(f"○ not measured ({visible_line(lead.why)})", "not_measured")]
     interval = "" if limits(lead) == "no interval" else f", 95% {limits(lead)}"
-    return [Span(text), Span(f"{lead.value:.3f}", "strong"), Span(interval)]
+    return [Span(text), Span(f"{lead.value:z.3f}", "strong"), Span(interval)]
 
 
 def leading(question: QuestionView) -> tuple[EstimateView, ...]:
@@ -308,7 +308,7 @@ def _table(questions: list[QuestionView], width: int) -> list[Line]:
             (one.ac1, one.lead == "ac1"),
             (one.kappa, False),
         ):
-            text = UNKNOWN if each.value is None else f"{each.value:.3f}"
+            text = UNKNOWN if each.value is None else f"{each.value:z.3f}"
             style = "not_measured" if each.value is None else "strong" if leads else "text"
             line.append(Span(pad(text, 8), style))
         reason = one.raw.why or (leading(one)[0].why if leading(one)[0].value is None else "")
