@@ -8,9 +8,10 @@ joined. Identical messages make no pair; they are counted. Digests are sha256 in
 from collections import deque
 from collections.abc import Iterable, Sequence
 from itertools import combinations
-from typing import Literal, NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
 from reviewer.suite.errors import shown
+from reviewer.suite.fields import File, Id, Sha256
 from reviewer.suite.model import Value
 from reviewer.suite.strict_json import canonical_bytes, sha256_hex
 
@@ -18,6 +19,22 @@ Kind = Literal["pair", "message"]
 
 TIE = "tie"
 BOTH_BAD = "both_bad"
+
+
+class ItemRecord(Value, frozen=True, kw_only=True):
+    """The members that labels and judgments begin with: the record's digest, and its item."""
+
+    uid: Annotated[
+        str,
+        File(Sha256 | None, None),
+        "sha256 of the RFC 8785 bytes of all members but `uid` and `traces`, which are context. "
+        "Null: it is computed.",
+    ] = ""
+    item: Annotated[Sha256, "The item's name: the digest of its kind, suite, episode and messages."]
+    kind: Annotated[Kind, "`pair`: two messages of one episode. `message`: one."]
+    suite_id: Annotated[Id, "The suite's id."]
+    suite_digest: Annotated[Sha256, "Digest of the suite's lock."]
+    episode_id: Annotated[Id, "The episode's id."]
 
 
 class TraceMessage(Value, frozen=True):

@@ -7,13 +7,12 @@ Judgments are only ever added.
 from collections.abc import Iterable, Iterator
 from typing import Annotated, ClassVar, Literal, NamedTuple
 
-from reviewer.review.items import TIE, Kind, item_name
+from reviewer.review.items import TIE, ItemRecord, Kind, item_name
 from reviewer.review.lines import Lines, age
 from reviewer.suite.errors import json_path
 from reviewer.suite.fields import (
     Amount,
     Count,
-    File,
     Id,
     Limits,
     Name,
@@ -60,22 +59,11 @@ class Claim(Value, frozen=True):
     seq: Annotated[int | None, "The number of the event that does. Null: none."] = None
 
 
-class Judgment(Value, frozen=True, kw_only=True):
+class Judgment(ItemRecord, frozen=True, kw_only=True):
     """What a judge answered once. `at` is RFC 3339 in UTC, ending in Z."""
 
     SCHEMA: ClassVar[str] = "reviewer/judgment@1"
 
-    uid: Annotated[
-        str,
-        File(Sha256 | None, None),
-        "sha256 of the RFC 8785 bytes of all members but `uid` and `traces`, which are context. "
-        "Null: it is computed.",
-    ] = ""
-    item: Annotated[Sha256, "The item's name: the digest of its kind, suite, episode and messages."]
-    kind: Annotated[Kind, "`pair`: two messages of one episode. `message`: one."]
-    suite_id: Annotated[Id, "The suite's id."]
-    suite_digest: Annotated[Sha256, "Digest of the suite's lock."]
-    episode_id: Annotated[Id, "The episode's id."]
     preset: Annotated[Preset, "What was asked."]
     # `forward` is as good as a coin, and the same in every store.
     order: Annotated[

@@ -7,13 +7,12 @@ Labels are only ever added. A revision or an undo is a new label that names the 
 from collections.abc import Iterable, Iterator
 from typing import Annotated, ClassVar, Literal
 
-from reviewer.review.items import Kind, item_name
+from reviewer.review.items import ItemRecord, item_name
 from reviewer.review.lines import Lines, age
 from reviewer.suite.errors import json_path, shown
 from reviewer.suite.fields import (
     UNIQUE,
     Count,
-    File,
     Id,
     Limits,
     Name,
@@ -52,22 +51,11 @@ class LabelKey(Value, frozen=True):
     role: Role
 
 
-class Label(Value, frozen=True, kw_only=True):
+class Label(ItemRecord, frozen=True, kw_only=True):
     """What one person said of one showing of one item. `at` is RFC 3339 in UTC, ending in Z."""
 
     SCHEMA: ClassVar[str] = "reviewer/label@1"
 
-    uid: Annotated[
-        str,
-        File(Sha256 | None, None),
-        "sha256 of the RFC 8785 bytes of all members but `uid` and `traces`, which are context. "
-        "Null: it is computed.",
-    ] = ""
-    item: Annotated[Sha256, "The item's name: the digest of its kind, suite, episode and messages."]
-    kind: Annotated[Kind, "`pair`: two messages of one episode. `message`: one."]
-    suite_id: Annotated[Id, "The suite's id."]
-    suite_digest: Annotated[Sha256, "Digest of the suite's lock."]
-    episode_id: Annotated[Id, "The episode's id."]
     showing: Annotated[int, Limits(ge=1, le=2), "Of a pair: 1, or 2 with the sides exchanged."] = 1
     left: Annotated[Sha256 | None, "Of a pair: digest of the message on the left."] = None
     right: Annotated[Sha256 | None, "Of a pair: digest of the message on the right."] = None
