@@ -181,6 +181,20 @@ def showing(desk: Any, **changes: Any) -> Bent:
     return Bent(desk, {"labels.next_item": changed, "labels.undo": changed})
 
 
+def without_dollars(desk: Bent) -> Bent:
+    """A desk whose messages name no sum in dollars: what is left of those is a cost."""
+
+    def changed(real: Any, *args: Any, **more: Any) -> LabelItem | None:
+        item = real(*args, **more)
+        if item is None:
+            return None
+        texts = {name: getattr(item, name) for name in TEXTS}
+        had = {name: text.replace("$", "€") for name, text in texts.items() if text is not None}
+        return replace(item, **had)
+
+    return desk.bend("labels.next_item", changed).bend("labels.undo", changed)
+
+
 # figures that no store of three episodes has ------------------------------------------------------
 
 
