@@ -40,22 +40,12 @@ def queue_with(desk: Bent, **changes: Any) -> dict[str, Any]:
     return changes
 
 
-def shown_order(
-    root: Path, kind: LabelKind = "pair", *, handing_back: bool = False
-) -> list[tuple[str, int]]:
-    """Dana's showings in the order in which they come. Labels all of them.
-
-    With `handing_back` the first is handed back once, and so comes twice.
-    """
+def shown_order(root: Path, kind: LabelKind = "pair") -> list[tuple[str, int]]:
+    """Dana's showings in the order in which they come. Labels all of them."""
     desk = opened(root)
     session = desk.labels.session(SUITE, V7, kind=kind)
-    shown, back = list[tuple[str, int]](), ()
-    if handing_back:
-        first = desk.labels.next_item(session)
-        assert first is not None
-        back = ((first.item, first.showing),)
-        shown += back
-    while (item := desk.labels.next_item(session, back)) is not None:
+    shown = list[tuple[str, int]]()
+    while (item := desk.labels.next_item(session)) is not None:
         desk.labels.record(session, drafted(item))
         shown.append((item.item, item.showing))
     desk.close()

@@ -63,18 +63,21 @@ def messages(shopflow: Path, tmp_path_factory: pytest.TempPathFactory) -> list[t
 
 
 @pytest.fixture(scope="session")
-def two_pairs(empty_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A workspace with two pairs to label, to be copied."""
-    door = copied(empty_template, tmp_path_factory.mktemp("two") / "desk")
-    with_pairs(door, 2).close()
+def three_pairs(empty_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A workspace with three pairs to label, to be copied."""
+    door = copied(empty_template, tmp_path_factory.mktemp("three") / "desk")
+    with_pairs(door, 3).close()
     return door.root
 
 
 @pytest.fixture(scope="session")
-def handed_back(two_pairs: Path, tmp_path_factory: pytest.TempPathFactory) -> list[tuple[str, int]]:
-    """Dana's showings of two pairs, the first of them handed back: it comes twice."""
-    root = copied(two_pairs, tmp_path_factory.mktemp("back") / "desk").root
-    return shown_order(root, handing_back=True)
+def three(three_pairs: Path, tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """The items of three pairs, as they come to dana when nothing is handed back."""
+    root = copied(three_pairs, tmp_path_factory.mktemp("three") / "desk").root
+    order = shown_order(root)
+    items = [item for item, _ in order[:3]]
+    assert order == [(item, number) for number in (1, 2) for item in items]
+    return items
 
 
 def held_up(desk: Bent, method: str) -> threading.Event:
@@ -622,26 +625,31 @@ async def test_a_rubric_without_criteria_can_still_be_read_and_skipped(
 
 @pytest.mark.parametrize("way", ["escape", "q", "S", "D", "Q", "A", "c"])
 async def test_leaving_hands_the_item_back_and_keeps_its_marks(
-    way: str, two_pairs: Path, tmp_path: Path, handed_back: list[tuple[str, int]]
+    way: str, three_pairs: Path, tmp_path: Path, three: list[str]
 ) -> None:
-    desk = Bent(opened(copied(two_pairs, tmp_path / "desk").root))
-    first, *others = handed_back
-    others = others[: others.index(first)]
+    desk = Bent(opened(copied(three_pairs, tmp_path / "desk").root))
+    first, second, third = three
     app = shell(desk)
     async with running(app) as pilot:
         await settle(pilot)
         await press(pilot, "L", "h", "2", way)
         await press(pilot, *(("c",) if way == "c" else ("L",)))
         _, back, reason, _ = asked(desk)[-1]
-        assert (back, reason) == ((first,), None)
-        assert "(x)" not in screen_text(app)
-        for _ in others:
+        assert (back, reason) == (((first, 1),), None)
+        # It comes when all other pairs were shown once: then room is left for its other order.
+        for _ in range(2):
+            assert "(x)" not in screen_text(app)
             await press(pilot, "t", "enter")
-        assert [each[:2] for each in answers(desk)] == others != []
+        assert answers(desk) == [(second, 1, "tie"), (third, 1, "tie")]
         assert screen_text(app).count("(x) Left") == 2
         await press(pilot, "enter")
-        assert answers(desk)[-1] == (*first, "left")
+        assert answers(desk)[-1] == (first, 1, "left")
         assert saved(desk)[-1]["decided"] == {"next-step": "left"}
+        for _ in range(3):
+            assert "(x)" not in screen_text(app)
+            await press(pilot, "t", "enter")
+        assert answers(desk)[3:] == [(item, 2, "tie") for item in (second, third, first)]
+        assert "everything here is done" in screen_text(app)
 
 
 async def test_a_dialog_leaves_the_item_where_it_is(
