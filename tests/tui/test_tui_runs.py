@@ -408,11 +408,14 @@ async def test_a_cursor_never_moved_stands_on_the_reason_when_the_run_is_done(
     async with running(app) as pilot:
         await settle(pilot)
         await begun(pilot)
-        assert "[►run" in screen_text(app) or "[·wait]" in screen_text(app)
+        grid = app.screen.query_one(Grid)
+        assert (grid.row, grid.column) == (0, "completeness")
+        assert row(app, "attack-014").startswith("› attack-014  [·wait]·wait ")
         attempts.end_all()
         await ends(pilot, "done")
         await stored(pilot)
-        assert "[▲CRIT]" in screen_text(app)
+        assert grid.column == "authority"
+        assert "✗FAIL[▲CRIT]✓pass" in row(app, "attack-014")
         assert "order changed" not in screen_text(app)
         assert "run 1 of refund-agent-v7 done" in screen_text(app)
         assert "► running" not in screen_text(app)
