@@ -861,25 +861,31 @@ async def test_a_run_on_screen(
         same("run-quit")
 
 
+WIDTHS = ((60, 20), (80, 24), (133, 31))
+
+
+@pytest.mark.parametrize("first", WIDTHS)
 async def test_every_line_fills_its_width_while_a_run_goes_on(
-    desk: Bent, attempts: Attempts
+    first: tuple[int, int], desk: Bent, attempts: Attempts
 ) -> None:
     app = shell(desk)
-    async with running(app, (60, 20)) as pilot:
+    async with running(app, first) as pilot:
         await settle(pilot)
         await asking(pilot)
         await under_way(pilot, attempts)
         attempts.ask("issue_refund", REFUND, ATTACK)
         attempts.ask(HOSTILE, {"note": HOSTILE}, ATTACK)
         await until(pilot, lambda: len(newest(pilot).approvals) == 2)
-        for size in ((60, 20), (80, 24), (133, 31)):
+        for size in (first, *(each for each in WIDTHS if each != first)):
             await pilot.resize_terminal(*size)
             await settle(pilot)
             for key in ("r", "escape", "a", "escape", "R", "ctrl+q"):
                 assert {strip.cell_length for strip in strips(app)} == {size[0]}
                 await press(pilot, key)
+            assert {strip.cell_length for strip in strips(app)} == {size[0]}
             await pilot.resize_terminal(20, 6)
             await settle(pilot)
+            assert {strip.cell_length for strip in strips(app)} == {20}
             while "[Scorecard]" not in screen_text(app) and len(app.screen_stack) > 2:
                 await press(pilot, "escape")
 
