@@ -4,6 +4,7 @@ import itertools
 import json
 import threading
 from collections.abc import Callable
+from time import monotonic
 from typing import Any
 
 import pytest
@@ -12,12 +13,14 @@ from msgspec.structs import replace
 from template import Bent, attack, holding, key_of, refusing, with_attack, without_evidence
 from test_tui_screens import running, shell
 from textual.pilot import Pilot
-from tui_probe import press, screen_text, settle
+from tui_probe import press, screen_text, settle, until
 
 from reviewer.desk.desk import Desk
 from reviewer.desk.errors import DeskError
 from reviewer.tui.app.app import LEVELS, ReviewerApp
 from reviewer.tui.screens.decision.sign import SignScreen
+from reviewer.tui.screens.scorecard.controller import SOON
+from reviewer.tui.screens.scorecard.screen import ScorecardScreen
 from reviewer.tui.widgets.grid import Grid
 
 VERSIONS = itertools.count(1_000)
@@ -246,20 +249,33 @@ async def test_the_order_under_the_reader_stays_until_asked_for(
     before = eight.scorecards.order(SUITE, V7)
     app = shell(eight)
     async with running(app) as pilot:
-        await settle(pilot)
+        # What is written next is no part of the first reading.
+        await until(pilot, lambda: "critical 0 of 8" in screen_text(app))
+        grid = app.screen.query_one(Grid)
+        assert list(grid.keys) == before
         ninth()
         after = eight.scorecards.order(SUITE, V7)
         assert after != before
         await changed(pilot)
-        grid = app.screen.query_one(Grid)
-        for _ in range(200):
-            if "order changed" in screen_text(app):
-                break
-            await pilot.pause(0.05)
+        await until(pilot, lambda: "critical 1 of 9" in screen_text(app))
         assert list(grid.keys) == before
         assert "order changed: s takes it" in screen_text(app)
         await press(pilot, "s")
         assert list(grid.keys) == after
+        assert "order changed" not in screen_text(app)
+
+
+async def test_a_store_that_was_slow_to_read_is_read_again_after_a_rest(
+    eight: Bent, ninth: Callable[[], None]
+) -> None:
+    app = shell(eight)
+    async with running(app) as pilot:
+        await until(pilot, lambda: "critical 0 of 8" in screen_text(app))
+        ninth()
+        assert isinstance(app.screen, ScorecardScreen)
+        app.screen.reading._not_before = monotonic() + 2 * SOON  # as after a slow reading
+        await changed(pilot)  # which waits for what was put off
+        assert "critical 1 of 9" in screen_text(app)
 
 
 async def test_the_watch_sees_what_another_process_wrote(

@@ -3,12 +3,14 @@
 import asyncio
 import os
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from time import monotonic
 
 from rich.segment import Segment
 from textual.pilot import Pilot
 from textual.strip import Strip
+from textual.timer import Timer
 from textual.widget import Widget
 
 from reviewer.tui.app.app import ReviewerApp
@@ -85,15 +87,25 @@ def _rests(app: ReviewerApp) -> bool:
 
 def _put_off(app: ReviewerApp) -> bool:
     """Whether a question waits for a timer. A store that was slow to read is read again after a
-    rest as long as the reading took, so on a busy machine the next screen comes later."""
+    rest as long as the reading took, so on a busy machine the next screen comes later. A timer
+    that a test has put off for longer than `PATIENCE` is not meant to come."""
     return any(
         timer._repeat == 0
+        and timer._interval < PATIENCE
         and timer._task is not None
         and not timer._task.done()
-        and getattr(timer._callback, "__name__", "") in PUT_OFF
+        and _calls(timer) in PUT_OFF
         for node in (app, *app.screen_stack)
         for timer in tuple(node._timers)
     )
+
+
+def _calls(timer: Timer) -> str:
+    """The name of what a timer calls back, which Textual wraps as `call_next(callback)`."""
+    callback = timer._callback
+    if isinstance(callback, partial):
+        callback = callback.args[0]
+    return getattr(callback, "__name__", "")
 
 
 def _drawn(app: ReviewerApp) -> bool:
@@ -104,7 +116,8 @@ def _drawn(app: ReviewerApp) -> bool:
         widget._layout_required or widget._repaint_required for widget in widgets
     ):
         return False
-    return not any(node.message_queue_size or node._next_callbacks for node in (app, *widgets))
+    nodes = {app, *app.screen_stack, *widgets}
+    return not any(node.message_queue_size or node._next_callbacks for node in nodes)
 
 
 async def press(pilot: Pilot[None], *keys: str) -> None:
