@@ -1,6 +1,6 @@
 """The exit codes of every command, which pipelines branch on (docs/cli.md).
 
-They stand below all floors, since a report, a verification and a refusal each name one.
+They are below all floors, since a report, a verification and a refusal each name one.
 """
 
 from enum import IntEnum

@@ -84,7 +84,7 @@ class HeadStart:
 
 def begin(make: "Callable[[], Desk]") -> HeadStart | None:
     """Start asking a desk made beside. None where a process cannot safely be copied: other systems'
-    libraries do not stand it, and neither does a thread that holds a lock."""
+    libraries do not tolerate it, and neither does a thread that holds a lock."""
     if not sys.platform.startswith("linux") or active_count() > 1:
         return None
     reading, writing = os.pipe()

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 
 class Steering:
-    """Words of whoever began the import, a line each: `pause` and `go on`. They hold between two
-    batches, when nothing is under way in the store."""
+    """Commands of the program that started the import, a line each: `pause` and `go on`. They take
+    effect between two batches, when nothing is under way in the store."""
 
     def __init__(self, words: IO[bytes]) -> None:
         self._words = words
@@ -36,8 +36,8 @@ class Steering:
         self._open.set()
 
     def wait(self, resting: Callable[[bool], None]) -> None:
-        """Wait while paused, and tell `resting` so before and after. Raises DeskError when whoever
-        paused it has gone."""
+        """Wait while paused, and tell `resting` so before and after. Raises DeskError when the
+        program that paused it has ended."""
         if self._open.is_set():
             return
         resting(True)

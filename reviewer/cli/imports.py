@@ -135,7 +135,7 @@ def _imported(
         return import_and_say(workspace, paths, asked, arguments.quiet, store)
     from reviewer.desk.imports.importing import import_paths
 
-    # Whoever ends it ends it in order: nothing half written, no copy of the store left behind.
+    # A termination ends it in order: nothing half written, no copy of the store left behind.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(ExitCode.TERMINATED))
     told = Told(Steering(sys.stdin.buffer) if arguments.progress == "steered" else None)
     found = import_paths(workspace, paths, asked, told.file, told.result, store)

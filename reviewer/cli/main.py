@@ -36,7 +36,7 @@ def program() -> int:
 
 def main(argv: list[str] | None = None) -> int:
     """Run one command; returns its exit code."""
-    # The folder we stand in may be a stranger's: no Python we start (workers) may import from it.
+    # The folder we are in may be a stranger's: no Python we start (workers) may import from it.
     os.environ["PYTHONSAFEPATH"] = "1"
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):

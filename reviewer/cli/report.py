@@ -49,7 +49,7 @@ def run(arguments: argparse.Namespace) -> int:
 @contextmanager
 def _no_commands(wanted: bool) -> Iterator[None]:
     """Let GitHub's runner read no command out of what is printed within: names in a report may come
-    from traces. Whoever made a trace cannot know the word that ends it."""
+    from traces. The person who made a trace cannot know the word that ends it."""
     if not wanted:
         yield
         return

@@ -67,7 +67,7 @@ def fail(text: str, *ways_out: str, exit_code: int) -> int:
 
 def table(rows: list[tuple[str, ...]], header: tuple[str, ...]) -> None:
     """Aligned columns below one header line, no ruling; plainly a line for each row, in which every
-    value stands behind its name."""
+    value is behind its name."""
     if plain():
         for row in rows:
             first, *others = (

@@ -52,7 +52,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _head(trace: TraceView) -> Iterator[str]:
-    """Where it stands, and its verdict."""
+    """Where it is, and its verdict."""
     yield f"trace {trace.trace_id}"
     title = f": {trace.title}" if trace.title else ""
     yield f"episode {trace.episode_id}{title}"
@@ -93,7 +93,7 @@ def _figures(trace: TraceView) -> Iterator[str]:
 
 
 def _row(row: EventRow) -> str:
-    """One event in a line: what it is, how long it took, and what stands against it."""
+    """One event in a line: what it is, how long it took, and what is against it."""
     actor = f" by {row.actor}" if row.actor else ""
     told = f"event {row.seq} {row.kind}{actor}: {row.title}"
     told += f" {row.status}" if row.status else ""

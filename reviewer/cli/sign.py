@@ -96,7 +96,7 @@ def _sign(arguments: argparse.Namespace) -> int:
 
 
 def _add(arguments: argparse.Namespace) -> int:
-    """One more signature; what is signed was said by whoever signed first."""
+    """One more signature; what is signed was said by the person who signed first."""
     if bool(arguments.key) == bool(arguments.signature):
         raise DeskError(
             "--add takes --key KEY or --signature FILE, one of them", exit_code=ExitCode.USAGE

@@ -11,7 +11,7 @@ from reviewer.desk.errors import DeskError
 from reviewer.exit_codes import ExitCode
 
 MOST_BYTES = 64 << 20
-"""Of one file; what may stand in it is bounded where it is read."""
+"""Of one file; what may be in it is bounded where it is read."""
 
 
 def _verify_arguments(check: argparse.ArgumentParser) -> None:

@@ -103,7 +103,7 @@ def open_on(
     tour: bool = False,
 ) -> int:
     """Open the screens; needs a terminal to draw on. `runs` are begun one after another, once they
-    stand; `tour` shows them to somebody who may see them for the first time."""
+    are; `tour` shows them to somebody who may see them for the first time."""
     import sys
 
     if plain() or not sys.stdin.isatty():

@@ -89,7 +89,7 @@ def add_known(
 
 
 def settle_source(connection: sqlite3.Connection, source: int) -> None:
-    """Count the refused records of a source that two processes read where they stand; what was
+    """Count the refused records of a source that two processes read where they are; what was
     neither added nor refused was known. Inside the caller's transaction."""
     connection.execute(
         "UPDATE source SET refused=(SELECT count(*) FROM quarantine q WHERE q.source=source.id)"

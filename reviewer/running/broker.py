@@ -1,7 +1,7 @@
 """The broker of a candidate's calls: authority, limits, arguments and evidence are kept outside it.
 
 A call is a step and is recorded, whatever its outcome. What the contract does not allow never
-reaches the world, nor do arguments that the tool's JSON Schema refuses. A schema stands whole in
+reaches the world, nor do arguments that the tool's JSON Schema refuses. A schema is whole in
 the suite: it may refer to its own parts (`#/…`), and nothing is ever fetched for it.
 """
 

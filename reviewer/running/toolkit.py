@@ -17,7 +17,7 @@ from reviewer.suite.model import Episode
 from reviewer.suite.strict_json import loads, start_state_digest, type_name
 
 TOOLKITS = "toolkits"
-"""The folder of the suite, under its lock, in which toolkits stand."""
+"""The folder of the suite, under its lock, in which toolkits are."""
 
 ANSWER_S = 60.0
 """Seconds that a toolkit may take to be made, or to answer."""
@@ -135,7 +135,7 @@ class ToolkitWorld:
 
 
 def check(episode: Episode, folder: Path) -> None:
-    """Raise Unrunnable unless the toolkit's module stands in the suite's `toolkits/`; nothing of it
+    """Raise Unrunnable unless the toolkit's module is in the suite's `toolkits/`; nothing of it
     is run."""
     entry = (episode.simulator or {}).get("toolkit")
     where = f"{episode_file(episode, folder)}: $.simulator.toolkit"

@@ -22,7 +22,7 @@ from reviewer.suite.values import EPISODES
 def merged(target: Any, patch: Any) -> Any:
     """`target` with `patch` applied, as a new value; neither is changed.
 
-    A null in the patch takes the member away; an object is merged into what stands there (into
+    A null in the patch takes the member away; an object is merged into what is there (into
     nothing, when that is no object); anything else takes its place. Parts that are not patched
     are shared with the originals.
     """

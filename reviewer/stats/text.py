@@ -192,7 +192,7 @@ class KnownTexts:
 
 
 def _within(part: tuple[str, ...], whole: tuple[str, ...]) -> bool:
-    """Return whether the words of one stand in a row in the other."""
+    """Return whether the words of one are in a row in the other."""
     return f" {' '.join(part)} " in f" {' '.join(whole)} "
 
 

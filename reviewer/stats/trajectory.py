@@ -129,7 +129,7 @@ def canonical(value: Any) -> str:
 
 
 def as_call(name: str, raw: RawCall) -> Call:
-    """Read one call; `name` stands in the ValueError for a call that is neither form."""
+    """Read one call; `name` is in the ValueError for a call that is neither form."""
     if isinstance(raw, Mapping):
         tool, arguments = raw.get("tool"), raw.get("args", raw.get("arguments", {}))
     elif isinstance(raw, list | tuple) and len(raw) == 2:
@@ -300,7 +300,7 @@ def align(a: Sequence[Keys], b: Sequence[Keys]) -> list[Pair]:
 def beside(pairs: Sequence[Pair], a: int, b: int) -> Iterator[tuple[int | None, int | None]]:
     """Yield every item of both once, in order: pairs together, what lies between them side by side.
 
-    `a` and `b` are the lengths. An item without a partner that has nothing beside it stands with
+    `a` and `b` are the lengths. An item without a partner that has nothing beside it is paired with
     None.
     """
     for (left, right), end in _gaps(pairs, a, b):

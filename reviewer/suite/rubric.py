@@ -29,7 +29,7 @@ PLACES: dict[Preset, tuple[str, ...]] = {
     "completion": MESSAGE,
     "faithfulness": (*MESSAGE, "{observations}"),
 }
-"""The places that a prompt of each preset must have; {criteria} may stand in any."""
+"""The places that a prompt of each preset must have; {criteria} may be in any."""
 
 _ALL = tuple(dict.fromkeys(place for places in PLACES.values() for place in places))
 

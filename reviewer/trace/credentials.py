@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from reviewer.trace import late
 from reviewer.trace.rules import is_placeholder
 
-# A value that is called a password, a token or a key where it stands.
+# A value that is called a password, a token or a key where it is.
 #
 # Settings, headers, command lines, parameters of an address, members of an object and files with
 # logins (netrc, pgpass) name their values. The name alone proves nothing: `max_tokens=100`

@@ -435,7 +435,7 @@ def _member(name: str) -> str:
 
 
 def _repeated(struct: type[msgspec.Struct], depth: int) -> str:
-    """Two members of one name in one object, whatever stands between them."""
+    """Two members of one name in one object, whatever is between them."""
     between = _balanced(depth)
     names = (_member(field.encode_name) for field in msgspec.structs.fields(struct))
     return "(?:" + "|".join(f"{name}{between}{name}" for name in names) + ")"

@@ -84,7 +84,7 @@ class Walker:
     def findings(
         self, value: object, path: str = "", depth: int = 0, nested: int = NESTED
     ) -> Iterator[Hit]:
-        """Hits of a value that stands at `path`."""
+        """Hits of a value that is at `path`."""
         if isinstance(value, str):
             if len(value) >= SHORTEST and not self._clean_text(value):
                 yield from self._text_findings(value, path, depth, nested)

@@ -82,7 +82,7 @@ _PLACEHOLDER = late(
 def sensitive_names(rules: Rules) -> dict[str, str]:
     """Folded name -> the name to print, of every member that must not carry a value.
 
-    The printed name stands inside `[REDACTED:…]`, so it keeps to what a placeholder may hold.
+    The printed name is inside `[REDACTED:…]`, so it keeps to what a placeholder may hold.
     """
 
     def folded(names: Iterable[str]) -> dict[str, str]:

@@ -142,7 +142,7 @@ def _parsed(text: str, decoder: json.JSONDecoder) -> Any:
 
 
 def has_repeats(value: object) -> bool:
-    """Return whether a `RepeatedMembers` stands anywhere in the value."""
+    """Return whether a `RepeatedMembers` is anywhere in the value."""
     if not RepeatedMembers.met:
         return False
     waiting = [value]
@@ -178,7 +178,7 @@ def keeps_all(raw: bytes, value: Any) -> bool:
 
 
 def has_many_digits(raw: bytes) -> bool:
-    """Return whether 300 digits stand together: an integer that long would break arithmetic."""
+    """Return whether 300 digits are together: an integer that long would break arithmetic."""
     if len(raw) < _FINITE_DIGITS:
         return False
     many, some, _ = _searches()

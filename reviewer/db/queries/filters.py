@@ -2,7 +2,7 @@
 
 A filter is words and `field:value`, all of which must hold:
 `gate:authority tool:issue_refund cost>0.05 tag:refund -tag:vip "two words"`. Parsing knows no
-store; every error names the place and what may stand there.
+store; every error names the place and what may be there.
 
 The SQL is over episodes `e` beside their roll-up `r`, their first complete set `s` where attempts
 were made beyond the plan, and their medians `l` where latency is used. SQL's own third truth value
@@ -71,7 +71,7 @@ class Word(NamedTuple):
 
 
 def words_of_filter(text: str) -> list[Word]:
-    """Cut at blanks outside quotes. Within quotes `\\"` and `\\\\` stand for themselves."""
+    """Cut at blanks outside quotes. Within quotes `\\"` and `\\\\` mean themselves."""
     found: list[Word] = []
     at = 0
     while at < len(text):

@@ -50,7 +50,7 @@ def newest_probe(connection: sqlite3.Connection) -> ReleaseRow | None:
 
 
 def release_of(connection: sqlite3.Connection, candidate: int) -> ReleaseRow:
-    """Return the release of a candidate that stands in the store, by its key."""
+    """Return the release of a candidate that is in the store, by its key."""
     return _rows(connection.execute(f"{_RELEASE} WHERE candidate.id=?", (candidate,)))[0]
 
 

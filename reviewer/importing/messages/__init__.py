@@ -174,7 +174,7 @@ class Transcript:
             self.draft.unread(f"messages[{len(self.draft.events)}].text")
         if as_text and isinstance(text, str):
             if turn.role in ("agent", ""):
-                # A mark may be cut in two by the blocks it stands in.
+                # A mark may be cut in two by the blocks it is in.
                 if len(said) > 1 and marked("".join(map(str, said))) and not marked(text):
                     self.draft.unread(f"messages[{len(self.draft.events) + 1}].text")
                 self._wrote(actor, text)

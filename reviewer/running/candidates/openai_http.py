@@ -1,7 +1,7 @@
 """The client of an OpenAI-compatible endpoint: retries with backoff, one gate per host for all
 attempts, one connection pool per event loop, and no secrets out.
 
-A key stands in the Authorization header and nowhere else: every answer is freed of it at this
+A key is in the Authorization header and nowhere else: every answer is freed of it at this
 door, redirects are not followed, cookies are not kept, and the libraries below say nothing of
 what they send or get.
 """

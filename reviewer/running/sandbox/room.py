@@ -106,7 +106,7 @@ _PATIENCE_S = 2.0
 
 
 def kill_strays(home: str) -> None:
-    """Kill every process of ours that was started with `home` as its HOME, or stands in it.
+    """Kill every process of ours that was started with `home` as its HOME, or is in it.
 
     One that changed both its environment's memory and its folder is not found; only Linux tells.
     """

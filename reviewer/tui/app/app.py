@@ -56,7 +56,7 @@ class ReviewerApp(App[None]):
 
     `watch` polls the desk's version four times a second; tests that drive the clock themselves
     turn it off. `ascii_only` draws glyphs in ASCII (None: as the settings say, or the terminal's
-    encoding). `runs` are started one after another once the first screen stands. `tour`: somebody
+    encoding). `runs` are started one after another once the first screen is shown. `tour`: somebody
     may see this for the first time.
     """
 
@@ -212,7 +212,7 @@ class ReviewerApp(App[None]):
     def exit(
         self, result: None = None, return_code: int = 0, message: "RenderableType | None" = None
     ) -> None:
-        """As Textual's, once the screen on top stands: one that is cut off on its way up breaks."""
+        """As Textual's, once the screens are mounted: one that is closed before that breaks."""
         if self._trail and all(screen.is_mounted for screen in self.screen_stack):
             super().exit(result, return_code, message)
         elif self.is_running:

@@ -39,7 +39,7 @@ class Preferences:
     # keys --------------------------------------------------------------------------------------
 
     def take_settings(self) -> None:
-        """Once the first screen stands: move the keys, and tell what was refused."""
+        """Once the first screen is shown: move the keys, and tell what was refused."""
         for words in self.settings.refused:
             self._refuse(words)
         if self.settings.keys:

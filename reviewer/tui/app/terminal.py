@@ -33,7 +33,7 @@ from reviewer.trace.safetext import HOSTILE_IN_LINE, visible
 SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
 GRACE = 5.0
 """Seconds to leave in order: a terminal that has gone takes nothing more, and what is written to it
-would be waited for without end. The store stands whenever a process ends."""
+would be waited for without end. The store is complete whenever a process ends."""
 
 
 class _Shown(io.TextIOBase):

@@ -20,7 +20,7 @@ WIDTH = 64
 
 
 class Step(NamedTuple):
-    """One step. `screen` is where it belongs, `target` what it points at; it stands below that,
+    """One step. `screen` is where it belongs, `target` what it points at; it is below that,
     after what that holds, inside at its lower edge, or above. `words` is what it says, with
     `{verb}` for a key. `does` is the action that the next-step key does, `acts` names acts of the
     person that end the step. A step that leads to another screen ends there."""

@@ -153,7 +153,7 @@ class DeskScreen(Asking[None]):
 
     DEFAULT_CSS = "DeskScreen { layers: default tour; }"
     UNDER: ClassVar[str] = ""
-    """The screen in whose place in line 1 this one stands, for want of a place of its own."""
+    """The screen in whose place in line 1 this one is, for want of a place of its own."""
     read_only = False
 
     def __init__(self) -> None:
@@ -172,7 +172,7 @@ class DeskScreen(Asking[None]):
         """The widgets between the top lines and the last two."""
 
     def refused(self, error: DeskError) -> None:
-        """The desk said no: the words stand in line 23 until something else is said."""
+        """The desk said no: the words are in line 23 until something else is said."""
         self.say(visible_line(self.refusal(error)), "fail")
 
     def refusal(self, error: DeskError) -> str:
@@ -233,7 +233,7 @@ class DeskScreen(Asking[None]):
         return max(20, self.app.size.width)
 
     def title_line(self) -> list[Span]:
-        """Line 1: the screens, the one you are on in brackets, and how the store stands."""
+        """Line 1: the screens, the one you are on in brackets, and the state of the store."""
         line: list[Span] = []
         here = self.UNDER or self.NAME
         for number, (name, word) in enumerate(SCREENS):

@@ -32,7 +32,7 @@ PAIRS = {
     "move.page.up": "move.page.down",
     "move.half.up": "move.half.down",
 }
-"""Verbs that stand in one line of the help, there and back."""
+"""Verbs that are in one line of the help, there and back."""
 GAP = 2
 LEAST = 24
 """Columns that words need to be read."""
@@ -69,7 +69,7 @@ def acts(screen: type[Screen[Any]]) -> list[Row]:
 
 
 def _even(pairs: list[list[Binding]]) -> list[list[str]]:
-    """The keys of both ways, so that `[` stands beside `]` and an arrow beside an arrow."""
+    """The keys of both ways, so that `[` is beside `]` and an arrow beside an arrow."""
     written_ = [[keys_of(binding) for binding in group] for group in pairs]
     longest = max(len(names) for names in written_)
     return [[*names, *[""] * (longest - len(names))] for names in written_]

@@ -39,7 +39,7 @@ class Release(NamedTuple):
 
 
 class Head(NamedTuple):
-    """The head of a group: what its rows share, how many they are, how many stand how."""
+    """The head of a group: what its rows share, how many they are, how many have each state."""
 
     name: str
     size: int
@@ -52,7 +52,7 @@ Row = Release | Head
 
 
 def laid_out(found: Sequence[Release], by: By, folded: frozenset[str], wanted: str) -> list[Row]:
-    """Heads and rows. `wanted` is a part of a name; groups stand in the order of their names."""
+    """Heads and rows. `wanted` is a part of a name; groups are in the order of their names."""
     groups: dict[str, list[Release]] = {}
     for one in found:
         if wanted.casefold() in f"{one.suite.suite_id} {one.candidate_id}".casefold():

@@ -61,7 +61,7 @@ def short_names(names: Sequence[str]) -> list[str]:
 
 
 def top(found: Trends, at: int, width: int) -> list[Line]:
-    """Lines 2 and 3: whose trends, and the figures with how the newest candidate stands."""
+    """Lines 2 and 3: whose trends, and the figures with the state of the newest candidate."""
     left = [
         Span("suite ", "dim"),
         Span(middle(visible_line(found.suite.suite_id), 24 if width < 120 else 60), "strong"),
@@ -100,7 +100,7 @@ def strip(found: Trends, at: int) -> list[Span]:
 
 
 def scale_of(one: TrendFigure) -> plot.Scale:
-    """Shares stand over 0 to 1, always; others from 0 to a round figure above all."""
+    """Shares are over 0 to 1, always; others from 0 to a round figure above all."""
     if one.unit == "share":
         return plot.Scale(1.0, TICKS["share"])
     known = [each for p in one.points for each in (p.value, p.high) if each is not None]
@@ -263,7 +263,7 @@ def point_line(found: Trends, at: int, cursor: int, width: int) -> list[Span]:
 
 
 WIDE, TALL = 160, 37
-"""From here on all figures stand side by side."""
+"""From here on all figures are side by side."""
 CHROME = 5
 """Lines of the frame: three above, two below."""
 

@@ -259,7 +259,7 @@ SEEN = "tour-seen"
 
 
 def documented() -> str:
-    """A settings file that says every default and what else may stand there. It changes nothing."""
+    """A settings file that says every default and what else may be there. It changes nothing."""
     lines = ["# Settings of the reviewer workstation. Every line here says the default.", ""]
     for option in OPTIONS:
         lines.append(f"# {option.words}")

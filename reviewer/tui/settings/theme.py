@@ -1,7 +1,7 @@
 """Glyphs, words and colors of every state, and the themes made from them.
 
-No color ever stands alone: a state is a glyph, a word and a color, and where a theme has only the
-terminal's own colors, or none, an attribute. On its ground every color of a state has at least
+A color is never the only sign: a state is a glyph, a word and a color, and where a theme has only
+the terminal's own colors, or none, an attribute. On its ground every color of a state has at least
 4.5:1, in high contrast 7:1. In the themes for color-blind people pass is blue and FAIL orange,
 which no kind of color vision takes for one another. In the dark and light themes a failing hard
 gate is a filled red cell; what is written in its ink alone, anywhere else, stays vermilion.

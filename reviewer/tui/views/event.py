@@ -96,7 +96,7 @@ def waiting_row(seq: int) -> EventRow:
 
 class EventSheet(Sheet):
     """Columns of the event list at one width. Time and cost have none where no event has them; in
-    a narrow list status and time stand at the right end of the title, as far as it leaves room."""
+    a narrow list status and time are at the right end of the title, as far as it leaves room."""
 
     def __init__(self, width: int, events: int, shown: ListMarks) -> None:
         number = max(2, len(str(events)))
@@ -315,7 +315,7 @@ def changed(lines: Sequence[str]) -> list[Block]:
 
 
 def state_parts(state: StateView, seq: int, tree: Tree | None) -> Sequence[Part]:
-    """The state as it was after event `seq`: where it stands recorded, what had changed, and it
+    """The state as it was after event `seq`: where it is recorded, what had changed, and it
     whole, with the same marks."""
     if state.seq is None or tree is None:
         return _plain([Block("state not recorded by this source", "not_measured")])

@@ -230,7 +230,7 @@ def cost_words(filled: "FilledView") -> str:
 
 
 def plan_lines(view: "ImportView", width: int) -> tuple[str, str, list[Line]]:
-    """(what stands above, its style, the lines below) of an import that writes nothing."""
+    """(what is above, its style, the lines below) of an import that writes nothing."""
     lines: list[Line] = []
     for result in view.results:
         lines += file_lines(result, width)

@@ -45,7 +45,7 @@ def verdict_lines(
 
 def reason_line(reason: Reason, width: int) -> list[Span]:
     """One reason: its number, its words, what was observed, where, and the policy. Words that are
-    long take the room that the others leave: a way out may stand at their end."""
+    long take the room that the others leave: a way out may be at their end."""
     action = f"screen.numbered({reason.number})"
     text, observed = visible_line(reason.text), visible_line(reason.observed)
     policy = visible_line(reason.policy)

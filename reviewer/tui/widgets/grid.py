@@ -35,7 +35,7 @@ class Grid(ScrollView, can_focus=True):
     ]
 
     class Moved(Message):
-        """The cursor stands elsewhere."""
+        """The cursor is elsewhere."""
 
         def __init__(self, grid: "Grid") -> None:
             super().__init__()
@@ -90,7 +90,7 @@ class Grid(ScrollView, can_focus=True):
         self.refresh()
 
     def grow(self, keys: Iterable[int]) -> None:
-        """Take the rows that stand behind those that are here already: nothing moves."""
+        """Take the rows that are behind those that are here already: nothing moves."""
         self._pages.discard(len(self.keys) // PAGE)  # it was the last, and not whole
         self.keys = keys if isinstance(keys, range | array) else array("q", keys)
         self._measure()

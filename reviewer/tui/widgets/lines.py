@@ -203,7 +203,7 @@ class Sheet(ABC):
 PIECE = 16_384
 WORDS = 2_000  # a piece up to this long is wrapped at spaces, a longer one at the margin
 FENCE = "┊ "
-"""Stands before every row of a quoted text: what others wrote cannot pass for the screen's own
+"""Comes before every row of a quoted text: what others wrote cannot pass for the screen's own
 words, whatever it spells."""
 _CLEAN = re.compile(r"[ -~]*")
 

@@ -157,7 +157,7 @@ def _stand(
 
 
 def _write(row: list[tuple[str, str]], words: str) -> None:
-    """Words on a line, at the right-most place where nothing else stands."""
+    """Words on a line, at the right-most place where nothing else is."""
     free = "".join("─" if cell[0] == "─" else " " for cell in row)
     at = free.rfind("─" * (len(words) + 1))
     if at >= 0:
@@ -212,7 +212,7 @@ def axis(width: int) -> list[Span]:
 
 def names_under(names: Sequence[str], width: int, cursor: int) -> list[Span]:
     """A name under each point, the one with the cursor in `[ ]`: cut to the columns of its point,
-    or, where points stand too close for that, only where there is room, the cursor's first."""
+    or, where points are too close for that, only where there is room, the cursor's first."""
     body = max(1, width - GUTTER)
     first = max(0, len(names) - body)
     widest = widest_of(names)
@@ -232,7 +232,7 @@ def names_under(names: Sequence[str], width: int, cursor: int) -> list[Span]:
         size = width_of([Span(text)])
         at = max(0, min(columns[index - first] - (size - 1) // 2, body - size))
         if not text.isascii() and size != len(text):
-            continue  # wide characters would shift what stands right of them
+            continue  # wide characters would shift what is right of them
         if all(cell == " " for cell in cells[max(0, at - 1) : at + size + 1]):
             cells[at : at + size] = text
     line = "".join(cells)

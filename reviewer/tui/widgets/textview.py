@@ -218,7 +218,7 @@ class TextView(ScrollView, can_focus=True):
 
 
 def _styled(block: Block, start: int, text: str) -> list[Span]:
-    """The part of a marked text that stands in one row."""
+    """The part of a marked text that is in one row."""
     spans: list[Span] = []
     at, end = start, start + len(text)
     for first, last, style in block.marks:

@@ -39,11 +39,11 @@ ROOM = 2_000
 COUNTED = 200_000
 """Bytes of a folded value that are read to say how much it is; of more, its size is said."""
 SHORT_TEXT = 300
-"""Characters of a text of one line that stands whole beside its name."""
+"""Characters of a text of one line that is whole beside its name."""
 SHORT_ROOT = 40
-"""The same for the text that a whole value is: a longer one stands below its label."""
+"""The same for the text that a whole value is: a longer one is below its label."""
 BESIDE = 16
-"""Columns that a long name leaves for what stands beside it."""
+"""Columns that a long name leaves for what is beside it."""
 FEW_LINES = 12
 """Lines of a text that is opened by itself."""
 OPEN, FOLDED = "▾ ", "▸ "
@@ -59,7 +59,7 @@ def read(raw: Buffer) -> str:
 class Entry(NamedTuple):
     """One line of a pane. `fold` names what folds here and `opened` says whether it is open, `more`
     the window that moves and which way, `go` where Enter leads: ("event", number) or ("clause",
-    number). `raw` is the value that stands here and `pointer` its place in the record; `line`
+    number). `raw` is the value that is here and `pointer` its place in the record; `line`
     counts the lines of a text."""
 
     block: Block
@@ -73,7 +73,7 @@ class Entry(NamedTuple):
     line: int = 0
 
     def value(self) -> str:
-        """The value that stands here, as a person copies it."""
+        """The value that is here, as a person copies it."""
         return self.block.text if self.raw is None else read(self.raw)
 
 

@@ -173,7 +173,7 @@ class ValueView(TextView):
             self.go(self._owner(self.cursor))
 
     def _owner(self, number: int) -> int:
-        """The foldable line that a line stands under."""
+        """The foldable line that a line is under."""
         tree, depth = self.trees[number], self.entries[number].depth
         while number > 0 and self.trees[number - 1] is tree and self.entries[number].depth >= depth:
             number -= 1
@@ -240,7 +240,7 @@ class ValueView(TextView):
     # searching ---------------------------------------------------------------------------------
 
     def begin(self, wanted: str) -> Seek:
-        """Search for other words, or again from the top. Whoever asks looks for the first."""
+        """Search for other words, or again from the top. The caller goes to the first."""
         self.query_text, self._at = wanted, -1
         self.seek = Seek(self.parts, wanted)
         self.refresh()
@@ -272,7 +272,7 @@ class ValueView(TextView):
         return True
 
     def _into(self, number: int, hit: Hit) -> None:
-        """Scroll within a line that is longer than the pane to where its words stand."""
+        """Scroll within a line that is longer than the pane to where its words are."""
         text = self.entries[number].block.text.casefold()
         at = text.find(self.query_text.casefold())
         if at > 0 and not hit.in_name:

@@ -154,7 +154,7 @@ class _Window:
 
 _NO_TIME = (1 << 63) - 1
 AMBIGUOUS = "\0"
-"""Stands for the trace of an id that spans of several traces have."""
+"""Stands in for the trace of an id that spans of several traces have."""
 MOST_PARENTS = 500_000
 """Spans of a file of which parents are looked for in other traces: their ids are held."""
 

@@ -272,7 +272,7 @@ class JaegerReader(SpanReader):
 
 
 _PROCESS = "processID"
-"""Stands in the place of a resource until the processes are known: they come behind the spans."""
+"""The placeholder of a resource until the processes are known: they come behind the spans."""
 
 
 def _tags(values: Any) -> Attributes:

@@ -22,7 +22,7 @@ from reviewer.tui.widgets.value_tree import Entry
 from reviewer.tui.widgets.valueview import ValueView
 
 WIDE = 120
-"""From here on the two sides stand in columns."""
+"""From here on the two sides are in columns."""
 MODES = ("what changed", "this event", "final state", "final message")
 
 
@@ -290,7 +290,7 @@ class CompareEpisodeScreen(DeskScreen):
         self.ask("pair", lambda: desk.compare.episode(*asked), land)
 
     def action_other(self) -> None:
-        """Choose the attempt that stands as the baseline."""
+        """Choose the attempt that is the baseline."""
         from reviewer.tui.screens.dialogs.ask import ChooseSide
 
         a, b = self.found.baseline, self.found.candidate

@@ -223,7 +223,7 @@ class StepSheet(Sheet):
 
 
 def _difference(step: AlignedStep) -> str:
-    """The first difference of two events that belong together, to stand behind the title."""
+    """The first difference of two events that belong together, to be behind the title."""
     new = step.candidate
     if step.change == "instead" or new is None or new.kind == "message" or not step.lines:
         return ""

@@ -26,7 +26,7 @@ HELD = 0.3
 
 
 class SignScreen(Dialog[SignedDecision | None]):
-    """Signs one decision on one report, by digest. Answers what stands in the store, or None."""
+    """Signs one decision on one report, by digest. Answers what is in the store, or None."""
 
     NAME = "sign"
     ABOUT = (
@@ -60,7 +60,7 @@ class SignScreen(Dialog[SignedDecision | None]):
         super().__init__()
         self._found, self._decision, self._pending = found, decision, pending
         signed = pending.signers if pending is not None else ()
-        # Whoever signed already is not who is asked now.
+        # The person who signed already is not who is asked now.
         self._key_list = sorted(keys, key=lambda key: key.principal in signed)
         self._signed: SignedDecision | None = None
         self._waiting = False

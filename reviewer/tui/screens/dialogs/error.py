@@ -143,7 +143,7 @@ class ErrorScreen(Dialog[None]):
             self.notify("copied", markup=False, timeout=2)
 
     def action_copy_all(self) -> None:
-        """Copy everything that stands here."""
+        """Copy everything that is here."""
         self.app.copy_to_clipboard("\n".join((self._title, *self._facts, *self._ways)))
         self.notify("copied", markup=False, timeout=2)
 

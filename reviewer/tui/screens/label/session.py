@@ -141,9 +141,9 @@ class LabelSession:
     # leaving -----------------------------------------------------------------------------------
 
     def suspended(self) -> None:
-        """The reader has left the screen, or a dialog stands over it."""
+        """The reader has left the screen, or a dialog is over it."""
         if self.here:
-            return  # a dialog stands over it, and the item in its place
+            return  # a dialog is over it, and the item in its place
         if self.open and self.session is not None and self.item is not None:
             self.draft.spent = self.spent
             self._screen.shell.labeling.hand_back(self.session, self.item)

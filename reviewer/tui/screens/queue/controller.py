@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from reviewer.tui.screens.queue.screen import AgreementScreen, QueueScreen
 
 WIDE = 160
-"""Columns from which panes stand side by side."""
+"""Columns from which panes are side by side."""
 OTHER: dict[LabelKind, LabelKind] = {"pair": "message", "message": "pair"}
 QUEUE_KEYS: list[BindingType] = [
     bind("c", "other_kind", "pairs, or messages", "The queue of single messages, or of pairs."),

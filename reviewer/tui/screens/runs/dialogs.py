@@ -23,7 +23,7 @@ from reviewer.tui.widgets.textview import TextView
 from reviewer.tui.widgets.words import plural
 
 HELD = 0.7
-"""Seconds a call has to stand there before an answer counts, and between two presses: a `y` held
+"""Seconds a call has to be there before an answer counts, and between two presses: a `y` held
 down, or meant for the call before, approves nothing."""
 
 

@@ -43,7 +43,7 @@ RUNNER = "run/1"
 
 class RunsScreen(DeskScreen):
     """This process's jobs while there are any, then sources, then refused records; all live. What
-    is said of the line under the cursor stands below."""
+    is said of the line under the cursor is below."""
 
     NAME = "runs"
     ABOUT = (

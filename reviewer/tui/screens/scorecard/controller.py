@@ -162,7 +162,7 @@ class ScorecardReading:
     def reorder(self) -> None:
         """Take a new order, filter or grouping from the top; the figures above stay as they are."""
         if not self.candidate_id:
-            return  # nothing stands here yet
+            return  # nothing is here yet
         desk, question = self._screen.shell.desk, self.question()
 
         def done(rows: Rows) -> None:
@@ -324,7 +324,7 @@ class ScorecardReading:
         self._screen.grid.focus()
 
     def changed(self, clock: int | None) -> None:
-        """Read again, unless what was written is about nothing that stands here."""
+        """Read again, unless what was written is about nothing that is here."""
         if clock is not None and clock == self.clock:
             return
         if self._pending is not None and self._asked == self.question():

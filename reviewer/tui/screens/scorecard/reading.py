@@ -121,7 +121,7 @@ def read_clock(desk: "Desk", question: Question) -> int:
 
 
 def read_first_rows(desk: "Desk", question: Question) -> Rows:
-    """As `read_rows`, the first of them where they stand in no groups. Raises DeskError."""
+    """As `read_rows`, the first of them where they are in no groups. Raises DeskError."""
     how = question.looking
     if how.group != "none" or question.sides:
         return read_rows(desk, question)

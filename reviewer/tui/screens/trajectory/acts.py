@@ -250,7 +250,7 @@ class TraceJumps:
 
 
 class TraceFinding:
-    """The search of the trajectory. `wanted` is what is searched for, `matches` where it stands."""
+    """The search of the trajectory. `wanted` is what is searched for, `matches` where it is."""
 
     def __init__(self, screen: "TrajectoryScreen", reading: "TraceReading", wanted: str) -> None:
         self._screen = screen
@@ -259,7 +259,7 @@ class TraceFinding:
         self.matches: list[int] = []
 
     def look_up(self, *, go: bool) -> None:
-        """Ask where `wanted` stands; `go` to the first place at or behind the cursor."""
+        """Ask where `wanted` is; `go` to the first place at or behind the cursor."""
         desk, trace_id, wanted = self._screen.shell.desk, self._reading.trace_id, self.wanted
 
         def land(found: list[int]) -> None:
