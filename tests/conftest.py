@@ -1,6 +1,7 @@
 """What every test shares: property tests that are never timed, and more of them by night."""
 
 import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,6 +18,11 @@ settings.register_profile(
 settings.register_profile("fast", parent=settings.get_profile("day"), max_examples=5)
 settings.register_profile("night", parent=settings.get_profile("day"), max_examples=5_000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "day"))
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # A shell starts background jobs with Ctrl-C ignored, and children inherit that: tests that
+    # press Ctrl-C in this process or in a child would wait forever.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:

@@ -33,6 +33,7 @@ from reviewer.tui.shell.background import Answer, Background, Delivery, Job
 from reviewer.tui.shell.jobs import JobsChanged, LiveImports, LiveJudge, LiveRuns
 from reviewer.tui.shell.labeling import Labeling
 from reviewer.tui.shell.places import Around, Place, ToScorecard
+from reviewer.tui.shell.timers import FiringTimers
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -51,7 +52,7 @@ LEVELS = 12
 """The number of screens Esc can retrace."""
 
 
-class ReviewerApp(App[None]):
+class ReviewerApp(FiringTimers, App[None]):
     """The workstation on one desk.
 
     `watch` polls the desk's version four times a second; tests that drive the clock themselves

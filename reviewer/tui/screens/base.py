@@ -15,6 +15,7 @@ from reviewer.desk.errors import DeskError
 from reviewer.trace.safetext import visible, visible_line
 from reviewer.tui.settings.keys import key_of, keyboard, worded
 from reviewer.tui.shell.background import Answer, Job
+from reviewer.tui.shell.timers import FiringTimers
 from reviewer.tui.widgets.chrome import LineBox
 from reviewer.tui.widgets.lines import Line, Span, fit, spread, width_of
 from reviewer.tui.widgets.words import plural
@@ -83,7 +84,7 @@ def _now(keys: str) -> str:
     return own if own != keys else keyboard().said(keys)
 
 
-class Asking(Screen[R]):
+class Asking(FiringTimers, Screen[R]):
     """A screen that can ask the desk. `ABOUT` is what the reader is here for, in a line or two."""
 
     NAME: ClassVar[str] = ""
