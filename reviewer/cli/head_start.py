@@ -43,8 +43,8 @@ class HeadStart:
         Thread(target=self._hear, args=(pipe,), name="head start", daemon=True).start()
 
     def answer(self, name: str, *arguments: Any) -> Any:
-        """What the desk answers to this question, MISSING when it was not asked beside. Waits only
-        for the first word, and for a question that is being worked on."""
+        """Return the desk's answer to this question, MISSING when it was not asked beside. Wait
+        only for the first word, and for a question that is being worked on."""
         question = name, arguments
         with self._heard:
             self._heard.wait_for(lambda: self._spoken and self._begun != question)

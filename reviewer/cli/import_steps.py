@@ -81,7 +81,7 @@ class Told:
 
 
 def plain(result: FileResult) -> dict[str, object]:
-    """What came of one file, as JSON."""
+    """Return what came of one file, as JSON."""
     return {
         "path": result.path,
         "reader": result.reader,

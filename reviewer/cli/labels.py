@@ -174,7 +174,7 @@ def _queue(arguments: argparse.Namespace) -> int:
 
 
 def _head(found: QueueView) -> Iterator[str]:
-    """How far this person is, and what holds up a release."""
+    """Yield how far this person is, and what holds up a release."""
     against = f"  baseline {found.baseline_id}" if found.baseline_id else ""
     yield f"suite {found.suite_id}  candidate {found.candidate_id}{against}"
     noun = "pairs" if found.kind == "pair" else "final messages"
@@ -201,7 +201,7 @@ def _reason(row: ReasonLine) -> str:
 
 
 def _agreement(found: QueueView) -> Iterator[str]:
-    """How far raters agree, each with themselves, and what a third person must settle."""
+    """Yield how far raters agree, each with themselves, and what a third person must settle."""
     one_order = f", {found.begun} in one order" if found.begun else ""
     noun = "pairs" if found.kind == "pair" else "messages"
     yield f"everybody: {found.labeled} {noun} labeled{one_order}"

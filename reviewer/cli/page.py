@@ -33,7 +33,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 @contextmanager
 def _quietly() -> Iterator[None]:
-    """What is said to stderr meanwhile may be the inside of a crash, with texts of traces in it:
+    """Hold back stderr, where a crash may print its inside, with texts of traces in it:
     the server's terminal is told its last line, made safe, and all of it under REVIEWER_DEBUG."""
     kept = os.dup(2)
     with tempfile.TemporaryFile() as said:

@@ -122,7 +122,7 @@ def words(view: RunView) -> str:
 
 
 class Stoppable(Protocol):
-    """What goes on in a thread of its own: a run, or a judge."""
+    """Work in a thread of its own: a run, or a judge."""
 
     def stop(self) -> None: ...
     def abandon(self) -> None: ...
@@ -188,8 +188,8 @@ def _granted(approval: ApprovalView, keys: Interrupts) -> bool:
 
 @contextmanager
 def _records(path: str | None) -> Iterator[Callable[[list[bytes]], None] | None]:
-    """What writes stored records to a new file as JSON lines, if one is wanted. A run that could
-    not begin leaves none."""
+    """Give a function that writes stored records to a new file as JSON lines, if one is wanted.
+    A run that could not begin leaves no file."""
     if path is None:
         yield None
         return

@@ -16,19 +16,19 @@ _asked = False
 
 
 def speak(plainly: bool) -> None:
-    """How this process speaks: `--plain`, or as the terminal allows."""
+    """Set how this process prints: plainly for `--plain`, else as the terminal allows."""
     global _asked
     _asked = plainly
 
 
 def plain() -> bool:
-    """Whether stdout is spoken to plainly: when asked, where no terminal reads it, and where the
+    """Return whether stdout is plain: when asked, where no terminal reads it, and where the
     terminal can do nothing but print lines."""
     return _asked or os.environ.get("TERM") == "dumb" or not sys.stdout.isatty()
 
 
 def moving() -> bool:
-    """Whether progress may be drawn on stderr, which rewrites its line again and again."""
+    """Return whether progress may be drawn on stderr, which rewrites its line again and again."""
     return not _asked and os.environ.get("TERM") != "dumb" and sys.stderr.isatty()
 
 

@@ -66,7 +66,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _head(card: Scorecard) -> Iterator[str]:
-    """What it is about, the recommendation, and each reason with its evidence."""
+    """Yield the suite and candidate, the recommendation, and each reason with its evidence."""
     suite = card.suite
     yield f"suite {suite.suite_id}  candidate {card.candidate_id}"
     yield f"suite {STATES[suite.state]}, digest {suite.digest or 'none'}"

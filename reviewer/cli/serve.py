@@ -122,7 +122,7 @@ def _said(arguments: argparse.Namespace, address: str, workspace: "Workspace") -
 
 
 def _command(arguments: argparse.Namespace, workspace: "Workspace") -> list[str]:
-    """What runs behind a page."""
+    """Return the program that runs behind a page."""
     command = [sys.executable, "-P", "-X", "utf8", "-m", "reviewer", "_page"]
     command += ["--workspace", str(workspace.root)]
     for option in ("reviewer", "settings", "embedding_model"):

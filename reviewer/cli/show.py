@@ -52,7 +52,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _head(trace: TraceView) -> Iterator[str]:
-    """Where it is, and its verdict."""
+    """Yield where the trace is, and its verdict."""
     yield f"trace {trace.trace_id}"
     title = f": {trace.title}" if trace.title else ""
     yield f"episode {trace.episode_id}{title}"
@@ -73,7 +73,7 @@ def _head(trace: TraceView) -> Iterator[str]:
 
 
 def _clauses(trace: TraceView) -> Iterator[str]:
-    """What was found, and what the contract asks."""
+    """Yield what was found, and what the contract asks, line by line."""
     for finding in trace.findings:
         where = f" event {finding.seq}" if finding.seq is not None else ""
         kind = f"({finding.gate}, {finding.severity})"

@@ -47,7 +47,7 @@ class LaterDesk:
         return _LaterRoom(self, name)
 
     def ask(self, room: str, method: str, *arguments: Any, **named: Any) -> Any:
-        """What a room answers: from the process beside while it has answers, else from our desk."""
+        """Return a room's answer: from the process beside while it has any, else from our desk."""
         ahead = self._asking
         if ahead is not None and not named:
             answer = ahead.answer(f"{room}.{method}", *arguments)

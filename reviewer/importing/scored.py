@@ -40,7 +40,7 @@ class TargetSuite:
     def __init__(self, suite: Suite, own: bool = False, tools: ToolMap = NO_MAP) -> None:
         self.suite = suite
         self.own, self.tools = own, tools
-        """Whether its records come from our own runner, and what its map says of their tools."""
+        """Whether the records come from our own runner, and what their import map says of tools."""
         self._episodes = {episode.episode_id: episode for episode in suite.episodes}
         self._contracts: dict[str, Contract] = {}
 

@@ -58,7 +58,7 @@ class Source:
         self.candidate = candidate
         """The value of --candidate; a reader names the candidate itself when this is empty."""
         self.place = path.stem
-        """What to call an episode whose record names none: its path below the folder that was
+        """Return the name of an episode whose record names none: its path below the folder that was
         imported, without its ending. Files of one name in two folders are two files."""
         self.gather: Callable[[Iterable[str]], Sequence[Path]] = lambda names: ()
         """Other files that hold parts of the attempts of these names."""
@@ -73,7 +73,7 @@ class Source:
         self.request_place: Callable[[str, Any], int] = FirstRequests().place
         """Finds which of the episodes of a name has this first request, from 0."""
         self.home = path.stem
-        """What to call a candidate that no record names."""
+        """Return the name of a candidate that no record names."""
         self.reader = ""
         """The name of the reader at work, for messages about its faults."""
         self.companions = companions
