@@ -27,7 +27,7 @@ from reviewer.stats.judge import Calibration as Measured
 from reviewer.stats.judge import calibrate_judge
 from reviewer.stats.paired import mcnemar_exact
 from reviewer.stats.planning import labels_needed_for_accuracy, runs_needed_for_max_rate
-from reviewer.stats.rates import rate_lower_bound
+from reviewer.stats.rates import exact_bounds
 from reviewer.suite.model import JudgePolicy, Value
 
 # The role a judge has earned, in words: why it may not score, and what it would take.
@@ -321,8 +321,8 @@ def _measured(
         swapped=share(swapped, n),
         both=share(both, n),
         flips=share(flips, n),
-        forward_lower=rate_lower_bound(forward, n, CONFIDENCE) if n else None,
-        swapped_lower=rate_lower_bound(swapped, n, CONFIDENCE) if n else None,
+        forward_lower=exact_bounds(forward, n, CONFIDENCE).low if n else None,
+        swapped_lower=exact_bounds(swapped, n, CONFIDENCE).low if n else None,
         both_lower=measured["both_orders_lower"],
         flip_upper=measured["flip_upper"],
         primacy=slots[0],

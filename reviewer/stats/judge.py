@@ -17,7 +17,7 @@ from reviewer.stats.checks import (
     same_length,
     whole,
 )
-from reviewer.stats.rates import failure_rate_upper_bound, rate_lower_bound
+from reviewer.stats.rates import exact_bounds, failure_rate_upper_bound
 from reviewer.stats.special import z_two_sided
 
 _SLOT_FORWARD = {"A": "A", "B": "B", "tie": "C"}
@@ -135,7 +135,7 @@ def calibrate_judge(
     judged = [(f, s) for _, f, s in triples if f is not None and s is not None]
     flips = sum(f != s for f, s in judged) + n - len(judged)
     bias = position_bias([(_SLOT_FORWARD[f], _SLOT_SWAPPED[s]) for f, s in judged])
-    lower = rate_lower_bound(both, n, level) if level is not None and n else None
+    lower = exact_bounds(both, n, level).low if level is not None and n else None
     upper = failure_rate_upper_bound(flips, n, level) if level is not None and n else None
     strict = None if level is None else False
     if lower is not None and upper is not None:

@@ -98,6 +98,13 @@ def tango_paired(
     """Tango's asymptotic score interval of the paired difference (1998), by bisection."""
     a, b, c, d = _table(both, a_only, b_only, neither)
     n, z = a + b + c + d, z_two_sided(confidence)
+    low, high = tango_limits(n, b, c, z)
+    return Difference(diff=(b - c) / n, low=low, high=high)
+
+
+def tango_limits(n: int, b: float, c: float, z: float) -> Interval:
+    """Return where Tango's score of a difference is z and -z; b and c, episodes gained and lost,
+    may be real."""
 
     def score(delta: float) -> float:
         linear = (2 * n - b + c) * delta - b - c
@@ -110,8 +117,7 @@ def tango_paired(
         return gap / math.sqrt(variance)
 
     low = -1.0 if c == n else _crossing(score, z)
-    high = 1.0 if b == n else _crossing(score, -z)
-    return Difference(diff=(b - c) / n, low=low, high=high)
+    return Interval(low, 1.0 if b == n else max(low, _crossing(score, -z)))
 
 
 def _crossing(falling: Callable[[float], float], level: float) -> float:

@@ -93,12 +93,6 @@ def jeffreys_interval(successes: int, total: int, confidence: float = 0.95) -> I
     return Interval(beta_quantile(tail, a, b), beta_quantile(1.0 - tail, a, b))
 
 
-def rate_lower_bound(successes: int, total: int, confidence: float = 0.95) -> float:
-    """One-sided Clopper-Pearson lower bound of successes/total."""
-    hits, n = _counts(successes, total)
-    return _beta_limits(hits, n, 1.0 - open_unit("confidence", confidence)).low
-
-
 def failure_rate_upper_bound(
     failures: SupportsFloat, runs: SupportsFloat, confidence: float = 0.95
 ) -> float:

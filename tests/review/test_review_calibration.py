@@ -23,7 +23,8 @@ from reviewer.review.judged import PairRow, message_figures, win_rate
 from reviewer.review.judgments import Claim, counting, seal
 from reviewer.review.labels import Label
 from reviewer.review.labels import seal as seal_label
-from reviewer.stats.rates import failure_rate_upper_bound, rate_lower_bound
+from reviewer.stats.bounds import rate_lower_bound
+from reviewer.stats.rates import failure_rate_upper_bound
 from reviewer.suite.model import JudgePolicy
 
 ARTICLE = ("AAA", "BBA", "AAA", "BAB")
@@ -45,8 +46,8 @@ def test_the_articles_four_rows() -> None:
 def test_bounds_are_one_sided_and_on_the_side_that_counts() -> None:
     items = pairs(4)
     found = measured(items, *rows(items, *ARTICLE))
-    assert found.forward_lower == rate_lower_bound(3, 4, 0.95)
-    assert found.both_lower == rate_lower_bound(2, 4, 0.95)
+    assert found.forward_lower == rate_lower_bound(successes=3, total=4)
+    assert found.both_lower == rate_lower_bound(successes=2, total=4)
     assert found.flip_upper == failure_rate_upper_bound(2, 4, 0.95)
 
 

@@ -203,7 +203,7 @@ def test_the_needed_size_is_the_smallest(events, rate, confidence):
     assert failure_rate_upper_bound(events, n, confidence) <= rate + 1e-9
     assert n == events + 1 or failure_rate_upper_bound(events, n - 1, confidence) > rate - 1e-9
     m = labels_needed_for_accuracy(events, 1 - rate, confidence)
-    assert rate_lower_bound(m - events, m, confidence) >= 1 - rate - 1e-9
+    assert rate_lower_bound(successes=m - events, total=m, confidence=confidence) >= 1 - rate - 1e-9
 
 
 @pytest.mark.parametrize(

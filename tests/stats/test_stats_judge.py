@@ -63,7 +63,7 @@ def test_four_perfect_labels_satisfy_the_points_but_not_the_bounds():
     got = calibrate_judge([row("A", "A", "A")] * 4, confidence=0.95)
     assert got["judge_can_auto_accept"] is True
     assert got["judge_can_auto_accept_strict"] is False
-    assert got["both_orders_lower"] == pytest.approx(rate_lower_bound(4, 4))
+    assert got["both_orders_lower"] == pytest.approx(rate_lower_bound(successes=4, total=4))
     assert got["flip_upper"] == pytest.approx(failure_rate_upper_bound(0, 4))
 
 

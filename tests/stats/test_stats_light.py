@@ -19,13 +19,16 @@ REPORT = """
 import reviewer.api.stats as m
 groups = [[1, 1, 1], [1, 0, 1], [1, 1, 0]]
 m.wilson_interval(2, 3), m.wilson_effective(groups), m.clopper_pearson(2, 3)
-m.rate_lower_bound(28, 29), m.failure_rate_upper_bound(0, 59), m.failure_rate_upper_bound(1, 59)
+m.rate_lower_bound(successes=28, total=29)
+m.failure_rate_upper_bound(0, 59), m.failure_rate_upper_bound(1, 59)
 m.pass_hat_k_suite(groups), m.pass_hat_k_interval([(3, 3), (3, 2)], 3), m.pass_at_k(5, 2, 3)
 m.cost_per_success(groups, [[0.1] * 3] * 3), m.icc1(groups), m.korn_graubard_interval(groups)
 m.latency_summary([float(x) for x in range(100)]), m.zero_failure_sample_size(0.01)
 m.labels_needed_for_accuracy(0), m.runs_needed_for_max_rate(0), m.episodes_needed(.05, 0, .1, .1, 3)
 m.calibrate_judge([], confidence=0.95), m.adjusted_paired_interval([1.0], [0.5])
-m.paired_signflip_exact([1.0], [0.5]), m.tango_paired(1, 1, 7, 12)
+m.rate_lower_bound([(3, 2), (3, 3)]), m.cost_per_success_upper_bound([3, 2], [0.1, 0.2])
+m.regression_lower_bound([3], [2], 3), m.paired_signflip_exact([1.0], [0.5])
+m.tango_paired(1, 1, 7, 12)
 m.effective_bounds([(3, 2)]), m.cost_limits(0.1, 0.01, 3), m.confidence_sequence(3, 3)
 m.stable_episodes_needed(3, 3, 0.95), m.clean_episodes_needed([(3, 3)], 3, 0.9)
 m.unchanged_episodes_needed([0.0], 0.05), m.attempts_needed_for_quantile(0, 9, 0.95)

@@ -44,7 +44,9 @@ def test_one_sided_bounds_agree_with_scipy(counts, confidence):
     less = stats.binomtest(k, n, alternative="less").proportion_ci(confidence)
     greater = stats.binomtest(k, n, alternative="greater").proportion_ci(confidence)
     assert failure_rate_upper_bound(k, n, confidence) == pytest.approx(less.high, abs=1e-9)
-    assert rate_lower_bound(k, n, confidence) == pytest.approx(greater.low, abs=1e-9)
+    assert rate_lower_bound(successes=k, total=n, confidence=confidence) == pytest.approx(
+        greater.low, abs=1e-9
+    )
 
 
 @given(COUNTS, CONFIDENCE)
@@ -135,7 +137,9 @@ def test_one_more_success_never_lowers_a_bound(counts, confidence):
         before, after = ours(k, n, confidence), ours(k + 1, n, confidence)
         assert after.low >= before.low
         assert after.high >= before.high
-    assert rate_lower_bound(k + 1, n, confidence) >= rate_lower_bound(k, n, confidence)
+    assert rate_lower_bound(successes=k + 1, total=n, confidence=confidence) >= rate_lower_bound(
+        successes=k, total=n, confidence=confidence
+    )
     upper = failure_rate_upper_bound(k, n, confidence)
     assert failure_rate_upper_bound(k + 1, n, confidence) >= upper
 
@@ -154,7 +158,7 @@ def test_the_ends_are_exact():
         assert ours(0, 7).low == 0.0
         assert ours(7, 7).high == 1.0
     assert failure_rate_upper_bound(7, 7) == 1.0
-    assert rate_lower_bound(0, 7) == 0.0
+    assert rate_lower_bound(successes=0, total=7) == 0.0
 
 
 @pytest.mark.parametrize("bad", NOT_NUMBERS)
@@ -166,7 +170,7 @@ def test_what_is_not_a_finite_number_is_refused(bad):
     with pytest.raises(ValueError, match="runs must be"):
         failure_rate_upper_bound(0, bad)
     with pytest.raises(ValueError, match="confidence must be"):
-        rate_lower_bound(1, 2, bad)
+        rate_lower_bound(successes=1, total=2, confidence=bad)
 
 
 @pytest.mark.parametrize("level", [0, 1, -0.1, 1.1, 95])
@@ -180,7 +184,7 @@ def test_impossible_counts_are_refused():
     with pytest.raises(ValueError, match="total must be positive"):
         clopper_pearson(0, 0)
     with pytest.raises(ValueError, match="successes must be between 0 and total"):
-        rate_lower_bound(-1, 3)
+        rate_lower_bound(successes=-1, total=3)
     with pytest.raises(ValueError, match="failures must be between 0 and runs"):
         failure_rate_upper_bound(4, 3)
     with pytest.raises(ValueError, match="total must be at most 1e"):

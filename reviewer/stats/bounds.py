@@ -1,0 +1,220 @@
+"""One-sided bounds for everything that a limit is compared with, the episode as unit.
+
+All of them are the Dirichlet bound of `dirichlet` for one score per episode: its pass rate, the
+chance that k of its attempts all pass, the share of its pairs that a judge gets right. A pass
+turned into a failure never raises a lower bound. The bounds are of the mean over episodes, in
+which an episode with few attempts weighs as much as one with many.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
+from typing import SupportsFloat, overload
+
+from reviewer.stats.checks import Interval, integer, non_negative, open_unit, same_length, whole
+from reviewer.stats.dirichlet import (
+    Weight,
+    below_zero,
+    mean_lower_bound,
+    mean_upper_bound,
+    solve,
+)
+from reviewer.stats.rates import Counts, confidence_sequence
+
+Scores = list[tuple[Fraction, int]]
+"""(score, how many episodes have it)."""
+
+
+def episode_scores(counts: Counts, k: int = 1) -> Scores:
+    """Return C(passes, k)/C(attempts, k) of (attempts, passes) per episode; k = 1 is the rate.
+
+    Episodes without attempts are left out. Raises ValueError when one has fewer than k, when there
+    are more passes than attempts, or when none has any.
+    """
+    least, alike = whole("k", k, 1), Counter((made, passed) for made, passed in counts if made)
+    if not alike:
+        raise ValueError("counts must hold at least one episode with attempts")
+    found = []
+    for (made, passed), times in alike.items():
+        if not 0 <= integer("passes", passed) <= whole("attempts", made):
+            raise ValueError(f"an episode has {passed} passes of {made} attempts")
+        if made < least:
+            raise ValueError(f"an episode has {made} attempts, fewer than k = {least}")
+        found.append((Fraction(math.comb(passed, least), math.comb(made, least)), times))
+    return found
+
+
+def bounds_of(scores: Scores, confidence: float = 0.95, live: bool = False) -> Interval:
+    """Return both one-sided bounds of the mean of scores in [0, 1], each at `confidence`; with
+    `live` those that hold at every look, `confidence_sequence` of (Σ scores, episodes)."""
+    if live:
+        total = sum((score * times for score, times in scores), Fraction(0))
+        return confidence_sequence(total, sum(times for _, times in scores), confidence)
+    low = mean_lower_bound(scores, confidence)
+    return Interval(low, max(low, mean_upper_bound(scores, confidence)))
+
+
+@overload
+def rate_lower_bound(counts: Counts, confidence: float = ...) -> float: ...
+
+
+@overload
+def rate_lower_bound(*, successes: int, total: int, confidence: float = ...) -> float: ...
+
+
+def rate_lower_bound(
+    counts: Counts | None = None,
+    confidence: float = 0.95,
+    *,
+    successes: int | None = None,
+    total: int | None = None,
+) -> float:
+    """Lower bound of a pass rate, the mean over episodes of passes/attempts.
+
+    `counts` holds (attempts, passes) per episode; `successes` of `total` stand for as many episodes
+    of one attempt each, where it is the one-sided Clopper-Pearson bound.
+    """
+    if counts is None:
+        if successes is None or total is None:
+            raise ValueError("rate_lower_bound takes counts, or successes and total")
+        n = whole("total", total, 1)
+        if not 0 <= integer("successes", successes) <= n:
+            raise ValueError("successes must be between 0 and total")
+        scores = [(Fraction(1), successes), (Fraction(0), n - successes)]
+        return mean_lower_bound(scores, confidence)
+    return mean_lower_bound(episode_scores(counts), confidence)
+
+
+def rate_upper_bound(counts: Counts, confidence: float = 0.95) -> float:
+    """Upper bound of a pass rate, as `rate_lower_bound`."""
+    return mean_upper_bound(episode_scores(counts), confidence)
+
+
+def pass_hat_lower_bound(counts: Counts, k: int, confidence: float = 0.95) -> float:
+    """Lower bound of pass^k, the mean over episodes of C(passes, k)/C(attempts, k); with k attempts
+    in each it is the Clopper-Pearson bound over stable episodes."""
+    return mean_lower_bound(episode_scores(counts, k), confidence)
+
+
+def pass_hat_upper_bound(counts: Counts, k: int, confidence: float = 0.95) -> float:
+    """Upper bound of pass^k, as `pass_hat_lower_bound`."""
+    return mean_upper_bound(episode_scores(counts, k), confidence)
+
+
+def judge_accuracy_lower_bound(
+    episodes: Sequence[Mapping[str, int]], confidence: float = 0.95
+) -> float:
+    """Lower bound of a judge's accuracy, the mean over episodes of `right`/`pairs`."""
+    return mean_lower_bound(episode_scores(_shares(episodes, "right")), confidence)
+
+
+def judge_flip_upper_bound(
+    episodes: Sequence[Mapping[str, int]], confidence: float = 0.95
+) -> float:
+    """Upper bound of a judge's flip rate, the mean over episodes of `flips`/`pairs`."""
+    return mean_upper_bound(episode_scores(_shares(episodes, "flips")), confidence)
+
+
+def _shares(episodes: Sequence[Mapping[str, int]], field: str) -> list[tuple[int, int]]:
+    for i, one in enumerate(episodes):
+        for name in ("pairs", field):
+            if name not in one:
+                raise ValueError(f"episodes[{i}].{name} is missing")
+    return [(one["pairs"], one[field]) for one in episodes]
+
+
+# cost per success ---------------------------------------------------------------------------------
+
+Spent = Sequence[tuple[float, int, float]]
+"""(cost, passes, how many episodes have both)."""
+
+
+def cost_per_success_upper_bound(
+    passes: Sequence[int],
+    costs: Sequence[SupportsFloat],
+    confidence_one_sided: float = 0.975,
+    most: float | None = None,
+) -> float:
+    """Upper bound of Σ cost over Σ passes, both per episode: the confidence-quantile of
+    (Σ cost_e·V_e + C*·V_0) / Σ passes_e·V_e, V ~ Exp(1).
+
+    C* is `most`, what an episode can cost at most where runs are stopped there; that makes it as
+    sound as the bound of a rate. Without, it is the dearest episode times 1 + 10/E: a sample
+    without a dear episode cannot show it. Infinite without a pass or with one episode.
+    """
+    level, spent = open_unit("confidence_one_sided", confidence_one_sided), _spent(passes, costs)
+    return cost_upper(spent, level, most)
+
+
+def cost_per_success_lower_bound(
+    passes: Sequence[int],
+    costs: Sequence[SupportsFloat],
+    attempts: int,
+    confidence_one_sided: float = 0.975,
+) -> float:
+    """Lower bound of Σ cost over Σ passes: the (1 - confidence)-quantile of Σ cost_e·V_e /
+    (Σ passes_e·V_e + attempts·V_0): one more episode that costs nothing and of which every one of
+    its `attempts` passes. It needs no cap."""
+    level, spent = open_unit("confidence_one_sided", confidence_one_sided), _spent(passes, costs)
+    return cost_lower(spent, whole("attempts", attempts, 1), level)
+
+
+def _spent(passes: Sequence[int], costs: Sequence[SupportsFloat]) -> Spent:
+    same_length("passes", passes, "costs", costs)
+    alike = Counter(
+        (non_negative(f"costs[{i}]", cost), whole(f"passes[{i}]", passed))
+        for i, (passed, cost) in enumerate(zip(passes, costs, strict=True))
+    )
+    return [(cost, passed, times) for (cost, passed), times in alike.items()]
+
+
+def cost_upper(spent: Spent, confidence: float, most: float | None = None) -> float:
+    """`cost_per_success_upper_bound` of episodes that are merged where alike."""
+    dearest = max((cost for cost, _, _ in spent), default=0.0)
+    episodes = math.fsum(times for _, _, times in spent)
+    if most is not None and most < dearest:
+        raise ValueError(f"most must be at least the dearest episode's cost, {dearest:g}")
+    passes, total = _sums(spent)
+    if episodes < 2 or not passes:
+        return math.inf
+    worst = dearest * (1.0 + 10.0 / episodes) if most is None else most
+    if not worst:
+        return 0.0
+
+    def tail(successes: float) -> float:  # per unit of cost: it rises with the successes asked for
+        weights = [Weight(n - successes * cost, times) for cost, n, times in spent]
+        return below_zero([*weights, Weight(-successes * worst, 1)])
+
+    even = passes / (total + worst)
+    return 1.0 / _crossing(tail, 1.0 - confidence, even, 0.7 * even)
+
+
+def cost_lower(spent: Spent, attempts: int, confidence: float) -> float:
+    """`cost_per_success_lower_bound` of episodes that are merged where alike."""
+    passes, total = _sums(spent)
+    if not total:
+        return 0.0
+
+    def tail(price: float) -> float:
+        weights = [Weight(cost - price * n, times) for cost, n, times in spent]
+        return below_zero([*weights, Weight(-price * attempts, 1)])
+
+    even = total / (passes + attempts)
+    return _crossing(tail, 1.0 - confidence, even, 0.7 * even)
+
+
+def _sums(spent: Spent) -> tuple[float, float]:
+    """Return the passes and the cost of all episodes."""
+    return (
+        math.fsum(n * times for _, n, times in spent),
+        math.fsum(cost * times for cost, _, times in spent),
+    )
+
+
+def _crossing(tail: Callable[[float], float], level: float, even: float, start: float) -> float:
+    """Return where a probability that is 0 at 0 rises to `level`."""
+    high = even
+    while tail(high) <= level:
+        high *= 2.0
+    return solve(tail, level, 0.0, high, start)
