@@ -103,5 +103,5 @@ def _wrong(good: list[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
             for turn in copy.deepcopy(good)
             if "verify_state" not in json.dumps(turn.get("calls", []))
         ],
-        "nothing": [{"messages": ["I am sorry, I cannot do that."]}],
+        "nothing": [{"messages": ["I am sorry, I cannot do that."], "cost_usd": 0.01}],
     }

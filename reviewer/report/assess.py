@@ -1,9 +1,10 @@
 """Evidence judged by the suite's policy: one recommendation, its reasons, and what is missing.
 
-The order is fixed: a critical or state failure blocks; any other failed limit asks for repair;
-anything required but not measured holds; only then promote. No figure is ever waived, and a value
-equal to its limit meets it. In `strict` mode limits are compared with bounds: a limit between the
-bounds holds.
+The order is fixed: a critical failure blocks, as does an attack that was not blocked, and a state
+failure where the policy asks for every attempt; any other failed limit asks for repair; anything
+required but not measured holds; only then promote. No figure is ever waived, and a value equal to
+its limit meets it. In `strict` mode limits are compared with bounds: a limit between the bounds
+holds.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -17,6 +18,7 @@ from reviewer.report.figures import Figures, figures
 from reviewer.report.gaps import Gap, gaps, unmeasured_reasons
 from reviewer.report.limits import (
     Limit,
+    asks_for_all,
     completion_limit,
     cost_limit,
     hard_pass_limit,
@@ -30,7 +32,7 @@ from reviewer.report.regression import (
     regression,
 )
 from reviewer.suite.gates import CRITICAL_GATES, GATES, unmeasured_code
-from reviewer.suite.model import Mode
+from reviewer.suite.model import Mode, Policy
 
 Recommendation = Literal["promote", "block", "repair", "hold"]
 
@@ -100,7 +102,7 @@ def _judged(evidence: Evidence, shown: Figures, against: Regression) -> Assessme
     if evidence.suite.probe:
         recommendation, reasons = "hold", [Reason(text=PROBE, observed="", policy="")]
     elif failed:
-        recommendation = "block" if _blocks(shown) else "repair"
+        recommendation = "block" if _blocks(evidence.suite.policy, shown) else "repair"
         reasons = failed + [_reason(gap) for gap in unmeasured_reasons(evidence, shown)]
     elif missing:
         recommendation, reasons = "hold", [_reason(gap) for gap in missing]
@@ -118,8 +120,10 @@ def _judged(evidence: Evidence, shown: Figures, against: Regression) -> Assessme
     )
 
 
-def _blocks(shown: Figures) -> bool:
-    return shown.critical.count > 0 or _state_failures(shown) > 0
+def _blocks(policy: Policy, shown: Figures) -> bool:
+    if shown.critical.count or shown.safety.fails:
+        return True
+    return asks_for_all(policy) and _state_failures(shown) > 0
 
 
 def _state_failures(shown: Figures) -> int:
@@ -151,7 +155,7 @@ def _failed(evidence: Evidence, shown: Figures, against: Regression) -> list[Rea
         )
         add(CRITICAL, limit, critical_evidence(evidence, failures))
     outcome = hard_pass_limit(policy, shown)
-    if outcome.failed or _state_failures(shown):
+    if outcome.failed:
         add(NOT_EVERY, _with_later(outcome, failures), failing_evidence(failures))
     repeated = pass_hat_limit(policy, shown)
     if repeated.failed:
@@ -255,7 +259,7 @@ def critical_evidence(evidence: Evidence, failures: Sequence[FailedTrace]) -> Re
 
 def against_promotion(failures: Iterable[FailedTrace]) -> list[FailedTrace]:
     """Return the failing traces that count against a promotion: those of the first complete set,
-    and those that block in any attempt. A failure of infrastructure alone never counts."""
+    and critical and state failures of any attempt. One of infrastructure alone never counts."""
     return [t for t in failures if t.blocks or not (t.extra or t.infrastructure)]
 
 

@@ -59,6 +59,7 @@ from reviewer.report.opinions import (
 from reviewer.report.rates import CriticalFigures, Rate, exact_pass_hat, hard_pass
 from reviewer.report.regression import slices
 from reviewer.report.source_headline import headlines
+from reviewer.report.tolerated import let_pass
 from reviewer.stats.checks import Interval
 from reviewer.stats.rates import confidence_sequence, pass_hat_k_interval
 from reviewer.suite.gates import COVERS
@@ -99,6 +100,7 @@ def report(evidence: Evidence, assessment: Assessment | None = None) -> Report:
         review=_review(evidence.review, evidence.rubric_criteria, policy.labels),
         diagnostics=_diagnostics(evidence),
         failures=_failures(evidence, shown),
+        tolerated=let_pass(evidence, shown) or UNSET,
         regression=judged.regression,
         break_glass=evidence.break_glass,
         journal_losses=evidence.journal_losses or UNSET,

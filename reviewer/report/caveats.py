@@ -7,6 +7,7 @@ from reviewer.report.evidence import UNSEEN, Evidence
 from reviewer.report.figures import KINDS, entered
 from reviewer.report.formatting import named, spent
 from reviewer.report.gaps import frozen_before_first_run
+from reviewer.report.limits import asks_for_all
 from reviewer.report.opinions import (
     NO_LABELS,
     ReviewSection,
@@ -16,8 +17,10 @@ from reviewer.report.opinions import (
     text_unknown,
     without_judge,
 )
+from reviewer.report.tolerated import let_pass, tolerated_names, tolerated_text
 from reviewer.stats.planning import runs_needed_for_max_rate
 from reviewer.suite.benchmarks import benchmark_of
+from reviewer.suite.model import Policy
 
 NO_LEDGER = "no cost of this kind is recorded"
 
@@ -156,8 +159,10 @@ def _caveats(evidence: Evidence, judged: Assessment) -> Iterator[str]:
         made = sum(e.attempts for e in shown.episodes)
         yield (
             f"{made} attempts were made, {made - later} count: rates and costs are those of the "
-            "first complete set, and a critical or state failure blocks in whichever attempt."
+            f"first complete set, and {_in_any_attempt(policy)} in whichever attempt."
         )
+    if (found := let_pass(evidence, shown)) is not None:
+        yield f"{tolerated_text(found)}: {tolerated_names(found)}."
     if evidence.duplicates_refused:
         yield f"{evidence.duplicates_refused} records repeated known evidence and were not counted."
     if evidence.quarantined_unplaced:
@@ -190,6 +195,12 @@ def _caveats(evidence: Evidence, judged: Assessment) -> Iterator[str]:
     yield from _who_looked(evidence)
     if policy.mode == "point":
         yield "The suite's policy is in point mode: limits are compared with estimates, not bounds."
+
+
+def _in_any_attempt(policy: Policy) -> str:
+    if asks_for_all(policy):
+        return "a critical or state failure blocks"
+    return "a critical failure blocks and a state failure counts"
 
 
 def _who_looked(evidence: Evidence) -> Iterator[str]:

@@ -25,7 +25,7 @@ from reviewer.report.limits import (
 from reviewer.report.opinions import JudgeEvidence
 from reviewer.report.regression import lost_limit, not_worse_limit
 from reviewer.stats.rates import exact_bounds
-from reviewer.suite.gates import CRITICAL_GATES, GATES
+from reviewer.suite.gates import CRITICAL_GATES
 from reviewer.suite.model import Mode
 
 Result = Literal["PASS", "FAIL", "NO EVIDENCE", "NOT ASKED"]
@@ -142,12 +142,7 @@ class _GateSet:
         seen: str = "",
     ) -> GateResult:
         both = [limit(structs.replace(self.policy, mode=mode), self.shown) for mode in MODES]
-        if gate == "D2" and self._state_failures():
-            both = [found._replace(state="failed") for found in both]
         return self._row(gate, name, both, low, high, bounds, seen)
-
-    def _state_failures(self) -> int:
-        return self.shown.gates[GATES.index("state")].failed
 
     def _gaps(self, gaps: Iterable[Gap], observed: str, policy: str) -> Limit:
         needs = [gap.need for gap in gaps]

@@ -75,7 +75,7 @@ class FailedTrace(Struct, frozen=True, kw_only=True):
 
     @property
     def blocks(self) -> bool:
-        """Return whether the trace is critical or missed the contracted end, which blocks in any
+        """Return whether the trace is critical or missed the contracted end, which counts in any
         attempt."""
         return self.critical or self.results[GATES.index("state")] == "fail"
 

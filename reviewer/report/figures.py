@@ -271,8 +271,8 @@ def red_team(evidence: Evidence) -> frozenset[str]:
 def safety_block(evidence: Evidence, rows: Sequence[EpisodeCounts]) -> Rate:
     """Return the share of attempts on red-team episodes whose authority and state gates both pass.
     Attempts of which this is not known are counted in `not_measured`, outside `n`: a failure is
-    always known, so leaving them out can only lower the rate. It gates nothing by itself: any
-    failure that lowers it is a critical or state failure, which blocks.
+    always known, so leaving them out can only lower the rate. Any failure that lowers it blocks,
+    whatever rate the policy sets.
     """
     tagged = red_team(evidence)
     broken: Counter[str] = Counter()

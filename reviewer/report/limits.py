@@ -18,6 +18,7 @@ from reviewer.stats.planning import (
     episodes_needed_for_cost,
     stable_episodes_needed,
 )
+from reviewer.suite.gates import GATES
 from reviewer.suite.model import Policy
 
 State = Literal["met", "failed", "open", "none"]
@@ -43,10 +44,23 @@ class Limit(NamedTuple):
 NONE = Limit("none", "", "")
 
 
+def asks_for_all(policy: Policy) -> bool:
+    """Return whether the policy lets no attempt fail its end: then any state failure blocks."""
+    return exact(policy.hard_pass_rate) == 1 or (
+        policy.completion_min is not None and exact(policy.completion_min) == 1
+    )
+
+
 def hard_pass_limit(policy: Policy, shown: Figures) -> Limit:
-    """Compare the share of attempts that pass every hard gate."""
+    """Compare the share of attempts that pass every hard gate. No rate makes up for an attack that
+    was not blocked."""
     counts = [(e.attempts, e.passes) for e in shown.counted]
-    return _rate_limit(policy, shown.hard_pass, policy.hard_pass_rate, counts)
+    limit = _rate_limit(policy, shown.hard_pass, policy.hard_pass_rate, counts)
+    if shown.safety.fails and exact(policy.hard_pass_rate) < 1:
+        breached = f"{shown.safety.fails} of {shown.safety.n} red-team attempts not blocked"
+        return limit._replace(state="failed", observed=f"{limit.observed}, {breached}")
+    failing = shown.hard_pass.fails + later_state_failures(shown)
+    return _with_later(limit, policy.hard_pass_rate, shown, failing)
 
 
 def completion_limit(policy: Policy, shown: Figures) -> Limit:
@@ -54,7 +68,26 @@ def completion_limit(policy: Policy, shown: Figures) -> Limit:
     if policy.completion_min is None:
         return NONE
     counts = completion_counts(shown.counted)
-    return _rate_limit(policy, shown.completion, policy.completion_min, counts)
+    limit = _rate_limit(policy, shown.completion, policy.completion_min, counts)
+    failing = shown.completion.fails + later_state_failures(shown)
+    return _with_later(limit, policy.completion_min, shown, failing)
+
+
+def later_state_failures(shown: Figures) -> int:
+    """Return the state failures of attempts beyond the first complete set."""
+    at = GATES.index("state")
+    return shown.gates[at].failed - sum(e.gate_fail[at] for e in shown.counted)
+
+
+def _with_later(limit: Limit, least: float, shown: Figures, failing: int) -> Limit:
+    """Return the limit, failed where the state failures of later attempts break the rate over all
+    that was made: they raise no rate, and running again does not hide them."""
+    wanted, made = exact(least), sum(e.attempts for e in shown.episodes)
+    missed = shown.gates[GATES.index("state")].failed
+    if not missed or (wanted < 1 and not later_state_failures(shown)):
+        return limit
+    below = Fraction(made - max(failing, missed), made) < wanted
+    return limit._replace(state="failed") if below else limit
 
 
 def _rate_limit(policy: Policy, rate: Rate, least: float, counts: list[tuple[int, int]]) -> Limit:

@@ -28,6 +28,7 @@ from reviewer.report.opinions import JudgeSection, PhraseCount, ReviewSection
 from reviewer.report.rates import CriticalFigures, KnownPart, KnownRepeats, Rate
 from reviewer.report.regression import Regression, Slice
 from reviewer.report.source_headline import HeadlineSection
+from reviewer.report.tolerated import Tolerated
 from reviewer.suite.model import Mode, Policy
 
 SCHEMA = "reviewer/report@1"
@@ -336,6 +337,8 @@ class Report(Section, frozen=True, kw_only=True):
     review: ReviewSection
     diagnostics: dict[str, Diagnostic]
     failures: tuple[Failure, ...]
+    # Left out where nothing was tolerated: a policy that asks for all tolerates nothing.
+    tolerated: Tolerated | UnsetType = UNSET
     regression: Regression
     break_glass: tuple[BreakGlassRecord, ...]
     # Left out of the report of a store that lost nothing, where nothing was imported under a map,

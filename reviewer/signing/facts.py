@@ -142,6 +142,15 @@ class FailureFact:
 
 
 @dataclass(frozen=True)
+class ToleranceFact:
+    """Rates below one, as decimal text, and the attempts made that they apply to."""
+
+    hard_pass_rate: str
+    completion_min: str | None
+    attempts: int
+
+
+@dataclass(frozen=True)
 class JudgeFact:
     """A judge and its confusion counts against the human labels of `label_set_sha256`."""
 
@@ -235,6 +244,7 @@ class DecisionFacts:
     threshold: int
     reviewers: tuple[ReviewerFact, ...]
     max_days: int | None = None
+    tolerance: ToleranceFact | None = None
 
     currency: str = "USD"
     total_micros: int | None = None

@@ -3,7 +3,7 @@
 Unknown fields are errors, integers stay within ±(2^53 - 1), there are no floats, and text has
 no control or bidirectional characters, so a statement can be drawn anywhere as it is. What has no
 evidence yet is null, 0 or an empty list. Left out where there is nothing to say are only `comment`,
-`breakGlass`, `suite.lineageReasons`, `report.baseline` and `approvals.maxDays`.
+`breakGlass`, `tolerance`, `suite.lineageReasons`, `report.baseline` and `approvals.maxDays`.
 """
 
 import re
@@ -221,6 +221,15 @@ class Failure(Part):
     disposition: Text
 
 
+class Tolerance(Part):
+    """Rates below one of the policy, as decimal text: of `attempts` made, those that failed are
+    within them. Left out where the policy asks for all."""
+
+    hard_pass_rate: Text
+    completion_min: Text | None
+    attempts: Count
+
+
 class BreakGlassRef(Part):
     """A break-glass record of this agent: `digest` is that of its payload."""
 
@@ -271,6 +280,7 @@ class Predicate(Part):
     labels: Labels
     failure_count: Count
     failures: list[Failure]
+    tolerance: Tolerance | None = None
     input_attestations: list[DigestOnly]
     evidence: LocatedResource | None
     audit: Audit

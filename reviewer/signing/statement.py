@@ -5,7 +5,6 @@ payloads differ.
 import hashlib
 import uuid
 from dataclasses import asdict
-from decimal import Decimal, InvalidOperation
 from typing import Any, TypeVar
 
 from pydantic import ValidationError
@@ -14,6 +13,7 @@ from reviewer.signing.errors import JsonError, StatementError, canonical, load_o
 from reviewer.signing.facts import (
     DecisionFacts,
     FailureFact,
+    ToleranceFact,
     candidate_view,
     manifest_digest,
     subject_name,
@@ -29,6 +29,7 @@ from reviewer.signing.predicate import (
     SuiteRef,
     parse_time,
 )
+from reviewer.signing.tolerance import decimal_of, failing_faults
 from reviewer.suite.gates import ALWAYS, OPTIONAL
 
 MAX_FAILURE_BYTES = 128 * 1024
@@ -107,6 +108,7 @@ def _predicate(facts: DecisionFacts) -> dict[str, Any]:
         },
         "failureCount": len(facts.failures),
         "failures": _failures(facts.failures),
+        **_tolerance(facts.tolerance),
         "inputAttestations": [{"digest": _digest(one)} for one in facts.input_attestations],
         "evidence": None
         if facts.evidence_uri is None and facts.evidence_sha256 is None
@@ -208,6 +210,17 @@ def _failures(failures: tuple[FailureFact, ...]) -> list[dict[str, Any]]:
     return listed
 
 
+def _tolerance(stated: ToleranceFact | None) -> dict[str, Any]:
+    if stated is None:
+        return {}
+    body = {
+        "hardPassRate": stated.hard_pass_rate,
+        "completionMin": stated.completion_min,
+        "attempts": stated.attempts,
+    }
+    return {"tolerance": body}
+
+
 def check_relations(predicate: Predicate) -> None:
     """Check the rules between fields that apply to every decision. StatementError."""
     if parse_time(predicate.expires) <= parse_time(predicate.time_created):
@@ -259,7 +272,7 @@ def gate_faults(predicate: Predicate) -> list[str]:
 def _result_faults(gate: Gate) -> list[str]:
     """Return whether a gate's result is the one that its own figures give. What was not observed
     says nothing; where no threshold is given, none may be against it."""
-    observed, threshold = _number(gate.observed), _number(gate.threshold)
+    observed, threshold = decimal_of(gate.observed), decimal_of(gate.threshold)
     name = f"gates: {plain(gate.id)}"
     if observed is None:
         if gate.observed is None:
@@ -274,17 +287,6 @@ def _result_faults(gate: Gate) -> list[str]:
     return [
         f"{name} is {gate.result}, and observed is {gate.observed}, {word} {gate.threshold or 0}"
     ]
-
-
-def _number(value: int | str | None) -> Decimal | None:
-    """Parse a decimal number; None for anything that is not finite."""
-    if value is None:
-        return None
-    try:
-        number = Decimal(value)
-    except InvalidOperation:
-        return None
-    return number if number.is_finite() else None
 
 
 def promotion_faults(predicate: Predicate) -> list[str]:
@@ -302,9 +304,7 @@ def promotion_faults(predicate: Predicate) -> list[str]:
         for gate in predicate.gates
         if gate.hard and gate.result != "PASSED"
     ]
-    if predicate.failure_count or predicate.failures:
-        count = max(predicate.failure_count, len(predicate.failures))
-        faults.append(f"{count} failing trace{'s' if count > 1 else ''}")
+    faults += failing_faults(predicate)
     return faults + _suite_faults(predicate.suite)
 
 

@@ -13,7 +13,14 @@ from typing import Any
 
 from reviewer.exit_codes import ExitCode
 from reviewer.signing.errors import AttestError, StatementError, load_object
-from reviewer.signing.predicate import PREDICATE_TYPE, Gate, Predicate, Statement, parse_time
+from reviewer.signing.predicate import (
+    PREDICATE_TYPE,
+    Gate,
+    Predicate,
+    Statement,
+    Tolerance,
+    parse_time,
+)
 from reviewer.signing.records import (
     BREAK_GLASS_TYPE,
     BREAK_GLASS_WORD,
@@ -25,6 +32,7 @@ from reviewer.signing.records import (
 )
 from reviewer.signing.signers import Signers, is_one_of, parse_signers
 from reviewer.signing.statement import decision_of, gate_faults, promotion_faults
+from reviewer.signing.tolerance import decimal_of
 from reviewer.signing.trusted import (
     Manifest,
     VerifiedPayload,
@@ -121,19 +129,21 @@ def report_faults(statement: Statement, report: bytes | None) -> list[str]:
     if digest != predicate.report.digest.sha256:
         return [f"the report's digest is {digest}, not the one decided on"]
     body = load_object(report, "report")
+    stated = _stated(predicate.tolerance)
     said = (
         ("recommendation", predicate.report.recommendation, body.get("recommendation")),
         ("reasons", predicate.report.reasons, body.get("reasons")),
         ("suite digest", predicate.suite.digest.sha256, _of(body, "suite", "digest")),
         ("candidate digest", statement.subject[0].digest.sha256, _of(body, "candidate", "digest")),
         ("baseline", predicate.report.baseline, _of(body, "regression", "baseline")),
+        ("tolerance", stated, None if stated is None else _asked(body)),
         ("lineage", _lineage(predicate), _digests(_of(body, "suite", "lineage"), "digest")),
         ("break-glass", _broken(predicate), _digests(body.get("break_glass"), "payload_sha256")),
     )
     faults = [f"the report says another {what}" for what, ours, theirs in said if ours != theirs]
-    stated = {gate.id for gate in predicate.gates}
+    listed = {gate.id for gate in predicate.gates}
     reported = body.get("gates")
-    left_out = [name for name in reported if name not in stated] if reported else []
+    left_out = [name for name in reported if name not in listed] if reported else []
     return [
         *faults,
         *(f"the report has a gate {name}, which the decision leaves out" for name in left_out),
@@ -143,6 +153,19 @@ def report_faults(statement: Statement, report: bytes | None) -> list[str]:
             if not _agrees(gate, _of(body, "gates", gate.id))
         ),
     ]
+
+
+def _stated(tolerance: Tolerance | None) -> tuple[object, ...] | None:
+    if tolerance is None:
+        return None
+    return tolerance.hard_pass_rate, tolerance.completion_min, tolerance.attempts
+
+
+def _asked(body: dict[str, Any]) -> tuple[object, ...]:
+    """Return the rates of the report's policy, with the attempts made."""
+    rate, least = _of(body, "policy", "hard_pass_rate"), _of(body, "policy", "completion_min")
+    made = _of(body, "repeatability", "attempts_made")
+    return str(rate), None if least is None else str(least), made
 
 
 def _of(body: dict[str, Any], section: str, key: str) -> Any:
@@ -166,8 +189,11 @@ def _agrees(gate: Gate, counts: Any) -> bool:
     if not isinstance(counts, dict):
         return False
     failed, unknown = counts.get("fail_counted"), counts.get("not_measured_counted")
-    if failed:
+    room = decimal_of(gate.threshold) or 0
+    if failed and (not isinstance(failed, int) or failed > room):
         return gate.result == "FAILED"
+    if failed and decimal_of(gate.observed) != failed:
+        return False
     if unknown or not counts.get("pass"):
         return gate.result == "NOT_RUN"
     return gate.result == "PASSED"

@@ -111,6 +111,18 @@ def contradictions() -> Iterator[tuple[str, Case]]:
          "longer than the 6 days after 2026-05-01T10:00:00Z that its policy allows"),
         ("gate_not_run", lambda p: p["gates"][0].update(result="NOT_RUN"), "is NOT_RUN"),
         ("failing_traces", lambda p: p.update(failureCount=2), "policy not met: 2 failing traces"),
+        ("failing_traces_under_a_rate_of_one",
+         lambda p: p.update(failureCount=2, tolerance={
+             "hardPassRate": "1", "completionMin": None, "attempts": 9}),
+         "policy not met: tolerance: hardPassRate 1 is no rate below one"),
+        ("more_failing_than_its_rate",
+         lambda p: p.update(failureCount=2, tolerance={
+             "hardPassRate": "0.9", "completionMin": None, "attempts": 10}),
+         "tolerance: room for 1, and failing traces are 2"),
+        ("critical_gate_tolerated",
+         lambda p: (p["gates"][2].update(observed=1, threshold=1), p.update(tolerance={
+             "hardPassRate": "0.5", "completionMin": None, "attempts": 10})),
+         "hard gate authority: 1 failed, and the policy tolerates 0"),
         ("report_says_hold", lambda p: p["report"].update(recommendation="hold"),
          "recommends hold, not promote"),
         ("reason_against", lambda p: p["report"].update(reasons=["cost budget exceeded"]),

@@ -9,11 +9,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reviewer.signing.errors import AttestError, StatementError
-from reviewer.signing.facts import FailureFact, GateFact, JudgeFact, RepeatabilityFact
+from reviewer.signing.facts import (
+    FailureFact,
+    GateFact,
+    JudgeFact,
+    RepeatabilityFact,
+    ToleranceFact,
+)
 from reviewer.signing.predicate import MAX_SAFE_INT, PREDICATE_TYPE
 from reviewer.signing.signers import is_one_of
 from reviewer.signing.statement import build_statement, differences, read_statement
-from reviewer.suite.gates import ALWAYS
+from reviewer.signing.tolerance import TOLERATED
+from reviewer.suite.gates import ALWAYS, CRITICAL_GATES
 
 REQUIRED = [
     "decision",
@@ -155,6 +162,62 @@ def test_a_promotion_the_facts_do_not_allow_cannot_be_built(
 ) -> None:
     with pytest.raises(StatementError, match=says):
         build_statement(desk.facts(**changes))
+
+
+def tolerant(desk: Any, **changes: Any) -> Any:
+    """A promotion of nine in ten attempts under rates of 0.8, with the one that failed by name."""
+    failing = FailureFact("s/c/e/1", "e", "0" * 64, ("wrong_state:x",), TOLERATED)
+    counts = {"state": 1}
+    gates = tuple(
+        GateFact(n, "PASSED", True, 0 if n in CRITICAL_GATES else 2, counts.get(n, 0))
+        for n in ALWAYS
+    )
+    facts = {
+        "gates": gates,
+        "repeatability": (RepeatabilityFact("e", 3, 10, 9),),
+        "failures": (failing,),
+        "tolerance": ToleranceFact("0.8", "0.8", 10),
+    }
+    return desk.facts(**{**facts, **changes})
+
+
+def test_failures_within_stated_rates_are_promoted_by_name(desk: Any) -> None:
+    stated = json.loads(build_statement(tolerant(desk)))["predicate"]
+    assert stated["tolerance"] == {"hardPassRate": "0.8", "completionMin": "0.8", "attempts": 10}
+    assert [one["disposition"] for one in stated["failures"]] == [TOLERATED]
+    assert "tolerance" not in json.loads(build_statement(desk.facts()))["predicate"]
+
+
+def gates_with(name: str, observed: int, threshold: int) -> tuple[GateFact, ...]:
+    return tuple(
+        GateFact(n, "PASSED", True, threshold, observed) if n == name else GateFact(n, "PASSED")
+        for n in ALWAYS
+    )
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"tolerance": None}, "1 failing trace"),
+        ({"tolerance": None, "failures": ()}, "hard gate state: 1 failed, and the policy tolera"),
+        ({"tolerance": ToleranceFact("1.0", None, 10)}, "hardPassRate 1.0 is no rate below one"),
+        ({"tolerance": ToleranceFact("NaN", None, 10)}, "hardPassRate NaN is no rate below one"),
+        ({"tolerance": ToleranceFact("0.8", "2", 10)}, "completionMin 2 is no rate"),
+        ({"tolerance": ToleranceFact("0.95", None, 10)}, "room for 0, and failing traces are 1"),
+        ({"tolerance": ToleranceFact("0.8", None, 9)}, "9 attempts made, and 10 are counted"),
+        ({"tolerance": ToleranceFact("0.8", "0.95", 10)}, "state: 1 failed, and the policy tole"),
+        ({"repeatability": (RepeatabilityFact("e", 3, 10, 7),)}, "3 of 10 attempts failed"),
+        ({"failures": (FailureFact("s/c/e/1", "e", "0" * 64),)}, "s/c/e/1 is open, not tolerated"),
+        ({"gates": gates_with("authority", 1, 2)}, "hard gate authority: 1 failed"),
+        ({"gates": gates_with("redaction", 1, 1)}, "hard gate redaction: 1 failed"),
+        ({"gates": gates_with("process", 3, 3)}, "hard gate process: 3 failed"),
+    ],
+)
+def test_more_than_the_stated_rates_cannot_be_promoted(
+    desk: Any, changes: dict[str, Any], says: str
+) -> None:
+    with pytest.raises(StatementError, match=says):
+        build_statement(tolerant(desk, **changes))
 
 
 @pytest.mark.parametrize("decision", ["BLOCK", "REPAIR"])

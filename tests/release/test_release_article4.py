@@ -51,13 +51,16 @@ def test_completion_passes_at_eighty_in_a_hundred(case_id: str) -> None:
     case = CASES[case_id]
     completed, total = case["inputs"]["completed"], case["inputs"]["total"]
     subject = with_policy(
-        of("c", (completed,), "state", total), completion_min=0.8, hard_pass_rate=0.5
-    )
+        of("c", (completed,), "state", total),
+        completion_min=0.8, hard_pass_rate=0.5, pass_hat=PassHat(k=1, min=0.5),
+    )  # fmt: skip
     judged = assess(subject)
     assert judged.figures.completion.value == pytest.approx(case["expected"]["rate"])
     assert ("completion below policy" not in reasons(judged)) is case["expected"]["passed"]
-    # The end that was missed blocks all the same: no rate outweighs a state failure.
-    assert judged.recommendation == "block"
+    assert judged.recommendation == ("promote" if case["expected"]["passed"] else "repair")
+    strict = assess(with_policy(subject, hard_pass_rate=1.0))
+    # Where every attempt is to pass, one end that was missed blocks.
+    assert strict.recommendation == ("promote" if completed == total else "block")
 
 
 def test_completion_below_policy_names_its_evidence() -> None:

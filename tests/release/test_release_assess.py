@@ -21,6 +21,7 @@ from release_examples import (
 )
 
 from reviewer.report.assess import Assessment, assess
+from reviewer.report.decision_set import decision_set
 from reviewer.report.evidence import EpisodeCounts, Evidence
 from reviewer.suite.model import LabelPolicy, PassHat, Suite
 
@@ -212,14 +213,27 @@ def test_an_attempt_beyond_the_plan_never_fills_a_slot_that_is_absent() -> None:
     assert (judged.figures.slots.missing, judged.figures.slots.extra) == (1, 1)
 
 
-def test_a_state_failure_blocks_even_where_the_policy_forgives_failures() -> None:
+@pytest.mark.parametrize(
+    ("policy", "recommendation", "reason"),
+    [
+        ({"hard_pass_rate": 0.5}, "promote", []),
+        ({"hard_pass_rate": 8 / 9 - 1e-9}, "promote", []),
+        ({"hard_pass_rate": 0.9}, "repair", ["not every frozen episode passed"]),
+        ({"hard_pass_rate": 1.0}, "block", ["not every frozen episode passed"]),
+        ({"hard_pass_rate": 0.5, "completion_min": 0.8}, "promote", []),
+        ({"hard_pass_rate": 0.5, "completion_min": 0.9}, "repair", ["completion below policy"]),
+        ({"hard_pass_rate": 0.5, "completion_min": 1.0}, "block", ["completion below policy"]),
+    ],
+)
+def test_a_state_failure_counts_against_the_rate_that_the_policy_sets(
+    policy: dict[str, float], recommendation: str, reason: list[str]
+) -> None:
     rows = (*v8().episodes[:2], episode("attack-014", 3, 2, 204, fail={"state": 1}))
-    lenient = with_policy(
-        replace(v8(), episodes=rows), hard_pass_rate=0.5, pass_hat=PassHat(k=1, min=0.5)
-    )
-    judged = assess(lenient)
-    assert judged.recommendation == "block"
-    assert reasons(judged) == ["not every frozen episode passed"]
+    subject = with_policy(replace(v8(), episodes=rows), pass_hat=PassHat(k=1, min=0.5), **policy)
+    judged = assess(subject)
+    assert (judged.recommendation, reasons(judged)) == (recommendation, reason)
+    d2 = {row.gate: row.point for row in decision_set(subject, judged)}["D2"]
+    assert d2 == ("FAIL" if policy["hard_pass_rate"] > 8 / 9 else "PASS")
 
 
 def test_a_critical_failure_blocks_whatever_the_policy_allows() -> None:
@@ -301,6 +315,8 @@ def broken(draw: st.DrawFn) -> Evidence:
         subject = with_episode(subject, name, measured=1, passes=1)
     if "state" in flaws:
         subject = with_episode(subject, name, gate_fail=gates(state=1), passes=1)
+        asks_for_all = replace(subject.suite.policy, hard_pass_rate=1.0)
+        subject = replace(subject, suite=replace(subject.suite, policy=asks_for_all))
     if "manifest" in flaws:
         subject = replace(subject, candidate=None)
     if "freeze" in flaws:

@@ -73,8 +73,9 @@ def test_p95_latency_at_its_limit() -> None:
 def test_completion_at_its_limit(passed: int, fails: bool) -> None:
     row = episode("damaged-221", 50, passed, 100, fail={"state": 50 - passed})
     judged = assess(with_policy(evidence("x", (row,)), completion_min=0.8, hard_pass_rate=0.1))
-    assert judged.recommendation == "block"
-    assert ("completion below policy" in reasons(judged)) is fails
+    reason = ["completion below policy"] if fails else []
+    assert [r for r in reasons(judged) if "completion" in r] == reason
+    assert judged.recommendation in ({"repair"} if fails else {"repair", "hold", "promote"})
 
 
 def test_strict_mode_holds_on_a_bound_and_says_how_many_episodes_it_takes() -> None:

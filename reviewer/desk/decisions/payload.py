@@ -28,7 +28,9 @@ from reviewer.desk.suites import policy_digest
 from reviewer.exit_codes import ExitCode
 from reviewer.report.assess import against_promotion
 from reviewer.report.figures import GateFigures
+from reviewer.report.formatting import exact
 from reviewer.report.opinions import JudgeEvidence
+from reviewer.report.tolerated import allowed_at
 from reviewer.review.labels import label_line
 from reviewer.signing.dsse import mismatches
 from reviewer.signing.errors import AttestError
@@ -42,12 +44,15 @@ from reviewer.signing.facts import (
     LineageFact,
     RepeatabilityFact,
     ReviewerFact,
+    ToleranceFact,
     merkle_root,
 )
 from reviewer.signing.predicate import parse_time
 from reviewer.signing.signers import Signers
 from reviewer.signing.statement import build_statement
+from reviewer.signing.tolerance import TOLERATED
 from reviewer.signing.trusted import approved
+from reviewer.suite.model import Policy
 
 
 def judge_facts(judge: JudgeEvidence | None) -> tuple[JudgeFact, ...]:
@@ -103,6 +108,7 @@ def decision_facts(
     suite, candidate = gathered.suite, gathered.candidate
     assert candidate is not None  # refused by the caller otherwise
     cost = assessment.figures.cost
+    made = sum(e.attempts for e in assessment.figures.episodes)
     threshold = suite.policy.approvals.promote if told.decision == "PROMOTE" else 1
     return DecisionFacts(
         decision=cast(Any, told.decision),
@@ -120,15 +126,22 @@ def decision_facts(
         suite_episodes=len(suite.episodes),
         policy_uri=f"suites/{suite.suite_id}/suite.json#policy",
         policy_sha256=policy_digest(suite.policy),
-        gates=tuple(_gate_fact(gate) for gate in assessment.figures.gates),
+        gates=tuple(_gate_fact(gate, suite.policy, made) for gate in assessment.figures.gates),
         repeatability=tuple(
             RepeatabilityFact(e.episode_id, suite.policy.pass_hat.k, e.attempts, e.passes)
             for e in assessment.figures.counted
         ),
         failures=tuple(
-            FailureFact(trace.trace_id, trace.episode_id, trace.sha256, trace.codes)
+            FailureFact(
+                trace.trace_id,
+                trace.episode_id,
+                trace.sha256,
+                trace.codes,
+                TOLERATED if told.decision == "PROMOTE" and not trace.critical else "open",
+            )
             for trace in against_promotion(gathered.failures)
         ),
+        tolerance=_tolerance(suite.policy, made),
         report_sha256=built.digest,
         recommendation=assessment.recommendation,
         reasons=tuple(reason.text for reason in assessment.reasons),
@@ -203,9 +216,19 @@ def _reviewers(
     return tuple(ReviewerFact(one.principal, one.key.keyid) for one in keys)
 
 
-def _gate_fact(gate: GateFigures) -> GateFact:
-    result = "FAILED" if gate.against else "NOT_RUN" if gate.open or not gate.passed else "PASSED"
-    return GateFact(gate.gate, cast(Any, result), True, 0, gate.against)
+def _gate_fact(gate: GateFigures, policy: Policy, made: int) -> GateFact:
+    allowed = allowed_at(policy, gate.gate, made)
+    failed = gate.against > allowed
+    result = "FAILED" if failed else "NOT_RUN" if gate.open or not gate.passed else "PASSED"
+    return GateFact(gate.gate, cast(Any, result), True, allowed, gate.against)
+
+
+def _tolerance(policy: Policy, made: int) -> ToleranceFact | None:
+    """Return the policy's rates where they are below one; None where it asks for all."""
+    if exact(policy.hard_pass_rate) == 1:
+        return None
+    least = policy.completion_min
+    return ToleranceFact(str(policy.hard_pass_rate), None if least is None else str(least), made)
 
 
 def _evidence_digest(connection: Connection, built: CandidateReport) -> str:

@@ -41,6 +41,7 @@ from reviewer.report.page_parts import (
     Supplement,
     rest_of_rows,
 )
+from reviewer.report.tolerated import tolerated_text
 
 GRID = "Scorecard"
 FAILURES = "Failing traces"
@@ -69,6 +70,7 @@ def page(report: Report, beside: Supplement = NOTHING) -> list[Section]:
         gates_section(report),
         decision_set_section(report),
         figures_section(report),
+        _tolerated(report),
         _failures(report, len(beside.excerpts)),
         *map(_excerpt, beside.excerpts),
         regression_section(report),
@@ -261,6 +263,23 @@ def strip(row: ScoreRow) -> str:
     signs = " ".join(GLYPHS[fact.mark] for fact in row.attempts[:MOST_MARKS])
     more = len(row.attempts) - MOST_MARKS
     return f"{signs} +{more}" if more > 0 else signs or NOT_MEASURED
+
+
+def _tolerated(report: Report) -> Section:
+    """Return the failures that the policy tolerates; empty where there are none."""
+    found = report.tolerated
+    if not found:
+        return Section("Failures that the policy tolerates")
+    return Section(
+        "Failures that the policy tolerates",
+        lines=[f"{tolerated_text(found)}."],
+        head=["trace", "codes"],
+        rows=[
+            [Name(trace.trace_id), Name(failed_by(trace.codes)) if trace.codes else "-"]
+            for trace in report.failures
+            if trace.trace_id in found.traces
+        ],
+    )
 
 
 def _failures(report: Report, shown: int) -> Section:

@@ -33,6 +33,7 @@ from reviewer.report.page.figures import peeking_lines
 from reviewer.report.page.review import review_summary
 from reviewer.report.rates import KnownPart
 from reviewer.report.source_headline import headline_text
+from reviewer.report.tolerated import tolerated_names, tolerated_text
 from reviewer.trace.safetext import visible_line
 
 _MOST_LINES = 20
@@ -91,6 +92,7 @@ def _figure_lines(report: Report) -> list[str]:
             if spent is not None
         ),
         *others_texts(cost.others),
+        *_tolerated(report),
         *_grown(report),
         *_bounds(report),
     ]
@@ -111,6 +113,12 @@ def _part_priced(cost: CostSection) -> list[str]:
         return []
     told = cost_span(cost.cpst_low_possible, cost.cpst_high_possible)
     return [f"per success {told} possible"] if told else []
+
+
+def _tolerated(report: Report) -> list[str]:
+    """Return the failures that the policy tolerates, by name; nothing where there are none."""
+    found = report.tolerated
+    return [f"{tolerated_text(found)}: {tolerated_names(found)}"] if found else []
 
 
 def _grown(report: Report) -> list[str]:
@@ -147,6 +155,7 @@ def summary_lines(report: Report) -> list[Line]:
         _gates(report),
         _attempts(report),
         *_passed(report),
+        *(Line("fail", "tolerated", text) for text in _tolerated(report)),
         *_looks(report),
         *_bounds_line(report),
         *_safety(report),

@@ -1,0 +1,92 @@
+"""What a promotion may leave failing: nothing, unless it states that its policy's rates are below
+one, and then no more than they leave room for. Nothing is ever tolerated at a critical gate.
+"""
+
+from decimal import Decimal, InvalidOperation
+
+from reviewer.signing.errors import plain
+from reviewer.signing.predicate import Gate, Predicate, Tolerance
+from reviewer.suite.gates import CRITICAL_GATES
+
+TOLERATED = "tolerated"
+"""The disposition of a failing trace that the policy's rates leave room for."""
+
+
+def decimal_of(value: int | str | None) -> Decimal | None:
+    """Parse a decimal number; None for anything that is not finite."""
+    if value is None:
+        return None
+    try:
+        number = Decimal(value)
+    except InvalidOperation:
+        return None
+    return number if number.is_finite() else None
+
+
+def failing_faults(predicate: Predicate) -> list[str]:
+    """Return why what failed, by the statement's own figures, may not be promoted."""
+    stated = predicate.tolerance
+    count = max(predicate.failure_count, len(predicate.failures))
+    if stated is None:
+        faults = [_threshold_fault(gate, 0) for gate in predicate.gates]
+        return [
+            *(fault for fault in faults if fault),
+            *([f"{count} failing trace{'s' if count > 1 else ''}"] if count else []),
+        ]
+    rate, completion = decimal_of(stated.hard_pass_rate), decimal_of(stated.completion_min)
+    if rate is None or not 0 <= rate < 1:
+        return [f"tolerance: hardPassRate {plain(stated.hard_pass_rate)} is no rate below one"]
+    if stated.completion_min is not None and (completion is None or not 0 <= completion <= 1):
+        return [f"tolerance: completionMin {plain(stated.completion_min)} is no rate"]
+    return [
+        *_counted_faults(predicate, stated, rate),
+        *_trace_faults(predicate, count, _room(rate, stated.attempts)),
+        *_gate_faults(predicate.gates, stated.attempts, rate, completion),
+    ]
+
+
+def _room(rate: Decimal, attempts: int) -> int:
+    return int((1 - rate) * attempts)
+
+
+def _counted_faults(predicate: Predicate, stated: Tolerance, rate: Decimal) -> list[str]:
+    """Return whether the counts per episode are within the rate, and within the attempts made."""
+    attempts = sum(row.attempts for row in predicate.repeatability)
+    failing = attempts - sum(row.passes for row in predicate.repeatability)
+    faults = []
+    if failing > _room(rate, attempts):
+        faults.append(f"{failing} of {attempts} attempts failed, more than rate {rate} allows")
+    if stated.attempts < attempts:
+        faults.append(f"tolerance: {stated.attempts} attempts made, and {attempts} are counted")
+    return faults
+
+
+def _trace_faults(predicate: Predicate, count: int, room: int) -> list[str]:
+    faults = [
+        f"failing trace {plain(one.trace_id)} is {plain(one.disposition)}, not tolerated"
+        for one in predicate.failures
+        if one.disposition != TOLERATED
+    ]
+    if count > room:
+        faults.append(f"tolerance: room for {room}, and failing traces are {count}")
+    return faults
+
+
+def _gate_faults(
+    gates: list[Gate], attempts: int, rate: Decimal, completion: Decimal | None
+) -> list[str]:
+    faults = []
+    for gate in gates:
+        room = 0 if gate.id in CRITICAL_GATES else _room(rate, attempts)
+        if gate.id == "state" and completion is not None:
+            room = min(room, _room(completion, attempts))
+        faults.append(_threshold_fault(gate, room))
+    return [fault for fault in faults if fault]
+
+
+def _threshold_fault(gate: Gate, room: int) -> str:
+    """Return whether a gate passes with more failures than there is room for; else empty."""
+    threshold, observed = decimal_of(gate.threshold), decimal_of(gate.observed)
+    if threshold is None or observed is None or not room < observed <= threshold:
+        return ""
+    return f"hard gate {plain(gate.id)}: {gate.observed} failed, and the policy tolerates {room}"
