@@ -27,7 +27,9 @@ def _judge_arguments(ask: argparse.ArgumentParser) -> None:
     ask.add_argument("suite", help="suite id")
     ask.add_argument("--candidate", metavar="C", help="candidate id")
     ask.add_argument(
-        "--baseline", metavar="B", help="candidate to pair it with (default: the other)"
+        "--baseline",
+        metavar="B",
+        help="candidate to pair it with (default: the one that compare takes)",
     )
     ask.add_argument("--pairs", action="store_true", help="pairs, each in both orders")
     ask.add_argument("--messages", action="store_true", help="single messages (default: all asked)")

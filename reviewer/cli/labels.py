@@ -10,6 +10,7 @@ from reviewer.cli.say import fact
 from reviewer.desk.labels.api import (
     REASONS,
     EstimateView,
+    FlagLine,
     LabelKind,
     QuestionView,
     QueueView,
@@ -40,7 +41,9 @@ def _labels_arguments(command: argparse.ArgumentParser) -> None:
     text = "what is to be labeled, by you and by all, and how far the reviewers agree"
     queue = act(acts, "queue", text)
     release_options(queue)
-    queue.add_argument("--baseline", metavar="B", help="pairs with it (default: the only other)")
+    queue.add_argument(
+        "--baseline", metavar="B", help="pairs with it (default: the one that compare takes)"
+    )
     queue.add_argument("--messages", action="store_true", help="single messages in place of pairs")
     file_arguments(acts, "labels", "label")
 
@@ -180,9 +183,20 @@ def _head(found: QueueView) -> Iterator[str]:
     noun = "pairs" if found.kind == "pair" else "final messages"
     yield f"{noun}, labeled by {', '.join(found.reviewers) or 'nobody yet'}"
     yield f"you: {found.done} of {found.items} done"
-    yield f"high flags: {found.high}, open {found.open_high}"
-    if found.open_high:
-        yield "no PROMOTE can be signed until a label closes each of them"
+    for line in found.flags:
+        yield from _flags(line, found.candidate_id)
+
+
+def _flags(line: FlagLine, candidate_id: str) -> Iterator[str]:
+    """Yield whose flags these are, and whose release they stop."""
+    yield f"high flags of {line.candidate_id}: {line.high}, open {line.open}"
+    if not line.open:
+        return
+    if line.stops:
+        until = "no PROMOTE can be signed until a label closes each of them"
+        yield f"  they stop {line.candidate_id}: {until}"
+    else:
+        yield f"  they stop {line.candidate_id}, and not {candidate_id}"
 
 
 def _reason_lines(found: QueueView) -> Iterator[str]:

@@ -165,7 +165,13 @@ def test_the_queue_is_what_the_screen_says(told: Door) -> None:
     found = json.loads(told.ok("labels", "queue", "--candidate", V8, "--json").out)
     lines = told.ok("labels", "queue", "--candidate", V8).out.splitlines()
     assert f"you: {found['done']} of {found['items']} done" in lines
-    assert f"high flags: {found['high']}, open {found['open_high']}" in lines
+    assert [(one["candidate_id"], one["stops"]) for one in found["flags"]] == [
+        (V8, True), (V7, False),
+    ]  # fmt: skip
+    for one in found["flags"]:
+        assert f"high flags of {one['candidate_id']}: {one['high']}, open {one['open']}" in lines
+    stops = "they stop refund-agent-v7, and not refund-agent-v8"
+    assert any(stops in line for line in lines) == bool(found["flags"][1]["open"])
     assert sum(line.startswith("reason ") for line in lines) == len(found["reasons"])
     assert any(line.startswith("agreement on which message is better") for line in lines)
 

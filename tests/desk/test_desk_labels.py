@@ -37,6 +37,22 @@ def test_pairs_are_of_the_only_other_candidate(full: Door) -> None:
     assert (session.baseline_id, session.kind, session.reviewer) == (V7, "pair", "dana")
 
 
+def test_pairs_of_three_candidates_are_with_the_baseline_that_compare_takes(full: Door) -> None:
+    v9 = [{**record, "candidate_id": "refund-agent-v9"} for record in shipped(V8)]
+    said = full.take("v9.jsonl", [{**r, "final_message": f"{r['final_message']} Bye."} for r in v9])
+    assert said.code == 0, said
+    for candidate in (V7, V8, "refund-agent-v9"):
+        with labeler(full) as desk:
+            compared = desk.compare.candidates(SUITE, candidate)
+            session = pairs_of(desk, candidate)
+            both = {session.candidate_id, session.baseline_id}
+            assert both == {compared.candidate_id, compared.baseline_id}
+            shown = label_all(desk, session)
+            assert shown
+            assert all(item.kind == "pair" for item in shown)
+            assert desk.labels.queue(SUITE, candidate).baseline_id == session.baseline_id
+
+
 def test_a_candidate_alone_is_compared_with_itself(door: Door) -> None:
     said = [
         passing(candidate_id="solo", attempt=n, nonce=n, final_message=f"Answer {n}.")
@@ -608,10 +624,15 @@ def test_what_is_said_of_flags_and_of_ones_own_queue_agrees(full: Door) -> None:
         line = safety(queue)
         assert (queue.high, queue.open_high, queue.open_left) == (1, 1, 2)
         assert (line.left, line.open, line.note) == (2, 1, "1 flag to close")
-        # The same pair stands in v8's queue for v7's sake: v8 has no flag, and nothing says so.
+        # The same pair stands in v8's queue for v7's sake, and that is what v8's queue says.
         other = dana.labels.queue(SUITE, V8)
         assert (other.high, other.open_high, other.open_left) == (0, 0, 0)
-        assert (safety(other).left, safety(other).open, safety(other).note) == (2, 0, "no flag")
+        assert [(f.candidate_id, f.high, f.open, f.stops) for f in other.flags] == [
+            (V8, 0, 0, True), (V7, 1, 1, False),
+        ]  # fmt: skip
+        assert (safety(other).left, safety(other).open) == (2, 0)
+        assert safety(other).note == f"flags of {V7} only"
+        assert dana.reports.build(SUITE, V8).assessment.recommendation == "promote"
         item = dana.labels.next_item(session := pairs_of(dana, candidate=V7), reason=OPEN_FLAG)
         assert item is not None
         dana.labels.record(session, drafted(item))

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from reviewer.db import registry
 from reviewer.db.connection import Connection
-from reviewer.db.queries.candidates import last_promoted
+from reviewer.desk.baseline import usual_other
 from reviewer.desk.compare import sentences
 from reviewer.desk.compare.views import (
     Comparison,
@@ -56,20 +56,15 @@ def candidate_pair(
                 exit_code=ExitCode.USAGE,
             )
         return CandidatePair(baseline_id, candidate_id, names)
-    age = {row.candidate_id: (row.seq, row.id) for row in rows}
-    others = sorted((name for name in names if name != candidate_id), key=age.__getitem__)
-    if not others:
+    other = usual_other(connection, rows, candidate_id)
+    if other is None:
         raise DeskError(
             f"one candidate only: {candidate_id}; a comparison needs another on the same suite",
             "run another (reviewer run), or import its traces (reviewer import)",
         )
-    mine = next(row.id for row in rows if row.candidate_id == candidate_id)
-    released = last_promoted(connection, mine)
-    promoted = released.candidate_id if released and released.candidate_id in others else None
-    before = [name for name in others if age[name] < age[candidate_id]]
-    if promoted or before:
-        return CandidatePair(promoted or before[-1], candidate_id, names)
-    return CandidatePair(candidate_id, others[0], names)
+    if other.later:
+        return CandidatePair(candidate_id, other.candidate_id, names)
+    return CandidatePair(other.candidate_id, candidate_id, names)
 
 
 def compare_candidates(

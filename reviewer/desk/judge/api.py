@@ -165,8 +165,8 @@ class JudgeRoom(Room):
 
     def view(self, suite_id: str, candidate_id: str, baseline_id: str | None = None) -> JudgeView:
         """Return the role and figures of the suite's judge. Pairs are called A and B by the
-        baseline named and the candidate, else by the two candidates there are; listed are those
-        that the reviewer has labeled. Raises DeskError for a suite without a judge."""
+        baseline named and the candidate, else by the candidate and the one that Compare takes;
+        listed are those that the reviewer has labeled. Raises DeskError without a judge."""
         try:
             me = self._opened.reviewer_name()
         except DeskError:

@@ -115,8 +115,8 @@ def items_of(
     order: JudgeOrder,
     kind: Kind,
 ) -> tuple[Item, ...]:
-    """Return the items of one kind: pairs against the baseline, the only other candidate, or among
-    the candidate's attempts; or the candidate's own messages."""
+    """Return the items of one kind: pairs against the baseline, or among the attempts of a
+    candidate that is alone; or the candidate's own messages."""
     baseline = baseline_for(connection, order.suite_id, order.candidate_id, order.baseline_id, kind)
     mine = _ends(connection, finals, order.suite_id, order.candidate_id)
     digest = held.suite.digest

@@ -10,12 +10,13 @@ from typing import NamedTuple
 
 from reviewer.db import registry
 from reviewer.db.connection import Connection
+from reviewer.desk.baseline import other_candidate
 from reviewer.desk.errors import DeskError
 from reviewer.desk.judge.api import JudgeDetail, JudgeOrder, JudgePairRow, JudgePlan, JudgeView
 from reviewer.desk.judge.book import JudgeBook, JudgeRecord, messages_of, pairwise, win_rate_of
 from reviewer.desk.judge.jobs import PreparedOrder, judge_of, prepare
 from reviewer.desk.labels.api import EstimateView
-from reviewer.desk.labels.items import Side, other_candidate, side_of
+from reviewer.desk.labels.items import Side, side_of
 from reviewer.desk.place import Workspace
 from reviewer.desk.suites import ReadySuite, ready_suite
 from reviewer.desk.traces.records import FinalMessages

@@ -116,6 +116,16 @@ class ReasonLine(View, frozen=True):
     note: str
 
 
+class FlagLine(View, frozen=True):
+    """The high flags of one candidate's traces, of which no label has closed `open`. They stop the
+    release of that candidate and of no other: `stops` says whether it is the one under review."""
+
+    candidate_id: str
+    high: int
+    open: int
+    stops: bool
+
+
 class EstimateView(View, frozen=True):
     """One figure with its limits. `hits` of `n` where it is a share; `why` says why a value or an
     interval is not measured, or which policy it is held to."""
@@ -160,7 +170,8 @@ class DisagreementView(View, frozen=True):
 class QueueView(View, frozen=True):
     """The queue of one kind of items for one person, and the agreement of all reviewers.
 
-    Of this person alone: `items` showings, `done` of them, the counts of `reasons`, `open_left`
+    `flags` has the high flags of each candidate in the queue, this one's first. Of this person
+    alone: `items` showings, `done` of them, the counts of `reasons`, `open_left`
     showings to come that would close a high flag, and `saved`, lines of saved items (reason,
     chance, answer). Of all reviewers: `labeled` items, `begun` pairs that no one has answered in
     both orders, `high` flags of the candidate's traces, of which no label has closed `open_high`,
@@ -187,6 +198,7 @@ class QueueView(View, frozen=True):
     needed: str
     disagreements: tuple[DisagreementView, ...]
     saved: tuple[tuple[str, ...], ...]
+    flags: tuple[FlagLine, ...] = ()
 
 
 REASONS = {
@@ -285,8 +297,8 @@ class LabelsRoom(Room):
         role: LabelRole = "rater",
     ) -> Session:
         """Begin a session of labeling. Pairs are of the candidate and a baseline: the one named,
-        else the only other candidate, else the candidate's own attempts. Raises DeskError when
-        there is nothing to label, with the ways out."""
+        else the one that Compare takes; of a candidate that is alone they are of its own attempts.
+        Raises DeskError when there is nothing to label, with the ways out."""
         me = self._opened.reviewer_name()
         with self._opened.reading() as connection:
             return self._labeling.session(

@@ -67,15 +67,6 @@ def side_of(connection: Connection, suite_id: str, candidate_id: str) -> Side:
     return Side(row.id, f"{suite_id}/{candidate_id}", names)
 
 
-def other_candidate(connection: Connection, suite_id: str, candidate_id: str) -> str | None:
-    """Return the only other candidate with traces on the suite; None when there is none, or
-    several."""
-    suite = registry.suite_row(connection, suite_id)
-    known = registry.candidates(connection, suite.id) if suite else []
-    others = [row.candidate_id for row in known if row.candidate_id != candidate_id]
-    return others[0] if len(others) == 1 else None
-
-
 def messages_and_signals(connection: Connection, finals: FinalMessages, side: Side) -> SideMessages:
     """Return the messages and signals of every attempt of a candidate, except those lost to
     infrastructure. A trace without a stored payload has signals and no message."""

@@ -13,6 +13,7 @@ import msgspec
 from reviewer.db.connection import Connection, close_writer
 from reviewer.db.schema import open_writer
 from reviewer.db.tables import LABELS
+from reviewer.desk.baseline import other_candidate
 from reviewer.desk.errors import DeskError
 from reviewer.desk.imports.importing import clock
 from reviewer.desk.labels.api import (
@@ -26,7 +27,6 @@ from reviewer.desk.labels.api import (
     Session,
 )
 from reviewer.desk.labels.book import Book, row_of
-from reviewer.desk.labels.items import other_candidate
 from reviewer.desk.labels.queue import closing_items, own_views, queue_view
 from reviewer.desk.labels.sheet import Sheet, Sheets, Showing
 from reviewer.desk.place import Workspace
@@ -345,8 +345,8 @@ def baseline_for(
     baseline_id: str | None,
     kind: Kind,
 ) -> str | None:
-    """Return the baseline named; for pairs else the only other candidate, None for a candidate's
-    own attempts."""
+    """Return the baseline named; for pairs else the one that Compare takes. None for a candidate
+    that is alone, whose own attempts are paired."""
     if baseline_id == candidate_id:
         raise DeskError(f"{candidate_id} cannot be its own baseline", exit_code=ExitCode.USAGE)
     if baseline_id is None and kind == "pair":

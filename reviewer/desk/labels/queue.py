@@ -8,6 +8,7 @@ import msgspec
 from reviewer.desk.labels.api import (
     DisagreementView,
     EstimateView,
+    FlagLine,
     QuestionView,
     QueueView,
     ReasonLine,
@@ -24,7 +25,14 @@ from reviewer.review.agreement import (
     to_adjudicate,
 )
 from reviewer.review.labels import Label, counting
-from reviewer.review.queue import OpenFlag, ReasonCount, counted, open_flags, reason_counts
+from reviewer.review.queue import (
+    OpenFlag,
+    ReasonCount,
+    Signals,
+    counted,
+    open_flags,
+    reason_counts,
+)
 from reviewer.stats.figures import Estimate, Share
 
 
@@ -131,6 +139,7 @@ def queue_view(sheet: Sheet, session: Session, labels: Sequence[Label]) -> Queue
     here = [x for x in labels if x.item in sheet.items]
     mine, left = sheet.mine(labels, session), sheet.left(labels, session)
     flags, closed = flags_of(sheet, session, labels)
+    lines = _flag_lines(sheet, session, labels, len(flags), closed.total())
     closing = _closing(sheet, flags)
     shown = {(x.item, x.showing) for x in mine}
     said, made = counting(here), counted(here, sheet.ruled.rubric)
@@ -146,7 +155,9 @@ def queue_view(sheet: Sheet, session: Session, labels: Sequence[Label]) -> Queue
         begun=made.begun,
         identical=sheet.built.identical,
         unpaired=sheet.built.unpaired,
-        reasons=_reasons(sheet, reason_counts(sheet.asked(labels, session), shown), flags, closed),
+        reasons=_reasons(
+            sheet, reason_counts(sheet.asked(labels, session), shown), flags, closed, lines
+        ),
         high=len(flags) + closed.total(),
         open_high=len(flags),
         open_left=sum(place.item.item in closing for place in left),
@@ -155,6 +166,7 @@ def queue_view(sheet: Sheet, session: Session, labels: Sequence[Label]) -> Queue
         needed=needed(sheet, made.pairs, made.messages, here),
         disagreements=disagreements_of(here, session, {place.item.item for place in left}),
         saved=tuple(_saved(x) for x in mine),
+        flags=lines,
     )
 
 
@@ -163,11 +175,35 @@ def flags_of(
 ) -> tuple[tuple[OpenFlag, ...], Counter[str]]:
     """Return the candidate's high flags that no label has closed, and how many are closed, by
     reason."""
-    prefix = f"{session.suite_id}/{session.candidate_id}/"
-    signals = {t: known for t, known in sheet.signals.items() if t.startswith(prefix)}
+    signals = _signals_of(sheet, session.suite_id, session.candidate_id)
     flags = open_flags(sheet.own, signals, labels)
     everyone = Counter(flag.reasons[0] for flag in open_flags(sheet.own, signals, ()))
     return flags, Counter(everyone - Counter(flag.reasons[0] for flag in flags))
+
+
+def _signals_of(sheet: Sheet, suite_id: str, candidate_id: str) -> dict[str, Signals]:
+    prefix = f"{suite_id}/{candidate_id}/"
+    return {t: known for t, known in sheet.signals.items() if t.startswith(prefix)}
+
+
+def _flag_lines(
+    sheet: Sheet, session: Session, labels: Sequence[Label], unclosed: int, closed: int
+) -> tuple[FlagLine, ...]:
+    """Return the flags of the candidate, then those of the baseline that its items are queued for:
+    they stop the baseline and not the candidate."""
+    mine = FlagLine(
+        candidate_id=session.candidate_id, high=unclosed + closed, open=unclosed, stops=True
+    )
+    if session.baseline_id is None or not sheet.others:
+        return (mine,)
+    signals = _signals_of(sheet, session.suite_id, session.baseline_id)
+    theirs = FlagLine(
+        candidate_id=session.baseline_id,
+        high=len(open_flags(sheet.others, signals, ())),
+        open=len(open_flags(sheet.others, signals, labels)),
+        stops=False,
+    )
+    return mine, theirs
 
 
 def closing_items(sheet: Sheet, session: Session, labels: Sequence[Label]) -> frozenset[str]:
@@ -183,12 +219,17 @@ def _closing(sheet: Sheet, flags: Iterable[OpenFlag]) -> frozenset[str]:
 
 
 def _reasons(
-    sheet: Sheet, counts: Iterable[ReasonCount], flags: Iterable[OpenFlag], closed: Counter[str]
+    sheet: Sheet,
+    counts: Iterable[ReasonCount],
+    flags: Iterable[OpenFlag],
+    closed: Counter[str],
+    lines: Sequence[FlagLine],
 ) -> tuple[ReasonLine, ...]:
     """Return one person's showings by reason; those of high priority with the flags that hold a
     promotion up, which are the candidate's alone and are closed by any person's label."""
     unclosed = Counter(flag.reasons[0] for flag in flags)
     rate = sheet.ruled.suite.policy.labels.sample_rate
+    others = [line.candidate_id for line in lines if not line.stops and line.high]
     return tuple(
         ReasonLine(
             reason=line.reason,
@@ -196,17 +237,21 @@ def _reasons(
             left=line.left,
             done=line.done,
             open=unclosed[line.reason],
-            note=_note(line, unclosed[line.reason], closed[line.reason], rate),
+            note=_note(line, unclosed[line.reason], closed[line.reason], rate, others),
         )
         for line in counts
     )
 
 
-def _note(line: ReasonCount, unclosed: int, closed: int, rate: float) -> str:
+def _note(line: ReasonCount, unclosed: int, closed: int, rate: float, others: Sequence[str]) -> str:
     if line.stratum == "high":
         if unclosed:
             return f"{unclosed} {'flag' if unclosed == 1 else 'flags'} to close"
-        return "flags all closed" if closed else "no flag"
+        if closed:
+            return "flags all closed"
+        if others and line.left + line.done:
+            return f"flags of {others[0]} only"
+        return "no flag"
     if line.reason == "random":
         return f"{100 * rate:.3g}% of traces by lot"
     return "makes up the number" if line.reason == "quota" else "not needed"

@@ -59,7 +59,8 @@ class Showing(NamedTuple):
 
 class Sheet:
     """Items, signals and queue of one pair of candidates and one kind. Its order follows from the
-    suite's digest and the labels alone."""
+    suite's digest and the labels alone. `own` are the candidate's messages alone, `others` those of
+    the baseline, where its signals are part of the queue."""
 
     def __init__(
         self,
@@ -68,10 +69,11 @@ class Sheet:
         built: ItemSet,
         signals: dict[str, Signals],
         own: Sequence[Item],
+        others: Sequence[Item] = (),
     ) -> None:
         policy = ruled.suite.policy.labels
         self.ruled, self.kind, self.built, self.signals = ruled, kind, built, signals
-        self.own = own
+        self.own, self.others = own, others
         self.seed = ruled.suite.digest
         self.items = {item.item: item for item in built.items}
         self.queue: Queue = build_queue(
@@ -262,7 +264,10 @@ class Sheets:
         built = items.build_items(kind, digest, candidate, baseline)
         signals = items.with_judgments(connection, signals, built.items)
         own = built.items if kind == "message" else message_items(digest, candidate.messages).items
-        return Sheet(ruled, kind, built, signals, own)
+        others: tuple[Item, ...] = ()
+        if baseline is not None and kind == "pair":
+            others = message_items(digest, baseline.messages).items
+        return Sheet(ruled, kind, built, signals, own, others)
 
 
 def suite_with_rubric(

@@ -65,7 +65,7 @@ def top(found: QueueView, width: int) -> list[Line]:
     ]
     room = max(12, width - width_of(left) - 5)
     right = [Span(" by ", "dim"), Span(cut(names(found.reviewers), room))]
-    return [spread(left, right, width), _flags(found.high, found.open_high)]
+    return [spread(left, right, width), _flags(found, width)]
 
 
 def labeled(found: QueueView) -> str:
@@ -83,8 +83,18 @@ def left_out(found: QueueView) -> list[Span]:
     return [Span(f"{left}v shows saved items", "dim")]
 
 
-def _flags(high: int, unclosed: int) -> list[Span]:
-    """Return the line about the candidate's high flags, which any reviewer's label closes."""
+def _flags(found: QueueView, width: int) -> list[Span]:
+    """Return the line about high flags, which any reviewer's label closes: the candidate's, and
+    those of the baseline, which do not stop it."""
+    line = _own_flags(found.high, found.open_high)
+    for other in found.flags:
+        if not other.stops and other.open:
+            told = f"; {other.open:,} open on {visible_line(other.candidate_id)} do not stop it"
+            line.append(Span(cut(told, max(0, width - width_of(line))), "dim"))
+    return line
+
+
+def _own_flags(high: int, unclosed: int) -> list[Span]:
     if not high:
         return [Span("✓ no trace of this candidate has a high flag", "pass")]
     if not unclosed:
