@@ -81,6 +81,8 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         with _records(arguments.traces) as keep:
             handle = desk.runs.start(order, keep=keep)
+            if handle.isolation and not arguments.quiet:
+                note(handle.isolation)
             follow(handle, arguments.quiet)
         index_behind(desk.place)
         return _told(desk, handle.view(), arguments)

@@ -61,12 +61,14 @@ def run(arguments: argparse.Namespace) -> int:
         guard = guard_for(new_token(), loopback, names)
         shown = host if loopback or host not in ("0.0.0.0", "::") else names[0]
         shown = f"[{shown}]" if ":" in shown else shown
+        from reviewer.web.complaints import complain_in_lines
         from reviewer.web.server import Door
 
         door = Door(guard, _command(arguments, workspace))
         if not loopback:
             note(f"--host {arguments.host} {EXPOSES}")
         # Made before anybody is told where it is: one interrupted in the making complains of it.
+        complain_in_lines(note)
         loop = asyncio.new_event_loop()
         with contextlib.closing(loop), contextlib.suppress(KeyboardInterrupt):  # whenever it comes
             _said(arguments, f"http://{shown}:{port}/{guard.token}/", workspace)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Coroutine, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from reviewer.running.broker import Broker, Policy
+from reviewer.running.broker import MOST_CALLS, Broker, Policy
 from reviewer.running.candidates import adapter_for
 from reviewer.running.model import (
     Adapter,
@@ -35,6 +35,9 @@ _END_TEXTS = {
     "retry_budget": "one call had timed out more often in a row than the budget allows",
     "max_turns": "the candidate still made calls in its last turn",
 }
+
+
+_EXCESS = "one turn made {:,} calls and may make {}: the other {:,} were refused"
 
 
 class _End(NamedTuple):
@@ -141,7 +144,10 @@ async def _converse(
             return _End("completed", message=turn.message)
         if turn.message:
             recorder.message(turn.message)
-        observations = await broker.answer(turn)
+        observations = await broker.answer(turn._replace(calls=turn.calls[:MOST_CALLS]))
+        if excess := turn.calls[MOST_CALLS:]:
+            broker.refuse_excess(excess)
+            return _End("max_calls", _EXCESS.format(len(turn.calls), MOST_CALLS, len(excess)))
         if broker.ended:
             return _end_by(broker.ended)
         if broker.late():

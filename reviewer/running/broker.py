@@ -8,7 +8,7 @@ the suite: it may refer to its own parts (`#/…`), and nothing is ever fetched 
 import copy
 import json
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import islice
 from typing import Any
@@ -31,6 +31,10 @@ from reviewer.running.record import Meter, Recorder
 from reviewer.suite.model import Episode
 from reviewer.trace.record import Status
 from reviewer.trace.safetext import cap, visible_line
+
+MOST_CALLS = 128
+"""Calls that one turn may make, whatever kind of candidate makes them. The others are refused, and
+end the attempt."""
 
 
 class Policy:
@@ -86,6 +90,18 @@ class Broker:
         if allowed is not None and not self.ended and self._longest_streak > allowed:
             self.ended = "retry_budget"
         return observations
+
+    def refuse_excess(self, calls: Sequence[Call]) -> None:
+        """Record a turn's calls beyond MOST_CALLS as denied: the first of each tool, so that what
+        was tried is seen and the record does not grow with them. Tools that were offered come
+        first, and no more than MOST_CALLS are recorded."""
+        first: dict[str, Call] = {}
+        for call in calls:
+            first.setdefault(call.tool, call)
+        known = {spec.name for spec in self._world.specs()} | self._specs.keys()
+        ranked = sorted(first.values(), key=lambda call: call.tool not in known)
+        for call in ranked[:MOST_CALLS]:
+            self._refuse(call, "denied", f"more than {MOST_CALLS} calls in one turn")
 
     def time_left_ms(self) -> float | None:
         """Return the milliseconds left of max_latency_ms (never below 0); None without such a

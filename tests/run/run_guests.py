@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from reviewer.running.model import Adapter, Brief, Observation, Slot, Task, ToolSpec, Turn
-from reviewer.running.sandbox import keeper, protection, room
+from reviewer.running.sandbox import fence, keeper, protection, room
 from reviewer.running.sandbox.protection import Protection
 from reviewer.suite.candidate import Candidate
 from reviewer.suite.model import Episode, RedactionRules
@@ -27,17 +27,18 @@ PRICES = {"input_usd_per_million_tokens": 2.0, "output_usd_per_million_tokens": 
 
 def hold(kind: str, patch: pytest.MonkeyPatch) -> None:
     """From here on children are held in this way; the test is skipped where it cannot be."""
-    held = Protection("none", why_not="a test")
+    filtered = fence.filters_here()
+    held = Protection("none", why_not="a test", filtered=filtered)
     if kind == "bubblewrap":
         start, why = protection.bubblewrap_usable()
         if not start:
             pytest.skip(f"bubblewrap: {why}")
-        held = Protection("bubblewrap", start)
+        held = Protection("bubblewrap", start, filtered=filtered)
     elif kind == "landlock":
         known = keeper.landlock_version()
         if known < keeper.LANDLOCK_OLDEST:
             pytest.skip(f"Landlock {keeper.LANDLOCK_OLDEST} is not there (the kernel has {known})")
-        held = Protection("landlock", landlock=known)
+        held = Protection("landlock", landlock=known, filtered=filtered)
     patch.setattr(room, "protection", lambda: held)
 
 

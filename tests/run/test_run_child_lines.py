@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviewer.running.candidates.program import MOST_CALLS, Lines
+from reviewer.running.broker import MOST_CALLS
+from reviewer.running.candidates.program import Lines
 from reviewer.running.model import Call, CandidateFault, Turn
 
 
@@ -34,7 +35,7 @@ from reviewer.running.model import Call, CandidateFault, Turn
         (b'{"type":"call","call_id":"","tool":"look"}', "$.call_id: must be a text"),
         (b'{"type":"call","call_id":"a","tool":7}', "$.tool: must be the name"),
         (b'{"type":"call","call_id":"a","tool":"lo\\u001bok"}', "$.tool: a name may not"),
-        (b'{"type":"calls","calls":[]}', "$.calls: must be a list of 1 to"),
+        (b'{"type":"calls","calls":[]}', "$.calls: must be a list of at least one"),
         (b'{"type":"calls","calls":[{"call_id":"a","name":"look"}]}', "$.calls[0].name: is not"),
         (
             b'{"type":"calls","calls":[{"call_id":"a","tool":"x"},{"call_id":"a","tool":"x"}]}',
@@ -55,13 +56,6 @@ def test_a_line_that_breaks_the_protocol_is_refused_by_name(line: bytes, told: s
     assert caught.value.text.startswith("line 1 of its output: $")
     assert told in caught.value.text
     assert caught.value.reason == "candidate_error"
-
-
-def test_no_line_makes_more_calls_than_may_be_made_at_once() -> None:
-    calls = [{"call_id": str(n), "tool": "look"} for n in range(MOST_CALLS + 1)]
-    Lines().read(json.dumps({"type": "calls", "calls": calls[1:]}).encode())
-    with pytest.raises(CandidateFault):
-        Lines().read(json.dumps({"type": "calls", "calls": calls}).encode())
 
 
 @pytest.mark.parametrize("arguments", ["text", ["a"], 7, None, True])
@@ -122,4 +116,4 @@ def test_the_lines_on_the_page_are_lines(repository: Path) -> None:
     reader = Lines()
     read = [reader.read(line.encode()) for line in lines]
     assert [len(turn.calls) for turn in read] == [1, 2, 0]
-    assert f"more than {MOST_CALLS} calls" in page
+    assert f"more than {MOST_CALLS} calls in one turn" in page

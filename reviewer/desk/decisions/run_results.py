@@ -50,7 +50,7 @@ def attest(
     """
     require_manifest(built)
     signers = trusted(workspace)
-    signer = signing_key(key, passphrase)
+    signer = signing_key(workspace, key, passphrase)
     who = in_role(workspace, signers, signer, RUNNER_ROLE)
     gathered, made = built.gathered, []
     connection = open_writer(workspace.store)

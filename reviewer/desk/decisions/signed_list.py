@@ -160,7 +160,7 @@ def export_decision(
         connection.close()
     if key is not None:
         try:
-            signed = sign_payload(files[SUMMARY], signing_key(key, passphrase))
+            signed = sign_payload(files[SUMMARY], signing_key(workspace, key, passphrase))
         except AttestError as error:
             raise DeskError(str(error)) from error
         files[SUMMARY.replace(".json", ".dsse.json")] = signed

@@ -122,7 +122,7 @@ def sign(
     """
     require_choice(built, decision, comment)
     signers = trusted(workspace)
-    signer = signing_key(key, passphrase)
+    signer = signing_key(workspace, key, passphrase)
     who = approving(workspace, signers, signer, built.gathered)
     agent = agent_of(subject_name(built.gathered.manifest or {}))
     connection = open_writer(workspace.store)
@@ -227,7 +227,7 @@ def add_signature_to(
     that has expired, a person who may not approve or has already, a refused signature.
     """
     signers = trusted(workspace)
-    signer = _signer(key, passphrase, signature)
+    signer = _signer(workspace, key, passphrase, signature)
     connection = open_writer(workspace.store)
     try:
         require_intact(workspace, connection)
@@ -284,9 +284,11 @@ def _said_by_the_first(one: DecisionFile) -> list[str]:
     ]
 
 
-def _signer(key: str, passphrase: str | None, signature: bytes | None) -> Signer:
+def _signer(
+    workspace: Workspace, key: str, passphrase: str | None, signature: bytes | None
+) -> Signer:
     if signature is None:
-        return signing_key(key, passphrase)
+        return signing_key(workspace, key, passphrase)
     try:
         made = ExternalSignature(dearmored(signature))
         _ = made.public  # a signature that names no key of ours is refused here

@@ -71,7 +71,7 @@ def break_glass(
         )
     require_manifest(built)
     signers = trusted(workspace)
-    signer = signing_key(key, passphrase)
+    signer = signing_key(workspace, key, passphrase)
     who = in_role(workspace, signers, signer, BREAK_GLASS_ROLE)
     gathered, manifest = built.gathered, built.gathered.manifest or {}
     agent = agent_of(subject_name(manifest))
@@ -202,7 +202,7 @@ def state_loss(
     if not reason.strip():
         raise DeskError("a loss needs a reason", "--reason says why", exit_code=ExitCode.USAGE)
     signers = trusted(workspace)
-    signer = signing_key(key, passphrase)
+    signer = signing_key(workspace, key, passphrase)
     who = in_role(workspace, signers, signer, LOSS_ROLE)
     connection = open_writer(workspace.store)
     try:

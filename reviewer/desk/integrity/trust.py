@@ -2,16 +2,30 @@
 
 from collections.abc import Iterable
 from pathlib import Path
+from typing import NamedTuple
 
 from reviewer.desk.errors import DeskError
+from reviewer.desk.fencing import nothing_unfenced
 from reviewer.desk.place import SIGNERS_HEAD, Workspace, write_private
 from reviewer.desk.views import KeyInfo
 from reviewer.exit_codes import ExitCode
 from reviewer.report.evidence import Evidence
-from reviewer.signing.errors import AgentError, AttestError
+from reviewer.signing.errors import (
+    AgentError,
+    AgentKeyMissing,
+    AgentRefused,
+    AgentUnavailable,
+    AttestError,
+    PassphraseNeeded,
+    SignerRefused,
+    WrongPassphrase,
+    plain,
+)
 from reviewer.signing.keys import Signer, connect_agent, load_signer, read_public_file
 from reviewer.signing.signers import Signers, TrustedKey, is_one_of, parse_signers, read_signers
+from reviewer.signing.ssh import PublicKey
 
+PASSPHRASE_ENV = "REVIEWER_PASSPHRASE"
 HOW_TO_TRUST = "reviewer keys trust PRINCIPAL KEY.pub adds a key as approver"
 
 
@@ -52,14 +66,55 @@ def trusted(workspace: Workspace) -> Signers:
     return signers
 
 
-def signing_key(key: str, passphrase: str | None) -> Signer:
-    """Return the key of a --key argument. Raises DeskError."""
+class _QuietSigner(NamedTuple):
+    """A key that signs only while no program without a fence runs in the workspace."""
+
+    workspace: Workspace
+    signer: Signer
+
+    @property
+    def public(self) -> PublicKey:
+        return self.signer.public
+
+    def sign(self, message: bytes) -> bytes:
+        with nothing_unfenced(self.workspace):
+            return self.signer.sign(message)
+
+
+def signing_key(workspace: Workspace, key: str, passphrase: str | None) -> Signer:
+    """Return the key of a --key argument. A passphrase that was typed is used for its file; without
+    one, $REVIEWER_PASSPHRASE is. Raises DeskError, also while a program without a fence runs."""
     try:
-        return load_signer(
-            key, ask_passphrase=lambda path: passphrase, passphrase_env="REVIEWER_PASSPHRASE"
-        )
+        with nothing_unfenced(workspace):
+            if passphrase is not None:
+                signer = load_signer(key, ask_passphrase=lambda path: passphrase)
+            else:
+                signer = load_signer(key, passphrase_env=PASSPHRASE_ENV)
     except AttestError as error:
-        raise DeskError(str(error)) from error
+        raise DeskError(str(error), *ways_out(error, key)) from error
+    return _QuietSigner(workspace, signer)
+
+
+def ways_out(error: AttestError, key: str) -> tuple[str, ...]:
+    """Return what can be done about a key that cannot be used."""
+    shown = plain(key)
+    match error:
+        case WrongPassphrase():
+            return ("type it again: nothing was written", f"ssh-add {shown} unlocks it once")
+        case PassphraseNeeded():
+            return (f"type its passphrase, or set ${PASSPHRASE_ENV}", f"ssh-add {shown} unlocks it")
+        case AgentKeyMissing():
+            return ("ssh-add FILE adds it; ssh-add -X unlocks an agent that is locked",)
+        case AgentRefused():
+            return (
+                "ssh-add -X unlocks an agent that is locked",
+                "confirm or touch the key when it is asked for",
+            )
+        case AgentUnavailable():
+            return ("eval $(ssh-agent) starts one, ssh-add adds a key", "name a key file instead")
+        case SignerRefused():
+            return ("ssh-add the key first, and name its .pub file",)
+    return ()
 
 
 def in_role(workspace: Workspace, signers: Signers, signer: Signer, role: str) -> TrustedKey:

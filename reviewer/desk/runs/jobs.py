@@ -181,6 +181,11 @@ class RunHandle(AbandonableJob[RunView]):
 
     # from any thread ---------------------------------------------------------------------------
 
+    @property
+    def isolation(self) -> str:
+        """Return what holds the programs that this run starts, "" when it starts none."""
+        return self._begun.isolation
+
     def view(self) -> RunView:
         """Return the run as it is now."""
         return self._progress.view(self._control.state)
@@ -229,8 +234,8 @@ class RunHandle(AbandonableJob[RunView]):
             if self._begun.writer is not None:
                 problem = self._carry_out(self._begun.writer)
         finally:
-            if self._begun.lock is not None:
-                os.close(self._begun.lock)
+            for lock in self._begun.locks:
+                os.close(lock)
             self._progress.end(problem)
             self._ended.set()
             self._tell()

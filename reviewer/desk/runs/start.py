@@ -21,6 +21,7 @@ from reviewer.db.search import catch_up, pending_events
 from reviewer.db.sources import SourceRow, open_source, reopen_source, source_by_id, source_rows
 from reviewer.desk import suites
 from reviewer.desk.errors import DeskError
+from reviewer.desk.fencing import PROGRAMS, hold_unfenced
 from reviewer.desk.imports.importing import INLINE_EVENTS, clock
 from reviewer.desk.place import Workspace
 from reviewer.desk.runs.api import Runnable, RunOrder
@@ -34,6 +35,7 @@ from reviewer.importing.scored import JudgedRecord
 from reviewer.running.candidates import check_runnable
 from reviewer.running.engine import MadeAttempts, Place, missing_places, next_places, span
 from reviewer.running.model import FinishedAttempt, Slot, Task, Unrunnable
+from reviewer.running.sandbox.protection import describe, protection
 from reviewer.suite.candidate import Candidate
 from reviewer.suite.errors import ContractError
 from reviewer.suite.folder import candidate_files
@@ -247,15 +249,16 @@ def batcher(
 
 
 class StartedRun(NamedTuple):
-    """A run that may begin: its attempts, its writer, and the lock it holds. `writer` is None when
-    there is nothing to do."""
+    """A run that may begin: its attempts, its writer, and the locks it holds. `writer` is None when
+    there is nothing to do; `isolation` says what holds the programs it starts, "" when none."""
 
     order: RunOrder
     places: list[Place]
     tasks: Iterator[Task]
     writer: RunWriter | None
-    lock: int | None
+    locks: tuple[int, ...]
     in_force: tuple[str, ...]
+    isolation: str = ""
 
 
 def start_run(workspace: Workspace, order: RunOrder) -> StartedRun:
@@ -271,14 +274,25 @@ def start_run(workspace: Workspace, order: RunOrder) -> StartedRun:
     if problem:
         raise DeskError(problem)
     with ExitStack() as undo:
-        lock = lock_run(workspace, order)
-        undo.callback(os.close, lock)
+        locks = [lock_run(workspace, order)]
+        undo.callback(os.close, locks[0])
+        programs = starts_programs(found.candidate, held.suite)
+        if programs and not protection().fenced:
+            locks.append(hold_unfenced(workspace))
+            undo.callback(os.close, locks[1])
         connection = open_writer(workspace.store)
         undo.callback(close_writer, connection, workspace.store)
-        begun = _RunStart(workspace, connection, held, found, order).begin(lock)
+        begun = _RunStart(workspace, connection, held, found, order).begin(tuple(locks))
         if begun.writer is not None:
             undo.pop_all()  # from here on the run closes them
-    return begun
+    return begun._replace(isolation=describe()) if programs else begun
+
+
+def starts_programs(candidate: Candidate, suite: Suite) -> bool:
+    """Return whether a run starts programs that others wrote: the candidate's, or toolkits."""
+    return candidate.runner.get("kind") in PROGRAMS or any(
+        (episode.simulator or {}).get("toolkit") for episode in suite.episodes
+    )
 
 
 def runs_of(connection: Connection, suite_id: str, candidate_id: str) -> list[dict[str, Any]]:
@@ -306,7 +320,7 @@ class _RunStart:
         self.candidate = found.candidate
         self.manifest = Manifest(found.candidate, found.raw)
 
-    def begin(self, lock: int) -> StartedRun:
+    def begin(self, locks: tuple[int, ...]) -> StartedRun:
         store = self.workspace.store
         with transaction(self.connection, store):
             now = clock()
@@ -322,13 +336,13 @@ class _RunStart:
             places, ends = self._chosen(known, made, earlier)
             force = in_force(self.suite.policy.limits)
             if not places:
-                return StartedRun(self.order, [], iter(()), None, None, force)
+                return StartedRun(self.order, [], iter(()), None, (), force)
             declared = self._declare(known, made)
             source = self._source(places, earlier, now)
             self._note(places, ends, declared, source, now)
         self._settle_others(source)
         writer = RunWriter(self.connection, store, self.suite, source, self.manifest)
-        return StartedRun(self.order, places, self._tasks(places), writer, lock, force)
+        return StartedRun(self.order, places, self._tasks(places), writer, locks, force)
 
     def _chosen(
         self, known: registry.CandidateRow, made: MadeAttempts, earlier: list[dict[str, Any]]

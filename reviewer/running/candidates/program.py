@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
+from reviewer.running.candidates.belongings import of_others
 from reviewer.running.candidates.manifest import (
     Prices,
     cost_usd,
@@ -39,9 +40,6 @@ from reviewer.suite.candidate import Candidate
 from reviewer.suite.errors import ContractError, json_path, name_problem, shown
 from reviewer.suite.folder import CANDIDATES
 from reviewer.suite.strict_json import loads, type_name
-
-MOST_CALLS = 128
-"""Calls that one line may make."""
 
 _LONGEST_ID = 200
 _MOST_TOKENS = 10**12
@@ -84,8 +82,8 @@ class Lines:
         if kind == "call":
             return (self._call(said, "$"),)
         calls = said.get("calls")
-        if not isinstance(calls, list) or not 1 <= len(calls) <= MOST_CALLS:
-            self._refuse("$.calls", f"must be a list of 1 to {MOST_CALLS} calls")
+        if not isinstance(calls, list) or not calls:
+            self._refuse("$.calls", "must be a list of at least one call")
         found = []
         for position, item in enumerate(calls):
             where = f"$.calls[{position}]"
@@ -254,7 +252,8 @@ def prices_of(candidate: Candidate, folder: Path) -> Prices:
 
 def order_for(task: Task, argv: Sequence[str], opened: Sequence[Path]) -> Order:
     """Return a child that works for this task's candidate: with the variables that its manifest
-    names, and with the network only when manifest and run both grant it."""
+    names, with the network only when manifest and run both grant it, and without the files of other
+    candidates."""
     runner = task.candidate.runner
     names = [*(runner.get("environment") or ()), *filter(None, [runner.get("api_key_env")])]
     return Order(
@@ -263,6 +262,7 @@ def order_for(task: Task, argv: Sequence[str], opened: Sequence[Path]) -> Order:
         {name: os.environ[name] for name in names if name in os.environ},
         tuple(opened),
         bool(runner.get("network")) and task.network,
+        of_others(Path(task.folder), task.candidate.candidate_id),
     )
 
 

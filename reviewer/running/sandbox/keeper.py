@@ -2,8 +2,9 @@
 
 Run as a script (`python -I -S -B keeper.py ORDER`) with the standard library only. ORDER is JSON:
 `argv`, `parent` (our process id), `limits` (name → value), `bubblewrap` (whether argv is its
-command line), and, unless it is, `room` (the child's folder, removed at the end) and `landlock`
-(None, or what to give up).
+command line), `filter` (a seccomp program in hexadecimal digits, "" for none), and, unless it is
+bubblewrap's, `room` (the child's folder, removed at the end) and `landlock` (None, or what to give
+up).
 
 Whatever the child leaves behind becomes a child of the keeper, however it was started; SIGTERM, or
 our death, or the child's end, and all are killed. It leaves with the child's exit status, or is
@@ -36,6 +37,7 @@ LANDLOCK_SEES_SIGNALS = 6
 _CREATE, _ADD_RULE, _RESTRICT = 444, 445, 446
 _ONE_NUMBERING = ("x86_64", "aarch64", "riscv64", "ppc64le", "s390x", "loongarch64")
 _NO_NEW_PRIVILEGES = 38
+_SET_SECCOMP, _FILTER_MODE, _STEP = 22, 2, 8
 _ASK_VERSION = 1
 _BENEATH = 1
 
@@ -72,10 +74,12 @@ def landlock_version() -> int:
         return 0
 
 
-def give_up_rights(home: str, visible: Sequence[str], tcp: bool, known: int) -> None:
+def give_up_rights(
+    home: str, visible: Sequence[str], listed: Sequence[str], tcp: bool, known: int
+) -> None:
     """From now on this process and all it starts write below `home` only, read there and below
-    `visible`, and, where the kernel's version (`known`) has it, neither use TCP (unless `tcp`)
-    nor signal a process outside. OSError when the kernel refuses.
+    `visible`, see names below `listed`, and, where the kernel's version (`known`) has it, neither
+    use TCP (unless `tcp`) nor signal a process outside. OSError when the kernel refuses.
     """
     rules = _Ruleset(
         _ALL_RIGHTS,
@@ -86,10 +90,12 @@ def give_up_rights(home: str, visible: Sequence[str], tcp: bool, known: int) -> 
     ruleset = _syscall(_CREATE, ctypes.byref(rules), size, 0)
     for path in visible:
         _allow(ruleset, path, _SEE)
+    for path in listed:
+        _allow(ruleset, path, _LIST)
     for path in _DEVICES:
         _allow(ruleset, path, _OF_FILES & ~_EXECUTE)
     _allow(ruleset, home, _ALL_RIGHTS)
-    ctypes.CDLL(None).prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0)
+    _prctl(_NO_NEW_PRIVILEGES, 1)
     _syscall(_RESTRICT, ruleset, 0)
     os.close(ruleset)
 
@@ -113,6 +119,20 @@ def visible_around(folder: str, hidden: Sequence[str]) -> Iterator[str]:
     for entry in entries:
         if not entry.is_symlink():
             yield from visible_around(entry.path, hidden)
+
+
+class _Program(ctypes.Structure):
+    _fields_ = (("length", ctypes.c_ushort), ("steps", ctypes.c_char_p))
+
+
+def load_filter(program: bytes) -> None:
+    """Put a seccomp program over this process and all it starts, for good. OSError when the kernel
+    refuses: a child never runs without the filter that was ordered."""
+    _prctl(_NO_NEW_PRIVILEGES, 1)
+    whole = _Program(len(program) // _STEP, program)
+    library = ctypes.CDLL(None, use_errno=True)
+    if library.prctl(_SET_SECCOMP, _FILTER_MODE, ctypes.byref(whole), 0, 0) != 0:
+        raise OSError(ctypes.get_errno(), f"seccomp: {os.strerror(ctypes.get_errno())}")
 
 
 def _allow(ruleset: int, path: str, rights: int) -> None:
@@ -309,12 +329,17 @@ def _become(order: dict[str, Any], telling: int) -> None:
             _limit(name, value)
         if order["landlock"] is not None:
             _lock(order["room"], **order["landlock"])
+        program_filter = bytes.fromhex(order["filter"])
         if order["bubblewrap"]:
             os.set_inheritable(telling, True)
             arguments = ["--json-status-fd", str(telling), *arguments]
+            if program_filter:  # bubblewrap needs sockets itself, and loads it last
+                arguments = ["--seccomp", str(_readable(program_filter)), *arguments]
         elif LINUX:
             for capability in range(64):  # those of a superuser
                 _prctl(_DROP_CAPABILITY, capability)
+            if program_filter:
+                load_filter(program_filter)
         os.execv(program, [program, *arguments])
     except OSError as error:
         os.write(telling, b"failed")
@@ -323,11 +348,29 @@ def _become(order: dict[str, Any], telling: int) -> None:
         os._exit(_CANNOT_START)
 
 
+def _readable(data: bytes) -> int:
+    """Return an inheritable handle from which `data` (less than a pipe holds) can be read."""
+    reading, writing = os.pipe()
+    os.write(writing, data)
+    os.close(writing)
+    os.set_inheritable(reading, True)
+    return reading
+
+
 def _lock(
-    home: str, around: list[str], hidden: list[str], visible: list[str], tcp: bool, known: int
+    home: str,
+    around: list[str],
+    hidden: list[str],
+    visible: list[str],
+    closed: list[str],
+    tcp: bool,
+    known: int,
 ) -> None:
     seen = [path for folder in around for path in visible_around(folder, hidden)]
-    give_up_rights(home, [*seen, *visible], tcp, known)
+    seen += [path for folder in visible for path in visible_around(folder, closed)]
+    # An import looks for its module in a list of the whole folder: names can be seen.
+    listed = [folder for folder in visible if os.path.isdir(folder)]
+    give_up_rights(home, seen, listed, tcp, known)
 
 
 def _limit(name: str, value: int) -> None:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from reviewer.resources import data_folder
+from reviewer.running.sandbox.fence import filters_here, socket_filter
 from reviewer.running.sandbox.keeper import (
     LANDLOCK_OLDEST,
     LANDLOCK_SEES_TCP,
@@ -38,26 +39,39 @@ class Places(NamedTuple):
     """Absolute paths without links, all of which exist.
 
     `shared` folders are empty for the child but for `kept`; `hidden` ones are empty wherever they
-    lie, but for `opened`.
+    lie, but for `opened`, of which `closed` places cannot be read.
     """
 
     shared: tuple[str, ...]
     kept: tuple[str, ...]
     hidden: tuple[str, ...]
     opened: tuple[str, ...]
+    closed: tuple[str, ...] = ()
 
 
-def places_for(suite: Path, program: Path, opened: Iterable[Path], network: bool) -> Places:
-    """Return the places for a child that works on `suite`: it may see `opened`, not the rest of the
-    workspace."""
+def places_for(
+    suite: Path,
+    program: Path,
+    opened: Iterable[Path],
+    network: bool,
+    closed: Iterable[Path] = (),
+) -> Places:
+    """Return the places for a child that works on `suite`: it may see `opened` without `closed`,
+    not the rest of the workspace."""
     shared = _there((*SHARED, tempfile.gettempdir()))
     wanted: list[str | Path] = [sys.prefix, sys.base_prefix]
     if network:
         wanted.append(RESOLVER)
     beside = program.resolve().parent
     wanted.append(program if str(beside) in shared else beside)
-    kept = [path for path in _there(wanted) if any(_within(path, place) for place in shared)]
-    return Places(shared, tuple(kept), _there(_secret(suite.resolve())), _there(opened))
+    hidden = _there(_secret(suite.resolve()))
+    kept = [
+        path
+        for path in _there(wanted)
+        if any(_within(path, place) for place in shared)
+        and not any(_within(path, place) for place in hidden)
+    ]
+    return Places(shared, tuple(kept), hidden, _there(opened), _there(closed))
 
 
 def _secret(suite: Path) -> list[str | Path]:
@@ -141,8 +155,10 @@ def bubblewrap_command(
         words += ["--tmpfs", path] if os.path.isdir(path) else ["--ro-bind", os.devnull, path]
     for path in places.opened:
         words += ["--ro-bind", path, path]
+    for path in places.closed:
+        words += ["--tmpfs", path] if os.path.isdir(path) else ["--ro-bind", os.devnull, path]
     words += ["--perms", "0700", "--dir", BUBBLEWRAP_HOME, "--chdir", BUBBLEWRAP_HOME]
-    for path in (*places.hidden, *shared):
+    for path in (*places.hidden, *places.closed, *shared):
         if path != "/tmp" and os.path.isdir(path):
             words += ["--remount-ro", path]
     return [*words, "--", *argv]
@@ -164,49 +180,74 @@ superuser's)."""
 
 class Protection(NamedTuple):
     """`bubblewrap` is the start of its command line; `landlock` the kernel's version; `why_not`
-    says why a better kind is not in force."""
+    says why a better kind is not in force. `filtered` is whether a seccomp filter refuses
+    sockets."""
 
     kind: Literal["bubblewrap", "landlock", "none"]
     bubblewrap: tuple[str, ...] = ()
     landlock: int = 0
     why_not: str = ""
+    filtered: bool = False
+
+    @property
+    def fenced(self) -> bool:
+        """Return whether a child can reach no process outside, ssh-agent among them: nothing is
+        signed in a workspace while a child that could runs in it."""
+        return self.filtered and self.kind != "none"
+
+    def filter_for(self, network: bool) -> bytes:
+        """Return the seccomp program for a child, b"" where there is none. In bubblewrap TCP and
+        UDP are its own network's, which leads nowhere unless it is granted."""
+        if not self.filtered:
+            return b""
+        return socket_filter(network or self.kind != "landlock")
 
 
 @cache
 def protection() -> Protection:
     """Return the best protection available here. Starts a process the first time."""
     start, why = bubblewrap_usable()
+    filtered = filters_here()
     if start:
-        return Protection("bubblewrap", start)
+        return Protection("bubblewrap", start, filtered=filtered)
     known = landlock_version()
     why = f"bubblewrap: {why}"
     if known >= LANDLOCK_OLDEST:
-        return Protection("landlock", landlock=known, why_not=why)
-    return Protection("none", why_not=why)
+        return Protection("landlock", landlock=known, why_not=why, filtered=filtered)
+    return Protection("none", why_not=why, filtered=filtered)
 
 
 def describe(held: Protection | None = None) -> str:
     """Which protections are in force for commands, Python candidates and toolkits: a sentence."""
     held = held or protection()
+    sockets = (
+        "no Unix socket (ssh-agent, D-Bus, services of this machine)"
+        if held.filtered
+        else "sockets of local services can be reached, so nothing is signed in a workspace while "
+        "a program runs in it"
+    )
     if held.kind == "bubblewrap":
         room = f"of {BUBBLEWRAP_SIZE // 1024**3} GiB " if "--size" in held.bubblewrap else ""
         return (
             f"bubblewrap: each child sees the file system read-only without suites, store, /tmp "
             f"and common secrets, writes to a folder in memory {room}only, has processes of its "
-            "own and no network unless manifest and run both grant it; limits on CPU time, "
-            "memory, file size and open files"
+            f"own and no network unless manifest and run both grant it; {sockets}; limits on CPU "
+            "time, memory, file size and open files"
         )
     if held.kind == "landlock":
-        tcp = "TCP is refused unless manifest and run both grant it, other network is not"
-        if held.landlock < LANDLOCK_SEES_TCP:
-            tcp = "the network is not cut off"
+        network = "no network unless manifest and run both grant it"
+        if not held.filtered:
+            network = "TCP is refused unless manifest and run both grant it, other network is not"
+            if held.landlock < LANDLOCK_SEES_TCP:
+                network = "the network is not cut off"
         return (
             "Landlock: each child reads neither suites, store, /tmp nor common secrets and writes "
-            f"to a folder of its own only; {tcp}, and sockets of local services can be reached; "
-            f"limits on CPU time, memory, file size and open files ({held.why_not})"
+            f"to a folder of its own only; {network}; {sockets}; limits on CPU time, memory, file "
+            f"size and open files ({held.why_not})"
         )
     return (
         "no isolation: each child has a folder, an environment and limits of its own and is ended "
         "whole as far as it can be found, but can read the suite's expectations, write wherever "
-        f"you can and reach the network ({held.why_not})"
+        "you can and reach the network; nothing is signed in a workspace while a program runs in "
+        f"it ({held.why_not})"
     )

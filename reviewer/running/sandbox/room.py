@@ -145,13 +145,14 @@ _LAST_LINES = 3
 class Order(NamedTuple):
     """The order to start a child. `argv[0]` is an absolute path; `environment` is all it is given
     besides PATH, LANG, HOME and TMPDIR; of the workspace that holds `suite` it sees `opened`
-    only."""
+    only, and of that nothing below `closed`."""
 
     argv: tuple[str, ...]
     suite: Path
     environment: Mapping[str, str] = {}
     opened: tuple[Path, ...] = ()
     network: bool = False
+    closed: tuple[Path, ...] = ()
 
 
 class ChildExit(Exception):
@@ -281,13 +282,14 @@ async def start(order: Order) -> Child:
 
 def _kept(order: Order, held: Protection, folder: str | None) -> dict[str, Any]:
     """Return the order as the keeper takes it."""
-    places = places_for(order.suite, Path(order.argv[0]), order.opened, order.network)
+    places = places_for(order.suite, Path(order.argv[0]), order.opened, order.network, order.closed)
     argv = list(order.argv)
     if held.kind == "bubblewrap":
         argv = bubblewrap_command(held.bubblewrap, places, argv, order.network)
     return {
         "argv": argv,
         "bubblewrap": held.kind == "bubblewrap",
+        "filter": held.filter_for(order.network).hex(),
         "parent": os.getpid(),
         "room": folder,
         "limits": {**LIMITS, "NPROC": _processes() + MORE_PROCESSES},
@@ -300,6 +302,7 @@ def _rights(places: Places, held: Protection, order: Order) -> dict[str, Any]:
         "around": ["/", *places.kept],
         "hidden": [*places.shared, *places.hidden],
         "visible": list(places.opened),
+        "closed": list(places.closed),
         "tcp": order.network,
         "known": held.landlock,
     }

@@ -1,0 +1,68 @@
+"""Signing and programs that could reach the signer: never both at once in a workspace.
+
+Where the machine cannot keep a candidate's program from ssh-agent and from our processes, its run
+holds a lock of the workspace, shared with other such runs; whoever signs takes it alone. So no text
+of a candidate is confirmed in the place of the one that a person was shown.
+"""
+
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from reviewer.desk.errors import DeskError
+from reviewer.desk.place import Workspace
+from reviewer.exit_codes import ExitCode
+
+PROGRAMS = frozenset({"command", "python"})
+"""Kinds of candidates that are programs of their own on this machine."""
+
+
+def hold_unfenced(workspace: Workspace) -> int:
+    """Return the lock of a run whose programs have no fence; the caller closes it when the run has
+    ended. Raises DeskError while somebody signs."""
+    return _taken(
+        workspace,
+        fcntl.LOCK_SH,
+        DeskError(
+            "something is being signed in this workspace, and this machine cannot keep a "
+            "candidate's program from the signer",
+            "begin the run when it is signed",
+        ),
+    )
+
+
+@contextmanager
+def nothing_unfenced(workspace: Workspace) -> Iterator[None]:
+    """No program without a fence runs in the workspace within. Raises DeskError when one does."""
+    lock = _taken(
+        workspace,
+        fcntl.LOCK_EX,
+        DeskError(
+            "nothing is signed while a candidate's program runs in this workspace: this machine "
+            "cannot keep it from the signer (or somebody else is signing)",
+            "wait until the run has ended, or stop it",
+            "install bubblewrap, or run where Landlock and seccomp hold programs: then both go "
+            "at once",
+            exit_code=ExitCode.NOT_PROMOTED,
+        ),
+    )
+    try:
+        yield
+    finally:
+        os.close(lock)
+
+
+def _taken(workspace: Workspace, how: int, busy: DeskError) -> int:
+    path = workspace.store.with_name("unfenced.lock")
+    flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+    try:
+        lock = os.open(path, flags, 0o600)
+    except OSError as error:
+        raise DeskError(f"{path}: cannot be opened ({error.strerror})") from error
+    try:
+        fcntl.flock(lock, how | fcntl.LOCK_NB)
+    except OSError as error:
+        os.close(lock)
+        raise busy from error
+    return lock
