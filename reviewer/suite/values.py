@@ -19,10 +19,12 @@ from reviewer.suite.model import (
     Suite,
 )
 from reviewer.suite.rubric import JudgePrompt, Rubric
+from reviewer.suite.toolset import Toolset
 
 SUITE_FILE = "suite.json"
 RUBRIC_FILE = "rubric.json"
 JUDGE_FILE = "judge.json"
+TOOLSET_FILE = "toolset.json"
 EPISODES = "episodes/"
 
 MERGED = frozenset({"tools", "expected", "budget", "simulator"})
@@ -107,6 +109,11 @@ def load_trusted_rubric(files: Mapping[str, bytes]) -> Rubric | None:
 def load_trusted_judge(files: Mapping[str, bytes]) -> JudgePrompt | None:
     """Return the judge prompt of trusted files, None when the suite has none."""
     return _trusted(files, JUDGE_FILE, JudgePrompt)
+
+
+def load_trusted_toolset(files: Mapping[str, bytes]) -> Toolset | None:
+    """Return the toolset of trusted files, None when the suite has none."""
+    return _trusted(files, TOOLSET_FILE, Toolset)
 
 
 def _trusted(files: Mapping[str, bytes], file: str, kind: type[T]) -> T | None:
