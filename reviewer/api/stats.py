@@ -2,8 +2,8 @@
 
 Every function documents its formula, its source and what it refuses: missing evidence raises
 `ValueError`, and None means undefined, never zero. Importing this module loads neither numpy nor
-scipy; `power_paired_t`, `paired_bootstrap_percentile`, and `tool_call_metrics` where calls can be
-matched in several ways, load them when called.
+scipy; `power_paired_t`, `power_row`, `paired_bootstrap_percentile`, and `tool_call_metrics` where
+calls can be matched in several ways, load them when called.
 """
 
 from reviewer.stats.agreement import (
@@ -86,6 +86,7 @@ from reviewer.stats.planning import (
     unchanged_episodes_needed,
     zero_failure_sample_size,
 )
+from reviewer.stats.power import power_exact_all_pass, power_row
 from reviewer.stats.rates import (
     EffectiveRate,
     PassHatInterval,
@@ -217,7 +218,9 @@ __all__ = [
     "pass_hat_lower_bound",
     "pass_hat_upper_bound",
     "position_bias",
+    "power_exact_all_pass",
     "power_paired_t",
+    "power_row",
     "power_two_proportions",
     "ppi_mean",
     "quantile_interval",

@@ -36,6 +36,12 @@ GLOSSARY = {
             "reviewer.suite.model.Episode",
         ),
         Term(
+            "power",
+            "How often a policy is wrong: identical agents stopped, and worse ones let through, of "
+            "100 releases; by simulation, before the first run.",
+            "reviewer.suite.power.Power",
+        ),
+        Term(
             "contract",
             "What an episode requires of an attempt: its tools, states, messages, order and "
             "budgets.",
@@ -55,9 +61,7 @@ GLOSSARY = {
         ),
         Term(
             "toolset",
-            "Every tool of the agent's environment, with the JSON Schema of its arguments and what "
-            "is behind it. All of it is offered in every episode, the forbidden tools included.",
-            "reviewer.suite.toolset.Toolset",
+            "Every tool that the agent is offered, with the JSON Schema of its arguments.",
         ),
         Term("lock", "suite.lock: path, SHA-256 and size of every file of a suite."),
         Term(

@@ -10,19 +10,21 @@ if TYPE_CHECKING:
 from pathlib import Path
 from typing import Any
 
-from reviewer.cli import leaks
+from reviewer.cli import leaks, suite_power
 from reviewer.cli.leaks import leaks_arguments
 from reviewer.cli.opening import desk_of, workspace_of
 from reviewer.cli.say import fact, note, out, out_json, table
+from reviewer.cli.suite_power import power_arguments
 from reviewer.desk import suites
 from reviewer.desk.errors import DeskError
-from reviewer.desk.suites import ReadySuite, ready_suite, stored_digest
+from reviewer.desk.suites import ready_suite, stored_digest
 from reviewer.desk.workspace import suite_making
 from reviewer.exit_codes import ExitCode
 from reviewer.report.formatting import plural
 from reviewer.suite import freeze as freezing
 from reviewer.suite.benchmarks import benchmark_of
 from reviewer.suite.folder import suite_problems, suite_state
+from reviewer.suite.model import Suite
 from reviewer.suite.strict_json import start_state_digest
 
 NO_START = "no initial state: a record needs no digest"
@@ -46,6 +48,7 @@ def _suite_arguments(command: argparse.ArgumentParser) -> None:
     digest.add_argument("suite", help="suite id")
     digest.add_argument("episode", nargs="?", default="", help="one episode: its digest alone")
     leaks_arguments(acts)
+    power_arguments(acts)
     _lineage_arguments(acts)
     _maker_arguments(acts)
 
@@ -102,6 +105,7 @@ def run(arguments: argparse.Namespace) -> int:
         "diff": _diff,
         "start-digest": _start_digest,
         "leaks": leaks.run,
+        "power": suite_power.run,
         "lineage": _lineage,
         "from-tau2": _make,
         "from-golden": _make,
@@ -133,17 +137,17 @@ def _list(arguments: argparse.Namespace) -> int:
     return ExitCode.DONE
 
 
-def _held(arguments: argparse.Namespace) -> ReadySuite:
+def _held(arguments: argparse.Namespace) -> Suite:
     """The suite, which is as it was frozen; with a store as its traces were judged."""
     desk = desk_of(arguments)
     if desk.place.store.exists():
-        return desk.workspace.hold(arguments.suite)
-    return ready_suite(desk.place, None, arguments.suite)
+        return desk.workspace.hold(arguments.suite).suite
+    return ready_suite(desk.place, None, arguments.suite).suite
 
 
 def _start_digest(arguments: argparse.Namespace) -> int:
     """Return what a harness writes into `start_state_digest` once it has set an attempt up so."""
-    suite, wanted = _held(arguments).suite, arguments.episode
+    suite, wanted = _held(arguments), arguments.episode
     episodes = [one for one in suite.episodes if wanted in ("", one.episode_id)]
     if not episodes:
         raise DeskError(
@@ -168,11 +172,9 @@ def _digest_of(state: dict[str, Any]) -> str | None:
 def _show(arguments: argparse.Namespace) -> int:
     import msgspec
 
-    held = _held(arguments)
-    suite, toolset = held.suite, held.toolset
+    suite = _held(arguments)
     if arguments.json:
-        beside = {} if toolset is None else {"toolset": msgspec.to_builtins(toolset)}
-        out_json({**msgspec.to_builtins(suite), **beside})
+        out_json(msgspec.to_builtins(suite))
         return ExitCode.DONE
     out(f"suite {suite.suite_id}  {suite.title}")
     out(f"digest {suite.digest}")
@@ -187,14 +189,10 @@ def _show(arguments: argparse.Namespace) -> int:
         f"{policy.hard_pass_rate}, pass^{policy.pass_hat.k} at least {policy.pass_hat.min}, "
         f"CPST at most {policy.max_cpst_usd}"
     )
-    if toolset is not None:
-        out(f"toolset {', '.join(tool.name for tool in toolset.tools)}")
     for episode in suite.episodes:
         out(f"episode {episode.episode_id}  {episode.title}")
         out(f"  required {', '.join(episode.tools.required) or 'none'}")
         out(f"  forbidden {', '.join(episode.tools.forbidden) or 'none'}")
-        if episode.tools.not_offered:
-            out(f"  absent {', '.join(sorted(episode.tools.not_offered))}")
     return ExitCode.DONE
 
 
@@ -235,16 +233,18 @@ def _check(arguments: argparse.Namespace) -> int:
 
 def _freeze(arguments: argparse.Namespace) -> int:
     workspace = workspace_of(arguments)
+    from reviewer.desk.power.made import power_to_lock
+
     folder = workspace.suite_folder(arguments.suite)
     if not folder.is_dir():
         raise DeskError(f"no suite {arguments.suite} in {workspace.suites}")
     if arguments.new_id:
-        made = freezing.freeze_as(folder, arguments.new_id)
+        made = freezing.freeze_as(folder, arguments.new_id, power_to_lock)
         out(f"{arguments.new_id}: frozen, digest {made.digest}")
         for path in made.restored:
             note(f"{folder.name}: {path} is as it was frozen again")
         return ExitCode.DONE
-    out(f"{arguments.suite}: frozen, digest {freezing.freeze(folder)}")
+    out(f"{arguments.suite}: frozen, digest {freezing.freeze(folder, power_to_lock)}")
     return ExitCode.DONE
 
 

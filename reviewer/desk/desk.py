@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from reviewer.desk.judge.api import JudgeRoom
     from reviewer.desk.labels.api import LabelsRoom
     from reviewer.desk.place import Workspace
+    from reviewer.desk.power.api import PowerRoom
     from reviewer.desk.reports.api import ReportsRoom
     from reviewer.desk.runs.api import RunsRoom
     from reviewer.desk.scorecards.api import ScorecardsRoom
@@ -50,6 +51,12 @@ class Desk:
         from reviewer.desk.compare.api import CompareRoom
 
         return CompareRoom(self.opened)
+
+    @late
+    def power(self) -> PowerRoom:
+        from reviewer.desk.power.api import PowerRoom
+
+        return PowerRoom(self.opened)
 
     @late
     def trends(self) -> TrendsRoom:

@@ -31,22 +31,23 @@ from reviewer.suite.folder import (
 )
 from reviewer.suite.folder import SuiteState as FolderState
 from reviewer.suite.model import Policy, Suite
+from reviewer.suite.power import Power
 from reviewer.suite.rubric import JudgePrompt, Rubric
 from reviewer.suite.strict_json import canonical_bytes, sha256_hex
-from reviewer.suite.toolset import Toolset
 from reviewer.suite.values import (
     JUDGE_FILE,
+    POWER_FILE,
     RUBRIC_FILE,
     load_trusted,
     load_trusted_judge,
+    load_trusted_power,
     load_trusted_rubric,
-    load_trusted_toolset,
 )
 
 
 class ReadySuite(NamedTuple):
-    """A suite ready for use, with its criteria and, when it has a folder, where that is. `judge`,
-    `rubric` (with the sha256 of its file) and `toolset` are None in a suite without them."""
+    """A suite ready for use, with its criteria and, when it has a folder, where that is. `judge`
+    and `rubric` (with the sha256 of its file) are None in a suite without them."""
 
     suite: Suite
     criteria: tuple[str, ...]
@@ -54,7 +55,7 @@ class ReadySuite(NamedTuple):
     judge: JudgePrompt | None = None
     rubric: Rubric | None = None
     rubric_digest: str | None = None
-    toolset: Toolset | None = None
+    power: Power | None = None
 
 
 class CandidateManifest(NamedTuple):
@@ -142,8 +143,7 @@ def _ready(suite: Suite, files: Mapping[str, bytes], folder: Path) -> ReadySuite
     rubric, judge = load_trusted_rubric(files), load_trusted_judge(files)
     criteria = tuple(criterion.title for criterion in rubric.criteria) if rubric else ()
     digest = sha256_hex(files[RUBRIC_FILE]) if rubric else None
-    toolset = load_trusted_toolset(files)
-    return ReadySuite(suite, criteria, folder, judge, rubric, digest, toolset)
+    return ReadySuite(suite, criteria, folder, judge, rubric, digest, load_trusted_power(files))
 
 
 def ready_outline(workspace: Workspace, connection: Connection, suite_id: str) -> ReadySuite:
@@ -156,7 +156,7 @@ def ready_outline(workspace: Workspace, connection: Connection, suite_id: str) -
         return ready_suite(workspace, connection, suite_id)
     files = {
         name: read_bytes(folder / name)
-        for name in (RUBRIC_FILE, JUDGE_FILE)
+        for name in (RUBRIC_FILE, JUDGE_FILE, POWER_FILE)
         if (folder / name).exists()
     }
     suite = structs.replace(

@@ -105,6 +105,7 @@ def report(evidence: Evidence, assessment: Assessment | None = None) -> Report:
         break_glass=evidence.break_glass,
         journal_losses=evidence.journal_losses or UNSET,
         import_maps=evidence.import_maps or UNSET,
+        power=evidence.power or UNSET,
         split_integrity=SplitSection(
             leaked_episodes=tuple(leaked_episodes(evidence.split)), looks=evidence.split
         )

@@ -17,6 +17,7 @@ from reviewer.report.opinions import (
     text_unknown,
     without_judge,
 )
+from reviewer.report.power import power_sentences
 from reviewer.report.tolerated import let_pass, tolerated_names, tolerated_text
 from reviewer.stats.planning import runs_needed_for_max_rate
 from reviewer.suite.benchmarks import benchmark_of
@@ -192,6 +193,8 @@ def _caveats(evidence: Evidence, judged: Assessment) -> Iterator[str]:
             f"Compared with {against.baseline}, which is not the last promoted candidate: that "
             f"is {promoted.candidate_id} (decision {promoted.number})."
         )
+    if evidence.power is not None:
+        yield from power_sentences(evidence.power)
     yield from _who_looked(evidence)
     if policy.mode == "point":
         yield "The suite's policy is in point mode: limits are compared with estimates, not bounds."

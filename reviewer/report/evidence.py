@@ -15,6 +15,7 @@ from reviewer.stats.figures import OtherSpent
 from reviewer.suite.candidate import Candidate
 from reviewer.suite.gates import GATES
 from reviewer.suite.model import Suite
+from reviewer.suite.power import Power
 
 _NONE = (0,) * len(GATES)
 
@@ -361,6 +362,8 @@ class Evidence(Struct, frozen=True, kw_only=True):
     """Bookmarks and notes of people on events: listed, and looked at by nothing else."""
     records: tuple[Record, ...] = ()
     """Attempts of which there are several records, or whose record is another candidate's too."""
+    power: Power | None = None
+    """How often the suite's policy is wrong; None where it was frozen without saying so."""
     split: tuple[Look, ...] = ()
     """Looks for these episodes in data the candidate may have learned from, oldest first."""
 

@@ -30,6 +30,7 @@ from reviewer.report.regression import Regression, Slice
 from reviewer.report.source_headline import HeadlineSection
 from reviewer.report.tolerated import Tolerated
 from reviewer.suite.model import Mode, Policy
+from reviewer.suite.power import Power
 
 SCHEMA = "reviewer/report@1"
 
@@ -345,6 +346,8 @@ class Report(Section, frozen=True, kw_only=True):
     # and where every attempt has one record.
     journal_losses: tuple[JournalLossRecord, ...] | UnsetType = UNSET
     import_maps: tuple[ImportMap, ...] | UnsetType = UNSET
+    # Left out of the report on a suite that was frozen without its power.
+    power: Power | UnsetType = UNSET
     split_integrity: SplitSection | None
     records: tuple[Record, ...] | UnsetType = UNSET
     notes: tuple[Note, ...]

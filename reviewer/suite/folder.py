@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from reviewer.suite.candidate import Candidate
     from reviewer.suite.model import Suite
     from reviewer.suite.rubric import JudgePrompt, Rubric
-    from reviewer.suite.toolset import Toolset
 import hashlib
 
 from reviewer.suite.lock import entry_bytes, lock_parts
@@ -77,7 +76,6 @@ class LoadedSuite(NamedTuple):
     rubric: "Rubric | None"
     judge: "JudgePrompt | None"
     problems: tuple[Problem, ...]
-    toolset: "Toolset | None" = None
 
 
 def suite_state(folder: Path) -> SuiteState:
@@ -137,9 +135,7 @@ def read_suite(folder: Path) -> LoadedSuite:
     if state.state == "unfrozen":
         reason = "not frozen: `reviewer suite freeze` writes the lock that decisions rest on"
         remarks.append(Problem(f"{_name(folder)}/{LOCK_FILE}", "$", reason))
-    return LoadedSuite(
-        checked.suite, checked.rubric, checked.judge, tuple(remarks), checked.toolset
-    )
+    return LoadedSuite(checked.suite, checked.rubric, checked.judge, tuple(remarks))
 
 
 def suite_problems(folder: Path) -> list[Problem]:
@@ -156,8 +152,7 @@ def suite_problems(folder: Path) -> list[Problem]:
     if state.edits:
         problems += SuiteBroken(_name(folder), state.edits).problems
     files = {path: data for path, data in state.files.items() if path != LOCK_FILE}
-    checked = check_suite(files, state.digest, to_freeze=state.state != "frozen")
-    problems += _inside(folder, checked.problems)
+    problems += _inside(folder, check_suite(files, state.digest).problems)
     return problems + candidates
 
 

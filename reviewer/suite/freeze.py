@@ -12,7 +12,7 @@ import re
 import secrets
 import shutil
 import zlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -36,8 +36,12 @@ from reviewer.suite.lock import (
     sha256sum_text,
     suite_digest,
 )
+from reviewer.suite.model import Suite
 from reviewer.suite.strict_json import load_object
-from reviewer.suite.values import SUITE_FILE
+from reviewer.suite.values import POWER_FILE, SUITE_FILE
+
+MakePower = Callable[[Suite, bytes | None], bytes | None]
+"""Makes power.json of a suite that is about to be frozen, from the one there is; None for none."""
 
 _MAX_DIFF_LINES = 20_000
 
@@ -52,19 +56,25 @@ class NewVersion(NamedTuple):
     candidates: tuple[str, ...]
 
 
-def freeze(folder: Path) -> str:
+def freeze(folder: Path, power: MakePower | None = None) -> str:
     """Validate a suite that has no lock yet and locks it. The digest.
 
-    Raises ContractError with every problem; nothing is written then.
+    With `power` the lock covers the power.json that it makes. Raises ContractError with every
+    problem; nothing is written then.
     """
     state = suite_state(folder)
     if state.state != "unfrozen":
         way_out = "edited since: freeze it under a new id" if state.edits else "nothing to do"
         raise ContractError(f"{folder.name}/{LOCK_FILE}", "$", f"already frozen; {way_out}")
-    suite_id = _valid_id(state.files)
+    suite = _valid(state.files)
+    suite_id = suite.suite_id
     if suite_id != folder.resolve().name:
         reason = f"`{shown(suite_id)}` is in a folder named `{shown(folder.resolve().name)}`"
         raise ContractError(SUITE_FILE, "$.suite_id", reason)
+    there = state.files.get(POWER_FILE)
+    made = None if power is None else power(suite, there)
+    if made is not None and made != there:
+        _write(folder / POWER_FILE, made)
     return write_lock(folder)
 
 
@@ -82,7 +92,7 @@ def write_lock(folder: Path) -> str:
     return suite_digest(lock)
 
 
-def freeze_as(folder: Path, new_id: str) -> NewVersion:
+def freeze_as(folder: Path, new_id: str, power: MakePower | None = None) -> NewVersion:
     """Make the edited content a suite of its own and puts the frozen one back, byte for byte.
 
     The new suite is a sibling folder named `new_id`, with that id inside, the same candidates (with
@@ -102,7 +112,10 @@ def freeze_as(folder: Path, new_id: str) -> NewVersion:
     edited = {path: data for path, data in state.files.items() if path != LOCK_FILE}
     originals = _originals(folder, lock, edited)
     renamed = {**edited, SUITE_FILE: _with_id(edited.get(SUITE_FILE, b""), new_id)}
-    _valid_id(renamed)
+    suite = _valid(renamed)
+    made = None if power is None else power(suite, renamed.get(POWER_FILE))
+    if made is not None:
+        renamed[POWER_FILE] = made
     new_lock = make_lock(new_id, renamed)
     manifests = sorted(path.name for path in candidate_files(folder))
     _write_version(target, renamed, new_lock, candidate_folder(folder))
@@ -145,12 +158,11 @@ def diff_suite(folder: Path) -> str:
     return "".join(out)
 
 
-def _valid_id(files: Mapping[str, bytes]) -> str:
-    content = {path: data for path, data in files.items() if path != LOCK_FILE}
-    checked = check_suite(content, to_freeze=True)
+def _valid(files: Mapping[str, bytes]) -> Suite:
+    checked = check_suite({path: data for path, data in files.items() if path != LOCK_FILE})
     if checked.suite is None:
         raise ContractError.of(checked.problems)
-    return checked.suite.suite_id
+    return checked.suite
 
 
 def _frozen_lock(folder: Path) -> tuple[bytes, Lock]:

@@ -18,13 +18,13 @@ from reviewer.suite.model import (
     RedactionRules,
     Suite,
 )
+from reviewer.suite.power import Power
 from reviewer.suite.rubric import JudgePrompt, Rubric
-from reviewer.suite.toolset import Toolset
 
 SUITE_FILE = "suite.json"
 RUBRIC_FILE = "rubric.json"
 JUDGE_FILE = "judge.json"
-TOOLSET_FILE = "toolset.json"
+POWER_FILE = "power.json"
 EPISODES = "episodes/"
 
 MERGED = frozenset({"tools", "expected", "budget", "simulator"})
@@ -111,9 +111,9 @@ def load_trusted_judge(files: Mapping[str, bytes]) -> JudgePrompt | None:
     return _trusted(files, JUDGE_FILE, JudgePrompt)
 
 
-def load_trusted_toolset(files: Mapping[str, bytes]) -> Toolset | None:
-    """Return the toolset of trusted files, None when the suite has none."""
-    return _trusted(files, TOOLSET_FILE, Toolset)
+def load_trusted_power(files: Mapping[str, bytes]) -> Power | None:
+    """Return how often the policy is wrong of trusted files, None when the suite does not say."""
+    return _trusted(files, POWER_FILE, Power)
 
 
 def _trusted(files: Mapping[str, bytes], file: str, kind: type[T]) -> T | None:

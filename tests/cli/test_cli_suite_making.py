@@ -97,7 +97,7 @@ def test_trajectories_become_contracts_of_their_calls(door: Door) -> None:
     door.ok("suite", "freeze", "weather-v1")
     files = held(door, "weather-v1")
     records = json.loads(AGENTEVALS.read_bytes())
-    assert len(files) == len(records) + 1
+    assert len(files) == len(records) + 2  # suite.json and power.json
     episode = files["episodes/test_trajectory_match.json"]
     assert episode["user_request"] == "What is the weather in SF?"
     call = {"tool": "get_weather", "arguments": {"city": "San Francisco"}}

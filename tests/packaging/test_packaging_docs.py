@@ -224,12 +224,10 @@ def test_the_example_suite_is_a_suite(tmp_path: Path) -> None:
     from reviewer.suite.folder import suite_problems
 
     (suite,), (episode,), (candidate,) = map(examples, ("suite", "episode", "candidate"))
-    (toolset,) = examples("toolset")
     folder = tmp_path / json.loads(suite)["suite_id"]
     (folder / "episodes").mkdir(parents=True)
     (folder / "suite.json").write_text(suite)
     (folder / "episodes" / f"{json.loads(episode)['episode_id']}.json").write_text(episode)
-    (folder / "toolset.json").write_text(toolset)
     assert [str(problem) for problem in suite_problems(folder)] == []
     assert read_candidate(candidate.encode()).candidate_id == json.loads(candidate)["candidate_id"]
 
@@ -241,7 +239,8 @@ def test_the_keys_of_a_report_on_the_page_are_those_of_a_report(demo: Path, tmp_
     text = (ROOT / "docs" / "formats.md").read_text(encoding="utf-8")
     section = text.partition("## Report")[2].partition("\n## ")[0]
     listed = re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE)
-    assert listed == list(report)
+    assert [key for key in listed if key in report] == list(report)
+    assert set(listed) - set(report) <= {"tolerated", "power"}  # left out where there is none
 
 
 # what is said about the dependencies --------------------------------------------------------------

@@ -181,7 +181,7 @@ class Reports:
             whole,
         )
         add = self._with_all if whole else self._with_holds
-        gathered = structs.replace(add(connection, held, gathered), lacking=lacks)
+        gathered = structs.replace(add(connection, held, gathered), lacking=lacks, power=held.power)
         built = CandidateReport(gathered, assess(gathered))
         self._kept[asked, whole] = (stamp, built)
         return built

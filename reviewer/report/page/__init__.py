@@ -31,6 +31,7 @@ from reviewer.report.page.gates import (
     regression_section,
     slices_section,
 )
+from reviewer.report.page.power import power_sections
 from reviewer.report.page.review import diagnostics_section, review_section
 from reviewer.report.page_parts import (
     NOTHING,
@@ -69,6 +70,7 @@ def page(report: Report, beside: Supplement = NOTHING) -> list[Section]:
         _lineage(report),
         gates_section(report),
         decision_set_section(report),
+        *power_sections(report),
         figures_section(report),
         _tolerated(report),
         _failures(report, len(beside.excerpts)),

@@ -1,0 +1,1 @@
+"""How often the policy of a suite is wrong."""

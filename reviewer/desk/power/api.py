@@ -1,0 +1,84 @@
+"""The API of `desk.power`: how often the policy of a suite is wrong."""
+
+from __future__ import annotations  # what only types name is not loaded
+
+from typing import TYPE_CHECKING
+
+from reviewer.desk.errors import DeskError
+from reviewer.desk.opened import Room
+from reviewer.desk.power.views import PowerView
+from reviewer.exit_codes import ExitCode
+from reviewer.suite.errors import ContractError
+from reviewer.suite.folder import read_suite, suite_state
+from reviewer.suite.values import load_trusted_power
+
+if TYPE_CHECKING:
+    from reviewer.desk.power.made import Progress
+    from reviewer.suite.power import Power
+
+
+class PowerRoom(Room):
+    """The API of `desk.power`."""
+
+    def of(
+        self,
+        suite_id: str,
+        true_rate: float | None = None,
+        icc: float | None = None,
+        critical_rate: float = 0.0,
+        progress: Progress | None = None,
+    ) -> PowerView:
+        """Return how often the policy of a suite is wrong, frozen or not.
+
+        The figures are those that the suite was frozen with, where nothing else is asked; else
+        those of the cache, else they are simulated, and `progress` is told. Raises DeskError for a
+        suite that is broken, and for one of whose policy there is nothing to say.
+        """
+        from reviewer.desk.power import made
+
+        folder = self._opened.place.suite_folder(suite_id)
+        if not folder.is_dir():
+            raise DeskError(f"no suite {suite_id} in {self._opened.place.suites}")
+        try:
+            suite = read_suite(folder).suite
+            locked = load_trusted_power(suite_state(folder).files)
+        except ContractError as error:
+            raise DeskError(str(error)) from error
+        rate = made.TRUE_RATE if true_rate is None else true_rate
+        alike = made.ICC if icc is None else icc
+        for name, value in (("rate", rate), ("icc", alike)):
+            if not 0.0 < value < 1.0:
+                raise DeskError(
+                    f"--{name} must be between 0 and 1, not {value:g}", exit_code=ExitCode.USAGE
+                )
+        if not 0.0 <= critical_rate < 1.0:
+            raise DeskError(
+                f"--critical must be 0 or more and below 1, not {critical_rate:g}",
+                exit_code=ExitCode.USAGE,
+            )
+        asked = made.asked_of(suite, rate, alike, critical_rate)
+        if asked is None:
+            why = "a probe certifies nothing" if suite.probe else "more than 50 attempts"
+            raise DeskError(f"{suite_id}: its policy has no power to show: {why}")
+        if locked is not None and locked.asked == asked:
+            return _view(suite_id, locked, locked=True)
+        found = made.cached_power(self._opened.place, suite, asked, progress)
+        return _view(suite_id, found, locked=False)
+
+
+def _view(suite_id: str, power: Power, locked: bool) -> PowerView:
+    from reviewer.report import power as words
+
+    return PowerView(
+        suite_id=suite_id,
+        locked=locked,
+        power=power,
+        alarm=power.stopped > words.ASKED_FOR,
+        headline=words.headline(power),
+        limits=words.size_limits(power),
+        head=words.RATE_HEAD,
+        rows=tuple(map(tuple, (*words.rate_rows(power), *words.worse_rows(power)))),
+        size_head=tuple(words.size_head(power)),
+        sizes=tuple(map(tuple, words.size_rows(power))),
+        assumptions=tuple(words.assumption_lines(power)),
+    )

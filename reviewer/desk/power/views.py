@@ -1,0 +1,29 @@
+"""How often a policy is wrong, as a command and a screen show it: words and rows."""
+
+from typing import NamedTuple
+
+from reviewer.suite.power import Power
+
+
+class PowerView(NamedTuple):
+    """`alarm` says that more identical agents are stopped than is asked for, and `limits` what the
+    size cannot do then. `locked` says that the figures are those of the frozen suite. `rows` are
+    aligned with `head`, `sizes` with `size_head`; `plots` has the plot of each width."""
+
+    suite_id: str
+    locked: bool
+    power: Power
+    alarm: bool
+    headline: str
+    limits: str
+    head: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    size_head: tuple[str, ...]
+    sizes: tuple[tuple[str, ...], ...]
+    assumptions: tuple[str, ...]
+
+    def plot(self, width: int) -> list[str]:
+        """Return the plot of both errors by size."""
+        from reviewer.report.power import plot_lines
+
+        return plot_lines(self.power, width)
