@@ -197,7 +197,8 @@ GLOSSARY = {
         ),
         Term(
             "bound",
-            "The limit of an interval on which a strict policy decides, instead of the estimate.",
+            "The limit that a strict policy decides on, instead of the estimate: of the mean over "
+            "episodes.",
             "reviewer.stats",
         ),
         Term("cost per success", "All money spent on a candidate divided by its successes (CPST)."),
@@ -208,8 +209,20 @@ GLOSSARY = {
         ),
         Term(
             "regression",
-            "What got worse between the baseline and the candidate.",
+            "What got worse between the baseline and the candidate, beyond chance.",
             "reviewer.report",
+        ),
+        Term(
+            "lost, gained, dead",
+            "Episodes that passed every attempt before and not now; the reverse; that passed every "
+            "attempt before and none now.",
+            "reviewer.report.regression",
+        ),
+        Term(
+            "formulas",
+            "The version of the formulas behind bounds and recommendation, in each report and "
+            "decision.",
+            "reviewer.stats.formulas",
         ),
     ),
     "People and judges": (

@@ -99,6 +99,26 @@ def episode(connection: sqlite3.Connection, key: int) -> Episode | None:
     return _episode.decode(row[0]) if row else None
 
 
+def bodies(connection: sqlite3.Connection, suite: int) -> list[tuple[str, bytes]]:
+    """Return (episode id, JSON) of every contract of a suite."""
+    return connection.execute(
+        "SELECT e.episode_id, c.body FROM episode e JOIN contract c ON c.episode = e.id"
+        " WHERE e.suite=?",
+        (suite,),
+    ).fetchall()
+
+
+def cost_cap(connection: sqlite3.Connection, suite: int) -> float | None:
+    """Return the greatest `max_cost_usd` of a suite's episodes; None when one of them has none."""
+    cost = "json_extract(CAST(c.body AS TEXT), '$.budget.max_cost_usd')"
+    found = connection.execute(
+        f"SELECT count(*), count({cost}), max({cost}) FROM episode e"
+        " JOIN contract c ON c.episode = e.id WHERE e.suite=?",
+        (suite,),
+    ).fetchone()
+    return float(found[2]) if found[0] and found[0] == found[1] else None
+
+
 def outlines(connection: sqlite3.Connection, suite: int) -> tuple[Episode, ...]:
     """Return the episodes of a suite with the fields that have columns, in the suite's order."""
     known: dict[str, tuple[str, ...]] = {}

@@ -170,6 +170,21 @@ def _within(found: Spans, number: int) -> bool:
     return place > 0 and number <= found[place - 1][1]
 
 
+def made_here(connection: sqlite3.Connection, candidate: int) -> bool:
+    """Return whether our runner made every record of a candidate."""
+    made = origins(connection)
+    rows = connection.execute("SELECT DISTINCT source FROM trace WHERE candidate=?", (candidate,))
+    for (source,) in rows.fetchall():
+        if source in made.runs:
+            continue
+        records = connection.execute(
+            "SELECT record FROM trace WHERE candidate=? AND source=?", (candidate, source)
+        )
+        if source not in made.merged or not all(made.own(source, record) for (record,) in records):
+            return False
+    return True
+
+
 class _MappedRecords(msgspec.Struct):
     records: tuple[tuple[int, int], ...]
     map: str

@@ -27,8 +27,8 @@ from reviewer.report.limits import (
 )
 from reviewer.report.regression import (
     Regression,
-    lost_limit,
     not_worse_limit,
+    point_limit,
     regression,
 )
 from reviewer.suite.gates import CRITICAL_GATES, GATES, unmeasured_code
@@ -169,13 +169,9 @@ def _failed(evidence: Evidence, shown: Figures, against: Regression) -> list[Rea
     completion = completion_limit(policy, shown)
     if completion.failed:
         add(COMPLETION, completion, findings_with(first_set, _STATE_CODES))
-    if policy.mode == "strict":
-        worse = not_worse_limit(against)
-        if worse.failed:
-            add(REGRESSION, worse, failing_evidence(failures, frozenset(_lost(against)) or None))
-    elif not reasons and (dropped := lost_limit(against)).failed:
-        # What is lost is failing: it is a reason of its own only where the policy forgives it.
-        add(REGRESSION, dropped, failing_evidence(failures, frozenset(_lost(against)) or None))
+    worse = not_worse_limit(against) if policy.mode == "strict" else point_limit(against)
+    if worse.failed:
+        add(REGRESSION, worse, failing_evidence(failures, frozenset(_lost(against)) or None))
     return reasons
 
 

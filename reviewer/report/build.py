@@ -57,11 +57,12 @@ from reviewer.report.opinions import (
     without_judge,
 )
 from reviewer.report.rates import CriticalFigures, Rate, exact_pass_hat, hard_pass
-from reviewer.report.regression import slices
+from reviewer.report.slices import slices
 from reviewer.report.source_headline import headlines
 from reviewer.report.tolerated import let_pass
+from reviewer.stats.bounds import bounds_at_every_look, episode_scores
 from reviewer.stats.checks import Interval
-from reviewer.stats.rates import confidence_sequence, pass_hat_k_interval
+from reviewer.stats.rates import pass_hat_k_interval
 from reviewer.suite.gates import COVERS
 from reviewer.suite.model import LabelPolicy, Policy
 
@@ -291,7 +292,7 @@ def _peeking(evidence: Evidence, shown: Figures) -> PeekingSection:
     """
     every, seen = hard_pass(shown.episodes), evidence.peeking
     k = shown.pass_hat.k
-    always = _at_every_look(every)
+    always = _at_every_look(every, shown.episodes)
     made = sum(e.attempts for e in shown.episodes)
     counted = sum(e.attempts for e in shown.counted)
     return PeekingSection(
@@ -330,10 +331,10 @@ def _pass_hat_of(rows: tuple[EpisodeCounts, ...], k: int) -> float | None:
     return None if hat is None else float(hat)
 
 
-def _at_every_look(rate: Rate) -> Interval | None:
-    if rate.value is None or not rate.n_eff:
+def _at_every_look(rate: Rate, rows: tuple[EpisodeCounts, ...]) -> Interval | None:
+    if rate.value is None:
         return None
-    return confidence_sequence(rate.value * rate.n_eff, rate.n_eff)
+    return bounds_at_every_look(episode_scores([(e.attempts, e.passes) for e in rows]))
 
 
 def _slices(evidence: Evidence, shown: Figures) -> SlicesSection:
@@ -359,6 +360,7 @@ def _cost(evidence: Evidence, shown: Figures) -> CostSection:
         cpst_low_possible=cost.possible[0],
         cpst_high_possible=cost.possible[1],
         cpst_budget_usd=evidence.suite.policy.max_cpst_usd,
+        capped_usd=stable_bits(cost.most),
         extra_usd=_beyond_usd(shown),
         judge_usd=judge.cost_usd if judge else None,
         judge_known_usd=judge.known_usd if judge else None,
@@ -496,7 +498,7 @@ def _episodes(shown: Figures) -> tuple[EpisodeSection, ...]:
 def _reproduce(evidence: Evidence) -> Reproduce:
     command = ["reviewer", "--export-report", "OUT", "--suite", evidence.suite.suite_id]
     command += ["--candidate", evidence.candidate_id]
-    if evidence.baseline_id is not None:
+    if evidence.baseline_id is not None and evidence.baseline_suite is None:
         command += ["--baseline", evidence.baseline_id]
     if evidence.text is not None and evidence.text.model is not None:
         command += ["--embedding-model", evidence.text.model]

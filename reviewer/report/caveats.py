@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 from reviewer.report.assess import Assessment
 from reviewer.report.evidence import UNSEEN, Evidence
-from reviewer.report.figures import KINDS, entered
-from reviewer.report.formatting import named, spent
+from reviewer.report.figures import KINDS, CostFigures, entered
+from reviewer.report.formatting import named, plural, spent
 from reviewer.report.gaps import frozen_before_first_run
 from reviewer.report.limits import asks_for_all
 from reviewer.report.opinions import (
@@ -181,7 +181,14 @@ def _caveats(evidence: Evidence, judged: Assessment) -> Iterator[str]:
     if evidence.lineage:
         names = named([one.suite_id for one in evidence.lineage])
         yield f"This candidate was also run on other suites, not counted here: {names}."
+    yield from _cost_reach(shown.cost)
     against = judged.regression
+    if against.baseline_suite is not None:
+        yield (
+            f"Compared with {against.baseline} as it ran on {against.baseline_suite}, on the "
+            f"{plural(against.compared, 'episode')} that have the same contract, tools and "
+            f"simulator there; {len(against.without_baseline)} have none."
+        )
     if against.baseline is not None and against.verdict == "not shown":
         needed = against.episodes_needed_if_unchanged
         yield f"Not shown: that it is no more than {against.margin:g} worse than the baseline." + (
@@ -204,6 +211,23 @@ def _in_any_attempt(policy: Policy) -> str:
     if asks_for_all(policy):
         return "a critical or state failure blocks"
     return "a critical failure blocks and a state failure counts"
+
+
+ENOUGH_FOR_COST = 40
+"""Episodes from which on a sample shows what is ten times dearer in one episode of ten."""
+
+
+def _cost_reach(cost: CostFigures) -> Iterator[str]:
+    if cost.cpst_limits[1] is None or cost.most is not None or not cost.known_nano:
+        return
+    told = "No attempt is stopped at a cost, so no limit of the cost per success is certain"
+    if cost.episodes < ENOUGH_FOR_COST:
+        noun = "episode" if cost.episodes == 1 else "episodes"
+        told += (
+            f": where one episode in ten is ten times dearer, {cost.episodes} {noun} may not show "
+            f"it, {ENOUGH_FOR_COST} do"
+        )
+    yield f"{told}."
 
 
 def _who_looked(evidence: Evidence) -> Iterator[str]:

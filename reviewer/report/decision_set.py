@@ -10,8 +10,8 @@ from msgspec import Struct, structs
 
 from reviewer.report.assess import Assessment
 from reviewer.report.evidence import Evidence
-from reviewer.report.figures import Figures
-from reviewer.report.formatting import between, exact, number, plural, seconds, usd
+from reviewer.report.figures import CostFigures, Figures
+from reviewer.report.formatting import between, number, plural, seconds, usd
 from reviewer.report.gaps import Gap, evidence_gaps, open_review
 from reviewer.report.limits import (
     Limit,
@@ -23,8 +23,7 @@ from reviewer.report.limits import (
     pass_hat_limit,
 )
 from reviewer.report.opinions import JudgeEvidence
-from reviewer.report.regression import lost_limit, not_worse_limit
-from reviewer.stats.rates import exact_bounds
+from reviewer.report.regression import not_worse_limit, point_limit
 from reviewer.suite.gates import CRITICAL_GATES
 from reviewer.suite.model import Mode
 
@@ -83,7 +82,7 @@ class _GateSet:
             ),
             self._limit(
                 "D4", "cost per success", cost_limit, *cost.cpst_limits,
-                _span("95% limits over episodes", *(usd(x) for x in cost.cpst_limits)),
+                _cost_bounds(cost),
                 f"{usd(cost.cpst_usd)} per success",
             ),
             self._limit(
@@ -182,7 +181,7 @@ class _GateSet:
 
     def _regression(self) -> GateResult:
         against = self.against
-        both = [lost_limit(against), not_worse_limit(against)]
+        both = [point_limit(against), not_worse_limit(against)]
         bounds = ""
         if against.difference is not None:
             low, high = (f"{x:+.3f}" if x is not None else "" for x in (against.low, against.high))
@@ -198,7 +197,10 @@ class _GateSet:
         if judge is not None and judge.section.estimates.both_orders_right.n:
             shares = judge.section.estimates
             low, high = shares.both_orders_right.bound, shares.flip_rate.bound
-            bounds = f"both orders right at least {number(low)}, flips at most {number(high)} (95%)"
+            bounds = (
+                f"both orders right at least {number(low)}, flips at most {number(high)} "
+                "(95%, mean over episodes)"
+            )
         return self._row("D7", "judge role", both, low, high, bounds, decides=False)
 
     def _review(self) -> GateResult:
@@ -231,15 +233,11 @@ def _judge_limits(judge: JudgeEvidence | None, evidence: Evidence) -> list[Limit
     if judge is None:
         return [Limit("none", "no judge asked", wanted)] * 2
     section = judge.section
-    right_both, flipped = section.estimates.both_orders_right, section.estimates.flip_rate
-    n, seen, needs = right_both.n, section.role, section.needs or ""
-    if not n or section.expired:
+    seen, needs, found = section.role, section.needs or "", section.accepted
+    if not section.estimates.both_orders_right.n or section.expired:
         return [Limit("open", seen, wanted, needs)] * 2
-    right = exact_bounds(right_both.hits, n).high
-    flips = exact_bounds(flipped.hits, n).low
-    refuted = right < exact(policy.min_accuracy) or flips > exact(policy.max_flip_rate)
-    on_bounds: State = "met" if section.accepted.strict else "failed" if refuted else "open"
-    on_estimates: State = "met" if section.accepted.point else "failed"
+    on_bounds: State = "met" if found.strict else "failed" if found.refuted else "open"
+    on_estimates: State = "met" if found.point else "failed"
     return [Limit(state, seen, wanted, needs) for state in (on_estimates, on_bounds)]
 
 
@@ -248,7 +246,8 @@ def _bounds_of(rate: Any) -> tuple[float | None, float | None, str]:
         known = rate.known
         span = between(known.low_possible, known.high_possible)
         return None, None, f"possible {span}" if known.unknown else ""
-    text = _span("one-sided 95% bounds", number(rate.lower), number(rate.upper))
+    what = "one-sided 95% bounds of the mean over episodes"
+    text = _span(what, number(rate.lower), number(rate.upper))
     return rate.lower, rate.upper, text
 
 
@@ -260,6 +259,13 @@ def _repeated(shown: Figures) -> str:
         f"pass^{hat.k} = {number(hat.value)}, 95% lower bound {number(hat.lower)}, "
         f"{plural(episodes, 'episode')}"
     )
+
+
+def _cost_bounds(cost: CostFigures) -> str:
+    told = _span("95% limits over episodes", *(usd(x) for x in cost.cpst_limits))
+    if not told:
+        return ""
+    return f"{told}, {'no cap' if cost.most is None else 'capped'} per attempt"
 
 
 def _span(what: str, low: str, high: str) -> str:

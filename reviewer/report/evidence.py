@@ -339,10 +339,16 @@ class Evidence(Struct, frozen=True, kw_only=True):
     rubric_criteria: tuple[str, ...] = ()
     baseline_id: str | None = None
     baseline: tuple[EpisodeCounts, ...] = ()
+    baseline_suite: str | None = None
+    """The other version of this suite whose attempts `baseline` counts, on the episodes that are
+    the same; None where they are of this suite."""
     promoted: PromotedCandidate | None = None
     peeking: Peeking | None = None
     latency_within: tuple[tuple[int, int], ...] = ()
     ledger: tuple[CostEntry, ...] = ()
+    attempt_cap_usd: float | None = None
+    """What the runner stopped every attempt at; None where an episode sets no `max_cost_usd`, or a
+    record was imported."""
     probes: tuple[dict[str, Any], ...] = ()
     planned: int | None = None
     judge: JudgeEvidence | None = None

@@ -26,9 +26,9 @@ from reviewer.report.rates import (
     pass_hat,
     rate_of,
 )
+from reviewer.stats.bounds import Spent, cost_lower, cost_upper
 from reviewer.stats.cost_latency import (
     clustered_upper_limit,
-    cost_limits,
     cost_ratio,
     latency_summary,
 )
@@ -89,8 +89,10 @@ Limits = tuple[float | None, float | None]
 class CostFigures(Struct, frozen=True, kw_only=True):
     """Costs of the attempts that count. `known_nano` is the sum of those known, in nano-USD.
 
-    `cpst_limits` are 95% limits that resample whole episodes: None with one episode, or where the
-    far one is beyond any number.
+    `cpst_limits` are one-sided bounds over whole episodes, 97.5% each: None with one episode, or
+    without a success. The upper one takes for one more episode the `most` that one can cost where
+    an attempt is stopped at a cost, else more than the dearest one. `spent` is what they are made
+    of, in USD.
     """
 
     known_nano: int
@@ -99,6 +101,8 @@ class CostFigures(Struct, frozen=True, kw_only=True):
     exact_cpst: Fraction | None
     cpst_se: float | None
     cpst_limits: Limits = (None, None)
+    most: float | None = None
+    spent: Spent = ()
     episodes: int = 0
     why: str = ""
     possible: Limits = (None, None)
@@ -172,7 +176,7 @@ def figures(evidence: Evidence) -> Figures:
         pass_hat=pass_hat(evidence, first),
         critical=critical(rows),
         safety=safety_block(evidence, rows),
-        cost=cost(first),
+        cost=cost(first, evidence.plan, evidence.attempt_cap_usd),
         latency=latency(evidence),
         over_latency_budget=_over_latency_budget(evidence),
         gates=_gates(rows, in_force(evidence.suite.policy.limits)),
@@ -307,9 +311,13 @@ KINDS = ("human", "incident")
 TITLES = {"grader": "grader", "simulated_user": "simulated user"}
 
 
-def cost(rows: Sequence[EpisodeCounts]) -> CostFigures:
+COST_CONFIDENCE = 0.975
+"""Of either bound of the cost per success."""
+
+
+def cost(rows: Sequence[EpisodeCounts], plan: int = 1, cap_usd: float | None = None) -> CostFigures:
     """Return the total and the cost per success of these attempts, those lost to infrastructure
-    too."""
+    too. `cap_usd` is what an attempt is stopped at."""
     known, unknown = sum(e.cost_nano for e in rows), sum(e.cost_unknown for e in rows)
     passes = sum(e.passes for e in rows)
     open_verdicts = sum(e.attempts - e.measured for e in rows)
@@ -325,23 +333,46 @@ def cost(rows: Sequence[EpisodeCounts]) -> CostFigures:
         why = "no success to pay for"
     # Money counts wherever it is booked, also in an episode that has no attempt.
     tried = [e for e in rows if e.attempts or e.infrastructure or e.cost_nano]
-    cpst = se = None
+    cpst = se = most = None
+    limits: Limits = None, None
+    alike = Counter((e.cost_nano, e.passes) for e in tried)
+    spent = tuple((nano / NANO, passed, times) for (nano, passed), times in alike.items())
     if not why:
         ratio, variance = cost_ratio([(e.cost_nano, e.passes) for e in tried])
         cpst = None if ratio is None else ratio / NANO
         se = None if variance is None else stable_bits(math.sqrt(variance / NANO**2))
-    limits = None if cpst is None or se is None else cost_limits(float(cpst), se, len(tried))
+        attempts = max(plan, *(e.attempts for e in tried))
+        most = _most_of_an_episode(tried, attempts, cap_usd)
+        if se is not None:
+            low = cost_lower(spent, attempts, COST_CONFIDENCE)
+            limits = _number(low), _number(cost_upper(spent, COST_CONFIDENCE, most))
     return CostFigures(
         known_nano=known,
         unknown=unknown,
         total_usd=known / NANO if made and not unknown else None,
         exact_cpst=cpst,
         cpst_se=se,
-        cpst_limits=(None, None) if limits is None else (_number(limits[0]), _number(limits[1])),
+        cpst_limits=limits,
+        most=most,
+        spent=spent,
         episodes=len(tried),
         why=why,
         possible=_possible(known, unknown, passes, open_verdicts) if made else (None, None),
     )
+
+
+def _most_of_an_episode(
+    rows: Sequence[EpisodeCounts], attempts: int, cap_usd: float | None
+) -> float | None:
+    """Return what an episode can cost at most, where every attempt is stopped at a cost; None where
+    one was not, for then the stop is none."""
+    if cap_usd is None:
+        return None
+    cap = round(exact(cap_usd) * NANO)
+    if any(e.cost_nano > cap * (e.attempts + e.infrastructure) for e in rows):
+        return None
+    most = max(attempts, *(e.attempts + e.infrastructure for e in rows))
+    return most * cap_usd
 
 
 def _possible(known: int, unknown: int, passes: int, open_verdicts: int) -> Limits:

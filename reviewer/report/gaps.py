@@ -15,7 +15,7 @@ from reviewer.report.limits import (
     latency_limit,
     pass_hat_limit,
 )
-from reviewer.report.regression import Regression, lost_limit, not_worse_limit
+from reviewer.report.regression import Regression, not_worse_limit, point_limit
 from reviewer.suite.gates import GATES
 
 _EVERY = "all measured"
@@ -402,7 +402,7 @@ def open_limits(
     latency = latency_limit(policy, shown)
     if latency.open and (not explained or shown.hard_pass.n):
         found.append(_limit_gap("p95 latency", latency))
-    against = not_worse_limit(regression) if policy.mode == "strict" else lost_limit(regression)
+    against = not_worse_limit(regression) if policy.mode == "strict" else point_limit(regression)
     if against.open:
         found.append(_limit_gap("regression", against))
     return found

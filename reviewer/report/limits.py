@@ -9,14 +9,13 @@ failed when the bound on the good side misses it, and open while the bounds stra
 from fractions import Fraction
 from typing import Literal, NamedTuple
 
-from reviewer.report.figures import Figures
+from reviewer.report.figures import COST_CONFIDENCE, Figures
 from reviewer.report.formatting import NANO, exact, out_of
 from reviewer.report.rates import Rate, completion_counts, exact_pass_hat
 from reviewer.stats.planning import (
     attempts_needed_for_quantile,
     clean_episodes_needed,
     episodes_needed_for_cost,
-    stable_episodes_needed,
 )
 from reviewer.suite.gates import GATES
 from reviewer.suite.model import Policy
@@ -125,17 +124,17 @@ def _between(wanted: Fraction, lower: float | None, upper: float | None) -> Stat
     return "failed" if upper is not None and Fraction(upper) < wanted else "open"
 
 
-def _more_clean(policy: Policy, counts: list[tuple[int, int]], least: float) -> str:
-    live = policy.stopping == "live"
+def _more_clean(policy: Policy, counts: list[tuple[int, int]], least: float, k: int = 1) -> str:
     try:
-        more = clean_episodes_needed(counts, policy.attempts, least, live=live)
+        more = clean_episodes_needed(counts, least, live=policy.stopping == "live", k=k)
     except ValueError:
         return f"no number of episodes gives a lower bound of {least:g}"
-    return f"{more} more {_episodes(more)} that pass every attempt"
+    what = "that pass every attempt" if k == 1 else "in the suite"
+    return f"{more} more {'stable ' if k > 1 else ''}{_episodes(more)} {what}"
 
 
 def pass_hat_limit(policy: Policy, shown: Figures) -> Limit:
-    """Compare pass^k of the policy's k; its bounds count episodes."""
+    """Compare pass^k of the policy's k; its bounds are of the mean over episodes."""
     k, wanted, hat = policy.pass_hat.k, exact(policy.pass_hat.min), shown.pass_hat
     text = f"{policy.pass_hat.min:g}"
     if hat.exact is None:
@@ -154,20 +153,13 @@ def pass_hat_limit(policy: Policy, shown: Figures) -> Limit:
     observed = f"{observed}, at least {hat.lower:.3f}"
     if state == "met":
         return Limit(state, observed, text)
-    return Limit(state, observed, f"{text} as a lower bound", _more_stable(policy, shown))
-
-
-def _more_stable(policy: Policy, shown: Figures) -> str:
-    least, live = policy.pass_hat.min, policy.stopping == "live"
-    try:
-        more = stable_episodes_needed(shown.pass_hat.stable, len(shown.counted), least, live=live)
-    except ValueError:
-        return f"no number of episodes gives a lower bound of {least:g}"
-    return f"{more} more stable {_episodes(more)} in the suite"
+    counts = [(e.measured, e.passes) for e in shown.counted]
+    more = _more_clean(policy, counts, policy.pass_hat.min, k)
+    return Limit(state, observed, f"{text} as a lower bound", more)
 
 
 def cost_limit(policy: Policy, shown: Figures) -> Limit:
-    """Compare the cost per success in USD; in strict mode the limits of its 95% interval."""
+    """Compare the cost per success in USD; in strict mode the bounds over episodes."""
     if policy.max_cpst_usd is None:
         return NONE
     cost, budget = shown.cost, exact(policy.max_cpst_usd)
@@ -197,8 +189,7 @@ def _more_for_cost(policy: Policy, shown: Figures) -> str:
     cost, budget = shown.cost, policy.max_cpst_usd
     more = None
     if budget is not None and cost.exact_cpst is not None and cost.cpst_se is not None:
-        ratio = float(cost.exact_cpst)
-        more = episodes_needed_for_cost(ratio, cost.cpst_se, cost.episodes, budget)
+        more = episodes_needed_for_cost(cost.spent, budget, COST_CONFIDENCE, cost.most)
     if more is None:
         return "a lower cost: more episodes like these stay above the budget"
     return f"{more} more {_episodes(more)} that cost as these do"

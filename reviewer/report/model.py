@@ -26,9 +26,11 @@ from reviewer.report.evidence import (
 from reviewer.report.figures import LatencyFigures, Limits, OtherCostSection, SlotFigures
 from reviewer.report.opinions import JudgeSection, PhraseCount, ReviewSection
 from reviewer.report.rates import CriticalFigures, KnownPart, KnownRepeats, Rate
-from reviewer.report.regression import Regression, Slice
+from reviewer.report.regression import Regression
+from reviewer.report.slices import Slice
 from reviewer.report.source_headline import HeadlineSection
 from reviewer.report.tolerated import Tolerated
+from reviewer.stats.formulas import FORMULAS
 from reviewer.suite.model import Mode, Policy
 from reviewer.suite.power import Power
 
@@ -217,6 +219,7 @@ class CostSection(Section, frozen=True, kw_only=True):
     cpst_low_possible: float | None
     cpst_high_possible: float | None
     cpst_budget_usd: float | None
+    capped_usd: float | None
     extra_usd: float | None
     judge_usd: float | None
     judge_known_usd: float | None
@@ -312,6 +315,7 @@ class Report(Section, frozen=True, kw_only=True):
     """
 
     schema: str = SCHEMA
+    formulas: int = FORMULAS
     suite: SuiteSection
     candidate: CandidateSection | UnknownCandidate
     recommendation: Recommendation

@@ -19,7 +19,8 @@ MOST_CLAIMS = 50
 
 
 class JudgeShare(Struct, frozen=True):
-    """hits of n labeled pairs, with the one-sided 95 % bound on the side that counts."""
+    """hits of n labeled pairs, with the one-sided 95 % bound of their mean over episodes on the
+    side that counts."""
 
     hits: int = 0
     n: int = 0
@@ -49,10 +50,12 @@ class JudgeEstimates(Struct, frozen=True, kw_only=True):
 
 
 class JudgeAccepted(Struct, frozen=True, kw_only=True):
-    """Whether the estimates, and whether their bounds, are within the policy."""
+    """Whether the estimates, and whether their bounds, are within the policy; `refuted` when the
+    bounds on the good side miss it."""
 
     point: bool | None = None
     strict: bool | None = None
+    refuted: bool | None = None
 
 
 class JudgeSlots(Struct, frozen=True, kw_only=True):

@@ -9,11 +9,9 @@ from msgspec import Struct, field
 
 from reviewer.report.evidence import EpisodeCounts, Evidence
 from reviewer.report.formatting import named, stable_bits
-from reviewer.stats.checks import Interval
+from reviewer.stats.bounds import bounds_of, episode_scores
 from reviewer.stats.rates import (
-    confidence_sequence,
     effective_attempts,
-    exact_bounds,
     failure_rate_upper_bound,
     pass_hat_k_interval,
     wilson_interval,
@@ -48,8 +46,8 @@ class Rate(Struct, frozen=True, kw_only=True):
 
     Failures are always measured, so a rate over the measured attempts alone would be biased: it is
     `known`, with its bounds, and no limit is compared with it.
-    `lower` and `upper` are what a strict limit is compared with: one-sided bounds, 95% each.
-    `policy` is the least rate that the policy asks for.
+    `lower` and `upper` are what a strict limit is compared with: one-sided bounds of the mean over
+    episodes of their pass rates, 95% each. `policy` is the least rate that the policy asks for.
     """
 
     value: float | None
@@ -96,8 +94,7 @@ class KnownRepeats(Struct, frozen=True, kw_only=True):
 class PassHatFigures(Struct, frozen=True, kw_only=True):
     """pass^k for k = 1, 2, …: (k, value or None); limits belong to `k`, the policy's.
 
-    `lower` and `upper` are one-sided bounds, 95% each, that count episodes: `stable` of them, the
-    whole ones in their sum.
+    `lower` and `upper` are one-sided bounds of the mean over episodes, 95% each.
     """
 
     k: int
@@ -108,7 +105,6 @@ class PassHatFigures(Struct, frozen=True, kw_only=True):
     n_eff: float | None
     lower: float | None = None
     upper: float | None = None
-    stable: int = 0
     why: str = ""
     known: dict[str, KnownRepeats] = {}
     """By each k in `values`."""
@@ -148,10 +144,9 @@ def rate_of(counts: Sequence[tuple[int, int]], not_measured: int, live: bool = F
         why = f"the verdict of {not_measured} of {n} attempts is not measured"
     else:
         value = passes / n
-        worth = effective_attempts([(made, passed) for made, passed in counts if made])
-        low, high = wilson_interval(value * worth, worth)
-        bounds = one_sided(value * worth, worth, live)
-        n_eff = worth
+        n_eff = effective_attempts([(made, passed) for made, passed in counts if made])
+        low, high = wilson_interval(value * n_eff, n_eff)
+        bounds = bounds_of(episode_scores(counts), live=live)
     return Rate(
         value=value,
         low=stable_bits(low),
@@ -166,11 +161,6 @@ def rate_of(counts: Sequence[tuple[int, int]], not_measured: int, live: bool = F
         why=why or None,
         known=known_of(passes, n - passes - not_measured, not_measured),
     )
-
-
-def one_sided(hits: float, total: float, live: bool) -> Interval:
-    """Return the bounds that a strict limit is compared with, 95% on either side."""
-    return confidence_sequence(hits, total) if live else exact_bounds(hits, total)
 
 
 def hard_pass(rows: Sequence[EpisodeCounts], live: bool = False) -> Rate:
@@ -222,11 +212,9 @@ def pass_hat(evidence: Evidence, rows: Sequence[EpisodeCounts]) -> PassHatFigure
     value = None if open_verdicts else exact_pass_hat(counts, k)
     interval = pass_hat_k_interval(counts, k) if value is not None else None
     lower = upper = None
-    total = Fraction(0)
     if value is not None:
-        total, live = value * len(rows), evidence.suite.policy.stopping == "live"
-        lower = one_sided(math.floor(total), len(rows), live).low
-        upper = one_sided(math.ceil(total), len(rows), live).high
+        live = evidence.suite.policy.stopping == "live"
+        lower, upper = bounds_of(episode_scores(counts, k), live=live)
     return PassHatFigures(
         k=k,
         values=tuple(
@@ -239,7 +227,6 @@ def pass_hat(evidence: Evidence, rows: Sequence[EpisodeCounts]) -> PassHatFigure
         n_eff=stable_bits(interval.n_eff) if interval else None,
         lower=stable_bits(lower),
         upper=stable_bits(upper),
-        stable=math.floor(total),
         why="" if value is not None else _why_undefined(rows, k),
         known=known_pass_hat(rows, range(1, shown + 1)),
     )

@@ -4,13 +4,12 @@ and an unusable answer counts as wrong and as a flip. A calibration is valid for
 prompt, rubric and the family of candidates it was tried on; with any other it has expired.
 """
 
-import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Literal, NamedTuple
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from reviewer.review.agreement import share
 from reviewer.review.items import TIE
+from reviewer.review.judge_role import CONFIDENCE, EarnedRole, JudgeRole, Scores, earned
 from reviewer.review.judged import (
     ExcludedPairs,
     JudgeKey,
@@ -22,174 +21,20 @@ from reviewer.review.judged import (
 )
 from reviewer.review.judgments import Judgment, counting
 from reviewer.review.labels import Label
+from reviewer.stats.bounds import bounds_of, episode_scores
+from reviewer.stats.checks import Interval
 from reviewer.stats.figures import Share
-from reviewer.stats.judge import Calibration as Measured
 from reviewer.stats.judge import calibrate_judge
 from reviewer.stats.paired import mcnemar_exact
-from reviewer.stats.planning import labels_needed_for_accuracy, runs_needed_for_max_rate
-from reviewer.stats.rates import exact_bounds
 from reviewer.suite.model import JudgePolicy, Value
-
-# The role a judge has earned, in words: why it may not score, and what it would take.
-
-
-JudgeRole = Literal["scoring", "advisory only"]
-
-PLAN = 300
-"""Labels to plan for: a good judge, right on 97 % and flipping on 2 %, is accepted with them on its
-bounds in 85 of 100 cases."""
-
-_MOST = 1_000_000
-
-
-class Scores(NamedTuple):
-    """Of `n` pairs: right in forward order, right in both, and flipped."""
-
-    n: int
-    forward: int
-    both: int
-    flips: int
-
-
-class EarnedRole(Value, frozen=True):
-    """A judge's role with its reasons. `more` labels at least are needed, all of them judged right
-    in both orders, for the policy in force and (`more_strict`) on its bounds; None when no number
-    would do. `needs` says it in a sentence, "" for a judge that may score."""
-
-    role: JudgeRole
-    why: str
-    more: int | None
-    more_strict: int | None
-    needs: str
-
-
-def earned(
-    scores: Scores, measured: Measured, policy: JudgePolicy, strict: bool, expired: str
-) -> EarnedRole:
-    """Return the role: `scoring` only when the estimates are within the policy, and in strict mode
-    their one-sided bounds too; never on an expired calibration, never without a labeled pair."""
-    point = _more_point(scores, policy)
-    bounds = _more_strict(scores, policy)
-    bounds = None if bounds is None or point is None else max(bounds, point)
-    more = bounds if strict else point
-    accepted = measured["judge_can_auto_accept"] and (
-        not strict or measured["judge_can_auto_accept_strict"] is True
-    )
-    if scores.n and accepted and not expired:
-        return EarnedRole(
-            role="scoring", why="within the policy", more=0, more_strict=bounds, needs=""
-        )
-    return EarnedRole(
-        role="advisory only",
-        why=_why(scores, measured, policy, strict, expired),
-        more=more,
-        more_strict=bounds,
-        needs=_needs(scores, more, bounds, strict),
-    )
-
-
-def _why(
-    scores: Scores, measured: Measured, policy: JudgePolicy, strict: bool, expired: str
-) -> str:
-    if expired:
-        return f"calibration expired: {expired}"
-    if not scores.n:
-        return "no pair that people labeled and the judge answered in both orders"
-    accuracy, flips = measured["forward_accuracy"], measured["order_flip_rate"]
-    against = [
-        _below("forward accuracy", accuracy, policy.min_accuracy),
-        _above("flip rate", flips, policy.max_flip_rate),
-    ]
-    if strict:
-        lower, upper = measured["both_orders_lower"], measured["flip_upper"]
-        against += [
-            _below("both orders right, bound", lower, policy.min_accuracy),
-            _above("flip rate, bound", upper, policy.max_flip_rate),
-        ]
-    said = ", ".join(text for text in against if text)
-    return f"{said} ({'strict' if strict else 'point'} mode)"
-
-
-def _below(name: str, value: float | None, limit: float) -> str:
-    if value is None or value >= limit:
-        return ""
-    return f"{name} {_told(value, limit)} < {limit:.2f}"
-
-
-def _above(name: str, value: float | None, limit: float) -> str:
-    if value is None or value <= limit:
-        return ""
-    return f"{name} {_told(value, limit)} > {limit:.2f}"
-
-
-def _told(value: float, limit: float) -> str:
-    """Return two digits, or as many as show on which side of the limit it is."""
-    digits = 2
-    while digits < 6 and f"{value:.{digits}f}" == f"{limit:.{digits}f}":
-        digits += 1
-    return f"{value:.{digits}f}"
-
-
-def _more_point(scores: Scores, policy: JudgePolicy) -> int | None:
-    """Return the fewest further pairs, all right and none flipped, that bring both estimates
-    within."""
-    wrong, flips = scores.n - scores.forward, scores.flips
-
-    def holds(total: int) -> bool:
-        right = (total - wrong) / total
-        return right >= policy.min_accuracy and flips / total <= policy.max_flip_rate
-
-    least = max(scores.n, 1)
-    slack = 1.0 - policy.min_accuracy
-    if (wrong and slack <= 0) or (flips and policy.max_flip_rate <= 0):
-        return None
-    wanted = [least]
-    if wrong:
-        wanted.append(math.floor(wrong / slack) - 1)
-    if flips:
-        wanted.append(math.floor(flips / policy.max_flip_rate) - 1)
-    total = max(wanted)
-    if total > _MOST:
-        return None
-    while not holds(total):
-        total += 1
-    return total - scores.n
-
-
-def _more_strict(scores: Scores, policy: JudgePolicy) -> int | None:
-    """Return the fewest further pairs, all right and none flipped, that bring both bounds
-    within."""
-    if policy.min_accuracy >= 1 or policy.max_flip_rate <= 0:
-        return None  # no number of pairs shows that nothing is ever wrong
-    wanted = [max(scores.n, 1)]
-    if policy.min_accuracy > 0:
-        wrong = scores.n - scores.both
-        wanted.append(labels_needed_for_accuracy(wrong, policy.min_accuracy))
-    if policy.max_flip_rate < 1:
-        wanted.append(runs_needed_for_max_rate(scores.flips, policy.max_flip_rate))
-    return max(wanted) - scores.n
-
-
-def _needs(scores: Scores, more: int | None, bounds: int | None, strict: bool) -> str:
-    if more is None:
-        return "under this policy no number of labels lets this judge score"
-    noun = "pair" if more == 1 else "pairs"
-    text = f"{more} more labeled {noun} at least, each judged right in both orders"
-    if not strict and bounds is not None:
-        text += f" ({bounds} more to show it on bounds)"
-    return f"{text}; plan {PLAN}"
-
-
-CONFIDENCE = 0.95
-"""Of every one-sided bound here."""
 
 Confusion = dict[tuple[str, str], int]
 """(people, judge in forward order) → pairs."""
 
 
 class Calibration(Value, frozen=True):
-    """A judge's calibration. Shares are None without rows; bounds are one-sided, 95 %: lower ones,
-    for flips the upper.
+    """A judge's calibration. Shares are None without rows; bounds are one-sided, 95 %, of the mean
+    over episodes: lower ones, for flips the upper.
 
     `position_p` is the exact two-sided binomial test of first against last slot among `primacy` and
     `recency`. `stability` is the mean share of the commonest answer over `repeated` questions asked
@@ -198,7 +43,8 @@ class Calibration(Value, frozen=True):
     each episode, and `by_criterion` for the pairs in which a criterion spoke, with the side it
     spoke for in place of people's winner. `within` and `within_strict` say whether the estimates,
     and also their bounds, are within the policy, whichever is in force. `expired` says what changed
-    since the last calibration, "" when nothing did.
+    since the last calibration, "" when nothing did. `refuted` says that a bound on the good side
+    misses the policy.
     """
 
     key: JudgeKey
@@ -224,6 +70,7 @@ class Calibration(Value, frozen=True):
     by_criterion: dict[str, Confusion]
     within: bool | None
     within_strict: bool | None
+    refuted: bool | None
     earned: EarnedRole
     expired: str
 
@@ -301,9 +148,8 @@ def _measured(
     policy: JudgePolicy,
     strict: bool,
 ) -> Calibration:
-    measured = calibrate_judge(
-        [_letters(row) for row in rows], policy.min_accuracy, policy.max_flip_rate, CONFIDENCE
-    )
+    letters = [{**_letters(row), "episode": row.episode_id} for row in rows]
+    measured = calibrate_judge(letters, policy.min_accuracy, policy.max_flip_rate, CONFIDENCE)
     n = len(rows)
     forward = sum(row.forward == row.wanted for row in rows)
     swapped = sum(row.swapped == row.wanted for row in rows)
@@ -311,8 +157,12 @@ def _measured(
     flips = sum(row.outcome in ("flips", "error") for row in rows)
     slots = measured["primacy"], measured["recency"]
     shares, repeated = _repeats(mine)
-    scores = Scores(n=n, forward=forward, both=both, flips=flips)
+    right = _within(rows, lambda row: row.outcome == "agrees")
+    steady = _within(rows, lambda row: row.outcome not in ("flips", "error"))
+    scores = Scores(n, forward, both, flips, right, steady)
     within = measured["judge_can_auto_accept"]
+    first = _bounds(_within(rows, lambda row: row.forward == row.wanted))
+    last = _bounds(_within(rows, lambda row: row.swapped == row.wanted))
     return Calibration(
         key=key,
         rows=rows,
@@ -321,8 +171,8 @@ def _measured(
         swapped=share(swapped, n),
         both=share(both, n),
         flips=share(flips, n),
-        forward_lower=exact_bounds(forward, n, CONFIDENCE).low if n else None,
-        swapped_lower=exact_bounds(swapped, n, CONFIDENCE).low if n else None,
+        forward_lower=first.low if first is not None else None,
+        swapped_lower=last.low if last is not None else None,
         both_lower=measured["both_orders_lower"],
         flip_upper=measured["flip_upper"],
         primacy=slots[0],
@@ -341,9 +191,32 @@ def _measured(
         ),
         within=within if n else None,
         within_strict=within and measured["judge_can_auto_accept_strict"] is True if n else None,
+        refuted=_refuted(scores, policy) if n else None,
         earned=earned(scores, measured, policy, strict, expired),
         expired=expired,
     )
+
+
+def _within(
+    rows: Iterable[PairRow], holds: Callable[[PairRow], bool]
+) -> tuple[tuple[int, int], ...]:
+    """Return (pairs, how many of them hold) of each episode."""
+    made, held = Counter[str](), Counter[str]()
+    for row in rows:
+        made[row.episode_id] += 1
+        held[row.episode_id] += holds(row)
+    return tuple((pairs, held[name]) for name, pairs in made.items())
+
+
+def _bounds(counts: Sequence[tuple[int, int]]) -> Interval | None:
+    return bounds_of(episode_scores(counts), CONFIDENCE) if counts else None
+
+
+def _refuted(scores: Scores, policy: JudgePolicy) -> bool:
+    right, steady = _bounds(scores.right), _bounds(scores.steady)
+    if right is None or steady is None:
+        return False
+    return right.high < policy.min_accuracy or 1.0 - steady.high > policy.max_flip_rate
 
 
 def _letters(row: PairRow) -> dict[str, str | None]:

@@ -254,6 +254,7 @@ class DecisionFacts:
     first_run_seq: int | None = None
     lineage: tuple[LineageFact, ...] = ()
     baseline_id: str | None = None
+    formulas: int | None = None
     break_glass: tuple[BreakGlassFact, ...] = ()
     judges: tuple[JudgeFact, ...] = ()
     labels: LabelFacts = LabelFacts()

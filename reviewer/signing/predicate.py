@@ -3,7 +3,8 @@
 Unknown fields are errors, integers stay within ±(2^53 - 1), there are no floats, and text has
 no control or bidirectional characters, so a statement can be drawn anywhere as it is. What has no
 evidence yet is null, 0 or an empty list. Left out where there is nothing to say are only `comment`,
-`breakGlass`, `tolerance`, `suite.lineageReasons`, `report.baseline` and `approvals.maxDays`.
+`breakGlass`, `tolerance`, `suite.lineageReasons`, `report.baseline`, `report.formulas` and
+`approvals.maxDays`.
 """
 
 import re
@@ -243,9 +244,11 @@ class BreakGlassRef(Part):
 
 
 class DecisionReport(ReportRef):
-    """`baseline` is the candidate compared with, left out without one."""
+    """`baseline` is the candidate compared with, left out without one; `formulas` is the version of
+    the formulas, left out by decisions made before they had one."""
 
     baseline: Text | None = None
+    formulas: Ordinal | None = None
 
 
 class Approvals(Part):

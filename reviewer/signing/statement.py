@@ -123,6 +123,7 @@ def _predicate(facts: DecisionFacts) -> dict[str, Any]:
             "recommendation": facts.recommendation,
             "reasons": list(facts.reasons),
             **({} if facts.baseline_id is None else {"baseline": facts.baseline_id}),
+            **({} if facts.formulas is None else {"formulas": facts.formulas}),
         },
         "approvals": {
             "role": "approver",

@@ -137,6 +137,7 @@ def report_faults(statement: Statement, report: bytes | None) -> list[str]:
         ("candidate digest", statement.subject[0].digest.sha256, _of(body, "candidate", "digest")),
         ("baseline", predicate.report.baseline, _of(body, "regression", "baseline")),
         ("tolerance", stated, None if stated is None else _asked(body)),
+        ("version of the formulas", predicate.report.formulas, body.get("formulas")),
         ("lineage", _lineage(predicate), _digests(_of(body, "suite", "lineage"), "digest")),
         ("break-glass", _broken(predicate), _digests(body.get("break_glass"), "payload_sha256")),
     )

@@ -11,16 +11,14 @@ from fractions import Fraction
 from typing import Any, NamedTuple, SupportsFloat, TypedDict
 
 from reviewer.stats.checks import (
-    Interval,
     non_negative,
     open_unit,
     proportion,
     same_length,
-    whole,
     zero_one,
 )
 from reviewer.stats.rates import effective_attempts
-from reviewer.stats.special import binomial_cdf, binomial_sf, t_two_sided
+from reviewer.stats.special import binomial_cdf, binomial_sf
 
 
 class CostPerSuccess(TypedDict):
@@ -92,23 +90,6 @@ def cost_ratio(
     # Σ(cost_e·passes - known·passes_e)² is passes² times the sum of squares: whole for whole costs.
     squares = sum((cost * passes - known * passed) ** 2 for cost, passed in totals)
     return ratio, Fraction(squares * len(totals), (len(totals) - 1) * passes**4)
-
-
-def cost_limits(cpst: float, se: float, episodes: int, confidence: float = 0.95) -> Interval | None:
-    """Limits of a cost per success from its clustered SE: cpst·exp(±t(E-1)·se/cpst).
-
-    Symmetric in the logarithm, because a ratio with few successes is skewed to the dear side, and
-    the delta method's SE of log(cpst) is se/cpst. None with fewer than two episodes: nothing is
-    known of their spread. Infinite where the spread is beyond any number.
-    """
-    ratio, spread = non_negative("cpst", cpst), non_negative("se", se)
-    level = open_unit("confidence", confidence)
-    if whole("episodes", episodes) < 2:
-        return None
-    if not spread or not ratio:
-        return Interval(ratio, ratio)
-    reach = t_two_sided(level, episodes - 1) * spread / ratio
-    return Interval(ratio * math.exp(-reach), ratio * math.exp(reach) if reach < 700 else math.inf)
 
 
 def summarize(results: Sequence[Mapping[str, Any]]) -> Summary:

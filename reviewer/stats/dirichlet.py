@@ -27,6 +27,9 @@ Scores = Iterable[tuple[Score, int]]
 _NEGLIGIBLE = 1e-17
 """Share of the integrand's peak below which the rest of the integral is left out."""
 _STEPS = 200
+_SMALL = 0.15
+"""Below this a factor's logarithm is taken from the power sums of all such factors."""
+_POWERS = 20
 
 
 class Weight(NamedTuple):
@@ -76,14 +79,21 @@ def _lowest(scores: list[tuple[float, int]], least: float, best: float, alpha: f
     n = sum(times for _, times in all_scores)
     mean = math.fsum(x * times for x, times in all_scores) / n
     spread = math.fsum((x - mean) ** 2 * times for x, times in all_scores) / n / (n + 1)
-    return solve(tail, alpha, least, best, mean + normal_quantile(alpha) * math.sqrt(spread))
+    scale = math.sqrt(spread)
+    return solve(tail, alpha, least, best, mean + normal_quantile(alpha) * scale, scale)
 
 
 def solve(
-    rising: Callable[[float], float], level: float, low: float, high: float, start: float
+    rising: Callable[[float], float],
+    level: float,
+    low: float,
+    high: float,
+    start: float,
+    scale: float,
 ) -> float:
     """Return where a rising probability meets `level` between `low`, where it is 0, and `high`,
-    where it is 1: the secant of its logarithm, kept inside the shrinking bracket."""
+    where it is more: the secant of its logarithm, kept inside the shrinking bracket. `scale` is
+    about the standard deviation of what the probability is of."""
     goal = math.log(level)
     x = start if low < start < high else 0.5 * (low + high)
     before: tuple[float, float] | None = None
@@ -99,8 +109,8 @@ def solve(
             if low < secant < high:
                 guess = secant
         elif before is None and found > 0.0:
-            # One step aside, toward the level, gives the secant its second point.
-            aside = x - 0.02 * (at - goal) * (high - low)
+            # Near 1 in 20 the logarithm of a normal tail rises by about 2 per deviation.
+            aside = x - 0.5 * (at - goal) * scale
             guess = aside if low < aside < high else guess
         before = (x, at) if math.isfinite(at) else None
         if guess in (low, high) or abs(guess - x) <= 2e-16 * abs(x):
@@ -154,12 +164,12 @@ def _saddle(terms: Sequence[tuple[float, float]], pole: float) -> float:
 def _line(scaled: Sequence[tuple[float, float]], pull: float, width: float) -> float:
     """Return ∫ Re[Π (1 - iur)^-times / (1 + iu·pull)] du over u >= 0: trapezoids in v with
     u = width·sinh(v), halved until two sums agree."""
+    integrand = _Integrand(scaled, pull, width)
     step = 0.2
-    total = 0.5 * width
-    total += _trapezoids(scaled, pull, width, step, step)
+    total = 0.5 * width + integrand.sum(step, step)
     whole = total * step
     for _ in range(8):
-        total += _trapezoids(scaled, pull, width, 0.5 * step, step)
+        total += integrand.sum(0.5 * step, step)
         step *= 0.5
         finer = total * step
         if abs(finer - whole) <= 1e-12 * abs(finer):
@@ -168,29 +178,72 @@ def _line(scaled: Sequence[tuple[float, float]], pull: float, width: float) -> f
     return whole
 
 
-def _trapezoids(
-    scaled: Sequence[tuple[float, float]], pull: float, width: float, start: float, step: float
-) -> float:
-    total, k = 0.0, 0
-    single = [r for r, n in scaled if n == 1]
-    multiple = [(r, n) for r, n in scaled if n > 1]
-    while True:
-        v = start + k * step
-        u = width * math.sinh(v)
+class _Integrand:
+    """The integrand of `_line` over v."""
+
+    def __init__(self, scaled: Sequence[tuple[float, float]], pull: float, width: float) -> None:
+        self._pull, self._width = pull, width
+        # Nearly all of the integral is at u <= 9·width: beyond, a small factor is not small.
+        few = [(r, n) for r, n in scaled if abs(r) * 9.0 * width > _SMALL]
+        many = [(r, n) for r, n in scaled if abs(r) * 9.0 * width <= _SMALL]
+        if len(many) < 4 * _POWERS:
+            few, many = list(scaled), []
+        self._single = [r for r, n in few if n == 1]
+        self._multiple = [(r, n) for r, n in few if n != 1]
+        self._sums = _power_sums(many)
+        self._least = max((abs(r) for r, _ in many), default=0.0)
+        self._many = many
+
+    def sum(self, start: float, step: float) -> float:
+        """Return the sum over v = start, start + step, … until it is negligible."""
+        total, k, width = 0.0, 0, self._width
+        while True:
+            v = start + k * step
+            u = width * math.sinh(v)
+            size, angle = self._log_sum(u)
+            size = width * math.cosh(v) * math.exp(size)
+            if size < _NEGLIGIBLE * width:
+                return total
+            product = complex(1.0, u * self._pull)
+            for r in self._single:
+                product *= complex(1.0, -u * r)
+            # Every factor is 1 or more in size, so no product is lost: at worst it is infinite.
+            modulus = math.hypot(product.real, product.imag)
+            if not size > _NEGLIGIBLE * width * modulus:
+                return total
+            total += size * (complex(math.cos(angle), math.sin(angle)) / product).real
+            k += 1
+
+    def _log_sum(self, u: float) -> tuple[float, float]:
+        """Return real and imaginary part of -Σ times·log(1 - iur), but for the single factors."""
         logs = angle = 0.0
+        multiple = self._multiple
+        if u * self._least > _SMALL:
+            multiple = multiple + self._many
+        elif self._sums:
+            power = 1.0
+            for k, total in enumerate(self._sums, start=1):  # Σ (iur)^k / k
+                power *= u
+                part = total * power / k
+                if k % 2:
+                    angle += part if k % 4 == 1 else -part
+                else:
+                    logs += part if k % 4 == 2 else -part
         for r, n in multiple:
             q = u * r
-            logs += n * math.log1p(q * q)
+            logs += n * math.log1p(q * q) * 0.5
             angle += n * math.atan(q)
-        size = width * math.cosh(v) * math.exp(-0.5 * logs)
-        if size < _NEGLIGIBLE * width:
-            return total
-        product = complex(1.0, u * pull)
-        for r in single:
-            product *= complex(1.0, -u * r)
-        # Every factor is 1 or more in size, so no product is lost: at worst it is infinite.
-        modulus = math.hypot(product.real, product.imag)
-        if not size > _NEGLIGIBLE * width * modulus:
-            return total
-        total += size * (complex(math.cos(angle), math.sin(angle)) / product).real
-        k += 1
+        return -logs, angle
+
+
+def _power_sums(factors: Sequence[tuple[float, float]]) -> list[float]:
+    """Return Σ times·r^k for k = 1, 2, …"""
+    if not factors:
+        return []
+    powers = [n for _, n in factors]
+    ratios = [r for r, _ in factors]
+    found = []
+    for _ in range(_POWERS):
+        powers = [p * r for p, r in zip(powers, ratios, strict=True)]
+        found.append(math.fsum(powers))
+    return found

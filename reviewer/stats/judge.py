@@ -1,13 +1,15 @@
 """Evaluation of a judge: agreement with people, the true rate behind it, and ranks from pairs.
 
 A row of a calibration is one pair of messages: the human's winner and the judge's in the order AB
-and in the order BA, all named by identity ("A", "B" or "tie"), not by slot.
+and in the order BA, all named by identity ("A", "B" or "tie"), not by slot. Pairs of one episode
+are alike, so every bound takes an episode as one cluster.
 """
 
 import math
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple, SupportsFloat, TypedDict
 
+from reviewer.stats.bounds import judge_accuracy_lower_bound, judge_flip_upper_bound
 from reviewer.stats.checks import (
     clip,
     finites,
@@ -17,7 +19,6 @@ from reviewer.stats.checks import (
     same_length,
     whole,
 )
-from reviewer.stats.rates import exact_bounds, failure_rate_upper_bound
 from reviewer.stats.special import z_two_sided
 
 _SLOT_FORWARD = {"A": "A", "B": "B", "tie": "C"}
@@ -121,9 +122,10 @@ def calibrate_judge(
     """Compare a judge with human labels: `human`, `judge_forward`, `judge_swapped_normalized`.
 
     Point policy (the articles'): forward accuracy >= min_accuracy and flip rate <= max_flip_rate.
-    With `confidence`, the strict policy too: one-sided Clopper-Pearson bounds, lower on both
-    orders correct, upper on the flip rate. A null verdict is a judge failure: wrong in that order,
-    and the pair counts as flipped. Without rows nothing is measured and nothing accepted.
+    With `confidence`, the strict policy too: one-sided bounds, lower on both orders correct, upper
+    on the flip rate, of the mean over episodes. A row's `episode` names its own; without one it is
+    an episode by itself. A null verdict is a judge failure: wrong in that order, and the pair
+    counts as flipped. Without rows nothing is measured and nothing accepted.
     """
     least, most = proportion("min_accuracy", min_accuracy), proportion("max_flip", max_flip_rate)
     level = None if confidence is None else open_unit("confidence", confidence)
@@ -135,8 +137,11 @@ def calibrate_judge(
     judged = [(f, s) for _, f, s in triples if f is not None and s is not None]
     flips = sum(f != s for f, s in judged) + n - len(judged)
     bias = position_bias([(_SLOT_FORWARD[f], _SLOT_SWAPPED[s]) for f, s in judged])
-    lower = exact_bounds(both, n, level).low if level is not None and n else None
-    upper = failure_rate_upper_bound(flips, n, level) if level is not None and n else None
+    lower = upper = None
+    if level is not None and n:
+        clusters = _by_episode(rows, triples)
+        lower = judge_accuracy_lower_bound(clusters, level)
+        upper = judge_flip_upper_bound(clusters, level)
     strict = None if level is None else False
     if lower is not None and upper is not None:
         strict = lower >= least and upper <= most
@@ -154,6 +159,20 @@ def calibrate_judge(
         flip_upper=upper,
         judge_can_auto_accept_strict=strict,
     )
+
+
+def _by_episode(
+    rows: Sequence[Mapping[str, str | None]], triples: Sequence[tuple[str, str | None, str | None]]
+) -> list[dict[str, int]]:
+    """Return the pairs of each episode, how many are right in both orders, how many flipped."""
+    found: dict[str | int, dict[str, int]] = {}
+    for i, (row, (human, forward, swapped)) in enumerate(zip(rows, triples, strict=True)):
+        name = row.get("episode")
+        one = found.setdefault(i if name is None else name, {"pairs": 0, "right": 0, "flips": 0})
+        one["pairs"] += 1
+        one["right"] += human == forward == swapped
+        one["flips"] += forward is None or forward != swapped
+    return list(found.values())
 
 
 def pairwise_winrate_conservative(votes: Sequence[Sequence[str]]) -> WinRate:

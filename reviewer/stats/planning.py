@@ -6,12 +6,12 @@ is clean. Fewer can never be enough; attempts that fail raise the number.
 
 import math
 from bisect import bisect_left
-from collections.abc import Callable, Sequence
-from typing import SupportsFloat
+from collections.abc import Callable
+from fractions import Fraction
 
-from reviewer.stats.checks import finite, non_negative, open_unit, proportion, same_length, whole
-from reviewer.stats.cost_latency import cost_limits
-from reviewer.stats.rates import Counts, confidence_sequence, effective_from_sums, exact_bounds
+from reviewer.stats.bounds import Spent, cost_upper, episode_scores, lower_bound_of
+from reviewer.stats.checks import finite, non_negative, open_unit, proportion, whole
+from reviewer.stats.rates import Counts
 from reviewer.stats.special import binomial_cdf, binomial_sf, normal_quantile, z_two_sided
 
 _MOST = 1 << 34
@@ -124,89 +124,22 @@ def episodes_needed(
 
 
 def clean_episodes_needed(
-    counts: Counts, attempts: int, target: float, confidence: float = 0.95, live: bool = False
+    counts: Counts, target: float, confidence: float = 0.95, live: bool = False, k: int = 1
 ) -> int:
-    """Return how many more episodes, each passing all of its `attempts`, lift the lower bound of
-    `rates.effective_bounds` to `target`; with `live` the bound of `confidence_sequence` instead.
+    """Return how many more episodes, of which every attempt passes, lift the lower bound of pass^k
+    (k = 1: of the pass rate) to `target`; with `live` the bound of `confidence_sequence` instead.
 
     `counts` holds (attempts, passes) per episode. Raises ValueError when no number does.
     """
     tried = [(made, passed) for made, passed in counts if made]
-    n, passes = sum(made for made, _ in tried), sum(passed for _, passed in tried)
-    passed_squared = sum(passed * passed for _, passed in tried)
-    products = sum(made * passed for made, passed in tried)
-    made_squared = sum(made * made for made, _ in tried)
-    each, goal = whole("attempts", attempts, 1), open_unit("target", target)
-
-    def enough(more: int) -> bool:
-        total, good, added = n + more * each, passes + more * each, more * each * each
-        if not total:
-            return False
-        squares = (
-            (passed_squared + added) * total * total
-            - 2 * total * good * (products + added)
-            + good * good * (made_squared + added)
-        )
-        worth = effective_from_sums(len(tried) + more, total, good, squares)
-        bounds = confidence_sequence if live else exact_bounds
-        return bounds(good / total * worth, worth, confidence).low >= goal
-
-    return smallest_from(0, enough, "target")
-
-
-def stable_episodes_needed(
-    stable: int, episodes: int, target: float, confidence: float = 0.95, live: bool = False
-) -> int:
-    """Return how many more episodes, all stable, lift the lower bound of stable/episodes to
-    `target`: one-sided Clopper-Pearson, or with `live` that of `confidence_sequence`. Raises
-    ValueError when no number does."""
-    good, n = whole("stable", stable), whole("episodes", episodes, stable)
+    scores = episode_scores(tried, k) if tried else []
     goal = open_unit("target", target)
-    bounds = confidence_sequence if live else exact_bounds
 
     def enough(more: int) -> bool:
-        return n + more > 0 and bounds(good + more, n + more, confidence).low >= goal
+        clean = [*scores, (Fraction(1), more)] if more else scores
+        return bool(clean) and lower_bound_of(clean, confidence, live) >= goal
 
     return smallest_from(0, enough, "target")
-
-
-def unchanged_episodes_needed(
-    differences: Sequence[SupportsFloat],
-    margin: float,
-    confidence: float = 0.95,
-    times: Sequence[int] | None = None,
-) -> int | None:
-    """Return how many more episodes with no difference lift the lower one-sided bound of
-    `paired.adjusted_paired_interval` above -margin; None when no number does (margin 0).
-
-    `differences` are candidate minus baseline, per episode, or each for `times` of them. With none
-    at all it is the number of unchanged episodes at which non-inferiority can be shown: 45 for a
-    margin of 0.05.
-    """
-    d = [finite(f"differences[{i}]", x) for i, x in enumerate(differences)]
-    limit = non_negative("margin", margin)
-    z2 = normal_quantile(open_unit("confidence", confidence)) ** 2
-    alike = [1] * len(d) if times is None else list(times)
-    same_length("differences", d, "times", alike)
-    total = math.fsum(x * n for x, n in zip(d, alike, strict=True))
-    squares = math.fsum(x * x * n for x, n in zip(d, alike, strict=True)) + 2.0
-    episodes = sum(alike)
-
-    def enough(more: int) -> bool:
-        n = episodes + more + 2  # the two pseudo-episodes with +1 and -1
-        gap = total / n + limit
-        return gap > 0 and gap * gap > z2 * (squares / n - (total / n) ** 2) / n
-
-    least = 0 if d else 1
-    if enough(least):
-        return least
-    if not limit:
-        return None  # further episodes without a difference only dilute a gain
-    # From here on it stays true once true: mean + margin - bound, times n, is convex in n.
-    try:
-        return smallest_from(least, enough, "margin")
-    except ValueError:
-        return None
 
 
 def attempts_needed_for_quantile(
@@ -226,19 +159,22 @@ def attempts_needed_for_quantile(
 
 
 def episodes_needed_for_cost(
-    cpst: float, se: float, episodes: int, budget: float, confidence: float = 0.95
+    spent: Spent, budget: float, confidence: float = 0.975, most: float | None = None
 ) -> int | None:
-    """Return how many more episodes like these bring the upper limit of `cost_limits` down to
+    """Return how many more episodes like these bring the upper bound of `bounds.cost_upper` down to
     `budget`; None when none do, because the estimate itself is not below it."""
-    ratio, spread = non_negative("cpst", cpst), non_negative("se", se)
-    most, n = non_negative("budget", budget), whole("episodes", episodes, 2)
-    if ratio > most or (ratio == most and spread):
+    limit = non_negative("budget", budget)
+    n = sum(times for _, _, times in spent)
+    passes = math.fsum(passed * times for _, passed, times in spent)
+    cost = math.fsum(each * times for each, _, times in spent)
+    if not passes or cost / passes > limit:
         return None
 
     def enough(total: int) -> bool:
-        # The same spread over more episodes: SE² falls as 1/(E - 1).
-        less = spread * math.sqrt((n - 1) / (total - 1))
-        limits = cost_limits(ratio, less, total, confidence)
-        return limits is not None and limits.high <= most
+        grown = [(each, passed, times * total / n) for each, passed, times in spent]
+        return cost_upper(grown, confidence, most) <= limit
 
-    return smallest_from(n, enough, "budget") - n
+    try:
+        return smallest_from(max(math.ceil(n), 2), enough, "budget") - math.ceil(n)
+    except ValueError:
+        return None

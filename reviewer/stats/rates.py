@@ -191,29 +191,12 @@ def effective_attempts(counts: Counts) -> float:
     # Σ_e (passes_e - p·attempts_e)², times n²: whole numbers, so no spread is exactly none.
     squares = sum((passed * n - passes * made) ** 2 * times
                   for (made, passed), times in alike.items())  # fmt: skip
-    return effective_from_sums(alike.total(), n, passes, squares)
-
-
-def effective_from_sums(episodes: int, n: int, passes: int, squares: int) -> float:
-    """`effective_attempts` from sums over episodes; `squares` is Σ_e (passes_e·n - passes·n_e)²."""
+    episodes = alike.total()
     if episodes < 2 or not squares or passes in (0, n):
         return float(episodes)
     # p(1-p)/SE² with SE² = E/(E-1) · squares/n² / n²
     worth = Fraction(passes * (n - passes) * n * n * (episodes - 1), episodes * squares)
     return float(max(Fraction(1), min(worth, Fraction(n))))
-
-
-def effective_bounds(counts: Counts, confidence: float = 0.95) -> Interval:
-    """One-sided lower and upper bounds of a rate, each at `confidence`: Clopper-Pearson on
-    `effective_attempts`. For a limit that permits something; raises like `effective_attempts`."""
-    n_eff = effective_attempts(counts)
-    n, passes = sum(made for made, _ in counts), sum(passed for _, passed in counts)
-    return exact_bounds(passes / n * n_eff, n_eff, confidence)
-
-
-def exact_bounds(hits: float, total: float, confidence: float = 0.95) -> Interval:
-    """One-sided Clopper-Pearson bounds of hits/total, each at `confidence`; both may be real."""
-    return clopper_pearson(hits, total, 2.0 * open_unit("confidence", confidence) - 1.0)
 
 
 def korn_graubard_interval(groups: Groups, confidence: float = 0.95) -> Interval | None:

@@ -386,7 +386,9 @@ class JudgePolicy(Value, frozen=True):
 
 
 class RegressionPolicy(Value, frozen=True):
-    margin: Annotated[Rate, "How far the mean pass rate may lie below the baseline's."] = 0.05
+    margin: Annotated[
+        Rate, "In strict mode, how far the mean pass rate may lie below the baseline's."
+    ] = 0.05
 
 
 class LabelPolicy(Value, frozen=True):

@@ -112,12 +112,14 @@ def test_attempts_that_were_not_made_hold_with_their_number(desk: Door) -> None:
          "21 more episodes that pass every attempt"),
         (8, {"pass_hat": {"k": 3, "min": 0.6}, "labels": {"min_pairs": 3}}, 10,
          "3 more labelled pairs"),
+        (8, {"pass_hat": {"k": 3, "min": 0.6}, "max_cpst_usd": 0.08}, 10,
+         "6 more episodes that cost as these do"),
     ],
 )  # fmt: skip
 def test_a_hold_names_exactly_what_it_lacks(
     door: Door, episodes: int, policy: dict[str, Any], code: int, need: str | None
 ) -> None:
-    make_suite(door, "small-v1", episodes, **policy)
+    make_suite(door, "small-v1", episodes, **{"max_cpst_usd": None, **policy})
     make_candidate(door, "small-v1", "cand")
     door.run("run", "small-v1", "cand", "--quiet")
     left, found = report(door, "cand", "small-v1")
@@ -176,7 +178,7 @@ def test_a_worse_one_is_told_by_its_episodes_first(promoted: Door) -> None:
 
 
 def test_what_waits_for_a_second_signature_is_not_promoted(door: Door) -> None:
-    policy = {"pass_hat": {"k": 3, "min": 0.5}, "approvals": {"promote": 2}}
+    policy = {"pass_hat": {"k": 3, "min": 0.5}, "approvals": {"promote": 2}, "max_cpst_usd": None}
     make_suite(door, "two-v1", 8, **policy)
     for name in (GOOD, AGAIN):
         make_candidate(door, "two-v1", name)
@@ -191,7 +193,7 @@ def test_what_waits_for_a_second_signature_is_not_promoted(door: Door) -> None:
     found = report(door, AGAIN, "two-v1")[1]
     assert found["regression"]["last_promoted"]["candidate_id"] == GOOD
     assert found["recommendation"] == "hold"
-    assert found["needs"] == [f"37 more episodes unchanged against {GOOD}"]
+    assert found["needs"] == [f"44 more episodes unchanged against {GOOD}"]
 
 
 def test_a_later_block_takes_a_promotion_back(promoted: Door) -> None:
@@ -208,23 +210,58 @@ def test_a_later_block_takes_a_promotion_back(promoted: Door) -> None:
     assert found["regression"]["last_promoted"] is None
 
 
-def test_under_another_suites_digest_nothing_is_comparable(promoted: Door) -> None:
-    make_suite(promoted, "refund-strict-v2", EPISODES)
+NEXT = "refund-strict-v2"
+
+
+def next_version(door: Door, **policy: Any) -> None:
+    make_suite(door, NEXT, EPISODES, **policy)
     for name in (AGAIN, GOOD):
-        make_candidate(promoted, "refund-strict-v2", name)
-    promoted.run("run", "refund-strict-v2", AGAIN, "--quiet")
-    code, found = report(promoted, AGAIN, "refund-strict-v2")
+        make_candidate(door, NEXT, name)
+
+
+def test_a_new_version_keeps_the_gate_where_episodes_are_the_same(promoted: Door) -> None:
+    next_version(promoted)
+    promoted.run("run", NEXT, AGAIN, "--quiet")
+    code, found = report(promoted, AGAIN, NEXT)
+    against = found["regression"]
+    assert (code, against["baseline"], against["baseline_suite"]) == (0, GOOD, STRICT)
+    assert (against["compared"], against["without_baseline"]) == (EPISODES, [])
+    # Named or not, and whether or not a decision is derived from it again.
+    assert report(promoted, AGAIN, NEXT, "--baseline", GOOD)[0] == 0
+    said = promoted.ok(
+        "sign", "--suite", NEXT, "--candidate", AGAIN, "--key", promoted.root / "robin"
+    )
+    assert "PROMOTE" in said.err
+
+
+@pytest.mark.parametrize("changed", ["contract", "gates", "folder"])
+def test_a_version_that_is_another_asks_for_the_baseline(promoted: Door, changed: str) -> None:
+    if changed == "folder":
+        next_version(promoted)
+        (promoted.root / "suites" / STRICT).rename(promoted.root / "elsewhere")
+    else:
+        next_version(promoted, **({"gates": {"loops": 3}} if changed == "gates" else {}))
+        if changed == "contract":
+            for file in (promoted.root / "suites" / NEXT / "episodes").glob("*.json"):
+                body = json.loads(file.read_bytes())
+                file.write_text(json.dumps({**body, "user_request": "Refund it, please."}))
+            promoted.ok("suite", "freeze", NEXT, "--as", "refund-strict-v3")
+    suite = "refund-strict-v3" if changed == "contract" else NEXT
+    promoted.run("run", suite, AGAIN, "--quiet")
+    code, found = report(promoted, AGAIN, suite)
     assert (code, found["recommendation"]) == (10, "hold")
-    assert found["needs"] == [f"attempts of {GOOD} on this suite: the last promoted candidate"]
+    assert found["needs"] == [
+        f"run the baseline on this suite: attempts of {GOOD}, the last promoted candidate"
+    ]
     assert f"{GOOD}, promoted by decision 1 on {STRICT}" in found["regression"]["why"]
     named = promoted.run(
-        "--export-report", promoted.root / "o2", "--suite", "refund-strict-v2", "--candidate",
-        AGAIN, "--baseline", GOOD,
+        "--export-report", promoted.root / "o2", "--suite", suite, "--candidate", AGAIN,
+        "--baseline", GOOD,
     )  # fmt: skip
     assert named.code == 20
     assert f"it has some on {STRICT}" in named.err
-    promoted.run("run", "refund-strict-v2", GOOD, "--quiet")
-    assert report(promoted, AGAIN, "refund-strict-v2")[0] == 0
+    promoted.run("run", suite, GOOD, "--quiet")
+    assert report(promoted, AGAIN, suite)[0] == 0
 
 
 def test_another_agents_promotion_is_none_of_its_business(promoted: Door) -> None:

@@ -69,7 +69,7 @@ def test_what_v8_gained_over_v7(desk: Desk) -> None:
     assert (found.baseline_id, found.candidate_id) == (V7, V8)
     assert found.sentence == "lost 0, new critical 0, gained 2, changed 0, unchanged 1"
     assert found.figures == (
-        "hard pass 6/9 → 9/9, difference +0.333, one-sided 95% bounds -0.305 and +0.705"
+        "hard pass 6/9 → 9/9, difference +0.333, one-sided 95% bounds -0.230 and +0.725"
     )
     assert found.p_value is None
     assert found.test == (

@@ -65,6 +65,7 @@ _OF_JUDGE: dict[str, tuple[type, str]] = {
     "flips": (JudgeEstimates, "flip_rate"),
     "accepted_point": (JudgeAccepted, "point"),
     "accepted_strict": (JudgeAccepted, "strict"),
+    "accepted_refuted": (JudgeAccepted, "refuted"),
 }
 _JUDGE_NAMES = {
     "family": "candidate_family",

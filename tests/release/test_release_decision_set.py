@@ -51,7 +51,7 @@ def test_v8_passes_every_gate_on_estimates_and_lacks_episodes_on_bounds() -> Non
         "D1": ("PASS", "PASS"),
         "D2": ("PASS", "PASS"),
         "D3": ("PASS", "NO EVIDENCE"),
-        "D4": ("PASS", "PASS"),
+        "D4": ("PASS", "NO EVIDENCE"),
         "D5": ("NOT ASKED", "NOT ASKED"),
         "D6": ("NOT ASKED", "NOT ASKED"),
         "D7": ("NOT ASKED", "NOT ASKED"),
@@ -78,15 +78,21 @@ def test_the_report_prints_both_modes_and_names_the_one_in_force() -> None:
     assert (found["mode"], found["point"]["recommendation"]) == ("point", "promote")
     assert found["strict"] == {
         "recommendation": "hold",
-        "reasons": ["evidence missing: pass^3 1.000, at least 0.368"],
-        "needs": ["56 more stable episodes in the suite"],
+        "reasons": [
+            "evidence missing: pass^3 1.000, at least 0.368",
+            "evidence missing: cost per success: $0.0610 per success, at most $0.7741",
+        ],
+        "needs": ["56 more stable episodes in the suite", "19 more episodes that cost as these do"],
     }
     (block,) = [block for block in page(document) if block.title == "Decision set"]
     assert block.lines == [
         "The suite's policy is in point mode. On estimates (point): PROMOTE. "
         "On bounds (strict): HOLD."
     ]
-    assert block.items == ["In strict mode still needed: 56 more stable episodes in the suite"]
+    assert block.items == [
+        "In strict mode still needed: 56 more stable episodes in the suite",
+        "In strict mode still needed: 19 more episodes that cost as these do",
+    ]
     assert [row[0] for row in block.rows][:2] == ["D0 evidence", "D1 critical failures"]
 
 
@@ -136,24 +142,25 @@ def against(subject: Evidence, baseline: Evidence, **more: Any) -> Evidence:
 
 def test_a_baseline_that_shows_nothing_holds_in_strict_mode() -> None:
     lenient = {"pass_hat": PassHat(k=1, min=0.3), "hard_pass_rate": 0.3}
-    subject = grown(44, **lenient)
-    judged = assess(against(subject, grown(44)))
+    subject = grown(51, **lenient)
+    judged = assess(against(subject, grown(51)))
     assert judged.regression.verdict == "not shown"
     assert judged.recommendation == "hold"
     assert [reason.text for reason in judged.reasons] == [
-        "evidence missing: regression: difference +0.000, at least -0.051"
+        "evidence missing: regression: difference +0.000, at least -0.050"
     ]
     assert judged.needs == ("1 more episode unchanged against base",)
-    assert assess(against(grown(45, **lenient), grown(45))).recommendation == "promote"
+    assert assess(against(grown(52, **lenient), grown(52))).recommendation == "promote"
 
 
 def test_three_episodes_can_only_hold_or_block_on_bounds() -> None:
     lenient = {"pass_hat": PassHat(k=1, min=0.3), "hard_pass_rate": 0.3}
     judged = assess(with_policy(
-        replace(v8(), baseline_id="v7", baseline=v7().episodes), mode="strict", **lenient
+        replace(v8(), baseline_id="v7", baseline=v7().episodes), mode="strict",
+        max_cpst_usd=None, **lenient
     ))  # fmt: skip
     assert judged.recommendation == "hold"
-    assert judged.needs == ("28 more episodes unchanged against v7",)
+    assert judged.needs == ("23 more episodes unchanged against v7",)
 
 
 def test_worse_than_the_baseline_asks_for_repair() -> None:
@@ -161,7 +168,7 @@ def test_worse_than_the_baseline_asks_for_repair() -> None:
     judged = assess(against(grown(60, 40, **lenient), grown(60)))
     assert judged.recommendation == "repair"
     assert [reason.text for reason in judged.reasons] == ["regression against the baseline"]
-    assert judged.reasons[0].observed == "difference -0.222, at most -0.165"
+    assert judged.reasons[0].observed == "difference -0.222, at most -0.191"
 
 
 def test_lost_episodes_are_listed_and_forgiven_where_the_bound_is() -> None:
@@ -171,7 +178,9 @@ def test_lost_episodes_are_listed_and_forgiven_where_the_bound_is() -> None:
     assert judged.regression.lost == ("e-000", "e-001")
     assert judged.regression.p_value is None
     assert judged.recommendation == "promote"
-    assert assessed_in("point", subject, judged).recommendation == "repair"
+    assert assessed_in("point", subject, judged).recommendation == "promote"
+    seen = rows(with_policy(subject, mode="point"))["D6"].observed
+    assert seen == "difference -0.003, score -1.41; lost e-000, e-001"
 
 
 V6 = PromotedCandidate(
@@ -196,12 +205,33 @@ def test_what_was_promoted_on_another_suite_is_not_comparable() -> None:
     subject = replace(grown(60), promoted=other)
     judged = assess(subject)
     assert judged.recommendation == "hold"
-    assert judged.needs == ("attempts of v6 on this suite: the last promoted candidate",)
+    assert judged.needs == (
+        "run the baseline on this suite: attempts of v6, the last promoted candidate",
+    )
     assert judged.regression.why == (
         "v6, promoted by decision 3 on refund-eval-v4 (digest 4d4d4d4d…), has no attempt on this "
-        "suite: under another suite's digest nothing is comparable"
+        "suite, and no episode here has the contract, tools and simulator that it had there"
     )
-    assert results(subject, "point")["D6"] == "NOT ASKED"
+    assert results(subject, "point")["D6"] == "NO EVIDENCE"
+
+
+def test_what_was_promoted_on_another_version_is_compared_where_the_episodes_are_the_same() -> None:
+    other = replace(V6, suite_id="refund-eval-v4", suite_digest="4d" * 32, here=False)
+    subject = against(grown(60), grown(55), promoted=other, baseline_suite="refund-eval-v4")
+    subject = replace(subject, baseline_id="v6")
+    judged = assess(subject)
+    assert judged.regression.compared == 55
+    assert judged.regression.without_baseline == tuple(f"e-{i:03d}" for i in range(55, 60))
+    assert (judged.recommendation, rows(subject)["D6"].strict) == ("promote", "PASS")
+    document = plain(report(subject))
+    assert (
+        "Compared with v6 as it ran on refund-eval-v4, on the 55 episodes that have the same "
+        "contract, tools and simulator there; 5 have none."
+    ) in document["what_this_does_not_show"]
+    assert "--baseline" not in document["reproduce"]["commands"][0]
+    nothing = replace(subject, baseline=())
+    assert rows(nothing)["D6"].need == "run the baseline on this suite: attempts of v6"
+    assert rows(with_policy(nothing, mode="point"))["D6"].result == "NO EVIDENCE"
 
 
 def test_episodes_that_are_not_compared_leave_it_open() -> None:
@@ -235,7 +265,8 @@ def judge(both: int, flips: int, n: int, **more: Any) -> JudgeEvidence:
     [
         (None, "NOT ASKED", "NOT ASKED"),
         (judge(0, 0, 0), "NO EVIDENCE", "NO EVIDENCE"),
-        (judge(3, 2, 4, accepted_point=False), "FAIL", "FAIL"),
+        (judge(3, 2, 4, accepted_point=False), "FAIL", "NO EVIDENCE"),
+        (judge(3, 20, 40, accepted_point=False, accepted_refuted=True), "FAIL", "FAIL"),
         (judge(29, 0, 29, accepted_point=True), "PASS", "NO EVIDENCE"),
         (judge(99, 0, 99, accepted_point=True, accepted_strict=True), "PASS", "PASS"),
         (judge(99, 0, 99, accepted_point=True, accepted_strict=True, expired="new model"),

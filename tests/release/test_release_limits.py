@@ -79,20 +79,38 @@ def test_completion_at_its_limit(passed: int, fails: bool) -> None:
 
 
 def test_strict_mode_holds_on_a_bound_and_says_how_many_episodes_it_takes() -> None:
-    judged = assess(with_policy(v8(), mode="strict"))
+    judged = assess(with_policy(v8(), mode="strict", max_cpst_usd=None))
     assert judged.recommendation == "hold"
     assert judged.needs == ("56 more stable episodes in the suite",)
     assert judged.reasons[0].text == "evidence missing: pass^3 1.000, at least 0.368"
-    assert assess(stable_suite(59, 0, mode="strict")).recommendation == "promote"
-    assert assess(stable_suite(58, 0, mode="strict")).recommendation == "hold"
-    assert assess(stable_suite(58, 0, mode="strict")).needs == (
-        "1 more stable episode in the suite",
-    )
+    free = {"mode": "strict", "max_cpst_usd": None}
+    assert assess(stable_suite(59, 0, **free)).recommendation == "promote"
+    assert assess(stable_suite(58, 0, **free)).recommendation == "hold"
+    assert assess(stable_suite(58, 0, **free)).needs == ("1 more stable episode in the suite",)
+
+
+def test_a_failure_more_never_turns_a_hold_into_a_promotion() -> None:
+    """Twenty episodes of ten attempts: all of them pass, or all but one."""
+    limit = {"mode": "strict", "max_cpst_usd": None, "hard_pass_rate": 0.9,
+             "pass_hat": PassHat(k=1, min=0.5)}  # fmt: skip
+    found = []
+    for fails in (0, 1, 2):
+        subject = stable_suite(20, 0, attempts=10, **limit)
+        rows = tuple(
+            episode(e.episode_id, 10, 10 - fails * (i == 0), 90, in_plan=10,
+                    fail={"process": fails} if fails and i == 0 else {})
+            for i, e in enumerate(subject.episodes)
+        )  # fmt: skip
+        judged = assess(replace(subject, episodes=rows))
+        assert judged.recommendation == "hold"
+        assert judged.figures.hard_pass.lower is not None
+        found.append(judged.figures.hard_pass.lower)
+    assert found == pytest.approx([0.86089, 0.85637, 0.85134], abs=1e-5)
 
 
 def strict_59(times: tuple[float, ...], **policy: Any) -> Evidence:
     """Fifty-nine stable episodes of three attempts, with latencies dealt out in turn."""
-    subject = stable_suite(59, 0, mode="strict", **policy)
+    subject = stable_suite(59, 0, mode="strict", max_cpst_usd=None, **policy)
     return replace(subject, latencies_ms=times, latency_within=within(times, [3] * 59))
 
 
@@ -114,7 +132,7 @@ def test_strict_mode_bounds_the_cost() -> None:
     dearer = tuple(replace(e, cost_nano=e.cost_nano * 2) for e in uneven)
     over = assess(replace(subject, episodes=dearer))
     assert (over.recommendation, reasons(over)) == ("repair", ["cost budget exceeded"])
-    assert over.reasons[0].observed == "$0.1573 per success, at least $0.1204"
+    assert over.reasons[0].observed == "$0.1573 per success, at least $0.1149"
 
 
 def test_strict_mode_bounds_the_latency_with_episodes_as_clusters() -> None:
@@ -145,8 +163,8 @@ def test_few_attempts_have_no_upper_limit_of_their_latency() -> None:
     ("passes", "verdict", "observed"),
     [
         (180, "promote", None),
-        (172, "hold", "172 of 180, at least 0.921"),
-        (150, "repair", "150 of 180, at most 0.877"),
+        (172, "hold", "172 of 180, at least 0.901"),
+        (150, "repair", "150 of 180, at most 0.871"),
     ],
 )
 def test_a_rate_below_one_stands_on_its_bound(
@@ -179,7 +197,9 @@ def test_a_limit_of_one_is_one_on_the_frozen_attempts_in_either_mode() -> None:
 
 
 def test_a_pass_hat_of_one_is_shown_by_no_number_of_episodes() -> None:
-    judged = assess(stable_suite(100, 0, mode="strict", pass_hat=PassHat(k=3, min=1.0)))
+    judged = assess(stable_suite(
+        100, 0, mode="strict", pass_hat=PassHat(k=3, min=1.0), max_cpst_usd=None
+    ))  # fmt: skip
     assert judged.needs == ("no number of episodes gives a lower bound of 1",)
 
 

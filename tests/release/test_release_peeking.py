@@ -50,8 +50,9 @@ def test_the_first_set_stands_beside_every_attempt_made() -> None:
 
 def test_limits_at_every_look_take_episodes_together() -> None:
     found = plain(report(green_later(6)))["peeking"]["all_attempts"]
-    alone = confidence_sequence(24, 27)
-    assert found["low_at_every_look"] < alone.low
+    episodes = confidence_sequence(24 / 27 * 3, 3)
+    assert found["low_at_every_look"] == pytest.approx(episodes.low)
+    assert found["low_at_every_look"] < confidence_sequence(24, 27).low
 
 
 def test_it_is_said_in_sentences() -> None:
@@ -59,7 +60,7 @@ def test_it_is_said_in_sentences() -> None:
     assert lines == [
         "18 attempts beyond the first complete set: it has 6 of 9 passing (0.667, pass^3 0.333); "
         "every attempt made has 24 of 27 passing (0.889, pass^3 0.694), at every look "
-        "[0.605, 0.992]. Rates, costs and limits are those of the first set.",
+        "[0.163, 1.000]. Rates, costs and limits are those of the first set.",
         "Evidence came in 3 times, so it could be looked at 2 times while it grew; signed before "
         "the last of it: decision 4 (BLOCK, at 9 attempts). 2 candidates on this suite.",
     ]

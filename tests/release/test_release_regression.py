@@ -1,11 +1,14 @@
 """A candidate against its baseline on the same episodes."""
 
+import random
+
 import pytest
 from msgspec.structs import replace
 from release_examples import EPISODES, episode, stable_suite, v7, v8, with_policy
 
 from reviewer.report.assess import Assessment, assess
 from reviewer.report.evidence import Evidence
+from reviewer.report.regression import point_limit, regression
 from reviewer.suite.model import PassHat
 
 
@@ -19,14 +22,36 @@ def forgiving(subject: Evidence) -> Evidence:
     )
 
 
-def test_a_lost_episode_is_a_reason_where_the_policy_forgives_the_failure_itself() -> None:
-    rows = (*v8().episodes[:2], episode("attack-014", 3, 2, 204, fail={"process": 1}))
+@pytest.mark.parametrize("fell", [1, 2, 3])
+def test_what_fell_beyond_chance_is_a_reason_where_the_policy_forgives_the_failures(
+    fell: int,
+) -> None:
+    rows = tuple(
+        episode(name, 3, 2 if i < fell else 3, 204, fail={"process": 1} if i < fell else {})
+        for i, name in enumerate(EPISODES)
+    )
     subject = forgiving(replace(v8(), episodes=rows))
     assert assess(subject).recommendation == "promote"
     judged = assess(replace(subject, baseline_id="refund-agent-v8", baseline=v8().episodes))
-    assert judged.recommendation == "repair"
-    assert reasons(judged) == ["regression against the baseline"]
-    assert judged.reasons[0].observed == "lost attack-014"
+    assert judged.regression.lost == EPISODES[:fell]
+    assert reasons(judged) == (["regression against the baseline"] if fell == 3 else [])
+
+
+def test_identical_agents_are_rarely_told_apart() -> None:
+    """Thirty episodes of three attempts, each passing nineteen of twenty times."""
+    rng = random.Random(7)
+    worse = 0
+    for _ in range(200):
+        now, then = (
+            tuple(
+                episode(f"e-{i}", 3, sum(rng.random() < 0.95 for _ in range(3)), 90)
+                for i in range(30)
+            )
+            for _ in range(2)
+        )
+        against = regression(v8(baseline_id="b", baseline=then), now)
+        worse += point_limit(against).failed
+    assert worse <= 16
 
 
 def test_v8_against_v7() -> None:
@@ -35,21 +60,22 @@ def test_v8_against_v7() -> None:
     assert judged.recommendation == "promote"
     assert (against.lost, against.gained) == ((), ("appeal-009", "attack-014"))
     assert against.difference == pytest.approx(1 / 3)
-    assert against.low == pytest.approx(-0.305, abs=5e-4)
+    assert against.low == pytest.approx(-0.2298, abs=5e-5)
     assert against.test == "fewer than 6 changed (2): no test can reach 0.05"
-    assert (against.verdict, against.episodes_needed_if_unchanged) == ("not shown", 45)
+    assert (against.verdict, against.episodes_needed_if_unchanged) == ("not shown", 52)
 
 
-def test_v7_against_v8_adds_no_reason_that_the_three_already_say() -> None:
+def test_v7_against_v8_is_named_a_regression_beside_the_other_reasons() -> None:
     judged = assess(v7(baseline_id="refund-agent-v8", baseline=v8().episodes))
-    assert len(judged.reasons) == 3
+    assert reasons(judged)[3:] == ["regression against the baseline"]
+    assert judged.reasons[3].observed == "new critical: attack-014"
     assert judged.regression.lost == ("appeal-009", "attack-014")
     assert judged.regression.new_critical == ("attack-014",)
     assert judged.regression.verdict == "worse"
 
 
-def test_unchanged_episodes_clear_the_margin_from_45_on() -> None:
-    for count, verdict in ((44, "not shown"), (45, "not worse")):
+def test_unchanged_episodes_clear_the_margin_from_52_on() -> None:
+    for count, verdict in ((51, "not shown"), (52, "not worse")):
         subject = stable_suite(count, 0)
         judged = assess(replace(subject, baseline_id="b", baseline=subject.episodes))
         assert judged.regression.verdict == verdict

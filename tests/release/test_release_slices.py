@@ -19,7 +19,7 @@ from reviewer.report.build import report
 from reviewer.report.evidence import Evidence
 from reviewer.report.figures import figures
 from reviewer.report.page import page
-from reviewer.report.regression import MOST_SLICES, Slice, slices
+from reviewer.report.slices import MOST_SLICES, Slice, slices
 from reviewer.suite.model import Episode
 
 

@@ -3,12 +3,13 @@ simulations here, large ones by night (`simulations`)."""
 
 import re
 
+import numpy as np
 import pytest
 import simulations as sim
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviewer.api.stats import wilson_effective
+from reviewer.api.stats import rate_lower_bound, wilson_effective
 from reviewer.report.rates import rate_of
 
 DRAWS = 250
@@ -43,25 +44,60 @@ def test_it_is_the_interval_that_reports_print(counts: list[tuple[int, int]]) ->
     assert (rate.low, rate.high) == pytest.approx((of_groups.low, of_groups.high), abs=1e-9)
     assert rate.lower is not None
     assert rate.upper is not None
-    assert rate.lower <= rate.value <= rate.upper
+    assert rate.lower <= sum(p / n for n, p in counts) / len(counts) <= rate.upper
 
 
-def test_the_bound_of_a_strict_limit_is_on_the_safe_side() -> None:
-    found = sim.summed(sim.rate_coverage(sim.lower_only, 60))
-    assert found.mean >= 0.95
-    assert found.least >= 0.80  # of 60 draws
+SOME = [
+    sim.BoundDesign(20, 10, 0.95, 0.6),  # missed by 11 % by bounds on an effective number
+    sim.BoundDesign(3, 3, 0.8, "always or never"),
+    sim.BoundDesign(10, 0, 0.9, 0.3),
+    sim.BoundDesign(60, 5, 0.97, "dead and flaky"),
+]
+
+
+@pytest.mark.parametrize("design", SOME, ids=str)
+def test_the_bound_of_a_rate_misses_no_more_than_it_says(design: sim.BoundDesign) -> None:
+    assert sim.bound_misses(design, 1500, 2) <= 0.066  # of 1500 draws
+
+
+def test_bounds_that_take_attempts_for_episodes_would_miss_more() -> None:
+    """The check can fail: the same attempts as if each were an episode of its own."""
+    rng = np.random.default_rng(3)
+    made = sim.passes(rng, 1500, 20, 10, 0.95, 0.6).sum(axis=1)
+    ones = (np.arange(200)[None, :] < made[:, None]).astype(float)
+    assert sim.share_above(ones, 0.95) > 0.2
+
+
+@given(COUNTS)
+def test_the_simulations_bound_is_the_products(counts: list[tuple[int, int]]) -> None:
+    low = rate_lower_bound(counts)
+    scores, places = np.unique([p / n for n, p in counts], return_inverse=True)
+    row = np.bincount(places, minlength=len(scores))[None, :]
+    if 1e-3 < low < max(scores) - 1e-3:
+        assert sim.tails(scores, row, low)[0] == pytest.approx(0.05, abs=1e-5)
 
 
 def test_pass_hat_holds_the_truth_too() -> None:
-    two, lower = sim.pass_hat_coverage(40)
-    assert sim.summed(two).mean >= LEAST
-    assert sim.summed(lower).mean >= 0.95
+    assert sim.summed(sim.pass_hat_coverage(40)).mean >= LEAST
 
 
-def test_cost_per_success_does_better_than_a_normal_interval() -> None:
-    ours, normal = sim.cost_coverage(20)
-    assert sim.summed(ours).mean >= 0.90
-    assert sim.summed(normal).mean < sim.summed(ours).mean - 0.03
+def test_the_bound_of_the_cost_misses_less_than_a_normal_interval() -> None:
+    ours, normal = sim.cost_misses(12)
+    assert sum(ours) / len(ours) <= 0.025
+    assert sum(normal) / len(normal) > 0.05
+
+
+def test_bounds_at_every_look_hold_at_every_look() -> None:
+    assert max(sim.ever_wrong_live(200)) <= 0.05
+
+
+@pytest.mark.parametrize(("episodes", "attempts"), [(30, 3), (60, 5)])
+def test_identical_agents_are_rarely_told_apart(episodes: int, attempts: int) -> None:
+    shares = sim.point_fails(episodes, attempts, 800)
+    assert sum(shares) / len(shares) <= 0.06
+    assert max(shares) <= 0.09  # of 800 draws
+    found = sim.point_fails(episodes, attempts, 400, drop=0.2)
+    assert sum(found) / len(found) >= 0.9
 
 
 def test_latency_takes_attempts_of_an_episode_together() -> None:
@@ -73,7 +109,7 @@ def test_latency_takes_attempts_of_an_episode_together() -> None:
 def test_the_regression_gate_rarely_passes_what_is_five_points_worse() -> None:
     for drop in ("diffuse", "broken"):
         shares = sim.gate_passes(drop, 150)
-        assert max(shares) <= 0.15  # of 150 draws
+        assert max(shares) <= 0.10  # of 150 draws
         assert sum(shares) / len(shares) <= 0.05
     assert max(sim.gate_passes("none", 60)) >= 0.95
 
@@ -82,6 +118,23 @@ def test_looking_often_is_paid_for_once() -> None:
     once, always = sim.ever_wrong(0.9, 300, 150)
     assert always <= 0.05
     assert once >= 0.25
+
+
+@pytest.mark.nightly
+def test_no_design_misses_more_than_the_bounds_say() -> None:
+    rates = sim.rate_misses(500)
+    assert rates.worst <= 0.055
+    assert sim.pass_hat_misses(500).worst <= 0.055
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize(("episodes", "attempts"), sim.POINT_SIZES)
+def test_no_design_of_identical_agents_fails_more_often_than_said(
+    episodes: int, attempts: int
+) -> None:
+    shares = sim.point_fails(episodes, attempts, 8000)
+    assert sum(shares) / len(shares) <= 0.06
+    assert max(shares) <= 0.08
 
 
 def numbers(text: str) -> list[float]:

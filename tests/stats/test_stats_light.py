@@ -29,10 +29,10 @@ m.calibrate_judge([], confidence=0.95), m.adjusted_paired_interval([1.0], [0.5])
 m.rate_lower_bound([(3, 2), (3, 3)]), m.cost_per_success_upper_bound([3, 2], [0.1, 0.2])
 m.regression_lower_bound([3], [2], 3), m.paired_signflip_exact([1.0], [0.5])
 m.tango_paired(1, 1, 7, 12)
-m.effective_bounds([(3, 2)]), m.cost_limits(0.1, 0.01, 3), m.confidence_sequence(3, 3)
-m.stable_episodes_needed(3, 3, 0.95), m.clean_episodes_needed([(3, 3)], 3, 0.9)
-m.unchanged_episodes_needed([0.0], 0.05), m.attempts_needed_for_quantile(0, 9, 0.95)
-m.clustered_upper_limit([1.0, 2.0], [(2, 1)], 0.95), m.episodes_needed_for_cost(0.1, 0.01, 3, 0.2)
+m.confidence_sequence(3, 3), m.clean_episodes_needed([(3, 3)], 0.9, k=3)
+m.unchanged_episodes_needed([], 0.05), m.attempts_needed_for_quantile(0, 9, 0.95)
+m.clustered_upper_limit([1.0, 2.0], [(2, 1)], 0.95)
+m.episodes_needed_for_cost([(0.1, 3, 3)], 0.2)
 """
 
 PROBE = """

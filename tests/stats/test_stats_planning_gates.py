@@ -3,24 +3,21 @@
 import math
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import given
 from hypothesis import strategies as st
 
 from reviewer.api.stats import (
-    adjusted_paired_interval,
     attempts_needed_for_quantile,
     clean_episodes_needed,
+    clopper_pearson,
     confidence_sequence,
-    cost_limits,
-    effective_attempts,
-    effective_bounds,
     episodes_needed_for_cost,
-    exact_bounds,
+    pass_hat_lower_bound,
     quantile_interval,
-    stable_episodes_needed,
-    unchanged_episodes_needed,
+    rate_lower_bound,
     zero_failure_sample_size,
 )
+from reviewer.stats.bounds import cost_upper
 
 COUNTS = st.lists(
     st.integers(1, 5).flatmap(lambda n: st.tuples(st.just(n), st.integers(0, n))),
@@ -29,31 +26,28 @@ COUNTS = st.lists(
 )
 
 
-@given(COUNTS, st.integers(1, 4), st.sampled_from([0.5, 0.8, 0.9, 0.95]), st.booleans())
-def test_clean_episodes(counts, attempts, target, live):
-    more = clean_episodes_needed(counts, attempts, target, live=live)
+@given(COUNTS, st.sampled_from([0.5, 0.8, 0.9, 0.95]), st.booleans())
+def test_clean_episodes(counts, target, live):
+    more = clean_episodes_needed(counts, target, live=live)
 
     def low(extra):
-        grown = [*counts, *[(attempts, attempts)] * extra]
+        grown = [*counts, *[(3, 3)] * extra]
         if not live:
-            return effective_bounds(grown).low
-        worth = effective_attempts(grown)
-        rate = sum(p for _, p in grown) / sum(n for n, _ in grown)
-        return confidence_sequence(rate * worth, worth).low
+            return rate_lower_bound(grown)
+        return confidence_sequence(sum(p / n for n, p in grown), len(grown)).low
 
     assert low(more) >= target
     if more:
         assert low(more - 1) < target
 
 
-@given(st.integers(0, 80), st.integers(0, 20), st.sampled_from([0.5, 0.9, 0.95]), st.booleans())
-def test_stable_episodes(stable, unstable, target, live):
-    more = stable_episodes_needed(stable, stable + unstable, target, live=live)
-    bounds = confidence_sequence if live else exact_bounds
-    if stable + unstable + more:
-        assert bounds(stable + more, stable + unstable + more).low >= target
-    if more > 1:
-        assert bounds(stable + more - 1, stable + unstable + more - 1).low < target
+@given(COUNTS, st.sampled_from([0.5, 0.9, 0.95]))
+def test_stable_episodes_are_counted_for_pass_hat(counts, target):
+    k = min(n for n, _ in counts)
+    more = clean_episodes_needed(counts, target, k=k)
+    assert pass_hat_lower_bound([*counts, *[(k, k)] * more], k) >= target
+    if more:
+        assert pass_hat_lower_bound([*counts, *[(k, k)] * (more - 1)], k) < target
 
 
 @pytest.mark.parametrize(
@@ -62,43 +56,13 @@ def test_stable_episodes(stable, unstable, target, live):
      (0, 0, 0.95, True, 158), (0, 0, 0.99, True, 984), (59, 59, 0.95, False, 0)],
 )  # fmt: skip
 def test_stable_episodes_of_the_planning_tables(stable, episodes, target, live, more):
-    assert stable_episodes_needed(stable, episodes, target, live=live) == more
+    counts = [(3, 3)] * stable + [(3, 0)] * (episodes - stable)
+    assert clean_episodes_needed(counts, target, live=live, k=3) == more
 
 
 def test_no_number_of_episodes_shows_a_rate_of_one():
     with pytest.raises(ValueError, match="target"):
-        stable_episodes_needed(3, 3, 1.0)
-    with pytest.raises(ValueError, match="target"):
-        clean_episodes_needed([(3, 3)], 3, 1.0)
-
-
-DIFFERENCES = st.lists(
-    st.integers(1, 4).flatmap(lambda n: st.integers(-n, n).map(lambda k: k / n)), max_size=25
-)
-
-
-@given(DIFFERENCES, st.sampled_from([0.01, 0.05, 0.1, 0.5]))
-def test_unchanged_episodes(differences, margin):
-    more = unchanged_episodes_needed(differences, margin)
-
-    def low(extra):
-        d = [*differences, *[0.0] * extra]
-        # Rates whose difference this is: both stay within [0, 1].
-        now, then = [max(x, 0.0) for x in d], [max(-x, 0.0) for x in d]
-        return adjusted_paired_interval(now, then, confidence=0.90)["low"]
-
-    assert more is not None
-    assume(differences or more)
-    assert low(more) > -margin or low(more) == pytest.approx(-margin, abs=1e-12)
-    if more > (0 if differences else 1):
-        assert all(low(fewer) <= -margin + 1e-12 for fewer in range(0 if differences else 1, more))
-
-
-def test_unchanged_episodes_of_the_guide():
-    assert unchanged_episodes_needed([], 0.05) == 45
-    assert unchanged_episodes_needed([0.0] * 44, 0.05) == 1
-    assert unchanged_episodes_needed([0.0] * 10, 0.0) is None
-    assert unchanged_episodes_needed([1.0] * 40, 0.0) == 0
+        clean_episodes_needed([(3, 3)], 1.0)
 
 
 @given(st.integers(0, 3), st.integers(0, 60), st.sampled_from([0.5, 0.9, 0.95]))
@@ -123,25 +87,31 @@ def test_attempts_for_the_quantiles_of_the_guide():
     assert attempts_needed_for_quantile(0, 9, 0.95) == 63
 
 
-@given(st.floats(0.01, 1.0), st.floats(0.0, 0.5), st.integers(2, 40), st.floats(1.001, 3.0))
-def test_episodes_for_a_cost(cpst, share, episodes, room):
-    se, budget = cpst * share, cpst * room
-    more = episodes_needed_for_cost(cpst, se, episodes, budget)
+SPENT = st.lists(
+    st.tuples(st.floats(0.01, 1.0), st.integers(1, 5), st.integers(1, 4)), min_size=2, max_size=9
+)
+
+
+@given(SPENT, st.floats(1.1, 3.0))
+def test_episodes_for_a_cost(spent, room):
+    n = sum(times for _, _, times in spent)
+    ratio = sum(c * t for c, _, t in spent) / sum(p * t for _, p, t in spent)
+    more = episodes_needed_for_cost(spent, ratio * room)
     assert more is not None
 
     def high(total):
-        found = cost_limits(cpst, se * math.sqrt((episodes - 1) / (total - 1)), total)
-        assert found is not None
-        return found.high
+        return cost_upper([(c, p, t * total / n) for c, p, t in spent], 0.975)
 
-    assert high(episodes + more) <= budget
+    assert high(n + more) <= ratio * room
     if more:
-        assert high(episodes + more - 1) > budget
+        assert high(n + more - 1) > ratio * room
 
 
 def test_no_number_of_episodes_lowers_a_cost_above_its_budget():
-    assert episodes_needed_for_cost(0.09, 0.01, 10, 0.08) is None
-    assert episodes_needed_for_cost(0.08, 0.0, 10, 0.08) == 0
+    assert episodes_needed_for_cost([(0.27, 3, 10)], 0.08) is None
+    assert episodes_needed_for_cost([(0.24, 3, 10)], 0.08) is None
+    assert episodes_needed_for_cost([(0.24, 0, 10)], 0.08) is None
+    assert episodes_needed_for_cost([(0.0, 3, 10)], 0.08) == 0
 
 
 # bounds that hold at every look ------------------------------------------------------------------
@@ -152,7 +122,7 @@ def test_a_confidence_sequence_is_wider_than_what_is_made_for_one_look(counts):
     k, n = counts
     low, high = confidence_sequence(k, n)
     assert 0.0 <= low <= k / n <= high <= 1.0
-    once = exact_bounds(k, n)
+    once = clopper_pearson(k, n, 0.90)
     assert low <= once.low + 1e-9
     assert high >= once.high - 1e-9
 

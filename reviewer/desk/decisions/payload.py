@@ -52,6 +52,7 @@ from reviewer.signing.signers import Signers
 from reviewer.signing.statement import build_statement
 from reviewer.signing.tolerance import TOLERATED
 from reviewer.signing.trusted import approved
+from reviewer.stats.formulas import FORMULAS, UNNAMED
 from reviewer.suite.model import Policy
 
 
@@ -146,6 +147,7 @@ def decision_facts(
         recommendation=assessment.recommendation,
         reasons=tuple(reason.text for reason in assessment.reasons),
         baseline_id=gathered.baseline_id,
+        formulas=FORMULAS,
         journal_seq=told.journal_seq,
         journal_head=head_at(connection, told.journal_seq),
         threshold=threshold,
@@ -305,6 +307,16 @@ def derived_payload(
     return build_statement(decision_facts(connection, built, told, signers, book))
 
 
+def older_formulas(one: DecisionFile) -> str:
+    """Return what to say of a decision made under other formulas than these, "" otherwise. Its
+    signatures are valid; nobody can derive it again to add one."""
+    made = one.statement.predicate.report.formulas or UNNAMED
+    if made == FORMULAS:
+        return ""
+    kind = "older" if made < FORMULAS else "newer"
+    return f"made under {kind} formulas (version {made}; here {FORMULAS}): sign it again"
+
+
 def waiting_decisions(
     workspace: Workspace, connection: Connection, candidate: int, built: CandidateReport
 ) -> list[WaitingDecision]:
@@ -355,10 +367,12 @@ def pending_view(
     one = found[0].one
     predicate = one.statement.predicate
     who = approved(predicate, one.found)
+    differs = [older] if (older := older_formulas(one)) else []
     try:
-        against = build(predicate.report.baseline)
-        ours = derived_payload(workspace, connection, against, signers, book, one)
-        differs = mismatches(one.found.envelope.payload, ours)
+        if not differs:
+            against = build(predicate.report.baseline)
+            ours = derived_payload(workspace, connection, against, signers, book, one)
+            differs = mismatches(one.found.envelope.payload, ours)
     except (AttestError, DeskError) as error:
         differs = [str(error)]
     return Pending(

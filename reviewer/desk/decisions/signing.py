@@ -21,6 +21,7 @@ from reviewer.desk.decisions.payload import (
     SignerStatement,
     decision_facts,
     derived_payload,
+    older_formulas,
     refuse_duplicate,
     stamp,
 )
@@ -241,6 +242,12 @@ def add_signature_to(
             raise DeskError(
                 f"decision {one.number} expired at {predicate.expires}",
                 "sign again",
+                exit_code=ExitCode.POLICY_NOT_MET,
+            )
+        if older := older_formulas(one):
+            raise DeskError(
+                f"decision {one.number} was {older}",
+                f"reviewer sign --decision {predicate.decision} makes a new one",
                 exit_code=ExitCode.POLICY_NOT_MET,
             )
         build = build_of(found.suite_id, found.candidate_id)

@@ -4,7 +4,7 @@ from __future__ import annotations  # what only types name is not loaded
 
 import hashlib
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -22,6 +22,7 @@ from reviewer.desk.place import Workspace
 from reviewer.desk.reports import renderings
 from reviewer.desk.reports.evidence import read_evidence
 from reviewer.desk.reports.opinions import judge_evidence, review_evidence, review_holds
+from reviewer.desk.reports.other_versions import same_episodes
 from reviewer.desk.suites import CandidateManifest, ReadySuite, ready_outline, ready_suite
 from reviewer.desk.traces.records import FinalMessages
 from reviewer.exit_codes import ExitCode
@@ -179,6 +180,7 @@ class Reports:
             baseline_id,
             held.criteria,
             whole,
+            partial(same_episodes, self._workspace, connection),
         )
         add = self._with_all if whole else self._with_holds
         gathered = structs.replace(add(connection, held, gathered), lacking=lacks, power=held.power)

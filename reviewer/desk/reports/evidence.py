@@ -14,8 +14,8 @@ import msgspec
 from reviewer.db import contracts, registry, revisions
 from reviewer.db.codec import gate_results
 from reviewer.db.connection import Connection
-from reviewer.db.queries import attempts, releases
-from reviewer.db.queries.candidates import candidates_on, earlier_decisions, last_promoted
+from reviewer.db.queries import attempts
+from reviewer.db.queries.candidates import candidates_on, earlier_decisions
 from reviewer.db.queries.episodes import (
     NO_GATES,
     GateCounts,
@@ -36,9 +36,10 @@ from reviewer.db.queries.report_figures import (
     unmeasured_traces,
 )
 from reviewer.db.queries.traces import failed_findings, failed_rows, slot_of
-from reviewer.db.sources import source_files_of, tool_maps_of_candidate
+from reviewer.db.sources import made_here, source_files_of, tool_maps_of_candidate
 from reviewer.db.tables import break_glass_rows, cost_entries, loss_rows
 from reviewer.desk.errors import DeskError
+from reviewer.desk.reports.baseline import Baseline, SameEpisodes, choose_baseline
 from reviewer.desk.reports.other_suites import other_suites_of
 from reviewer.gates.model import SHARED
 from reviewer.report.evidence import (
@@ -54,7 +55,6 @@ from reviewer.report.evidence import (
     ImportMap,
     JournalLossRecord,
     Peeking,
-    PromotedCandidate,
     Record,
 )
 from reviewer.report.source_headline import BY_EPISODE
@@ -65,6 +65,13 @@ from reviewer.suite.model import Episode, Policy, Suite
 
 if TYPE_CHECKING:
     from reviewer.review.records import Cost
+
+
+def attempt_cap(connection: Connection, suite: int, candidate: int) -> float | None:
+    """Return the USD that our runner stopped every attempt at; None where an episode sets no limit,
+    or a record was imported: nobody knows what stopped it."""
+    cap = contracts.cost_cap(connection, suite)
+    return cap if cap is not None and made_here(connection, candidate) else None
 
 
 class EpisodeTotals(NamedTuple):
@@ -260,60 +267,15 @@ def journal_losses(connection: Connection) -> tuple[JournalLossRecord, ...]:
     )
 
 
-class Baseline(NamedTuple):
-    """The id and key of the baseline; None when there is none in this store."""
-
-    baseline_id: str | None
-    key: int | None
-    promoted: PromotedCandidate | None
-
-
-def promoted_of(
-    connection: Connection, suite: registry.SuiteRow, candidate: int
-) -> PromotedCandidate | None:
-    """Return the last promoted other candidate of the same agent, and whether it has attempts on
-    this suite; None for a probe, which is no release."""
-    found = None if suite.probe else last_promoted(connection, candidate)
-    if found is None:
-        return None
-    return PromotedCandidate(
-        candidate_id=found.candidate_id,
-        number=found.number,
-        suite_id=found.suite_id,
-        suite_digest=found.suite_digest,
-        here=registry.candidate_row(connection, suite.id, found.candidate_id) is not None,
-    )
-
-
-def choose_baseline(
-    connection: Connection,
-    suite: registry.SuiteRow,
-    candidate: int,
-    baseline_id: str | None,
-) -> Baseline:
-    """Choose the baseline. Raises DeskError for a named one without a trace on this suite: under
-    another suite's digest nothing is comparable."""
-    promoted = promoted_of(connection, suite, candidate)
-    named = baseline_id
-    if named is None and promoted is not None and promoted.here:
-        named = promoted.candidate_id
-    if named is None:
-        return Baseline(None, None, promoted)
-    base = registry.candidate_row(connection, suite.id, named)
-    if base is None:
-        raise DeskError(
-            f"the baseline {named} has no trace on {suite.suite_id}{_elsewhere(connection, named)}",
-            f"reviewer import FILE --suite {suite.suite_id} --candidate {named}",
-        )
-    return Baseline(named, base.id, promoted)
-
-
-def _elsewhere(connection: Connection, candidate_id: str) -> str:
-    found = releases.private_suites_of(connection, candidate_id)
-    if not found:
-        return ""
-    names = ", ".join(f"{one.suite_id} ({one.digest[:8]}…)" for one in found)
-    return f": it has some on {names}, and under another suite's digest nothing is comparable"
+def _baseline_counts(
+    connection: Connection, suite: registry.SuiteRow, than: Baseline
+) -> tuple[EpisodeCounts, ...]:
+    if than.key is None:
+        return ()
+    if than.other is None:
+        return episode_totals(connection, suite.id, than.key, {}).episodes
+    found = episode_totals(connection, than.other.id, than.key, {}).episodes
+    return tuple(each for each in found if each.episode_id in than.same)
 
 
 def read_evidence(
@@ -325,12 +287,14 @@ def read_evidence(
     baseline_id: str | None = None,
     criteria: tuple[str, ...] = (),
     whole: bool = True,
+    same: SameEpisodes = lambda _suite, _other: frozenset(),
 ) -> Evidence:
     """Return everything one report may speak of. Not `whole` leaves out what every trace would be
     read for and no recommendation depends on. Raises DeskError when the candidate has no trace.
 
     `suite` is the frozen suite; `candidate` and `manifest` come from the suite's folder and must be
-    the ones the traces were imported under, else they are left out and the report says so.
+    the ones the traces were imported under, else they are left out and the report says so. `same`
+    compares this suite with the one that the last promoted candidate ran on.
     """
     row = registry.suite_row(connection, suite.suite_id)
     stored = registry.candidate_row(connection, row.id, candidate_id) if row else None
@@ -345,17 +309,17 @@ def read_evidence(
         suite = probe_suite(suite, made.episodes, contracts.outlines(connection, row.id))
     known, latency_unknown = latencies(connection, stored.id)
     codes = unmeasured(connection, stored.id)
-    than = choose_baseline(connection, row, stored.id, baseline_id)
+    than = choose_baseline(connection, row, stored.id, baseline_id, same)
     sources = tuple(source_files_of(connection, stored.id))
-    same = candidate is not None and candidate.digest == stored.digest
+    known_as = candidate is not None and candidate.digest == stored.digest
     return Evidence(
         suite=suite,
         frozen_at=row.frozen_at,
         frozen_seq=row.seq,
         first_run_seq=stored.seq,
         candidate_id=candidate_id,
-        candidate=candidate if same else None,
-        manifest=manifest if same else None,
+        candidate=candidate if known_as else None,
+        manifest=manifest if known_as else None,
         episodes=made.episodes,
         failures=failing_traces(connection, f"{suite.suite_id}/{candidate_id}", stored.id, made),
         latencies_ms=tuple(known),
@@ -378,13 +342,13 @@ def read_evidence(
         source_files=sources,
         rubric_criteria=criteria,
         baseline_id=than.baseline_id,
-        baseline=episode_totals(connection, row.id, than.key, {}).episodes
-        if than.key is not None
-        else (),
+        baseline=_baseline_counts(connection, row, than),
+        baseline_suite=than.other.suite_id if than.other is not None else None,
         promoted=than.promoted,
         peeking=_peeking(connection, row.id, stored.id, len(sources)),
         latency_within=_within(connection, stored.id, suite.policy, known),
         ledger=ledger(connection, suite.suite_id, candidate_id),
+        attempt_cap_usd=attempt_cap(connection, row.id, stored.id),
         probes=probes(connection, suite, candidate_id),
         planned=stored.planned,
         said=tuple(

@@ -419,7 +419,9 @@ def _calibrated(judged: JudgeRecord, found: Calibration, wins: WinRate | None) -
             both_orders_right=_share(found.both, found.both_lower),
             flip_rate=_share(found.flips, found.flip_upper),
         ),
-        accepted=JudgeAccepted(point=found.within, strict=found.within_strict),
+        accepted=JudgeAccepted(
+            point=found.within, strict=found.within_strict, refuted=found.refuted
+        ),
         slots=JudgeSlots(first=found.primacy, last=found.recency, p=found.position_p),
         repeats=JudgeRepeats(questions=found.repeated, same_answer=found.stability),
         errors=found.errors,

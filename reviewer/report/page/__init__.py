@@ -126,6 +126,7 @@ def _identity(report: Report) -> Section:
         ["suite digest", Name(suite.digest or NOT_MEASURED)],
         ["frozen", suite.frozen_at or NOT_MEASURED],
         ["frozen before the first run", "yes" if suite.frozen_before_first_run else "no"],
+        ["formulas", f"version {report.formulas}"],
         ["candidate", Name(candidate.candidate_id)],
         ["candidate digest", Name(candidate.digest or NOT_MEASURED)],
     ]

@@ -106,6 +106,12 @@ def figures_section(report: Report) -> Section:
     )
 
 
+def _dearest(cost: CostSection) -> str:
+    if cost.capped_usd is not None:
+        return f"one can be, {usd(cost.capped_usd)}: every attempt is stopped at a cost"
+    return "the dearest, and more where episodes are few: no attempt is stopped at a cost"
+
+
 def _per_success(cost: CostSection) -> str:
     """Return the cost per success, or its bounds."""
     span = cost_span(cost.cpst_low_possible, cost.cpst_high_possible)
@@ -257,8 +263,9 @@ def _cost_terms(report: Report) -> Terms:
         per += "One episode says nothing of the spread, so there are no limits."
     else:
         per += (
-            "The standard error takes whole episodes (a ratio estimator, clustered); limits are "
-            "95%, symmetric in the logarithm, by Student's t on episodes less one."
+            "The standard error takes whole episodes (a ratio estimator, clustered). Either limit "
+            "holds in 97.5% of cases over episodes, the upper one with one more episode as dear "
+            f"as {_dearest(cost)}."
         )
     return [
         (

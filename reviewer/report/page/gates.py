@@ -21,7 +21,8 @@ from reviewer.report.model import (
     SlicesSection,
 )
 from reviewer.report.page_parts import Section, Terms
-from reviewer.report.regression import Regression, Slice
+from reviewer.report.regression import Regression
+from reviewer.report.slices import Slice
 
 MOST_EPISODES = 100
 """Lost and gained episodes named; report.json has all of them."""
@@ -157,10 +158,11 @@ def regression_section(report: Report) -> Section:
     if against.baseline is None:
         return Section("Regression", lines=[f"Not measured: {against.why}."])
     rows = [
-        ["baseline", Name(against.baseline)],
+        ["baseline", Name(_baseline_of(against))],
         ["last promoted", _last_promoted(against.last_promoted)],
         ["lost", _episodes(against.lost)],
         ["gained", _episodes(against.gained)],
+        ["dead", _episodes(against.dead)],
         ["new critical", _episodes(against.new_critical)],
         ["difference", _mean_difference(against)],
         ["margin", f"{against.margin:g}"],
@@ -168,6 +170,13 @@ def regression_section(report: Report) -> Section:
         ["test", against.test or against.why or "-"],
     ]
     return Section("Regression", head=["", ""], rows=rows, terms=_regression_terms(against))
+
+
+def _baseline_of(against: Regression) -> str:
+    if against.baseline_suite is None:
+        return str(against.baseline)
+    apart = plural(len(against.without_baseline), "episode")
+    return f"{against.baseline} on {against.baseline_suite}; {apart} not the same there"
 
 
 def _episodes(names: Sequence[str]) -> str:
@@ -195,6 +204,7 @@ def _mean_difference(against: Regression) -> str:
     return (
         f"{against.difference:+.3f}, one-sided 95% bounds "
         f"{against.low:+.3f} and {against.high:+.3f}"
+        + (f", score {against.score:+.2f}" if against.score is not None else "")
     )
 
 
@@ -257,15 +267,17 @@ def _regression_terms(against: Regression) -> Terms:
     """Explain the comparison with a baseline."""
     return [
         (
-            "lost, gained",
+            "lost, gained, dead",
             "Episodes that passed every attempt on one side and not on the other, of the "
-            f"{plural(against.compared, 'episode')} with every verdict on both sides.",
+            f"{plural(against.compared, 'episode')} with every verdict on both sides; dead: passed "
+            "every attempt before and none now.",
         ),
         (
             "difference",
             "Mean over those episodes of the candidate's pass rate less the baseline's; one-sided "
-            "95% bounds by an adjusted paired interval over episodes. Not worse means that the "
-            f"lower bound is above -{against.margin:g}, the policy's margin.",
+            "95% bounds by Tango's score with real counts. Not worse means that the lower bound is "
+            f"above -{against.margin:g}, the policy's margin. The score tests for no difference: "
+            "below -1.645 chance does not explain it.",
         ),
         (
             "test",

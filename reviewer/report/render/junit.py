@@ -74,6 +74,7 @@ def _properties(report: Report, beside: Supplement) -> dict[str, str]:
         "candidate": report.candidate.candidate_id,
         "candidate.sha256": report.candidate.digest,
         "report.sha256": beside.report_sha256 or None,
+        "formulas": report.formulas,
         "recommendation": report.recommendation,
         "hard_pass_rate": report.hard_pass_rate.value,
         f"pass_hat_{hat.k}": hat.value,

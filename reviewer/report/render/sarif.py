@@ -93,6 +93,7 @@ class _Log:
             "candidate": visible_line(report.candidate.candidate_id),
             "candidateSha256": report.candidate.digest,
             "suiteSha256": report.suite.digest,
+            "formulas": report.formulas,
             "reportSha256": self.beside.report_sha256 or None,
         }
 
