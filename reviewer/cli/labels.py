@@ -26,6 +26,7 @@ from pathlib import Path
 
 from reviewer.cli.opening import desk_of, workspace_of
 from reviewer.cli.say import counted, fail, note, out_json
+from reviewer.cli.sign import KEY
 from reviewer.desk.errors import DeskError
 from reviewer.desk.imports.record_files import TakeResult
 from reviewer.exit_codes import ExitCode
@@ -46,6 +47,10 @@ def _labels_arguments(command: argparse.ArgumentParser) -> None:
     )
     queue.add_argument("--messages", action="store_true", help="single messages in place of pairs")
     file_arguments(acts, "labels", "label")
+    sign = act(acts, "sign", "write your labels to store/labels, signed, for version control")
+    sign.add_argument("--suite", default="", metavar="S", help="only this suite's")
+    sign.add_argument("--key", required=True, metavar="KEY", help=KEY)
+    act(acts, "take", "take in the signed files of store/labels")
 
 
 def _judgments_arguments(command: argparse.ArgumentParser) -> None:
@@ -69,9 +74,50 @@ ARGUMENTS = {
 
 
 def run(arguments: argparse.Namespace) -> int:
-    if arguments.act == "queue":
-        return _queue(arguments)
-    return run_files(arguments)
+    acts = {"queue": _queue, "sign": _sign, "take": _take_signed}
+    return acts.get(arguments.act, run_files)(arguments)
+
+
+def _sign(arguments: argparse.Namespace) -> int:
+    from reviewer.cli.sign import passphrase_for
+
+    made = desk_of(arguments).labels.sign(
+        arguments.suite, arguments.key, passphrase_for(arguments.key)
+    )
+    if arguments.json:
+        out_json([one._asdict() for one in made])
+        return ExitCode.DONE
+    for one in made:
+        note(f"wrote {one.path}: {counted(one.labels, 'label')} on {one.suite_id}")
+        note(f"  and {one.path}.sig, signed by {one.principal}: commit both")
+    if not made:
+        note("nothing to sign: signed files hold all of your labels")
+    return ExitCode.DONE
+
+
+def _take_signed(arguments: argparse.Namespace) -> int:
+    from reviewer.desk.labels.signed_files import take_signed
+
+    taken, refused = take_signed(workspace_of(arguments))
+    code = 0
+    for file in refused:  # one bad file costs that file only
+        code = fail(f"store/labels/{file.why}", file.way, exit_code=ExitCode.INVALID)
+    for one in taken:
+        if not arguments.quiet:
+            note(f"{one.name}, signed by {one.principal}: {counts_words(one.taken, 'label')}")
+        say_problems(one.taken.problems)
+        code = ExitCode.INVALID if one.taken.refused else code
+    if not taken and not refused and not arguments.quiet:
+        note("no file of labels is in store/labels")
+    if arguments.json:
+        out_json(
+            [
+                *({"file": one.name, "signer": one.principal, **plain_counts(one.taken)}
+                  for one in taken),
+                *({"file": one.name, "refused": one.why, "way_out": one.way} for one in refused),
+            ]
+        )  # fmt: skip
+    return code
 
 
 def run_files(arguments: argparse.Namespace) -> int:

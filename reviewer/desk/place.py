@@ -39,6 +39,11 @@ class Workspace(NamedTuple):
         return self.root / "store" / "attestations"
 
     @property
+    def labels(self) -> Path:
+        """Files of labels that their raters signed, for version control."""
+        return self.root / "store" / "labels"
+
+    @property
     def witness(self) -> Path:
         """The heads under which was signed, for version control; most workspaces have none."""
         return self.root / "store" / "witness"

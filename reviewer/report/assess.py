@@ -16,6 +16,7 @@ from msgspec import Struct, structs
 from reviewer.report.evidence import Evidence, EvidenceRef, FailedTrace
 from reviewer.report.figures import Figures, figures
 from reviewer.report.gaps import Gap, gaps, unmeasured_reasons
+from reviewer.report.label_limits import label_limits
 from reviewer.report.limits import (
     Limit,
     asks_for_all,
@@ -172,6 +173,9 @@ def _failed(evidence: Evidence, shown: Figures, against: Regression) -> list[Rea
     worse = not_worse_limit(against) if policy.mode == "strict" else point_limit(against)
     if worse.failed:
         add(REGRESSION, worse, failing_evidence(failures, frozenset(_lost(against)) or None))
+    for one in label_limits(policy, evidence.review):
+        if one.limit.failed and one.about == "candidate":
+            add(one.text, one.limit, References((), 0))
     return reasons
 
 

@@ -13,6 +13,7 @@ from reviewer.report.evidence import Evidence
 from reviewer.report.figures import CostFigures, Figures
 from reviewer.report.formatting import between, number, plural, seconds, usd
 from reviewer.report.gaps import Gap, evidence_gaps, open_review
+from reviewer.report.label_limits import label_limits
 from reviewer.report.limits import (
     Limit,
     State,
@@ -94,6 +95,7 @@ class _GateSet:
             self._regression(),
             self._judge(),
             self._review(),
+            *self._label_limits(),
         ]  # fmt: skip
         if policy.completion_min is not None:
             found = _bounds_of(shown.completion)
@@ -225,6 +227,17 @@ class _GateSet:
             )
         low, high = (passed.low, passed.high) if passed is not None else (None, None)
         return self._row("D8", "human review", [limit, limit], low, high, bounds)
+
+    def _label_limits(self) -> list[GateResult]:
+        """Return a row for each limit that the policy sets on labels."""
+        point, strict = (
+            label_limits(structs.replace(self.policy, mode=mode), self.evidence.review)
+            for mode in MODES
+        )
+        return [
+            self._row(f"D8.{number}", one.name, [one.limit, other.limit])
+            for number, (one, other) in enumerate(zip(point, strict, strict=True), 1)
+        ]
 
 
 def _judge_limits(judge: JudgeEvidence | None, evidence: Evidence) -> list[Limit]:

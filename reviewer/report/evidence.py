@@ -176,6 +176,13 @@ class MissingFailures(Struct, frozen=True, kw_only=True):
     first: tuple[str, ...]
 
 
+class MissingLabels(Struct, frozen=True, kw_only=True):
+    """A file of signed labels that is named, by a decision or by the journal, and is not there."""
+
+    file: str
+    named_by: str
+
+
 class LineageSuite(Struct, frozen=True, kw_only=True):
     """Another frozen suite with `attempts` of this candidate, `passes` of them passed. `reason`,
     `reviewer` and `at` are None until a person says why both were used."""
@@ -364,6 +371,9 @@ class Evidence(Struct, frozen=True, kw_only=True):
     import_maps: tuple[ImportMap, ...] = ()
     lacking: tuple[MissingFailures, ...] = ()
     """Failures of this candidate that are known from signed decisions alone."""
+    label_files: tuple[str, ...] = ()
+    """sha256 of the files of labels, signed by their raters, that speak of this candidate."""
+    missing_labels: tuple[MissingLabels, ...] = ()
     notes: tuple[Note, ...] = ()
     """Bookmarks and notes of people on events: listed, and looked at by nothing else."""
     records: tuple[Record, ...] = ()

@@ -2,11 +2,19 @@
 
 from collections.abc import Sequence
 
-from msgspec import Struct, structs
+from msgspec import UNSET, Struct, structs
 
-from reviewer.report.evidence import Cause, Evidence, EvidenceRef, leaked_episodes, standing
+from reviewer.report.evidence import (
+    Cause,
+    Evidence,
+    EvidenceRef,
+    MissingLabels,
+    leaked_episodes,
+    standing,
+)
 from reviewer.report.figures import BLOCKING, Figures
 from reviewer.report.formatting import named, plural
+from reviewer.report.label_limits import LabelLimit, label_limits, pairs_labeled
 from reviewer.report.limits import (
     Limit,
     completion_limit,
@@ -168,19 +176,29 @@ def _invalid(shown: Figures) -> list[Gap]:
 def review_gaps(evidence: Evidence, shown: Figures) -> list[Gap]:
     """Return what is missing of the review for a promotion. With a critical failure high flags need
     no labels: none can lift it."""
-    return open_review(evidence, flags=not shown.critical.count)
+    found = open_review(evidence, flags=not shown.critical.count)
+    review, policy = evidence.review, evidence.suite.policy
+    found += [_label_gap(one) for one in label_limits(policy, review) if _holds(one)]
+    found += [_missing_labels(one) for one in evidence.missing_labels]
+    # Labels that nobody signed are named only where labels are missing.
+    if found and review is not None and review.limits is not UNSET and review.limits.unsigned:
+        found.append(_unsigned(review.limits.unsigned))
+    return found
 
 
 def open_review(evidence: Evidence, flags: bool = True) -> list[Gap]:
     """Return gaps for labels that the policy wants, and for high flags that no label has closed."""
-    review, wanted = evidence.review, evidence.suite.policy.labels.min_pairs
-    made, found = review.pairs_labelled if review else 0, []
-    if made < wanted:
-        more = wanted - made
+    review, policy = evidence.review, evidence.suite.policy
+    wanted = policy.labels.min_pairs
+    people, judged = pairs_labeled(policy, review)
+    found = []
+    if people + judged < wanted:
+        more = wanted - people - judged
+        beside = f" by people, {judged} by the judge" if judged else ""
         found.append(
             Gap(
                 text=f"labels missing: {plural(more, 'more pair')}",
-                observed=f"{made} of {wanted} pairs",
+                observed=f"{people} of {wanted} pairs{beside}",
                 policy=f"{wanted} pairs",
                 need=plural(more, "more labelled pair"),
                 short=f"needs {plural(more, 'more pair')}",
@@ -199,6 +217,45 @@ def open_review(evidence: Evidence, flags: bool = True) -> list[Gap]:
             )
         )
     return found
+
+
+def _holds(one: LabelLimit) -> bool:
+    """Return whether a limit holds a promotion: what is open, and labels that carry nothing."""
+    return one.limit.open or (one.limit.failed and one.about == "labels")
+
+
+def _label_gap(one: LabelLimit) -> Gap:
+    limit = one.limit
+    if limit.failed:
+        need = f"labels that meet {one.name} {limit.policy}"
+        return Gap(
+            text=f"{one.text}: {limit.observed}",
+            observed=limit.observed,
+            policy=limit.policy,
+            need=need,
+            short=f"needs {need}",
+        )
+    need = limit.lacking or f"labels: {one.name}"
+    return gap(f"{one.name}: {limit.observed}", limit.observed, limit.policy, need)
+
+
+def _missing_labels(one: MissingLabels) -> Gap:
+    return gap(
+        f"labels in {one.file}, which {one.named_by} names",
+        f"store/labels/{one.file} is not there",
+        "every file of labels that was named",
+        f"store/labels/{one.file}, put back from version control",
+    )
+
+
+def _unsigned(count: int) -> Gap:
+    labels = plural(count, "label")
+    return gap(
+        f"{labels} not signed",
+        f"{labels} without a signed file in store/labels",
+        "labels count when their reviewer signed them",
+        f"a signature on {labels} (reviewer labels sign)",
+    )
 
 
 def _slot_gaps(shown: Figures) -> list[Gap]:

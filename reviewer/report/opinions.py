@@ -1,15 +1,16 @@
 """Opinions of people, a judge and text scores on a candidate's messages: evidence that no gate
 reads. Judge and review are sections of the report as the desk gathers them.
 
-Open high flags and missing labels hold a promotion back. A judge and text scores decide nothing: no
-figure, limit or recommendation is based on them.
+Open high flags and missing labels hold a promotion back, and a policy may limit what labels say
+(`label_limits`). A judge and text scores decide nothing, with one exception that a policy must
+state: a judge that may score stands in for people on pairs that nobody labeled.
 """
 
 from typing import Any
 
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
 
-from reviewer.stats.figures import Estimate, RandomRate, Share, Wins
+from reviewer.stats.figures import Estimate, LabelFigures, RandomRate, Share, Wins
 
 ADVISORY = "advisory only"
 NO_JUDGE = "no judge and no labels yet"
@@ -259,7 +260,8 @@ class ReviewSection(Struct, frozen=True, kw_only=True):
     `sample` counts the candidate's different messages that a reviewer has seen. Pairs are labelled
     in both orders, or begun in one. The rubric, the policy's `sample_rate` and `pairs_required`,
     and `why` are filled in when the report is built, which has no `agreement` and
-    `self_consistency` without labels.
+    `self_consistency` without labels. `limits` are what the policy's limits on labels are compared
+    with; absent where it sets none.
     """
 
     rubric: tuple[str, ...] = ()
@@ -280,6 +282,7 @@ class ReviewSection(Struct, frozen=True, kw_only=True):
     high_flags: HighFlags = HighFlags()
     wording: Wording = Wording()
     why: str | None = None
+    limits: LabelFigures | UnsetType = UNSET
 
 
 def review_caveat(review: ReviewSection) -> str:

@@ -21,7 +21,7 @@ from reviewer.suite.fields import (
     Text,
 )
 from reviewer.suite.model import Value
-from reviewer.suite.rubric import Criterion, Rubric
+from reviewer.suite.rubric import Criterion, Rubric, levels_of
 
 Side = Literal["left", "right"]
 Answer = Literal["left", "right", "tie", "both_bad"]
@@ -128,11 +128,6 @@ def rubric_problems(label: Label, rubric: Rubric) -> list[tuple[str, str]]:
         )
         return [("$.rubric_version", f"was made under {reason}")]
     return list(_against(label, {c.criterion_id: c for c in rubric.criteria}))
-
-
-def levels_of(criterion: Criterion) -> range:
-    """Return the levels that may be given: of scale `five` also those without an anchor."""
-    return range(1, 6 if criterion.scale == "five" else len(criterion.levels) + 1)
 
 
 def _against(label: Label, criteria: dict[str, Criterion]) -> Problems:

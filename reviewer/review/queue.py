@@ -384,14 +384,20 @@ def shown_texts(labels: Iterable[Label]) -> set[tuple[str, str]]:
 def counted(labels: Iterable[Label], rubric: Rubric) -> LabelCounts:
     """Count what is labeled. A pair is done when one person has answered it in each order, unless
     the rubric is content with one."""
+    said = counting(labels)
+    pairs = {label.item for label in said if label.kind == "pair"}
+    whole = len(whole_pairs(said, rubric))
+    messages = {label.item for label in said if label.kind == "message"}
+    return LabelCounts(whole, len(pairs) - whole, len(messages))
+
+
+def whole_pairs(labels: Iterable[Label], rubric: Rubric) -> set[str]:
+    """Return the pairs that one person has answered in each order, or in one where the rubric is
+    content with that."""
     orders: dict[str, dict[tuple[str, str], set[int]]] = {}
-    messages: set[str] = set()
     for label in counting(labels):
-        if label.kind == "message":
-            messages.add(label.item)
-        else:
+        if label.kind == "pair":
             who = label.reviewer, label.role
             orders.setdefault(label.item, {}).setdefault(who, set()).add(label.showing)
     wanted = 2 if rubric.both_orders else 1
-    whole = sum(any(len(n) >= wanted for n in by.values()) for by in orders.values())
-    return LabelCounts(whole, len(orders) - whole, len(messages))
+    return {item for item, by in orders.items() if any(len(n) >= wanted for n in by.values())}

@@ -5,11 +5,11 @@ from typing import NamedTuple
 
 from reviewer.review.agreement import SettledItem, settled, share
 from reviewer.review.items import BOTH_BAD, TIE
-from reviewer.review.labels import Label, counting, levels_of
+from reviewer.review.labels import Label, counting
 from reviewer.stats.figures import Question, RandomRate, SignTest, Wins
 from reviewer.stats.paired import MIN_CHANGED_EPISODES, mcnemar_exact
 from reviewer.stats.rates import weighted_rate
-from reviewer.suite.rubric import Criterion, Rubric
+from reviewer.suite.rubric import Criterion, Rubric, levels_of
 
 # How often people find a candidate's message the better one, against whom, and whether that could
 # be chance. Shown beside the gates; it decides nothing.

@@ -167,13 +167,15 @@ class JudgeFact:
 
 @dataclass(frozen=True)
 class LabelFacts:
-    """`labelers` are principals; `merkle_root` is the RFC 6962 root over `tree_size` labels."""
+    """`labelers` are principals; `merkle_root` is the RFC 6962 root over `tree_size` labels;
+    `files` are the sha256 of the signed files of labels in the repository."""
 
     count: int = 0
     labelers: tuple[str, ...] = ()
     merkle_root: str | None = None
     tree_size: int = 0
     disagreements: int = 0
+    files: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

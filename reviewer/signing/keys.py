@@ -45,6 +45,8 @@ from reviewer.signing.ssh import (
     parse_public_line,
     public_from_blob,
     public_from_raw,
+    signed_part,
+    sshsig,
     wire_string,
 )
 
@@ -199,12 +201,16 @@ class KeygenSigner:
     path: Path
 
     def sign(self, message: bytes) -> bytes:
+        """Return the blob over a decision. Raises as `sign_for`."""
+        return self.sign_for(NAMESPACE, message)
+
+    def sign_for(self, namespace: str, message: bytes) -> bytes:
         """Return the blob over `message`. SignerRefused with ssh-keygen's own words when it gives
         none."""
         program = shutil.which("ssh-keygen")
         if program is None:
             raise SignerRefused("ssh-keygen is not installed: it signs with this kind of key")
-        command = [program, "-Y", "sign", "-n", NAMESPACE, "-f", str(self.path)]
+        command = [program, "-Y", "sign", "-n", namespace, "-f", str(self.path)]
         try:
             done = subprocess.run(
                 command, input=message, capture_output=True, timeout=TOUCH_SECONDS, check=False
@@ -280,6 +286,14 @@ class FileSigner:
 
     def sign(self, message: bytes) -> bytes:
         return self.private.sign(message)
+
+
+def sign_for(signer: Signer, namespace: str, message: bytes) -> bytes:
+    """Return an SSHSIG blob over `message`, as `ssh-keygen -Y sign -n namespace` makes it, by any
+    key. Raises as the key does."""
+    if isinstance(signer, KeygenSigner):
+        return signer.sign_for(namespace, message)
+    return sshsig(signer.public, namespace, signer.sign(signed_part(namespace, message)))
 
 
 def load_signer(

@@ -3,8 +3,8 @@
 Unknown fields are errors, integers stay within ±(2^53 - 1), there are no floats, and text has
 no control or bidirectional characters, so a statement can be drawn anywhere as it is. What has no
 evidence yet is null, 0 or an empty list. Left out where there is nothing to say are only `comment`,
-`breakGlass`, `tolerance`, `suite.lineageReasons`, `report.baseline`, `report.formulas` and
-`approvals.maxDays`.
+`breakGlass`, `tolerance`, `suite.lineageReasons`, `report.baseline`, `report.formulas`,
+`approvals.maxDays` and `labels.files`.
 """
 
 import re
@@ -212,6 +212,7 @@ class Labels(Part):
     merkle_root: Hex | None
     tree_size: Count
     disagreements: Count
+    files: list[Hex] | None = None
 
 
 class Failure(Part):

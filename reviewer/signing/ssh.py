@@ -176,6 +176,8 @@ def parse_public_line(text: str) -> tuple[PublicKey, str]:
 
 NAMESPACE = "agent-release-decision@reviewer.dev"
 """The purpose of our signatures: one made for a file or a commit is rejected."""
+LABELS_NAMESPACE = "agent-release-labels@reviewer.dev"
+"""The purpose of signatures on files of labels: none of them is one on a decision."""
 MAX_ARMORED = 64 * 1024
 _MAGIC = b"SSHSIG"
 _HASHES = {b"sha512": hashlib.sha512, b"sha256": hashlib.sha256}
@@ -191,16 +193,36 @@ class SshSigError(AttestError):
 
 
 def holds(key: PublicKey, signature: bytes, message: bytes) -> bool:
-    """Return whether `signature` is this key's over `message`: plain Ed25519, or an SSHSIG blob.
+    """Return whether `signature` is this key's over a decision: plain Ed25519, or an SSHSIG blob.
 
     Never raises. A plain signature has 64 bytes and a blob more, so that one is never the other.
     """
     if len(signature) == 64:
         return key.application is None and key.verifies(signature, message)
+    return blob_holds(key, signature, message, NAMESPACE)
+
+
+def blob_holds(key: PublicKey, blob: bytes, message: bytes, namespace: str) -> bool:
+    """Return whether an SSHSIG blob is this key's over `message`, made for `namespace`. Never
+    raises."""
     try:
-        return _blob_holds(key, signature, message)
+        return _blob_holds(key, blob, message, namespace.encode())
     except (WireError, PublicKeyError):
         return False
+
+
+def signed_part(namespace: str, message: bytes) -> bytes:
+    """Return the bytes that a plain key signs for an SSHSIG over `message`."""
+    digest = hashlib.sha512(message).digest()
+    parts = (namespace.encode(), b"", b"sha512", digest)
+    return _MAGIC + b"".join(map(wire_string, parts))
+
+
+def sshsig(key: PublicKey, namespace: str, signature: bytes) -> bytes:
+    """Return the blob around a plain key's signature of `signed_part`."""
+    value = wire_string(key.kind.encode()) + wire_string(signature)
+    parts = (key.blob, namespace.encode(), b"", b"sha512", value)
+    return _MAGIC + struct.pack(">I", 1) + b"".join(map(wire_string, parts))
 
 
 def is_blob(signature: bytes) -> bool:
@@ -244,12 +266,12 @@ def _opened(blob: bytes) -> WireReader:
     return reader
 
 
-def _blob_holds(key: PublicKey, blob: bytes, message: bytes) -> bool:
+def _blob_holds(key: PublicKey, blob: bytes, message: bytes, purpose: bytes) -> bool:
     reader = _opened(blob)
     named, namespace, reserved = reader.string(), reader.string(), reader.string()
     algorithm, signature = reader.string(), WireReader(reader.string())
     reader.end()
-    if named != key.blob or namespace != NAMESPACE.encode() or reserved:
+    if named != key.blob or namespace != purpose or reserved:
         return False
     if algorithm not in _HASHES or signature.string() != key.kind.encode():
         return False

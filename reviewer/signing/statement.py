@@ -105,6 +105,7 @@ def _predicate(facts: DecisionFacts) -> dict[str, Any]:
             "merkleRoot": facts.labels.merkle_root,
             "treeSize": facts.labels.tree_size,
             "disagreements": facts.labels.disagreements,
+            **({} if not facts.labels.files else {"files": list(facts.labels.files)}),
         },
         "failureCount": len(facts.failures),
         "failures": _failures(facts.failures),

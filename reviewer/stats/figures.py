@@ -1,3 +1,4 @@
+# ruff: noqa: RUF012 (msgspec gives each instance its own copy of an empty default)
 """Plain figures that reviews and reports share: shares and estimates with their 95 % limits.
 
 What cannot be measured is None, with the reason in words.
@@ -77,6 +78,42 @@ class Wins(Value, frozen=True):
     both_bad: int
     open: int
     by_episode: SignTest
+
+
+class LabelShare(Value, frozen=True):
+    """`hits` of `n` settled answers, and `open` ones that people have not settled. `episodes` are
+    (n, hits) of every episode with a settled answer: what a bound counts."""
+
+    hits: int = 0
+    n: int = 0
+    open: int = 0
+    episodes: tuple[tuple[int, int], ...] = ()
+
+
+class JudgedPairs(Value, frozen=True):
+    """The pairs that nobody labeled and a judge answered in both orders, of a judge whose role lets
+    it stand in for people; `why` says why it may not, and then nothing is counted. On `flips` of
+    them its two answers differ or one is unusable: those are neither won nor tied."""
+
+    pairs: int = 0
+    flips: int = 0
+    wins_or_ties: LabelShare = LabelShare()
+    why: str | None = None
+
+
+class LabelFigures(Value, frozen=True):
+    """What a policy's limits on labels are compared with. `against` is the baseline of the pairs,
+    None where there is none; shares are by criterion, by reviewer and by question (`winner`, or a
+    criterion). `unsigned` labels are left out, because the policy counts only signed ones."""
+
+    against: str | None = None
+    wins_or_ties: LabelShare = LabelShare()
+    both_bad: LabelShare = LabelShare()
+    criteria: dict[str, LabelShare] = {}
+    self_consistency: dict[str, LabelShare] = {}
+    agreement: dict[str, LabelShare] = {}
+    judge: JudgedPairs | None = None
+    unsigned: int = 0
 
 
 class OtherSpent(Value, frozen=True):

@@ -14,6 +14,7 @@ from reviewer.suite import values
 from reviewer.suite.border import as_problems, faults_of, without
 from reviewer.suite.errors import NEAR, ContractError, Problem, json_path, likeness, shown
 from reviewer.suite.gates import GATE_CODES
+from reviewer.suite.label_check import label_limit_problems
 from reviewer.suite.model import RED_TEAM, Budget, Episode, Expected, Policy, Suite, Tools, Value
 from reviewer.suite.power import Power
 from reviewer.suite.rubric import JudgePrompt, Rubric
@@ -65,6 +66,7 @@ def check_suite(files: Mapping[str, bytes], digest: str = "") -> SuiteCheck:
     problems += () if rubric is None else _strange_episodes(rubric, files)
     judge = _optional(files, values.JUDGE_FILE, JudgePrompt, problems)
     _optional(files, values.POWER_FILE, Power, problems)
+    problems += label_limit_problems(head, rubric, files)
     if problems:
         return SuiteCheck(None, rubric, judge, tuple(problems))
     return SuiteCheck(values.suite_value(head, episodes.values(), digest), rubric, judge, ())

@@ -391,9 +391,89 @@ class RegressionPolicy(Value, frozen=True):
     ] = 0.05
 
 
+class CriterionLimit(Value, frozen=True):
+    """Which marks of a criterion pass is stated: of a binary one, `1` may be yes or no."""
+
+    passes: Annotated[
+        tuple[Annotated[int, Limits(ge=1, le=9)], ...],
+        UNIQUE,
+        Limits(min_length=1),
+        "The levels that pass.",
+    ]
+    min: Annotated[Rate, "The least share of labeled messages with such a mark."]
+
+
 class LabelPolicy(Value, frozen=True):
     min_pairs: Annotated[Count, "Pairs that must be labeled, in both orders."] = 0
     sample_rate: Annotated[Rate, "The share of traces that the queue draws at random."] = 0.05
+    # UNSET without them, so that suites frozen before there were these limits keep their digests.
+    min_messages: Annotated[
+        Count | UnsetType | None,
+        File(Count | None, None),
+        "Final messages that must be labeled, each alone. Null sets no limit.",
+    ] = UNSET
+    wins_or_ties_min: Annotated[
+        Rate | UnsetType | None,
+        File(Rate | None, None),
+        "The least share of settled pairs with the baseline that the candidate wins or ties; "
+        "`both_bad` is neither. Null sets no limit.",
+    ] = UNSET
+    both_bad_max: Annotated[
+        Rate | UnsetType | None,
+        File(Rate | None, None),
+        "The greatest share of settled pairs with the baseline in which both messages are bad. "
+        "Null sets no limit.",
+    ] = UNSET
+    criteria: Annotated[
+        dict[Id, CriterionLimit] | UnsetType,
+        File(dict[Id, CriterionLimit], {}),
+        "Criterion of the rubric → how many of the labeled messages must pass it.",
+    ] = UNSET
+    self_consistency_min: Annotated[
+        Rate | UnsetType | None,
+        File(Rate | None, None),
+        "The least share of pairs that each reviewer answers alike in both orders. Null sets no "
+        "limit.",
+    ] = UNSET
+    agreement_min: Annotated[
+        Rate | UnsetType | None,
+        File(Rate | None, None),
+        "The least share of answers of two reviewers to one item that agree, on each question. "
+        "Null sets no limit.",
+    ] = UNSET
+    judge_stands_in: Annotated[
+        bool | UnsetType,
+        File(bool, False),
+        "Whether a judge that may score stands in for people on pairs that nobody labeled.",
+    ] = UNSET
+    signed: Annotated[
+        bool | UnsetType,
+        File(bool, False),
+        "Whether only labels count that a file of `store/labels` holds, signed by their reviewer.",
+    ] = UNSET
+
+    @property
+    def wanted(self) -> bool:
+        """Return whether a promotion takes labels, beyond those that close high flags."""
+        return bool(self.min_pairs or self.limited or self.signed)
+
+    @property
+    def limited(self) -> bool:
+        """Return whether there is a limit beyond `min_pairs`, on what labels say or on how many
+        messages have one."""
+        return bool(
+            self.criteria
+            or any(
+                limit is not UNSET and limit is not None
+                for limit in (
+                    self.min_messages,
+                    self.wins_or_ties_min,
+                    self.both_bad_max,
+                    self.self_consistency_min,
+                    self.agreement_min,
+                )
+            )
+        )
 
 
 class ApprovalPolicy(Value, frozen=True):

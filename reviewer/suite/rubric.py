@@ -76,6 +76,11 @@ class Criterion(Value, frozen=True):
         return None
 
 
+def levels_of(criterion: Criterion) -> range:
+    """Return the levels that may be given: of scale `five` also those without an anchor."""
+    return range(1, 6 if criterion.scale == "five" else len(criterion.levels) + 1)
+
+
 class Wording(Value, frozen=True):
     """Policy-required wording: what a final message says and what it never says.
 

@@ -10,8 +10,11 @@ from hashlib import sha256
 from pathlib import Path
 
 import pytest
+from labelers import drafted
 from packaging_commands import outside
 
+from reviewer.desk.desk import Desk
+from reviewer.desk.place import at
 from reviewer.desk.reports.renderings import FILES
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "ci.md"
@@ -118,6 +121,56 @@ def test_the_page_shows_the_files_that_its_pipelines_name() -> None:
     text = PAGE.read_text(encoding="utf-8")
     for file in FILES.values():
         assert f"`{file}`" in text
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(bool(MISSING), reason=f"not on this machine: {', '.join(MISSING)}")
+def test_a_suite_that_wants_labels_is_promoted_by_those_in_the_repository(
+    repository_with_ci: Repository, tmp_path: Path
+) -> None:
+    made, wants = repository_with_ci, "refund-labels"
+    suite = made.root / "suites" / SUITE / "suite.json"
+    body = json.loads(suite.read_bytes())
+    body["policy"]["labels"] = {"min_pairs": 4, "wins_or_ties_min": 0.75, "signed": True}
+    suite.write_text(json.dumps(body))
+    made.ok("reviewer", "suite", "freeze", SUITE, "--as", wants)
+    made.commit("a suite that wants labels")
+    asked = {"SUITE": wants, "CANDIDATE": V8, "BASELINE": V7}
+
+    job = made.clone(tmp_path / "before")
+    code, said = job.run("sh", "ci/gate.sh", **asked)
+    assert code == 10, said
+    reasons = json.loads((job.root / "out/report.json").read_bytes())["reasons"]
+    assert any("labels missing: 4 more pairs" in reason for reason in reasons)
+
+    # Dana labels at a desk that made the same attempts, signs, and commits.
+    made.ok("git", "checkout", "-q", "-b", "labels")
+    for candidate in (V7, V8):
+        made.ok("reviewer", "run", wants, candidate, "--quiet")
+    desk = Desk(at(made.root), "dana")
+    session = desk.labels.session(wants, V8)
+    while (item := desk.labels.next_item(session)) is not None:
+        desk.labels.record(session, drafted(item, "tie"))
+    desk.close()
+    key = tmp_path / "rater"
+    made.ok("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "dana", "-f", str(key))
+    signers = made.root / "store" / "signers"
+    signers.write_text(signers.read_text().replace("dana approver", "boss approver"))
+    made.ok("reviewer", "keys", "trust", "dana", f"{key}.pub", "--roles", "labeler")
+    made.ok("reviewer", "labels", "sign", "--key", str(key))
+    made.commit("labels")
+
+    job = made.clone(tmp_path / "after")
+    code, said = job.run("sh", "ci/gate.sh", **asked)
+    assert code == 0, said
+
+    # A file that was edited costs that file, is named, and the report holds.
+    job = made.clone(tmp_path / "tampered")
+    [file] = (job.root / "store" / "labels").glob("*.jsonl")
+    file.write_bytes(file.read_bytes().replace(b"tie", b"left"))
+    code, said = job.run("sh", "ci/gate.sh", **asked)
+    assert code == 10, said
+    assert f"store/labels/{file.name}: its content has the sha256" in said
 
 
 @pytest.mark.slow

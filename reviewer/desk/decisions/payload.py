@@ -259,6 +259,7 @@ def _label_facts(connection: Connection, built: CandidateReport, book: Book) -> 
         merkle_root=merkle_root([label_line(label) for label in about]) if about else None,
         tree_size=len(about),
         disagreements=review.disagreements_open if review is not None else 0,
+        files=gathered.label_files,
     )
 
 

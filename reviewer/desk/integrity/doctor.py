@@ -22,6 +22,7 @@ from reviewer.db.payload import (
 )
 from reviewer.db.schema import foreign_parts, version_of
 from reviewer.db.search import index_faults, pending_events
+from reviewer.desk.integrity.label_files import file_names, label_files, missing_files
 from reviewer.desk.integrity.signed_files import Check, signed_checks
 from reviewer.desk.place import Workspace
 from reviewer.trace.safetext import visible_line
@@ -51,6 +52,7 @@ def examine(workspace: Workspace) -> list[Check]:
                 return found  # the other checks need the missing parts
             found += content(connection)
             found += signed_checks(workspace, connection)
+            found += _label_files(workspace, connection)
             derived = _index(connection)
         found += [*_permissions(workspace), derived]
     except DAMAGE as error:
@@ -59,6 +61,19 @@ def examine(workspace: Workspace) -> list[Check]:
     finally:
         connection.close()
     return found
+
+
+def _label_files(workspace: Workspace, connection: Connection) -> list[Check]:
+    """Say which files of labels do not count, and which are gone: neither is a fault of the
+    store."""
+    missing = missing_files(workspace, connection)
+    told = [f"{name} is gone, and the journal names it: put it back" for name in missing]
+    there = file_names(workspace)
+    if there:
+        told += [f"{one.why}; {one.way}" for one in label_files(workspace).refused]
+    if told:
+        return [Check("labels", None, "; ".join(told[:5]))]
+    return [Check("labels", True, f"{len(there)} signed files")] if there else []
 
 
 def _index(connection: Connection) -> Check:

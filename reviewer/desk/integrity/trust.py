@@ -21,7 +21,7 @@ from reviewer.signing.errors import (
     WrongPassphrase,
     plain,
 )
-from reviewer.signing.keys import Signer, connect_agent, load_signer, read_public_file
+from reviewer.signing.keys import Signer, connect_agent, load_signer, read_public_file, sign_for
 from reviewer.signing.signers import Signers, TrustedKey, is_one_of, parse_signers, read_signers
 from reviewer.signing.ssh import PublicKey
 
@@ -66,7 +66,7 @@ def trusted(workspace: Workspace) -> Signers:
     return signers
 
 
-class _QuietSigner(NamedTuple):
+class QuietSigner(NamedTuple):
     """A key that signs only while no program without a fence runs in the workspace."""
 
     workspace: Workspace
@@ -80,8 +80,13 @@ class _QuietSigner(NamedTuple):
         with nothing_unfenced(self.workspace):
             return self.signer.sign(message)
 
+    def sign_for(self, namespace: str, message: bytes) -> bytes:
+        """Return an SSHSIG blob over `message`, for this purpose."""
+        with nothing_unfenced(self.workspace):
+            return sign_for(self.signer, namespace, message)
 
-def signing_key(workspace: Workspace, key: str, passphrase: str | None) -> Signer:
+
+def signing_key(workspace: Workspace, key: str, passphrase: str | None) -> QuietSigner:
     """Return the key of a --key argument. A passphrase that was typed is used for its file; without
     one, $REVIEWER_PASSPHRASE is. Raises DeskError, also while a program without a fence runs."""
     try:
@@ -92,7 +97,7 @@ def signing_key(workspace: Workspace, key: str, passphrase: str | None) -> Signe
                 signer = load_signer(key, passphrase_env=PASSPHRASE_ENV)
     except AttestError as error:
         raise DeskError(str(error), *ways_out(error, key)) from error
-    return _QuietSigner(workspace, signer)
+    return QuietSigner(workspace, signer)
 
 
 def ways_out(error: AttestError, key: str) -> tuple[str, ...]:

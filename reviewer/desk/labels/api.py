@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Literal
 
 from reviewer.db.connection import StoreError
 from reviewer.desk.errors import DeskError
-from reviewer.desk.opened import Room, late
+from reviewer.desk.opened import Room, late, refused
 from reviewer.desk.views import View
 from reviewer.exit_codes import ExitCode
 
 if TYPE_CHECKING:
     from reviewer.desk.labels.labeling import Labeling
+    from reviewer.desk.labels.signed_files import SignedLabels
 
 
 LabelKind = Literal["pair", "message"]
@@ -355,6 +356,16 @@ class LabelsRoom(Room):
             return b""
         with self._opened.reading() as connection:
             return export_labels(connection, self._opened.book, suite_id)
+
+    def sign(self, suite_id: str, key: str, passphrase: str | None = None) -> list[SignedLabels]:
+        """Write the labels of the key's owner that no signed file holds yet into `store/labels`,
+        and sign them; returns the files made. Raises DeskError as signing does."""
+        from reviewer.desk.labels.signed_files import sign_labels
+
+        if not self._opened.has_store():
+            raise DeskError("there is no store yet, and so no label in it")
+        with refused():
+            return sign_labels(self._opened.place, self._opened.book, suite_id, key, passphrase)
 
     def take(self, data: bytes, file: str) -> dict[str, int]:
         """Take in a file of labels; returns counts of `added`, `known` and `refused` ones."""

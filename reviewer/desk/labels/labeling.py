@@ -34,10 +34,10 @@ from reviewer.desk.traces.records import FinalMessages
 from reviewer.exit_codes import ExitCode
 from reviewer.review.agreement import self_consistency
 from reviewer.review.items import Kind, Message
-from reviewer.review.labels import Label, LabelKey, Role, latest, levels_of, rubric_problems, seal
+from reviewer.review.labels import Label, LabelKey, Role, latest, rubric_problems, seal
 from reviewer.review.lines import instant
 from reviewer.suite.errors import ContractError
-from reviewer.suite.rubric import Criterion
+from reviewer.suite.rubric import Criterion, levels_of
 from reviewer.trace.redaction import redactor_of
 
 MOST_NOTE = 4000

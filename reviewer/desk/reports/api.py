@@ -15,13 +15,19 @@ from reviewer.db.connection import Connection, StoreError, one_moment
 from reviewer.db.tables import JUDGMENTS, LEAKS, NOTES
 from reviewer.desk import suites
 from reviewer.desk.errors import DeskError
+from reviewer.desk.integrity.label_files import file_names, label_files_state, missing_labels
 from reviewer.desk.integrity.store_checks import StoreCheck, missing_failures
 from reviewer.desk.labels.book import Book
 from reviewer.desk.opened import Room
 from reviewer.desk.place import Workspace
 from reviewer.desk.reports import renderings
 from reviewer.desk.reports.evidence import read_evidence
-from reviewer.desk.reports.opinions import judge_evidence, review_evidence, review_holds
+from reviewer.desk.reports.opinions import (
+    LabelSources,
+    judge_evidence,
+    review_evidence,
+    review_holds,
+)
 from reviewer.desk.reports.other_versions import same_episodes
 from reviewer.desk.suites import CandidateManifest, ReadySuite, ready_outline, ready_suite
 from reviewer.desk.traces.records import FinalMessages
@@ -166,7 +172,8 @@ class Reports:
         found = self._manifest(connection, held, suite_id, candidate_id)
         digest = found.candidate.digest if found else None
         lacks = missing_failures(self._workspace, connection, held.suite, candidate_id, digest)
-        stamp = (journal.head(connection), held.suite.digest, digest, lacks)
+        filed = label_files_state(self._workspace)
+        stamp = (journal.head(connection), held.suite.digest, digest, lacks, filed)
         for key in {(asked, True), (asked, whole)}:
             kept = self._kept.get(key)
             if kept is not None and kept[0] == stamp:
@@ -183,15 +190,46 @@ class Reports:
             partial(same_episodes, self._workspace, connection),
         )
         add = self._with_all if whole else self._with_holds
-        gathered = structs.replace(add(connection, held, gathered), lacking=lacks, power=held.power)
+        gathered = structs.replace(
+            add(connection, held, gathered),
+            lacking=lacks,
+            power=held.power,
+            label_files=self._label_files(held, candidate_id),
+            missing_labels=missing_labels(self._workspace, connection, held.suite, digest),
+        )
         built = CandidateReport(gathered, assess(gathered))
         self._kept[asked, whole] = (stamp, built)
         return built
 
     def _with_holds(self, connection: Connection, held: ReadySuite, gathered: Evidence) -> Evidence:
-        review = review_holds(connection, held, gathered.candidate_id, self._finals, self._book)
+        review = review_holds(connection, held, gathered.candidate_id, self._sources(gathered))
         split = self._split(connection, held, gathered)
         return structs.replace(gathered, review=review, split=split)
+
+    def _signed(self) -> frozenset[str]:
+        """Return the uids of the labels that a signed file of the repository holds."""
+        if not file_names(self._workspace):
+            return frozenset()
+        from reviewer.desk.labels.signed_files import signed_uids
+
+        return signed_uids(self._workspace)
+
+    def _label_files(self, held: ReadySuite, candidate_id: str) -> tuple[str, ...]:
+        """Return the sha256 of each signed file with a label of this candidate's messages."""
+        if not file_names(self._workspace):
+            return ()
+        from reviewer.desk.labels.signed_files import files_about
+
+        return files_about(self._workspace, held.suite.digest, candidate_id)
+
+    def _sources(self, gathered: Evidence) -> LabelSources:
+        return LabelSources(
+            self._finals,
+            self._book,
+            lambda: self.judgments,
+            self._signed,
+            gathered.baseline_id,
+        )
 
     @staticmethod
     def _split(connection: Connection, held: ReadySuite, gathered: Evidence) -> tuple[Look, ...]:
@@ -205,7 +243,7 @@ class Reports:
         """Add labels, judge, texts, notes and leaks, each only where the store or suite has any:
         most stores hold no judgment and no note, most suites no text."""
         candidate_id, finals = gathered.candidate_id, self._finals
-        review = review_evidence(connection, held, candidate_id, finals, self._book)
+        review = review_evidence(connection, held, candidate_id, self._sources(gathered))
         judge = text = None
         if held.judge is not None and JUDGMENTS.has(connection, held.suite.digest):
             judge = judge_evidence(connection, held, candidate_id, finals, self.judgments)

@@ -7,7 +7,7 @@ less than a report (`review_holds`), and loads nothing of agreement and judges.
 
 from __future__ import annotations  # what only types name is not loaded
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import structs, to_builtins
@@ -20,6 +20,7 @@ from reviewer.db.queries.attempts import (
     reviewable_slots,
     reviewable_traces_in,
 )
+from reviewer.desk.baseline import other_candidate
 from reviewer.desk.labels.book import Book, candidates_of
 from reviewer.desk.labels.items import Side, message_of, side_of, signals_of
 from reviewer.desk.suites import ReadySuite
@@ -72,16 +73,29 @@ if TYPE_CHECKING:
 
 class LabeledMessages(NamedTuple):
     """One candidate's messages on the episodes that have a label, the labels that show one of them,
-    its traces with a high flag, and the high flags that no label has closed."""
+    its traces with a high flag, and the high flags that no label has closed. `unsigned` labels
+    about them do not count under the policy."""
 
     own: tuple[Item, ...]
     about: list[Label]
     high: dict[str, Signals]
     flags: tuple[QueueFlag, ...]
+    unsigned: int = 0
+
+
+class LabelSources(NamedTuple):
+    """Where a report's labels come from: `signed` are the uids of those that their raters signed,
+    `baseline_id` is the report's own, None without one."""
+
+    finals: FinalMessages
+    book: Book
+    judges: Callable[[], JudgeBook]
+    signed: Callable[[], frozenset[str]]
+    baseline_id: str | None = None
 
 
 def review_holds(
-    connection: Connection, held: ReadySuite, candidate_id: str, finals: FinalMessages, book: Book
+    connection: Connection, held: ReadySuite, candidate_id: str, sources: LabelSources
 ) -> ReviewSection | None:
     """Return what `assess` reads of labels and flags, and nothing else; None for a probe.
 
@@ -91,13 +105,39 @@ def review_holds(
         return None
     side = side_of(connection, held.suite.suite_id, candidate_id)
     high = high_flags(connection, side)
-    if not high and not held.suite.policy.labels.min_pairs:
+    policy = held.suite.policy.labels
+    if not high and not policy.min_pairs and not policy.limited:
         return ReviewSection()
-    looked = read_labeled_messages(connection, held, side, high, finals, book)
-    pairs = counted(looked.about, held.rubric).pairs if held.rubric is not None else 0
-    return ReviewSection(
-        high_flags=HighFlags(traces=len(high), open=len(looked.flags)), pairs_labelled=pairs
+    looked = read_labeled_messages(connection, held, side, high, sources)
+    found = ReviewSection(high_flags=HighFlags(traces=len(high), open=len(looked.flags)))
+    if held.rubric is None:
+        return found
+    made = counted(looked.about, held.rubric)
+    found = structs.replace(found, pairs_labelled=made.pairs, messages_labelled=made.messages)
+    return _with_limits(found, connection, held, candidate_id, looked, sources)
+
+
+def _with_limits(
+    found: ReviewSection,
+    connection: Connection,
+    held: ReadySuite,
+    candidate_id: str,
+    looked: LabeledMessages,
+    sources: LabelSources,
+) -> ReviewSection:
+    """Add what the policy's limits on labels are compared with; most policies set none."""
+    policy = held.suite.policy.labels
+    if held.rubric is None or not (policy.limited or policy.judge_stands_in or policy.signed):
+        return found
+    from reviewer.desk.reports.label_figures import OwnMessages, label_figures
+
+    against = sources.baseline_id or other_candidate(connection, held.suite.suite_id, candidate_id)
+    shown = {(item.episode_id, item.messages[0].digest) for item in looked.own}
+    own = OwnMessages(shown, looked.about, looked.unsigned)
+    figures = label_figures(
+        connection, held, held.rubric, candidate_id, against, own, sources.judges()
     )
+    return structs.replace(found, limits=figures)
 
 
 def high_flags(connection: Connection, side: Side) -> dict[str, Signals]:
@@ -115,17 +155,19 @@ def read_labeled_messages(
     held: ReadySuite,
     side: Side,
     high: dict[str, Signals],
-    finals: FinalMessages,
-    book: Book,
+    sources: LabelSources,
 ) -> LabeledMessages:
     """Read one candidate's messages and labels; payloads are opened only of episodes that have
-    labels."""
-    labels = [
-        x for x in book.of(connection, held.suite.digest) if x.rubric_digest == held.rubric_digest
-    ]
-    own = _own(connection, side, held, finals, labels)
-    about = _about(labels, own)
-    return LabeledMessages(own, about, high, open_flags(own, high, about))
+    labels, or of all where a judge stands in for people."""
+    every = sources.book.of(connection, held.suite.digest)
+    labels = [x for x in every if x.rubric_digest == held.rubric_digest]
+    own = _own(connection, side, held, sources.finals, labels)
+    about, unsigned = _about(labels, own), 0
+    if held.suite.policy.labels.signed is True and about:
+        signed = sources.signed()
+        counts = [label for label in about if label.uid in signed]
+        about, unsigned = counts, len(about) - len(counts)
+    return LabeledMessages(own, about, high, open_flags(own, high, about), unsigned)
 
 
 def _own(
@@ -138,6 +180,8 @@ def _own(
     """Return the candidate's messages on the episodes that have a label."""
     keys = {name: key for key, name in side.names.items()}
     labeled = {keys[x.episode_id] for x in labels if x.episode_id in keys}
+    if held.suite.policy.labels.judge_stands_in is True:
+        labeled = set(side.names)
     traces = reviewable_traces_in(connection, side.key, sorted(labeled)) if labeled else []
     texts = finals.of(connection, traces)
     messages = [message_of(side, t, texts[t.id]) for t in traces if t.id in texts]
@@ -158,7 +202,7 @@ SHOWN_BREAKS = 3
 
 
 def review_evidence(
-    connection: Connection, held: ReadySuite, candidate_id: str, finals: FinalMessages, book: Book
+    connection: Connection, held: ReadySuite, candidate_id: str, sources: LabelSources
 ) -> ReviewSection | None:
     """Return the labels and flags of one candidate; None for a probe, which certifies nothing.
 
@@ -168,7 +212,7 @@ def review_evidence(
         return None
     side = side_of(connection, held.suite.suite_id, candidate_id)
     high = high_flags(connection, side)
-    looked = read_labeled_messages(connection, held, side, high, finals, book)
+    looked = read_labeled_messages(connection, held, side, high, sources)
     found = ReviewSection(
         high_flags=HighFlags(
             traces=len(high),
@@ -182,7 +226,8 @@ def review_evidence(
     )
     if held.rubric is None:
         return found
-    found = _with_wording(found, connection, side, held.rubric, finals)
+    found = _with_wording(found, connection, side, held.rubric, sources.finals)
+    found = _with_limits(found, connection, held, candidate_id, looked, sources)
     if not looked.about:
         return found
     found = _with_labels(found, looked, candidate_id, held.rubric, held.suite.digest)

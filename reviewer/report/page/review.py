@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 
+from msgspec import UNSET
+
 from reviewer.report.formatting import limits, number, plural
 from reviewer.report.model import Diagnostic, Report, TextDiagnostic
 from reviewer.report.opinions import (
@@ -15,7 +17,7 @@ from reviewer.report.opinions import (
     ReviewSection,
 )
 from reviewer.report.page_parts import Section, Terms
-from reviewer.stats.figures import Estimate, RandomRate, Share
+from reviewer.stats.figures import Estimate, LabelFigures, RandomRate, Share
 
 MOST_NAMED = 5
 """Episodes and criteria named in a sentence, those with the most mistakes first."""
@@ -84,6 +86,8 @@ def review_lines(section: ReviewSection) -> list[str]:
             f"{section.random_part.items} of {section.random_part.of} labeled items "
             f"were drawn by lot{_flagged(section.random_part)}."
         )
+    if section.limits is not UNSET:
+        lines += _limit_lines(section.limits)
     flags = section.high_flags
     if flags.traces:
         lines.append(f"High flags: {flags.traces}, {flags.open} still open.")
@@ -92,6 +96,29 @@ def review_lines(section: ReviewSection) -> list[str]:
         f"known in {rule.unknown} of {section.wording.checked} messages looked at."
         for rule in section.wording.rules
     ]
+    return lines
+
+
+def _limit_lines(found: LabelFigures) -> list[str]:
+    """Say what the policy's limits on labels are compared with, a judge's part apart."""
+    lines = []
+    if found.against is not None:
+        wins, bad = found.wins_or_ties, found.both_bad
+        lines.append(
+            f"Pairs with {found.against}: {wins.hits} of {wins.n} won or tied, {bad.hits} both "
+            f"bad, {wins.open} open."
+        )
+    judge = found.judge
+    if judge is not None and judge.why is not None:
+        lines.append(f"The judge does not stand in for people: {judge.why}.")
+    elif judge is not None:
+        known = judge.wins_or_ties
+        lines.append(
+            f"Apart from people, the judge on {plural(judge.pairs, 'pair')} that nobody labeled: "
+            f"{known.hits} of {known.n} won or tied, {judge.flips} contradictory."
+        )
+    if found.unsigned:
+        lines.append(f"{plural(found.unsigned, 'label')} not counted: nobody signed them.")
     return lines
 
 

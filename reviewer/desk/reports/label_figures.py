@@ -1,0 +1,119 @@
+"""The figures that a policy's limits on labels are compared with, gathered from the store: those of
+people, and apart from them those of a judge that may stand in. Loaded only where a policy sets such
+limits.
+"""
+
+from __future__ import annotations  # what only types name is not loaded
+
+from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from reviewer.db.connection import Connection
+from reviewer.desk.labels.book import candidates_of
+from reviewer.desk.suites import ReadySuite
+from reviewer.review.items import TIE
+from reviewer.review.judged import AnswerPair, both_orders, made_by
+from reviewer.review.label_shares import (
+    agreement_shares,
+    both_bad,
+    by_criterion,
+    judged_wins,
+    pairs_with,
+    self_consistency_shares,
+    share_of,
+    wins_or_ties,
+)
+from reviewer.review.labels import Label, counting
+from reviewer.review.wins import Shown
+from reviewer.stats.figures import JudgedPairs, LabelFigures
+from reviewer.suite.rubric import Rubric
+
+if TYPE_CHECKING:
+    from reviewer.desk.judge.book import JudgeBook
+
+
+class OwnMessages(NamedTuple):
+    """One candidate's messages, and the labels that show one of them, of those that count;
+    `unsigned` labels about them do not."""
+
+    shown: Collection[Shown]
+    labels: Sequence[Label]
+    unsigned: int
+
+
+def label_figures(
+    connection: Connection,
+    held: ReadySuite,
+    rubric: Rubric,
+    candidate_id: str,
+    against: str | None,
+    own: OwnMessages,
+    judges: JudgeBook,
+) -> LabelFigures:
+    """Return the figures of one candidate, its pairs being those with `against`."""
+    labels = own.labels
+    others: dict[str, set[str]] = {}
+    for label in labels:
+        others.setdefault(label.item, set()).update(candidates_of(label) - {candidate_id})
+    limits = held.suite.policy.labels.criteria or {}
+    pairs = pairs_with(labels, rubric, own.shown, others, against) if against else []
+    judge = None
+    if held.suite.policy.labels.judge_stands_in is True:
+        judge = _judged(connection, held, candidate_id, against, own, judges)
+    return LabelFigures(
+        against=against,
+        wins_or_ties=wins_or_ties(pairs),
+        both_bad=both_bad(pairs),
+        criteria=by_criterion(
+            labels, {name: limit.passes for name, limit in limits.items()}, own.shown
+        ),
+        self_consistency=self_consistency_shares(labels, rubric),
+        agreement=agreement_shares(labels, rubric),
+        judge=judge,
+        unsigned=own.unsigned,
+    )
+
+
+def _judged(
+    connection: Connection,
+    held: ReadySuite,
+    candidate_id: str,
+    against: str | None,
+    own: OwnMessages,
+    judges: JudgeBook,
+) -> JudgedPairs:
+    """Count the pairs that nobody labeled, as the suite's judge answers them, if its calibration
+    lets it score."""
+    judged = judges.judged(connection, held, candidate_id)
+    if judged is None or judged.calibration is None:
+        return JudgedPairs(why="it was not asked about pairs")
+    found = judged.calibration
+    if found.role != "scoring":
+        return JudgedPairs(why=f"{found.role} ({found.earned.why})")
+    from reviewer.review.judgments import counting as counting_judgments
+
+    labeled = {label.item for label in counting(judged.labels)}
+    answers = both_orders(
+        one
+        for one in counting_judgments(judged.judgments)
+        if one.kind == "pair" and made_by(one, found.key)
+    )
+    mine: dict[str, str] = {}
+    for item, pair in answers.items():
+        message = _own_side(pair, own.shown)
+        if message and item not in labeled and against in candidates_of(pair.forward):
+            mine[item] = message
+    rows = judged_wins(answers, mine)
+    return JudgedPairs(
+        pairs=len(rows),
+        flips=sum(winner is None for _, winner, _ in rows),
+        wins_or_ties=share_of((episode, winner in (TIE, ours)) for episode, winner, ours in rows),
+    )
+
+
+def _own_side(pair: AnswerPair, shown: Collection[Shown]) -> str | None:
+    """Return the candidate's message of a pair that has exactly one of them."""
+    forward = pair.forward
+    sides = [side for side in (forward.left, forward.right) if side is not None]
+    own = [side for side in sides if (forward.episode_id, side) in shown]
+    return own[0] if len(own) == 1 else None

@@ -1,0 +1,359 @@
+"""Labels in the repository: written and signed by their rater, taken in where they are needed, and
+limits on them that promote only with evidence."""
+
+import hashlib
+import json
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from doors import SUITE, V7, V8, Door, copied
+from labelers import drafted, label_all, labeler
+from people import key_file
+
+from reviewer.desk.labels.api import LabelItem
+
+WANTS = "refund-labels"
+
+
+def wanting(door: Door, **labels: Any) -> Door:
+    """The workspace with a suite of this policy on labels, and v7 and v8 imported."""
+    suite = door.suite / "suite.json"
+    body = json.loads(suite.read_bytes())
+    body["policy"]["labels"] = labels
+    before = suite.read_bytes()
+    suite.write_text(json.dumps(body))
+    door.ok("suite", "freeze", SUITE, "--as", WANTS)
+    suite.write_bytes(before)
+    door.ok("import", door.suite / "traces", "--suite", WANTS)
+    return door
+
+
+def rater(door: Door, name: str = "dana", roles: str = "labeler") -> Path:
+    key = key_file(door.root, name)
+    door.ok("keys", "trust", name, key.with_suffix(".pub"), "--roles", roles)
+    return key
+
+
+def label(door: Door, choose: Callable[[LabelItem], str], name: str = "dana") -> None:
+    with labeler(door, name) as desk:
+        label_all(desk, desk.labels.session(WANTS, V8), choose)
+
+
+def report(door: Door, *more: object) -> tuple[str, dict[str, Any]]:
+    out = door.root / "out"
+    shutil.rmtree(out, ignore_errors=True)
+    door.run("--export-report", out, "--suite", WANTS, "--candidate", V8, *more)
+    written = json.loads((out / "report.json").read_bytes())
+    return written["recommendation"], written
+
+
+def reasons(written: dict[str, Any]) -> str:
+    return " | ".join(f"{one['text']}: {one['observed']}" for one in written["reason_details"])
+
+
+def filed(door: Door) -> list[Path]:
+    return sorted((door.root / "store" / "labels").glob("*.jsonl"))
+
+
+def pipeline(door: Door, tmp_path: Path) -> Door:
+    """The checkout of a pipeline: suites, traces, the trust file and signed labels, no store."""
+    there = tmp_path / f"ci-{len(list(tmp_path.glob('ci-*')))}"
+    (there / "store").mkdir(parents=True)
+    shutil.copytree(door.root / "suites", there / "suites")
+    for name in ("signers", "labels", "decisions"):
+        source = door.root / "store" / name
+        if source.is_dir():
+            shutil.copytree(source, there / "store" / name)
+        elif source.exists():
+            shutil.copy(source, there / "store" / name)
+    checkout = Door(there)
+    checkout.ok("import", there / "suites" / SUITE / "traces", "--suite", WANTS)
+    return checkout
+
+
+# limits -------------------------------------------------------------------------------------------
+
+
+def test_flipped_pairs_promote_only_where_no_policy_limits_them(door: Door) -> None:
+    wanting(door, min_pairs=4)
+    label(door, lambda item: "left")  # the other message in the other order
+    assert report(door)[0] == "promote"
+
+
+@pytest.mark.parametrize(
+    ("limits", "answer", "word", "said"),
+    [
+        ({"wins_or_ties_min": 0.5}, "left", "hold", "wins or ties: 0 to 4 of 4"),
+        ({"self_consistency_min": 0.8}, "left", "hold", "dana 0 of 4"),
+        ({"both_bad_max": 0.5}, "both_bad", "repair", "both messages bad too often: 4 of 4"),
+        ({"wins_or_ties_min": 0.5}, "both_bad", "repair", f"below policy: {V7}: 0 of 4"),
+        ({"agreement_min": 0.8}, "tie", "hold", "labels: items labeled by two reviewers"),
+        ({"min_messages": 3}, "tie", "hold", "0 of 3 messages"),
+        (
+            {"criteria": {"accurate": {"passes": [1], "min": 0.9}}},
+            "tie", "hold", "rubric: accurate: not measured",
+        ),
+        ({"wins_or_ties_min": 0.5}, "tie", "promote", ""),
+        ({"both_bad_max": 0.5, "self_consistency_min": 0.8}, "tie", "promote", ""),
+    ],
+)  # fmt: skip
+def test_each_limit_is_held_against_what_people_said(
+    door: Door, limits: dict[str, Any], answer: str, word: str, said: str
+) -> None:
+    wanting(door, min_pairs=4, **limits)
+    label(door, lambda item: answer)
+    found, written = report(door)
+    assert found == word, reasons(written)
+    assert said in reasons(written) + str(written["needs"])
+    with labeler(door) as desk:  # a list says the same as the report
+        assert desk.reports.build(WANTS, V8).assessment.recommendation == word
+
+
+def test_marks_are_counted_by_the_levels_that_pass(door: Door) -> None:
+    wanting(door, criteria={"accurate": {"passes": [1], "min": 0.9}}, min_messages=1)
+    for level, word in ((2, "repair"), (1, "promote")):
+        with labeler(door) as desk:
+            session = desk.labels.session(WANTS, V8, kind="message")
+            item = desk.labels.next_item(session)
+            while item is not None:
+                marks = {c.criterion_id: c.levels[0][0] for c in item.criteria}
+                desk.labels.record(session, drafted(item, marks={**marks, "accurate": level}))
+                item = desk.labels.next_item(session)
+        assert report(door)[0] == word
+        if word == "repair":  # the same messages again, by the same person
+            with labeler(door) as desk:
+                session = desk.labels.session(WANTS, V8, kind="message")
+                while desk.labels.queue(WANTS, V8, kind="message").done:
+                    desk.labels.undo(session)
+
+
+@pytest.mark.parametrize(
+    ("labels", "said"),
+    [
+        ({"criteria": {"nice": {"passes": [1], "min": 0.5}}}, "is no criterion of rubric.json"),
+        ({"criteria": {"accurate": {"passes": [3], "min": 0.5}}}, "the levels are 1 to 2"),
+        ({"criteria": {"accurate": {"passes": [1, 2], "min": 0.5}}}, "nothing could fail it"),
+        ({"wins_or_ties_min": 1.5}, "wins_or_ties_min"),
+        ({"wins_or_ties": 0.5}, "wins_or_ties_min"),
+        ({"judge_stands_in": True}, "stands in for nothing"),
+    ],
+)
+def test_a_limit_that_nothing_could_meet_or_miss_is_refused(
+    door: Door, labels: dict[str, Any], said: str
+) -> None:
+    suite = door.suite / "suite.json"
+    body = json.loads(suite.read_bytes())
+    body["policy"]["labels"] = labels
+    suite.write_text(json.dumps(body))
+    found = door.run("suite", "freeze", SUITE, "--as", WANTS)
+    assert found.code != 0
+    assert said in found.both
+
+
+# the repository -----------------------------------------------------------------------------------
+
+
+def test_a_pipeline_promotes_with_the_labels_of_the_repository(door: Door, tmp_path: Path) -> None:
+    wanting(door, min_pairs=4, wins_or_ties_min=0.75, signed=True)
+    key = rater(door)
+    label(door, lambda item: "tie")
+    held, written = report(door)
+    assert held == "hold"
+    assert "8 labels not signed" in reasons(written)
+    assert report(pipeline(door, tmp_path))[0] == "hold"
+    said = door.ok("labels", "sign", "--key", key)
+    assert "8 labels on refund-labels" in said.err
+    [file] = filed(door)
+    assert report(door)[0] == "promote"
+    assert "nothing to sign" in door.ok("labels", "sign", "--key", key).err
+    there = pipeline(door, tmp_path)
+    assert report(there)[0] == "hold"  # nothing is taken in unasked
+    taken = json.loads(there.ok("labels", "take", "--json").out)
+    assert taken == [
+        {
+            "file": file.name, "signer": "dana", "added": 8, "known": 0, "refused": 0,
+            "problems": [],
+        }
+    ]  # fmt: skip
+    found, written = report(there)
+    assert found == "promote", reasons(written)
+    assert "8 already there" in there.ok("labels", "take").err
+
+
+def test_ssh_keygen_verifies_what_was_signed(door: Door) -> None:
+    if shutil.which("ssh-keygen") is None:
+        pytest.skip("ssh-keygen is not installed")
+    wanting(door, min_pairs=4)
+    key = rater(door)
+    label(door, lambda item: "tie")
+    door.ok("labels", "sign", "--key", key)
+    [file] = filed(door)
+    allowed = door.root / "allowed"
+    allowed.write_text(f"dana {key.with_suffix('.pub').read_text()}")
+    purpose = "agent-release-labels@reviewer.dev"
+    command = ["ssh-keygen", "-Y", "verify", "-f", allowed, "-I", "dana", "-n", purpose, "-s"]
+    for data, code in ((file.read_bytes(), 0), (file.read_bytes() + b"\n", 255)):
+        done = subprocess.run(
+            [*command, f"{file}.sig"], input=data, capture_output=True, check=False
+        )
+        assert done.returncode == code, done
+
+
+def tampered(file: Path, _: Door) -> None:
+    file.write_bytes(file.read_bytes().replace(b'"answer":"tie"', b'"answer":"left"'))
+
+
+def renamed(file: Path, _: Door) -> None:
+    """Edited, and named after its new content."""
+    tampered(file, _)
+    to = file.with_name(hashlib.sha256(file.read_bytes()).hexdigest() + ".jsonl")
+    file.rename(to)
+    file.with_name(f"{file.name}.sig").rename(to.with_name(f"{to.name}.sig"))
+
+
+def unsigned(file: Path, _: Door) -> None:
+    file.with_name(f"{file.name}.sig").unlink()
+
+
+def nonsense(file: Path, _: Door) -> None:
+    file.with_name(f"{file.name}.sig").write_text("nonsense")
+
+
+def unknown(_: Path, door: Door) -> None:
+    signers = door.root / "store" / "signers"
+    signers.write_text("".join(
+        line for line in signers.read_text().splitlines(True) if not line.startswith("dana")
+    ))  # fmt: skip
+
+
+def demoted(_: Path, door: Door) -> None:
+    signers = door.root / "store" / "signers"
+    signers.write_text(signers.read_text().replace("dana labeler", "dana runner"))
+
+
+def linked(file: Path, door: Door) -> None:
+    other = door.root / "elsewhere"
+    file.rename(other)
+    file.symlink_to(other)
+
+
+@pytest.mark.parametrize(
+    ("harm", "said"),
+    [
+        (tampered, "it was changed or renamed"),
+        (renamed, "does not hold for its content"),
+        (unsigned, "nobody signed it"),
+        (nonsense, "not a signature of ssh-keygen"),
+        (unknown, "a key that store/signers does not name"),
+        (demoted, "who has no labeler role"),
+        (linked, "cannot be read"),
+    ],
+)
+def test_a_file_that_does_not_count_is_named_and_costs_that_file_alone(
+    door: Door, tmp_path: Path, harm: Callable[[Path, Door], None], said: str
+) -> None:
+    wanting(door, min_pairs=4, signed=True)
+    label(door, lambda item: "tie")
+    door.ok("labels", "sign", "--key", rater(door))
+    [danas] = filed(door)
+    label(door, lambda item: "tie", "kim")
+    door.ok("labels", "sign", "--key", rater(door, "kim"))
+    kims = next(file for file in filed(door) if file != danas)
+    there = pipeline(door, tmp_path)
+    harm(there.root / "store" / "labels" / danas.name, there)
+    found = there.run("labels", "take")
+    assert found.code == 20
+    assert said in found.err
+    assert "way out: " in found.err
+    assert f"{kims.name}, signed by kim: 8 labels added" in found.err
+    recommended, written = report(there)
+    assert recommended == "promote"  # kim's labels are enough
+    assert written["review"]["reviewers"] == ["kim"]
+    (there.root / "store" / "labels" / kims.name).unlink()
+    assert report(there)[0] == "hold"
+
+
+def test_nobody_signs_another_persons_word(door: Door, tmp_path: Path) -> None:
+    wanting(door, min_pairs=4, signed=True)
+    label(door, lambda item: "tie", "kim")
+    key = rater(door)
+    said = door.run("labels", "sign", "--key", key)
+    assert said.code == 2
+    assert "no label of dana" in said.err
+    # A file of kim's labels, signed by dana all the same.
+    from reviewer.signing.keys import load_signer, sign_for
+    from reviewer.signing.label_files import file_name
+    from reviewer.signing.ssh import LABELS_NAMESPACE, armored
+
+    target = door.root / "kims.jsonl"
+    door.ok("labels", "export", target)
+    data = target.read_bytes()
+    folder = door.root / "store" / "labels"
+    folder.mkdir()
+    (folder / file_name(data)).write_bytes(data)
+    blob = sign_for(load_signer(str(key)), LABELS_NAMESPACE, data)
+    (folder / f"{file_name(data)}.sig").write_text(armored(blob))
+    there = pipeline(door, tmp_path)
+    found = there.run("labels", "take")
+    assert found.code == 20
+    assert "nobody signs another person's word" in found.err
+    assert report(there)[0] == "hold"
+    assert report(door)[0] == "hold"
+
+
+def test_a_signature_for_a_decision_is_none_for_labels(door: Door) -> None:
+    from reviewer.signing.keys import load_signer, sign_for
+    from reviewer.signing.ssh import NAMESPACE, armored
+
+    wanting(door, min_pairs=4)
+    key = rater(door)
+    label(door, lambda item: "tie")
+    door.ok("labels", "sign", "--key", key)
+    [file] = filed(door)
+    blob = sign_for(load_signer(str(key)), NAMESPACE, file.read_bytes())
+    file.with_name(f"{file.name}.sig").write_text(armored(blob))
+    assert "made for something else" in door.run("labels", "take").err
+
+
+def test_a_deleted_file_is_missed_by_the_journal_and_by_the_decision(
+    door: Door, tmp_path: Path
+) -> None:
+    wanting(door, min_pairs=4)
+    label(door, lambda item: "tie")
+    door.ok("labels", "sign", "--key", rater(door))
+    boss = rater(door, "boss", "approver")
+    door.ok("sign", "--suite", WANTS, "--candidate", V8, "--key", boss)
+    [file] = filed(door)
+    there = pipeline(door, tmp_path)
+    there.ok("labels", "take")
+    assert report(there)[0] == "promote"
+    for one, who in ((door, "decision 1"), (there, "decision 1")):
+        (one.root / "store" / "labels" / file.name).unlink()
+        recommended, written = report(one)
+        assert recommended == "hold"
+        assert file.name in reasons(written)
+        assert who in reasons(written)
+    assert f"{file.name} is gone" in door.run("doctor").out
+
+
+def test_a_merge_of_two_peoples_work_is_signed_by_each(door: Door, tmp_path: Path) -> None:
+    wanting(door, min_pairs=4, agreement_min=1.0, signed=True)
+    kim = copied(door.root, tmp_path / "kim")
+    label(door, lambda item: "tie")
+    label(kim, lambda item: "tie", "kim")
+    door.ok("labels", "sign", "--key", rater(door))
+    kim.ok("labels", "sign", "--key", rater(kim, "kim"))
+    for file in (kim.root / "store" / "labels").iterdir():
+        shutil.copy(file, door.root / "store" / "labels" / file.name)
+    signers = door.root / "store" / "signers"
+    line = next(x for x in (kim.root / "store" / "signers").read_text().splitlines() if "kim" in x)
+    signers.write_text(f"{signers.read_text()}{line}\n")
+    there = pipeline(door, tmp_path)
+    there.ok("labels", "take")
+    found, written = report(there)
+    assert found == "promote", reasons(written)
+    assert written["review"]["limits"]["agreement"]["winner"]["hits"] == 4
