@@ -61,7 +61,9 @@ GLOSSARY = {
         ),
         Term(
             "toolset",
-            "Every tool that the agent is offered, with the JSON Schema of its arguments.",
+            "Every tool of the agent's environment, with the JSON Schema of its arguments and what "
+            "is behind it. All of it is offered in every episode, the forbidden tools included.",
+            "reviewer.suite.toolset.Toolset",
         ),
         Term("lock", "suite.lock: path, SHA-256 and size of every file of a suite."),
         Term(

@@ -17,14 +17,13 @@ from reviewer.cli.say import fact, note, out, out_json, table
 from reviewer.cli.suite_power import power_arguments
 from reviewer.desk import suites
 from reviewer.desk.errors import DeskError
-from reviewer.desk.suites import ready_suite, stored_digest
+from reviewer.desk.suites import ReadySuite, ready_suite, stored_digest
 from reviewer.desk.workspace import suite_making
 from reviewer.exit_codes import ExitCode
 from reviewer.report.formatting import plural
 from reviewer.suite import freeze as freezing
 from reviewer.suite.benchmarks import benchmark_of
 from reviewer.suite.folder import suite_problems, suite_state
-from reviewer.suite.model import Suite
 from reviewer.suite.strict_json import start_state_digest
 
 NO_START = "no initial state: a record needs no digest"
@@ -137,17 +136,17 @@ def _list(arguments: argparse.Namespace) -> int:
     return ExitCode.DONE
 
 
-def _held(arguments: argparse.Namespace) -> Suite:
+def _held(arguments: argparse.Namespace) -> ReadySuite:
     """The suite, which is as it was frozen; with a store as its traces were judged."""
     desk = desk_of(arguments)
     if desk.place.store.exists():
-        return desk.workspace.hold(arguments.suite).suite
-    return ready_suite(desk.place, None, arguments.suite).suite
+        return desk.workspace.hold(arguments.suite)
+    return ready_suite(desk.place, None, arguments.suite)
 
 
 def _start_digest(arguments: argparse.Namespace) -> int:
     """Return what a harness writes into `start_state_digest` once it has set an attempt up so."""
-    suite, wanted = _held(arguments), arguments.episode
+    suite, wanted = _held(arguments).suite, arguments.episode
     episodes = [one for one in suite.episodes if wanted in ("", one.episode_id)]
     if not episodes:
         raise DeskError(
@@ -172,9 +171,11 @@ def _digest_of(state: dict[str, Any]) -> str | None:
 def _show(arguments: argparse.Namespace) -> int:
     import msgspec
 
-    suite = _held(arguments)
+    held = _held(arguments)
+    suite, toolset = held.suite, held.toolset
     if arguments.json:
-        out_json(msgspec.to_builtins(suite))
+        beside = {} if toolset is None else {"toolset": msgspec.to_builtins(toolset)}
+        out_json({**msgspec.to_builtins(suite), **beside})
         return ExitCode.DONE
     out(f"suite {suite.suite_id}  {suite.title}")
     out(f"digest {suite.digest}")
@@ -189,10 +190,14 @@ def _show(arguments: argparse.Namespace) -> int:
         f"{policy.hard_pass_rate}, pass^{policy.pass_hat.k} at least {policy.pass_hat.min}, "
         f"CPST at most {policy.max_cpst_usd}"
     )
+    if toolset is not None:
+        out(f"toolset {', '.join(tool.name for tool in toolset.tools)}")
     for episode in suite.episodes:
         out(f"episode {episode.episode_id}  {episode.title}")
         out(f"  required {', '.join(episode.tools.required) or 'none'}")
         out(f"  forbidden {', '.join(episode.tools.forbidden) or 'none'}")
+        if episode.tools.not_offered:
+            out(f"  absent {', '.join(sorted(episode.tools.not_offered))}")
     return ExitCode.DONE
 
 

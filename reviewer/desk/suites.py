@@ -34,6 +34,7 @@ from reviewer.suite.model import Policy, Suite
 from reviewer.suite.power import Power
 from reviewer.suite.rubric import JudgePrompt, Rubric
 from reviewer.suite.strict_json import canonical_bytes, sha256_hex
+from reviewer.suite.toolset import Toolset
 from reviewer.suite.values import (
     JUDGE_FILE,
     POWER_FILE,
@@ -42,12 +43,13 @@ from reviewer.suite.values import (
     load_trusted_judge,
     load_trusted_power,
     load_trusted_rubric,
+    load_trusted_toolset,
 )
 
 
 class ReadySuite(NamedTuple):
-    """A suite ready for use, with its criteria and, when it has a folder, where that is. `judge`
-    and `rubric` (with the sha256 of its file) are None in a suite without them."""
+    """A suite ready for use, with its criteria and, when it has a folder, where that is. `judge`,
+    `rubric` (with the sha256 of its file) and `toolset` are None in a suite without them."""
 
     suite: Suite
     criteria: tuple[str, ...]
@@ -56,6 +58,7 @@ class ReadySuite(NamedTuple):
     rubric: Rubric | None = None
     rubric_digest: str | None = None
     power: Power | None = None
+    toolset: Toolset | None = None
 
 
 class CandidateManifest(NamedTuple):
@@ -143,7 +146,8 @@ def _ready(suite: Suite, files: Mapping[str, bytes], folder: Path) -> ReadySuite
     rubric, judge = load_trusted_rubric(files), load_trusted_judge(files)
     criteria = tuple(criterion.title for criterion in rubric.criteria) if rubric else ()
     digest = sha256_hex(files[RUBRIC_FILE]) if rubric else None
-    return ReadySuite(suite, criteria, folder, judge, rubric, digest, load_trusted_power(files))
+    power, toolset = load_trusted_power(files), load_trusted_toolset(files)
+    return ReadySuite(suite, criteria, folder, judge, rubric, digest, power, toolset)
 
 
 def ready_outline(workspace: Workspace, connection: Connection, suite_id: str) -> ReadySuite:

@@ -15,7 +15,8 @@ from typing import Any, NamedTuple
 from reviewer.gates.acts import Acts, numbered
 from reviewer.gates.compiled import Contract, also, unlisted
 from reviewer.gates.model import Finding, Hits, Rule
-from reviewer.gates.values import clip, named, parse, same
+from reviewer.gates.values import clip, named, parse
+from reviewer.suite.json_values import same
 from reviewer.suite.tool_names import Kin, bare, is_agent, is_self
 from reviewer.trace.events import Call
 from reviewer.trace.record import Event, TraceRecord, kind_of

@@ -5,9 +5,10 @@ from typing import Any
 
 from msgspec import UNSET, Struct
 
-from reviewer.gates.values import Path, named, path_of
+from reviewer.gates.values import named
 from reviewer.suite.errors import ContractError
 from reviewer.suite.gates import ALWAYS, in_force
+from reviewer.suite.json_values import Path, path_of
 from reviewer.suite.model import Claim, Episode
 from reviewer.suite.strict_json import start_state_digest
 from reviewer.suite.tool_names import NO_MAP, Kin, ToolMap, ToolNames, listed_tools, tool_names

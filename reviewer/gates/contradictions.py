@@ -18,8 +18,9 @@ from reviewer.gates.acts import Acts, last_snapshot, numbered
 from reviewer.gates.authority import refused
 from reviewer.gates.compiled import Contract
 from reviewer.gates.model import Finding
-from reviewer.gates.values import MISSING, clip, parse, same, text_of, usd
+from reviewer.gates.values import clip, parse, text_of, usd
 from reviewer.suite.gates import ACT_GATES
+from reviewer.suite.json_values import MISSING, same
 from reviewer.trace import late
 from reviewer.trace.events import MOST, marked
 from reviewer.trace.record import ABSENT, Event, by_agent, kind_of

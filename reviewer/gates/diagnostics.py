@@ -16,8 +16,9 @@ from reviewer.gates.acts import Acts, acts_of
 from reviewer.gates.compiled import Contract
 from reviewer.gates.model import Verdict
 from reviewer.gates.process import wrong_arguments
-from reviewer.gates.values import parse, same
+from reviewer.gates.values import parse
 from reviewer.gates.verdict import score
+from reviewer.suite.json_values import same
 from reviewer.trace.events import Call
 from reviewer.trace.record import TraceRecord
 

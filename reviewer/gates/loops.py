@@ -12,7 +12,8 @@ from msgspec import Raw
 from reviewer.gates.acts import Acts
 from reviewer.gates.compiled import Contract, spelled_as
 from reviewer.gates.model import Finding, Hits, Rule
-from reviewer.gates.values import UNREADABLE, canonical, named, parse
+from reviewer.gates.values import canonical, named, parse
+from reviewer.suite.json_values import UNREADABLE
 from reviewer.trace.events import Call
 
 

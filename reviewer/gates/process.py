@@ -13,7 +13,8 @@ from functools import lru_cache
 from reviewer.gates.acts import Acts
 from reviewer.gates.compiled import Contract, WantedValue, spelled_as
 from reviewer.gates.model import Finding, Hits, Rule, Severity
-from reviewer.gates.values import MISSING, Nothing, at, clip, named, parse, same, show
+from reviewer.gates.values import clip, named, parse, show
+from reviewer.suite.json_values import MISSING, Nothing, at, same
 from reviewer.suite.model import ExpectedCall
 from reviewer.trace.events import Call
 

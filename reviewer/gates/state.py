@@ -13,7 +13,8 @@ from reviewer.gates.acts import Acts, last_message, last_snapshot, state_seq
 from reviewer.gates.compiled import Contract
 from reviewer.gates.model import Finding, Hits, Rule
 from reviewer.gates.process import written
-from reviewer.gates.values import MISSING, at, clip, parse, same, show
+from reviewer.gates.values import clip, parse, show
+from reviewer.suite.json_values import MISSING, at, same
 from reviewer.suite.model import Claim
 
 

@@ -1,7 +1,7 @@
-"""Reading and comparing the JSON values a contract looks at: paths, equality, wording.
+"""Reading the JSON values of a trace that a contract looks at, and words for them in findings.
 
 A trace is hostile input: whatever a raw field holds, these functions answer with a value and
-never raise. Equality is JSON's: 1 equals 1.0, true equals neither, objects ignore member order.
+never raise. Paths into values and their equality are those of `reviewer.suite.json_values`.
 """
 
 from typing import Any, Final
@@ -9,32 +9,14 @@ from typing import Any, Final
 import msgspec
 from msgspec import Raw
 
-from reviewer.trace import late
+from reviewer.suite.json_values import MISSING, UNREADABLE, Nothing
 from reviewer.trace.record import ABSENT
 from reviewer.trace.safetext import visible_line
 
 TEXT_LIMIT: Final = 200
 """Longest tool name, path or wording in a code."""
 
-Path = tuple[str | int, ...]
-"""Members (text) and indexes (numbers, from 0), outermost first."""
-
-_INDEXED = late(r"([^\[\]]*)((?:\[[0-9]{1,9}\])+)")
-_INDEX = late(r"[0-9]+")
 _decode = msgspec.json.Decoder().decode
-
-
-class Nothing:
-    """A value that is not there; equal to no JSON value. `why` says it in words."""
-
-    __slots__ = ("why",)
-
-    def __init__(self, why: str) -> None:
-        self.why = why
-
-
-MISSING: Final = Nothing("nothing")
-UNREADABLE: Final = Nothing("nothing readable")
 
 
 def parse(raw: Raw) -> Any:
@@ -49,63 +31,6 @@ def parse(raw: Raw) -> Any:
         return _decode(raw)
     except (ValueError, RecursionError):
         return UNREADABLE
-
-
-def path_of(text: str) -> Path:
-    """Return the steps of a dotted path: `items[0].sku` is ("items", 0, "sku").
-
-    Total: a part that is no member with indexes is taken as a member of that very name.
-    """
-    steps: list[str | int] = []
-    for part in text.split("."):
-        indexed = _INDEXED.fullmatch(part)
-        if indexed is None:
-            steps.append(part)
-            continue
-        if indexed[1]:
-            steps.append(indexed[1])
-        steps.extend(int(index) for index in _INDEX.findall(indexed[2]))
-    return tuple(steps)
-
-
-def at(value: Any, path: Path) -> Any:
-    """Return the value at a path, or MISSING."""
-    for step in path:
-        if isinstance(step, int):
-            if not isinstance(value, list) or step >= len(value):
-                return MISSING
-            value = value[step]
-        else:
-            if not isinstance(value, dict) or step not in value:
-                return MISSING
-            value = value[step]
-    return value
-
-
-_NUMBER = (int, float)  # written as a union, it would be made again at each call
-
-
-def same(wanted: Any, found: Any) -> bool:
-    """JSON equality of a contract's value with a trace's, as deep as the contract's goes."""
-    if isinstance(wanted, str):
-        return isinstance(found, str) and wanted == found
-    if wanted is None or isinstance(wanted, bool):
-        return wanted is found
-    if isinstance(wanted, _NUMBER):
-        return isinstance(found, _NUMBER) and not isinstance(found, bool) and wanted == found
-    if isinstance(wanted, dict):
-        return (
-            isinstance(found, dict)
-            and wanted.keys() == found.keys()
-            and all(same(value, found[key]) for key, value in wanted.items())
-        )
-    if isinstance(wanted, list | tuple):
-        return (
-            isinstance(found, list | tuple)
-            and len(wanted) == len(found)
-            and all(same(left, right) for left, right in zip(wanted, found, strict=True))
-        )
-    return False
 
 
 def text_of(value: Any) -> str:

@@ -1,8 +1,9 @@
 """The broker of a candidate's calls: authority, limits, arguments and evidence are kept outside it.
 
-A call is a step and is recorded, whatever its outcome. What the contract does not allow never
-reaches the world, nor do arguments that the tool's JSON Schema refuses. A schema is whole in
-the suite: it may refer to its own parts (`#/…`), and nothing is ever fetched for it.
+A call is a step and is recorded, whatever its outcome. What the contract does not allow reaches the
+world only where the episode has it carried out (`on_forbidden`), and is denied in the words for a
+tool that does not exist; arguments that the tool's JSON Schema refuses never do. A schema is whole
+in the suite: it may refer to its own parts (`#/…`), and nothing is ever fetched for it.
 """
 
 import copy
@@ -27,6 +28,7 @@ from reviewer.running.model import (
     Unrunnable,
     World,
 )
+from reviewer.running.offer import offered
 from reviewer.running.record import Meter, Recorder
 from reviewer.suite.model import Episode
 from reviewer.trace.record import Status
@@ -52,7 +54,8 @@ class Broker:
 
     `ended` is why the attempt may not go on, once a limit is met (`max_steps`, `max_cost`,
     `max_latency`, `retry_budget`); every call from then on is denied. Raises Unrunnable for a tool
-    whose parameters are no JSON Schema, `file` being the episode's.
+    whose parameters are no JSON Schema, and for one that the toolset lists and a toolkit lacks,
+    `file` being the episode's.
     """
 
     def __init__(
@@ -69,7 +72,17 @@ class Broker:
         self._approver = approver
         self._meter = meter
         self._recorder = recorder
-        self._specs = {s.name: s for s in world.specs() if may_call(task.episode, s.name)}
+        own = world.specs()
+        self._specs = offered(task.offer, task.episode, own)
+        made = {spec.name for spec in own}
+        if task.offer.whole and (lacking := sorted(self._specs.keys() - made)):
+            listed = f"toolset.json lists {visible_line(lacking[0])}"
+            raise Unrunnable(f"{file}: $.simulator: {listed}, which this world does not have")
+        self._callable = {
+            name
+            for name in self._specs.keys() & made
+            if task.episode.carries_out_all or may_call(task.episode, name)
+        }
         self._parameters = Parameters(self._specs.values(), file)
         self._steps = 0
         self._streaks: dict[tuple[str, str], int] = {}
@@ -117,7 +130,7 @@ class Broker:
         if not self.ended:
             self.ended = self._limit_met()
         self._steps += 1
-        if call.tool not in self._specs:
+        if call.tool not in self._callable:
             return self._refuse(call, "denied", f"{call.tool} is not available")
         if self.ended:
             return self._refuse(call, "denied", f"the attempt has ended: {self.ended}")

@@ -21,9 +21,21 @@ class ToolSpec(NamedTuple):
     parameters: dict[str, Any]
 
 
+class Offer(Struct, frozen=True):
+    """The tools of a suite as every attempt is offered them.
+
+    `whole` says that toolset.json lists them: then nothing else is offered, and each has the
+    description and the parameters given here. Otherwise a world may add tools (a toolkit's), and
+    its own parameters count.
+    """
+
+    tools: tuple[ToolSpec, ...] = ()
+    whole: bool = False
+
+
 class Brief(NamedTuple):
-    """All that a candidate is given besides observations: no expectation, no forbidden tool,
-    nothing of the simulator."""
+    """All that a candidate is given besides observations: no expectation, no word on which tools
+    are forbidden, nothing of the simulator."""
 
     user_request: str
     tools: tuple[ToolSpec, ...]
@@ -180,6 +192,7 @@ class Task(Struct, frozen=True, kw_only=True):
 
     `folder` is the suite folder (scripts, prompts, toolkits and Python candidates are found below
     it). `pace` stretches a scripted candidate's time onto the wall's (0: as fast as it goes).
+    Without an `offer` the candidate is offered the tools of the episode's own world.
     """
 
     slot: Slot
@@ -187,6 +200,7 @@ class Task(Struct, frozen=True, kw_only=True):
     candidate: Candidate
     redaction: RedactionRules
     folder: str
+    offer: Offer = Offer()
     seed: int = 0
     approvals: ApprovalRule = "deny"
     network: bool = False

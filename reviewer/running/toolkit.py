@@ -6,13 +6,13 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from reviewer.gates.values import same
 from reviewer.running.candidates.program import HARNESS, has_module
 from reviewer.running.masking import Mask
 from reviewer.running.model import Answer, Infrastructure, Task, ToolSpec, Unrunnable
 from reviewer.running.sandbox.room import Child, ChildExit, Order, OutputFlood, StartFailure, start
 from reviewer.running.world import episode_file, final_state_of
 from reviewer.suite.errors import ContractError, name_problem, shown
+from reviewer.suite.json_values import same
 from reviewer.suite.model import Episode
 from reviewer.suite.strict_json import loads, start_state_digest, type_name
 

@@ -11,31 +11,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from reviewer.gates.values import Nothing, at, path_of, same
 from reviewer.running.model import Answer, ToolSpec, Unrunnable
 from reviewer.suite.errors import ContractError, shown
+from reviewer.suite.json_values import Nothing, at, merged, path_of, same
 from reviewer.suite.model import Episode
 from reviewer.suite.strict_json import start_state_digest
 from reviewer.suite.values import EPISODES
-
-
-def merged(target: Any, patch: Any) -> Any:
-    """`target` with `patch` applied, as a new value; neither is changed.
-
-    A null in the patch takes the member away; an object is merged into what is there (into
-    nothing, when that is no object); anything else takes its place. Parts that are not patched
-    are shared with the originals.
-    """
-    if not isinstance(patch, dict):
-        return patch
-    result = dict(target) if isinstance(target, dict) else {}
-    for name, part in patch.items():
-        if part is None:
-            result.pop(name, None)
-        else:
-            result[name] = merged(result.get(name), part)
-    return result
-
 
 Fault = dict[str, Any]
 """A fault as `reviewer.suite.model.Fault` has it."""

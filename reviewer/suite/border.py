@@ -1,6 +1,6 @@
 """The strict reading of files that people write: pydantic models derived from the file shapes.
 
-A shape is a msgspec struct (`model`, `rubric`, `candidate`, `script`, `simulator`, and those of
+A shape is a msgspec struct (`model`, `rubric`, `candidate`, `script`, `toolset`, and those of
 `reviewer.review`). From its annotations come the model that refuses what is wrong, with every
 fault named, and the published JSON Schema. Imported only where a file is met for the first time:
 pydantic costs a command a tenth of a second.
@@ -34,6 +34,7 @@ from reviewer.suite.power import Power
 from reviewer.suite.rubric import JudgePrompt, Rubric
 from reviewer.suite.script import Script
 from reviewer.suite.strict_json import load_object
+from reviewer.suite.toolset import Toolset
 
 Location = tuple[str | int, ...]
 
@@ -46,6 +47,7 @@ FILES: Mapping[str, type[msgspec.Struct]] = {
     "policy": Policy,
     "script": Script,
     "power": Power,
+    "toolset": Toolset,
 }
 """The kinds of file of a suite, and `policy`, which is a part of one."""
 

@@ -20,6 +20,8 @@ from reviewer.suite.power import Power
 from reviewer.suite.rubric import JudgePrompt, Rubric
 from reviewer.suite.strict_json import load_object
 from reviewer.suite.tool_names import is_self
+from reviewer.suite.toolset import Toolset, equipped
+from reviewer.suite.toolset_check import toolset_problems
 from reviewer.suite.wording import wording
 
 T = TypeVar("T", bound=Value)
@@ -33,6 +35,7 @@ class SuiteCheck(NamedTuple):
     rubric: Rubric | None
     judge: JudgePrompt | None
     problems: tuple[Problem, ...]
+    toolset: Toolset | None = None
 
 
 class _Reading(NamedTuple):
@@ -51,25 +54,31 @@ def check_suite(files: Mapping[str, bytes], digest: str = "") -> SuiteCheck:
     """
     problems: list[Problem] = []
     head = _head(files, problems)
+    toolset = _optional(files, values.TOOLSET_FILE, Toolset, problems)
     defaults = head.get("defaults", {})
     episodes: dict[str, Episode] = {}
     for path in sorted(files):
         if values.is_episode_file(path):
-            episode = _episode(path, files[path], defaults, problems)
+            episode = _episode(path, files[path], defaults, toolset, problems)
             if episode is not None:
                 episodes[path] = episode
         elif path.startswith(values.EPISODES):
             reason = "episodes holds nothing but <episode_id>.json"
             problems.append(Problem(path, "$", reason))
     problems += _across(head, episodes, files)
+    if toolset is not None or values.TOOLSET_FILE not in files:
+        faulty = {each.file for each in problems if each.path.startswith("$.simulator")}
+        found = toolset_problems(toolset, episodes)
+        problems += [each for each in found if each.file not in faulty]
     rubric = _optional(files, values.RUBRIC_FILE, Rubric, problems)
     problems += () if rubric is None else _strange_episodes(rubric, files)
     judge = _optional(files, values.JUDGE_FILE, JudgePrompt, problems)
     _optional(files, values.POWER_FILE, Power, problems)
     problems += label_limit_problems(head, rubric, files)
     if problems:
-        return SuiteCheck(None, rubric, judge, tuple(problems))
-    return SuiteCheck(values.suite_value(head, episodes.values(), digest), rubric, judge, ())
+        return SuiteCheck(None, rubric, judge, tuple(problems), toolset)
+    suite = values.suite_value(head, episodes.values(), digest)
+    return SuiteCheck(suite, rubric, judge, (), toolset)
 
 
 def _read(data: bytes, file: str, kind: type[Value]) -> _Reading:
@@ -103,7 +112,11 @@ def _head(files: Mapping[str, bytes], problems: list[Problem]) -> dict[str, Any]
 
 
 def _episode(
-    path: str, data: bytes, defaults: dict[str, Any], problems: list[Problem]
+    path: str,
+    data: bytes,
+    defaults: dict[str, Any],
+    toolset: Toolset | None,
+    problems: list[Problem],
 ) -> Episode | None:
     reading = _read(data, path, Episode)
     problems += reading.problems
@@ -115,7 +128,7 @@ def _episode(
         # After a fault of shape the rest need not be a whole episode; the fault was reported.
         problems += [] if reading.problems else error.problems
         return None
-    found = episode_problems(episode, whole=reading.whole)
+    found = episode_problems(equipped(episode, toolset), whole=reading.whole)
     problems += [Problem(path, where, reason) for where, reason in found]
     if path != f"{values.EPISODES}{episode.episode_id}.json":
         reason = f"`{shown(episode.episode_id)}` is not in a file of that name"
@@ -293,6 +306,9 @@ def _tools(tools: Tools) -> Found:
         if tool in forbidden:
             reason = f"allowed tool `{shown(tool)}` is also forbidden"
             yield json_path(("tools", "allowed", i)), reason
+    for i, tool in enumerate(sorted(tools.not_offered & forbidden)):
+        reason = f"absent tool `{shown(tool)}` is also forbidden: nobody could try it"
+        yield json_path(("tools", "absent", i)), reason
     for i, tool in enumerate(tools.approvals):
         if why := _closed(tools, tool):
             reason = f"tool `{shown(tool)}` needs approval but {why}"
@@ -410,6 +426,8 @@ def _simulator(episode: Episode) -> Found:
 def _closed(tools: Tools, tool: str) -> str | None:
     if tool in tools.forbidden:
         return "is forbidden"
+    if tool in tools.not_offered:
+        return "is absent from the session"
     if tools.allowed is not None and tool not in tools.allowed:
         return "is not allowed"
     return None

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from reviewer.suite.candidate import Candidate
     from reviewer.suite.model import Suite
     from reviewer.suite.rubric import JudgePrompt, Rubric
+    from reviewer.suite.toolset import Toolset
 import hashlib
 
 from reviewer.suite.lock import entry_bytes, lock_parts
@@ -76,6 +77,7 @@ class LoadedSuite(NamedTuple):
     rubric: "Rubric | None"
     judge: "JudgePrompt | None"
     problems: tuple[Problem, ...]
+    toolset: "Toolset | None" = None
 
 
 def suite_state(folder: Path) -> SuiteState:
@@ -135,7 +137,9 @@ def read_suite(folder: Path) -> LoadedSuite:
     if state.state == "unfrozen":
         reason = "not frozen: `reviewer suite freeze` writes the lock that decisions rest on"
         remarks.append(Problem(f"{_name(folder)}/{LOCK_FILE}", "$", reason))
-    return LoadedSuite(checked.suite, checked.rubric, checked.judge, tuple(remarks))
+    return LoadedSuite(
+        checked.suite, checked.rubric, checked.judge, tuple(remarks), checked.toolset
+    )
 
 
 def suite_problems(folder: Path) -> list[Problem]:

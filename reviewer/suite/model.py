@@ -1,6 +1,6 @@
 """Values of floor 1: the files of a suite as plain immutable data.
 
-Each file shape is defined here, and in `rubric`, `candidate`, `script` and `simulator`, once:
+Each file shape is defined here, and in `rubric`, `candidate`, `script` and `toolset`, once:
 `border` derives the strict model and the published JSON Schema from the annotations (marks in
 `fields`). Everything inside works on these values only. They are read with msgspec, so a suite
 whose digest is already known to be valid is read without pydantic.
@@ -41,6 +41,7 @@ TrajectoryMatch = Literal["strict", "unordered", "subset", "superset"]
 Category = Literal["golden", "secondary", "negative", "task"]
 Mode = Literal["point", "strict"]
 Stopping = Literal["fixed", "live"]
+OnForbidden = Literal["deny", "simulate"]
 Detector = Literal[
     "email", "card", "iban", "phone", "secret", "ssn", "token", "credential", "ip", "disguised"
 ]
@@ -88,6 +89,17 @@ class Tools(Value, frozen=True):
     approvers: Annotated[
         Names, "Actors whose word in an imported trace approves a call of a tool."
     ] = ()
+    # UNSET and not empty without it, so that contracts made before keep their bytes in stores.
+    absent: Annotated[
+        Names | UnsetType,
+        File(Names, ()),
+        "Tools of the toolset that the user's session lacks: this episode does not offer them.",
+    ] = UNSET
+
+    @property
+    def not_offered(self) -> frozenset[str]:
+        """Return the tools that attempts of this episode are not offered."""
+        return frozenset() if self.absent is UNSET else frozenset(self.absent)
 
 
 def _long(value: object) -> object:
@@ -267,7 +279,7 @@ class Fault(Value, frozen=True):
     ] = 0.0
 
 
-def _no_object_schema(schema: dict[str, Any]) -> str | None:
+def no_object_schema(schema: dict[str, Any]) -> str | None:
     if schema.get("type") != "object":
         return 'must be a JSON Schema of an object ("type": "object")'
     properties = schema.get("properties", {})
@@ -283,19 +295,30 @@ def _no_object_schema(schema: dict[str, Any]) -> str | None:
     return None
 
 
-class SimulatedTool(Value, frozen=True, kw_only=True):
-    description: Annotated[str, "The description of the tool that the agent reads."] = ""
-    parameters: Annotated[
-        dict[str, Any], Check(_no_object_schema), "JSON Schema of the tool's arguments."
-    ] = field(default_factory=lambda: {"type": "object"})
+class ToolBehavior(Value, frozen=True, kw_only=True):
+    """How a simulated tool answers, changes the state and fails."""
+
     responses: Annotated[Responses, "What the tool answers."]
     effects: Annotated[tuple[Effect, ...], "How its calls change the state."] = ()
     preconditions: Annotated[tuple[Precondition, ...], "What must hold for a call to succeed."] = ()
     faults: Annotated[tuple[Fault, ...], "Calls that go wrong."] = ()
 
 
+class SimulatedTool(ToolBehavior, frozen=True, kw_only=True):
+    """A simulated tool of one episode. In a suite with toolset.json its description and parameters
+    are those of the toolset, and left out here."""
+
+    ORDER: ClassVar[str] = "description parameters"
+
+    description: Annotated[str, "The description of the tool that the agent reads."] = ""
+    parameters: Annotated[
+        dict[str, Any], Check(no_object_schema), "JSON Schema of the tool's arguments."
+    ] = field(default_factory=lambda: {"type": "object"})
+
+
 class Simulator(Value, frozen=True):
-    """Simulated `tools`, or a Python `toolkit` ("module:Class") in their place.
+    """Simulated `tools`, or a Python `toolkit` ("module:Class") in their place; in a suite with
+    toolset.json only the tools that behave otherwise here than the toolset says.
 
     `final_state` is the dotted path of the state's value that a trace gives as its final state;
     without it the final state is the whole state.
@@ -312,7 +335,7 @@ class Simulator(Value, frozen=True):
     options: Annotated[dict[str, Any], "What the toolkit is made with."] = {}
 
     def problem(self, given: Set[str]) -> str | None:
-        if (self.tools is None) == (self.toolkit is None):
+        if self.tools is not None and self.toolkit is not None:
             return "must have either tools or a toolkit"
         return None
 
@@ -321,7 +344,9 @@ class Episode(Value, frozen=True):
     """One isolated task: the contract to be met."""
 
     SCHEMA: ClassVar[str] = "reviewer/episode@1"
-    ORDER: ClassVar[str] = "tools writes expected budget category critical tags simulator schema"
+    ORDER: ClassVar[str] = (
+        "tools writes expected budget category critical tags simulator on_forbidden schema"
+    )
 
     episode_id: Annotated[Id, "The episode's id, and the name of its file."]
     title: Annotated[str, "A line to show."] = ""
@@ -348,8 +373,21 @@ class Episode(Value, frozen=True):
     simulator: Annotated[
         dict[str, Any] | None,
         File(Simulator | None),
-        "A simulated world to run the episode in. Null: it can be imported, not run.",
+        "A simulated world to run the episode in. Null: that of the toolset; in a suite without "
+        "toolset.json the episode can be imported, not run.",
     ] = None
+    # UNSET without it, so that contracts made before keep their bytes in stores.
+    on_forbidden: Annotated[
+        OnForbidden | UnsetType,
+        File(OnForbidden, "deny"),
+        "What becomes of a call that is forbidden or not allowed: `deny` refuses it, `simulate` "
+        "carries it out in the simulated world. The authority gate fails either way.",
+    ] = UNSET
+
+    @property
+    def carries_out_all(self) -> bool:
+        """Return whether calls that the contract does not allow are carried out in the world."""
+        return self.on_forbidden == "simulate"
 
 
 _SHARED = Episode.ORDER.split()[:-1]

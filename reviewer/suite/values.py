@@ -20,11 +20,13 @@ from reviewer.suite.model import (
 )
 from reviewer.suite.power import Power
 from reviewer.suite.rubric import JudgePrompt, Rubric
+from reviewer.suite.toolset import Toolset
 
 SUITE_FILE = "suite.json"
 RUBRIC_FILE = "rubric.json"
 JUDGE_FILE = "judge.json"
 POWER_FILE = "power.json"
+TOOLSET_FILE = "toolset.json"
 EPISODES = "episodes/"
 
 MERGED = frozenset({"tools", "expected", "budget", "simulator"})
@@ -114,6 +116,11 @@ def load_trusted_judge(files: Mapping[str, bytes]) -> JudgePrompt | None:
 def load_trusted_power(files: Mapping[str, bytes]) -> Power | None:
     """Return how often the policy is wrong of trusted files, None when the suite does not say."""
     return _trusted(files, POWER_FILE, Power)
+
+
+def load_trusted_toolset(files: Mapping[str, bytes]) -> Toolset | None:
+    """Return the toolset of trusted files, None when the suite has none."""
+    return _trusted(files, TOOLSET_FILE, Toolset)
 
 
 def _trusted(files: Mapping[str, bytes], file: str, kind: type[T]) -> T | None:

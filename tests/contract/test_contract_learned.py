@@ -13,6 +13,7 @@ use = [
     lambda: values.episode_value({"episode_id": "e"}),
     lambda: values.converted({}, values.JudgePrompt, ""),
     lambda: values.converted({"rubric_id": "r"}, values.Rubric, ""),
+    lambda: values.converted({"tools": []}, values.Toolset, ""),
     lambda: candidate.candidate_value({}, ""),
 ]
 """,

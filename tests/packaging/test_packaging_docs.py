@@ -224,10 +224,12 @@ def test_the_example_suite_is_a_suite(tmp_path: Path) -> None:
     from reviewer.suite.folder import suite_problems
 
     (suite,), (episode,), (candidate,) = map(examples, ("suite", "episode", "candidate"))
+    (toolset,) = examples("toolset")
     folder = tmp_path / json.loads(suite)["suite_id"]
     (folder / "episodes").mkdir(parents=True)
     (folder / "suite.json").write_text(suite)
     (folder / "episodes" / f"{json.loads(episode)['episode_id']}.json").write_text(episode)
+    (folder / "toolset.json").write_text(toolset)
     assert [str(problem) for problem in suite_problems(folder)] == []
     assert read_candidate(candidate.encode()).candidate_id == json.loads(candidate)["candidate_id"]
 

@@ -44,20 +44,15 @@ def one(*calls: Any, **more: Any) -> Turn:
 
 
 @pytest.mark.parametrize(
-    ("contract", "given"),
-    [
-        ({}, ["look", "write", "check", "pay"]),
-        ({"forbidden": ["pay"]}, ["look", "write", "check"]),
-        ({"allowed": ["check", "look", "not_simulated"]}, ["look", "check"]),
-        ({"allowed": []}, []),
-    ],
+    "contract",
+    [{}, {"forbidden": ["pay"]}, {"allowed": ["check", "look", "not_simulated"]}, {"allowed": []}],
 )
-def test_a_candidate_is_given_the_worlds_tools_that_the_contract_allows(
-    stage: Stage, contract: dict[str, Any], given: list[str]
+def test_a_candidate_is_given_every_tool_of_the_world_whatever_the_contract_says(
+    stage: Stage, contract: dict[str, Any]
 ) -> None:
     stage.play(episode(contract=contract), said())
     assert stage.puppet.brief is not None
-    assert [spec.name for spec in stage.puppet.brief.tools] == given
+    assert [spec.name for spec in stage.puppet.brief.tools] == ["look", "write", "check", "pay"]
     assert stage.puppet.brief.user_request == "Please help."
 
 

@@ -1,4 +1,4 @@
-"""What a candidate is told: the request, the tools it may call, the answers. Nothing else."""
+"""What a candidate is told: the request, the whole toolset, the answers. Nothing else."""
 
 import asyncio
 import itertools
@@ -17,19 +17,23 @@ from run_builders import Stage, call, episode, said, task, tool
 from reviewer.running import attempt as attempts
 from reviewer.running.attempt import run_attempt
 from reviewer.running.broker import may_call
-from reviewer.running.model import Brief, Observation, Slot, Turn
+from reviewer.running.model import Brief, Observation, Offer, Slot, Turn
+from reviewer.running.offer import offer_of
 from reviewer.suite.candidate import Candidate
 from reviewer.suite.folder import read_suite
-from reviewer.suite.model import Budget, Episode, Expected, ExpectedCall, Write
+from reviewer.suite.model import Budget, Episode, Expected, ExpectedCall, Tools, Write
+from reviewer.suite.toolset import equipped
 
 SUITES = sorted(path.parent for path in (REPOSITORY / "suites").glob("*/suite.json"))
+LOADED = {folder: read_suite(folder) for folder in SUITES}
 SHIPPED = [
-    pytest.param(folder, one, id=f"{folder.name}/{one.episode_id}")
-    for folder in SUITES
-    for one in read_suite(folder).suite.episodes
-    if (one.simulator or {}).get("tools")
+    pytest.param(folder, equipped(one, loaded.toolset), id=f"{folder.name}/{one.episode_id}")
+    for folder, loaded in LOADED.items()
+    for one in loaded.suite.episodes
+    if (equipped(one, loaded.toolset).simulator or {}).get("tools")
 ]
 MARK = "zq7marked"
+NOTHING = Offer()
 
 
 class Spy:
@@ -60,10 +64,17 @@ class Spy:
         return b"\n".join(self.heard[:-1]).decode()
 
 
-def overheard(monkeypatch: pytest.MonkeyPatch, of: Episode, **spying: Any) -> Spy:
+def offer(folder: Path) -> Offer:
+    return offer_of(LOADED[folder].suite.episodes, LOADED[folder].toolset)
+
+
+def overheard(
+    monkeypatch: pytest.MonkeyPatch, of: Episode, offer: Offer = NOTHING, **spying: Any
+) -> Spy:
     spy = Spy(**spying)
     monkeypatch.setattr(attempts, "adapter_for", lambda task: spy)
-    one = task(of, folder=f"suites/{MARK}", candidate=Candidate(candidate_id=MARK, digest=MARK))
+    by = Candidate(candidate_id=MARK, digest=MARK)
+    one = task(of, folder=f"suites/{MARK}", candidate=by, offer=offer)
     slot = Slot(f"{MARK}-suite", MARK, of.episode_id, 987654321)
     asyncio.run(run_attempt(replace(one, slot=slot)))
     return spy
@@ -81,12 +92,7 @@ def marked(of: Episode) -> Episode:
     def word() -> str:
         return f"{MARK}{next(count)}"
 
-    closed = [name for name in of.simulator["tools"] if not may_call(of, name)]
-    renamed = {name: word() for name in closed}
-    tools = {
-        renamed.get(name, name): _marked_tool(told, word)
-        for name, told in of.simulator["tools"].items()
-    }
+    tools = {name: _marked_tool(told, word) for name, told in of.simulator["tools"].items()}
     return replace(
         of,
         episode_id=word(),
@@ -94,7 +100,7 @@ def marked(of: Episode) -> Episode:
         initial_state={**of.initial_state, word(): word()},
         tools=replace(
             of.tools,
-            forbidden=(*renamed.values(), word()),
+            forbidden=(*of.tools.forbidden, word()),
             required=(word(),),
             allowed=None if of.tools.allowed is None else (*of.tools.allowed, word()),
         ),
@@ -138,26 +144,22 @@ def test_nothing_that_is_for_the_judge_is_told(
 ) -> None:
     secret = marked(of)
     assert json.dumps(msgspec.to_builtins(secret)).count(MARK) > 20
-    spy = overheard(monkeypatch, secret)
+    spy = overheard(monkeypatch, secret, offer(folder))
     assert len(spy.heard) == 3
     assert MARK not in spy.bytes
     assert "98765" not in spy.bytes  # budgets and the attempt's number begin so
 
 
 @pytest.mark.parametrize(("folder", "of"), SHIPPED)
-def test_the_brief_of_a_shipped_episode_is_its_request_and_its_open_tools(
+def test_the_brief_of_a_shipped_episode_is_its_request_and_the_tools_of_its_suite(
     monkeypatch: pytest.MonkeyPatch, folder: Path, of: Episode
 ) -> None:
-    assert of.simulator is not None
-    spy = overheard(monkeypatch, of)
-    assert msgspec.json.decode(spy.heard[0]) == [
-        of.user_request,
-        [
-            [name, told.get("description", ""), told.get("parameters", {"type": "object"})]
-            for name, told in of.simulator["tools"].items()
-            if may_call(of, name)
-        ],
-    ]
+    spy = overheard(monkeypatch, of, offer(folder))
+    request, tools = msgspec.json.decode(spy.heard[0])
+    assert request == of.user_request
+    assert tools == [list(spec) for spec in offer(folder).tools]
+    open_episode = replace(of, tools=Tools(), on_forbidden="simulate")
+    assert overheard(monkeypatch, open_episode, offer(folder)).heard[0] == spy.heard[0]
 
 
 @pytest.mark.parametrize(("folder", "of"), SHIPPED)
@@ -169,10 +171,8 @@ def test_the_words_of_a_shipped_contract_are_told_by_no_tool_that_changed_nothin
         name: told for name, told in of.simulator["tools"].items() if not told.get("effects")
     } | {name: told for name, told in of.simulator["tools"].items() if not may_call(of, name)}
     still = replace(of, simulator={**of.simulator, "tools": quiet})
-    spy = overheard(monkeypatch, still)
+    spy = overheard(monkeypatch, still, Offer(offer(folder).tools))
     told = spy.bytes.replace(of.user_request, "")
-    for name in of.tools.forbidden:
-        assert name not in told
     for value in _texts(None if of.expected.final_state is UNSET else of.expected.final_state):
         assert value not in told
     for word in ("simulator", "forbidden", "critical", "max_steps", "initial_state", of.episode_id):
@@ -188,16 +188,23 @@ def _texts(value: Any) -> Iterator[str]:
         yield from itertools.chain.from_iterable(map(_texts, value))
 
 
-def test_a_forbidden_tool_cannot_be_told_from_one_that_does_not_exist(
+def test_a_forbidden_tool_cannot_be_told_from_an_unlisted_one_or_one_that_does_not_exist(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    tools = {"look": tool({"fixed": 1}), "aaaa": tool({"fixed": 1})}
-    of = episode(tools, contract={"allowed": ["look"], "forbidden": ["bbbb"]})
-    told = [
-        overheard(monkeypatch, of, more=[name]).bytes.replace(name, "????")
-        for name in ("aaaa", "bbbb", "cccc")
-    ]
-    assert told[0] == told[1] == told[2]
+    tools = {"look": tool({"fixed": 1}), "aaaa": tool({"fixed": 1}), "bbbb": tool({"fixed": 1})}
+    of = episode(tools, contract={"allowed": ["look"], "forbidden": ["bbbb", "cccc"]})
+    spy = overheard(monkeypatch, of, more=["cccc"])
+    _, answers = (msgspec.json.decode(heard) for heard in spy.heard[:2])
+    told = {name: [] for name in ("aaaa", "bbbb", "cccc", "no_such_tool")}
+    for _, name, *answer in answers:
+        told.get(name, []).append(json.dumps(answer).replace(name, "????"))
+    denied = '["denied", {"error": "???? is not available"}]'
+    assert told == {
+        "aaaa": [denied] * 2,
+        "bbbb": [denied] * 2,
+        "cccc": [denied],
+        "no_such_tool": [denied],
+    }
 
 
 def test_an_answer_tells_nothing_of_the_state_that_its_tool_does_not(

@@ -11,7 +11,8 @@ from run_builders import ANY, episode, tool
 
 from reviewer.running.broker import Parameters
 from reviewer.running.model import Answer, ToolSpec, Unrunnable
-from reviewer.running.world import SimulatedWorld, merged
+from reviewer.running.world import SimulatedWorld
+from reviewer.suite.json_values import merged
 from reviewer.suite.model import Episode
 from reviewer.suite.strict_json import start_state_digest
 

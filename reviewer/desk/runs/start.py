@@ -35,12 +35,14 @@ from reviewer.importing.scored import JudgedRecord
 from reviewer.running.candidates import check_runnable
 from reviewer.running.engine import MadeAttempts, Place, missing_places, next_places, span
 from reviewer.running.model import FinishedAttempt, Slot, Task, Unrunnable
+from reviewer.running.offer import offer_of
 from reviewer.running.sandbox.protection import describe, protection
 from reviewer.suite.candidate import Candidate
 from reviewer.suite.errors import ContractError
 from reviewer.suite.folder import candidate_files
 from reviewer.suite.gates import in_force
 from reviewer.suite.model import Suite
+from reviewer.suite.toolset import equipped
 
 
 def check_numbers(order: RunOrder) -> None:
@@ -316,7 +318,7 @@ class _RunStart:
         order: RunOrder,
     ) -> None:
         self.workspace, self.connection, self.order = workspace, connection, order
-        self.suite, self.folder = held.suite, held.folder
+        self.suite, self.folder, self.toolset = held.suite, held.folder, held.toolset
         self.candidate = found.candidate
         self.manifest = Manifest(found.candidate, found.raw)
 
@@ -447,7 +449,10 @@ class _RunStart:
                 batcher(self.connection, store, self.suite, other, self.manifest).flush(done=True)
 
     def _tasks(self, places: list[Place]) -> Iterator[Task]:
-        episodes = {episode.episode_id: episode for episode in self.suite.episodes}
+        episodes = {
+            episode.episode_id: equipped(episode, self.toolset) for episode in self.suite.episodes
+        }
+        offer = offer_of(self.suite.episodes, self.toolset)
         order = self.order
         for episode_id, attempt in places:
             yield Task(
@@ -456,6 +461,7 @@ class _RunStart:
                 candidate=self.candidate,
                 redaction=self.suite.redaction,
                 folder=str(self.folder),
+                offer=offer,
                 seed=order.seed,
                 approvals=order.approvals,
                 network=order.network,

@@ -1,0 +1,103 @@
+"""Paths into JSON values, their equality, and patches: what contracts and simulated worlds share.
+
+Equality is JSON's: 1 equals 1.0, true equals neither, objects ignore member order. A path leads to
+a value or to nothing, and nothing here ever raises.
+"""
+
+from typing import Any, Final
+
+from reviewer.trace import late
+
+Path = tuple[str | int, ...]
+"""Members (text) and indexes (numbers, from 0), outermost first."""
+
+_INDEXED = late(r"([^\[\]]*)((?:\[[0-9]{1,9}\])+)")
+_INDEX = late(r"[0-9]+")
+
+
+class Nothing:
+    """A value that is not there; equal to no JSON value. `why` says it in words."""
+
+    __slots__ = ("why",)
+
+    def __init__(self, why: str) -> None:
+        self.why = why
+
+
+MISSING: Final = Nothing("nothing")
+UNREADABLE: Final = Nothing("nothing readable")
+
+
+def path_of(text: str) -> Path:
+    """Return the steps of a dotted path: `items[0].sku` is ("items", 0, "sku").
+
+    Total: a part that is no member with indexes is taken as a member of that very name.
+    """
+    steps: list[str | int] = []
+    for part in text.split("."):
+        indexed = _INDEXED.fullmatch(part)
+        if indexed is None:
+            steps.append(part)
+            continue
+        if indexed[1]:
+            steps.append(indexed[1])
+        steps.extend(int(index) for index in _INDEX.findall(indexed[2]))
+    return tuple(steps)
+
+
+def at(value: Any, path: Path) -> Any:
+    """Return the value at a path, or MISSING."""
+    for step in path:
+        if isinstance(step, int):
+            if not isinstance(value, list) or step >= len(value):
+                return MISSING
+            value = value[step]
+        else:
+            if not isinstance(value, dict) or step not in value:
+                return MISSING
+            value = value[step]
+    return value
+
+
+_NUMBER = (int, float)  # written as a union, it would be made again at each call
+
+
+def same(wanted: Any, found: Any) -> bool:
+    """JSON equality of a contract's value with a trace's, as deep as the contract's goes."""
+    if isinstance(wanted, str):
+        return isinstance(found, str) and wanted == found
+    if wanted is None or isinstance(wanted, bool):
+        return wanted is found
+    if isinstance(wanted, _NUMBER):
+        return isinstance(found, _NUMBER) and not isinstance(found, bool) and wanted == found
+    if isinstance(wanted, dict):
+        return (
+            isinstance(found, dict)
+            and wanted.keys() == found.keys()
+            and all(same(value, found[key]) for key, value in wanted.items())
+        )
+    if isinstance(wanted, list | tuple):
+        return (
+            isinstance(found, list | tuple)
+            and len(wanted) == len(found)
+            and all(same(left, right) for left, right in zip(wanted, found, strict=True))
+        )
+    return False
+
+
+def merged(target: Any, patch: Any) -> Any:
+    """`target` with `patch` applied (RFC 7396), as a new value; neither is changed.
+
+    A null in the patch takes the member away; an object is merged into what is there (into
+    nothing, when that is no object); anything else takes its place. Parts that are not patched
+    are shared with the originals.
+    """
+    if not isinstance(patch, dict):
+        return patch
+    result = dict(target) if isinstance(target, dict) else {}
+    for name, part in patch.items():
+        if part is None:
+            result.pop(name, None)
+        else:
+            result[name] = merged(result.get(name), part)
+    return result

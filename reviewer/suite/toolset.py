@@ -1,0 +1,90 @@
+"""The shape of toolset.json: every tool of the agent's real environment, in the order in which each
+attempt is offered them."""
+
+from collections.abc import Set
+from typing import Annotated, Any, ClassVar
+
+from msgspec.structs import replace
+
+from reviewer.suite.fields import Check, EntryPoint, File, Limits, Name, Text, repeated
+from reviewer.suite.model import Episode, ToolBehavior, Value, learned, no_object_schema
+
+
+class ToolsetTool(Value, frozen=True, kw_only=True):
+    """One tool as the environment describes it, whoever may call it."""
+
+    name: Annotated[Name, "The name by which the agent calls the tool."]
+    description: Annotated[
+        Text,
+        "The description of the tool that the agent reads: what the tool does, and nothing of who "
+        "may call it.",
+    ]
+    parameters: Annotated[
+        dict[str, Any], Check(no_object_schema), "JSON Schema of the tool's arguments."
+    ]
+    simulator: Annotated[
+        dict[str, Any] | None,
+        File(ToolBehavior | None),
+        "How the simulated tool behaves in episodes that do not say otherwise. Null: it can be "
+        "called only in episodes that simulate it, or is behind the toolkit.",
+    ] = None
+
+
+def _one_of_each(tools: list[ToolsetTool]) -> str | None:
+    return repeated([tool.name for tool in tools])
+
+
+class Toolset(Value, frozen=True, kw_only=True):
+    """toolset.json: all of it is offered to every attempt of the suite, less what an episode names
+    in `tools.absent`."""
+
+    SCHEMA: ClassVar[str] = "reviewer/toolset@1"
+
+    tools: Annotated[
+        tuple[ToolsetTool, ...],
+        Limits(min_length=1),
+        Check(_one_of_each),
+        "Every tool of the environment, in the order in which they are offered.",
+    ]
+    toolkit: Annotated[
+        EntryPoint | None,
+        "A Python class behind all of these tools, as `module:Class`. Null: they are simulated.",
+    ] = None
+
+    def problem(self, given: Set[str]) -> str | None:
+        if self.toolkit is not None and any(tool.simulator is not None for tool in self.tools):
+            return "has a toolkit, so no tool may have a simulator"
+        return None
+
+
+learned(Toolset)
+
+
+def simulated(episode: Episode) -> dict[str, dict[str, Any]]:
+    """Return the tools that an episode simulates itself."""
+    return (episode.simulator or {}).get("tools") or {}
+
+
+def equipped(episode: Episode, toolset: Toolset | None) -> Episode:
+    """Return the episode with the toolset behind it: its simulator has every tool of toolset.json
+    that it has not itself, or the toolset's toolkit."""
+    if toolset is None:
+        return episode
+    own: dict[str, Any] = dict(episode.simulator or {})
+    if own.get("toolkit"):
+        return episode
+    if toolset.toolkit is not None:
+        if own.get("tools"):
+            return episode
+        return replace(episode, simulator={**own, "toolkit": toolset.toolkit})
+    mine = simulated(episode)
+    tools = {
+        each.name: {
+            **(mine.get(each.name) or each.simulator or {}),
+            "description": each.description,
+            "parameters": each.parameters,
+        }
+        for each in toolset.tools
+        if each.name in mine or each.simulator is not None
+    }
+    return replace(episode, simulator={**own, "tools": tools}) if tools else episode
