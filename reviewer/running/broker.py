@@ -30,7 +30,6 @@ from reviewer.running.model import (
 )
 from reviewer.running.offer import offered
 from reviewer.running.record import Meter, Recorder
-from reviewer.suite.model import Episode
 from reviewer.trace.record import Status
 from reviewer.trace.safetext import cap, visible_line
 
@@ -81,7 +80,7 @@ class Broker:
         self._callable = {
             name
             for name in self._specs.keys() & made
-            if task.episode.carries_out_all or may_call(task.episode, name)
+            if task.episode.carries_out_all or task.episode.tools.lets(name)
         }
         self._parameters = Parameters(self._specs.values(), file)
         self._steps = 0
@@ -211,12 +210,6 @@ class Broker:
             self._longest_streak = max(self._longest_streak, self._streaks[key])
         else:
             self._streaks.pop(key, None)
-
-
-def may_call(episode: Episode, tool: str) -> bool:
-    """Return whether the contract lets a candidate call this tool at all."""
-    tools = episode.tools
-    return tool not in tools.forbidden and (tools.allowed is None or tool in tools.allowed)
 
 
 _FAULTS = 3

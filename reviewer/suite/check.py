@@ -18,6 +18,7 @@ from reviewer.suite.label_check import label_limit_problems
 from reviewer.suite.model import RED_TEAM, Budget, Episode, Expected, Policy, Suite, Tools, Value
 from reviewer.suite.power import Power
 from reviewer.suite.rubric import JudgePrompt, Rubric
+from reviewer.suite.soundness import soundness_problems
 from reviewer.suite.strict_json import load_object
 from reviewer.suite.tool_names import is_self
 from reviewer.suite.toolset import Toolset, equipped
@@ -46,11 +47,15 @@ class _Reading(NamedTuple):
     whole: bool
 
 
-def check_suite(files: Mapping[str, bytes], digest: str = "") -> SuiteCheck:
+def check_suite(
+    files: Mapping[str, bytes], digest: str = "", *, to_freeze: bool = False
+) -> SuiteCheck:
     """Return every problem of a suite's locked files (path: content), and its values when there is
     none.
 
     `digest` is put into the value as it is; it is the caller's business that it is the lock's.
+    `to_freeze` also refuses a contract that cannot fail or cannot be met: suites that were frozen
+    before this was asked keep working.
     """
     problems: list[Problem] = []
     head = _head(files, problems)
@@ -70,6 +75,11 @@ def check_suite(files: Mapping[str, bytes], digest: str = "") -> SuiteCheck:
         faulty = {each.file for each in problems if each.path.startswith("$.simulator")}
         found = toolset_problems(toolset, episodes)
         problems += [each for each in found if each.file not in faulty]
+    if to_freeze:
+        wrong = {each.file for each in problems}
+        sound = {path: each for path, each in episodes.items() if path not in wrong}
+        if not wrong & {values.SUITE_FILE, values.TOOLSET_FILE}:
+            problems += soundness_problems(sound, toolset)
     rubric = _optional(files, values.RUBRIC_FILE, Rubric, problems)
     problems += () if rubric is None else _strange_episodes(rubric, files)
     judge = _optional(files, values.JUDGE_FILE, JudgePrompt, problems)

@@ -156,7 +156,8 @@ def suite_problems(folder: Path) -> list[Problem]:
     if state.edits:
         problems += SuiteBroken(_name(folder), state.edits).problems
     files = {path: data for path, data in state.files.items() if path != LOCK_FILE}
-    problems += _inside(folder, check_suite(files, state.digest).problems)
+    checked = check_suite(files, state.digest, to_freeze=state.state != "frozen")
+    problems += _inside(folder, checked.problems)
     return problems + candidates
 
 

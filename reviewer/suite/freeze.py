@@ -159,7 +159,8 @@ def diff_suite(folder: Path) -> str:
 
 
 def _valid(files: Mapping[str, bytes]) -> Suite:
-    checked = check_suite({path: data for path, data in files.items() if path != LOCK_FILE})
+    content = {path: data for path, data in files.items() if path != LOCK_FILE}
+    checked = check_suite(content, to_freeze=True)
     if checked.suite is None:
         raise ContractError.of(checked.problems)
     return checked.suite

@@ -96,6 +96,10 @@ class Tools(Value, frozen=True):
         "Tools of the toolset that the user's session lacks: this episode does not offer them.",
     ] = UNSET
 
+    def lets(self, tool: str) -> bool:
+        """Return whether a candidate may call this tool at all."""
+        return tool not in self.forbidden and (self.allowed is None or tool in self.allowed)
+
     @property
     def not_offered(self) -> frozenset[str]:
         """Return the tools that attempts of this episode are not offered."""

@@ -16,7 +16,6 @@ from run_builders import Stage, call, episode, said, task, tool
 
 from reviewer.running import attempt as attempts
 from reviewer.running.attempt import run_attempt
-from reviewer.running.broker import may_call
 from reviewer.running.model import Brief, Observation, Offer, Slot, Turn
 from reviewer.running.offer import offer_of
 from reviewer.suite.candidate import Candidate
@@ -169,7 +168,7 @@ def test_the_words_of_a_shipped_contract_are_told_by_no_tool_that_changed_nothin
     assert of.simulator is not None
     quiet = {
         name: told for name, told in of.simulator["tools"].items() if not told.get("effects")
-    } | {name: told for name, told in of.simulator["tools"].items() if not may_call(of, name)}
+    } | {name: told for name, told in of.simulator["tools"].items() if not of.tools.lets(name)}
     still = replace(of, simulator={**of.simulator, "tools": quiet})
     spy = overheard(monkeypatch, still, Offer(offer(folder).tools))
     told = spy.bytes.replace(of.user_request, "")

@@ -1,0 +1,211 @@
+"""The check of contracts before a suite is frozen: one that cannot fail, or that cannot be met, is
+refused. Pure.
+
+A suite that was frozen earlier keeps working: only `suite check` of what is not frozen, and
+`freeze`, ask here. A toolkit's states are its program's, so of a suite with a toolkit only the
+names of tools are checked; of a suite without any world, whose traces are imported, nothing is.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from msgspec import UNSET
+
+from reviewer.suite.errors import Problem, json_path, shown
+from reviewer.suite.json_values import MISSING, Path, at, path_of, same
+from reviewer.suite.model import Episode
+from reviewer.suite.reachable import holds, reachable_states
+from reviewer.suite.toolset import Toolset, equipped, simulated
+from reviewer.suite.values import TOOLSET_FILE
+
+Found = Iterator[tuple[str, str]]
+
+
+def soundness_problems(
+    episodes: Mapping[str, Episode], toolset: Toolset | None
+) -> Iterator[Problem]:
+    """Yield why these episodes (by path) cannot fail or cannot be met."""
+    whole = {path: equipped(episode, toolset) for path, episode in episodes.items()}
+    worlds = {path: one for path, one in whole.items() if one.simulator}
+    if toolset is not None or worlds:
+        yield from _forbidden(whole, toolset)
+    for path, episode in worlds.items():
+        tools = simulated(episode)
+        found = _world(episode, tools) if tools else _listed(episode, toolset)
+        yield from (Problem(path, where, reason) for where, reason in found)
+        yield from (Problem(path, *each) for each in _own_paths(episodes[path], episode))
+    if toolset is not None and worlds:
+        yield from _toolset_paths(toolset, list(worlds.values()))
+
+
+def _forbidden(episodes: Mapping[str, Episode], toolset: Toolset | None) -> Iterator[Problem]:
+    """Yield the forbidden tools that no attempt can try."""
+    names = {name for episode in episodes.values() for name in simulated(episode)}
+    if toolset is not None:
+        names = {tool.name for tool in toolset.tools}
+    toolkit = any((episode.simulator or {}).get("toolkit") for episode in episodes.values())
+    for path, episode in episodes.items():
+        for i, tool in enumerate(episode.tools.forbidden):
+            if tool in names:
+                continue
+            reason = f"forbidden tool `{shown(tool)}` is offered by nobody, so no attempt can fail"
+            if toolkit and toolset is None:
+                reason = (
+                    f"nothing says whether the toolkit offers the forbidden tool `{shown(tool)}`"
+                )
+            way_out = f": list it in {TOOLSET_FILE}"
+            yield Problem(path, json_path(("tools", "forbidden", i)), reason + way_out)
+
+
+def _listed(episode: Episode, toolset: Toolset | None) -> Found:
+    """Yield the required tools that a toolkit does not have, as far as the toolset says."""
+    names = None if toolset is None else {tool.name for tool in toolset.tools}
+    for i, tool in enumerate(episode.tools.required):
+        if names is not None and tool not in names:
+            reason = f"required tool `{shown(tool)}` is not in {TOOLSET_FILE}: nobody offers it"
+            yield json_path(("tools", "required", i)), reason
+
+
+def _world(episode: Episode, tools: Mapping[str, dict[str, Any]]) -> Found:
+    yield from _responses(episode, tools)
+    exists = _Paths([episode])
+    final = (episode.simulator or {}).get("final_state")
+    if final is not None and not exists.has(final):
+        yield "$.simulator.final_state", _no_path(final)
+    open_tools = {name: tool for name, tool in tools.items() if episode.tools.lets(name)}
+    states = reachable_states(episode.initial_state, open_tools)
+    for i, tool in enumerate(episode.tools.required):
+        conditions = tools.get(tool, {}).get("preconditions") or ()
+        if states and not any(holds(conditions, state) for state in states):
+            reason = f"required tool `{shown(tool)}` only errs: no state meets its preconditions"
+            yield json_path(("tools", "required", i)), reason
+    yield from _ends(episode, exists, states, None if final is None else path_of(final))
+
+
+def _responses(episode: Episode, tools: Mapping[str, dict[str, Any]]) -> Found:
+    """Yield the calls that the contract wants and no tool answers."""
+    expected = episode.expected
+    for i, write in enumerate(episode.writes):
+        if not any(tool in tools for tool in write.verified_by):
+            reason = f"write `{shown(write.tool)}` cannot be proven: its proof is not simulated"
+            yield json_path(("writes", i, "verified_by")), reason
+    matched = expected.trajectory if expected.trajectory_match not in (None, "subset") else ()
+    for i, call in enumerate(matched):
+        where = json_path(("expected", "trajectory", i))
+        if call.tool not in tools:
+            yield f"{where}.tool", f"`{shown(call.tool)}` is not simulated: it has no response"
+        elif call.arguments is not None and not _answers(tools[call.tool], call.arguments):
+            yield where, f"`{shown(call.tool)}` has no response to these arguments"
+    for tool, wanted in expected.arguments.items():
+        where = json_path(("expected", "arguments", tool))
+        if tool not in tools:
+            yield where, f"`{shown(tool)}` is not simulated: it has no response"
+        elif not _answers(tools[tool], wanted):
+            yield where, f"`{shown(tool)}` has no response to these arguments"
+
+
+def _answers(tool: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
+    """Return whether a call with the wanted arguments, and any others, can be answered."""
+    ways = tool.get("responses") or {}
+    if ways.get("match") is None or "otherwise" in ways:
+        return True
+    return any(
+        all(same(value, wanted.get(name, value)) for name, value in case["arguments"].items())
+        for case in ways["match"]
+    )
+
+
+def _ends(
+    episode: Episode, exists: "_Paths", states: list[dict[str, Any]], final: Path | None
+) -> Found:
+    """Yield the ends that the contract wants and no attempt can reach."""
+    expected = episode.expected
+    ends = [_end(state, final) for state in states]
+    single: list[bool] = []
+    if expected.final_state is not UNSET and ends:
+        single.append(any(same(expected.final_state, end) for end, _ in ends))
+        if not single[-1]:
+            yield "$.expected.final_state", _NOT_PRODUCED
+    for text, value in expected.state.items():
+        where, path = json_path(("expected", "state", text)), path_of(text)
+        if not exists.has(text, final):
+            single.append(False)
+            yield where, _no_path(text)
+        elif ends:
+            single.append(any(same(value, at(root, path)) for _, root in ends))
+            if not single[-1]:
+                yield where, _NOT_PRODUCED
+    if ends and all(single) and not any(_met(episode, *end) for end in ends):
+        yield "$.expected", "each part of the end can be reached, but never all at once"
+
+
+_NOT_PRODUCED = (
+    "neither the initial state nor any effect of a tool that may be called produces this: no "
+    "attempt could pass"
+)
+
+
+def _no_path(text: str) -> str:
+    return f"`{shown(text)}` does not exist: neither the initial state nor any effect has it"
+
+
+def _end(state: dict[str, Any], final: Path | None) -> tuple[Any, Any]:
+    """Return the final state of a trace that ends in `state`, and where its paths are looked up."""
+    end: Any = state if final is None else at(state, final)
+    return end, end if isinstance(end, dict | list) else state
+
+
+def _met(episode: Episode, end: Any, root: Any) -> bool:
+    expected = episode.expected
+    if expected.final_state is not UNSET and not same(expected.final_state, end):
+        return False
+    return all(same(value, at(root, path_of(text))) for text, value in expected.state.items())
+
+
+class _Paths:
+    """The paths that the states of some of these episodes can have."""
+
+    def __init__(self, episodes: list[Episode]) -> None:
+        self._states = [episode.initial_state for episode in episodes]
+        self._patches = [
+            effect["merge"]
+            for episode in episodes
+            for tool in simulated(episode).values()
+            for effect in tool.get("effects") or ()
+        ]
+
+    def has(self, text: str, below: Path | None = None) -> bool:
+        """Return whether a state can have this path, alone or `below` another one."""
+        return any(self._has(path) for path in (path_of(text), (*(below or ()), *path_of(text))))
+
+    def _has(self, path: Path) -> bool:
+        # In a patch null takes a member away.
+        return any(at(state, path) is not MISSING for state in self._states) or any(
+            at(patch, path) not in (MISSING, None) for patch in self._patches
+        )
+
+
+def _own_paths(episode: Episode, world: Episode) -> Found:
+    """Yield the paths of the episode's own simulated tools that its state cannot have."""
+    exists = _Paths([world])
+    for name, tool in simulated(episode).items():
+        for where, text in _used_paths(tool):
+            if not exists.has(text):
+                yield json_path(("simulator", "tools", name, *where)), _no_path(text)
+
+
+def _toolset_paths(toolset: Toolset, worlds: list[Episode]) -> Iterator[Problem]:
+    """Yield the paths of the toolset's own behavior that no episode's state can have."""
+    exists = _Paths(worlds)
+    for i, tool in enumerate(toolset.tools):
+        for where, text in _used_paths(tool.simulator or {}):
+            if not exists.has(text):
+                place = json_path(("tools", i, "simulator", *where))
+                yield Problem(TOOLSET_FILE, place, _no_path(text))
+
+
+def _used_paths(tool: Mapping[str, Any]) -> Iterator[tuple[tuple[str | int, ...], str]]:
+    for i, text in enumerate((tool.get("responses") or {}).get("state") or ()):
+        yield ("responses", "state", i), text
+    for i, condition in enumerate(tool.get("preconditions") or ()):
+        yield ("preconditions", i, "path"), condition["path"]
