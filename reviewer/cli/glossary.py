@@ -238,6 +238,16 @@ GLOSSARY = {
             "One person's answers to the rubric about a message or a pair.",
             "reviewer.review.labels",
         ),
+        Term(
+            "label file",
+            "A file of one person's labels for version control, named by its content and signed.",
+            "reviewer.signing.label_files",
+        ),
+        Term(
+            "limit on labels",
+            "What a policy asks of what people say. No hard gate reads it.",
+            "reviewer.report.label_limits",
+        ),
         Term("pair", "Two final messages shown blind, once in each order."),
         Term("flip", "An answer that changes when the order of a pair changes."),
         Term("queue", "What is left to label, in order of priority.", "reviewer.review.queue"),

@@ -1,0 +1,109 @@
+"""A judge in people's place: where the policy says so, with a role that lets it, and apart."""
+
+import json
+import shutil
+from typing import Any
+
+import pytest
+from doors import SUITE, V7, V8, Door, shipped
+from judge_server import KEY_ENV, always_left, direct, judging
+from judge_server import longer as says_longer
+from labelers import drafted, labeler, longer
+
+WANTS = "refund-judged"
+
+
+@pytest.fixture(autouse=True)
+def _direct(monkeypatch: pytest.MonkeyPatch) -> None:
+    direct(monkeypatch)
+
+
+def wanting(door: Door, **labels: Any) -> None:
+    """A suite that wants four pairs, with a judge that one labeled pair lets score."""
+    suite = door.suite / "suite.json"
+    before = suite.read_bytes()
+    body = json.loads(before)
+    body["policy"]["judge"] = {"min_accuracy": 0.5, "max_flip_rate": 0.5}
+    body["policy"]["labels"] = {"min_pairs": 4, "wins_or_ties_min": 0.0, **labels}
+    suite.write_text(json.dumps(body))
+    door.ok("suite", "freeze", SUITE, "--as", WANTS)
+    suite.write_bytes(before)
+    door.ok("import", door.suite / "traces", "--suite", WANTS)
+
+
+def label_one(door: Door) -> str:
+    """One pair in both orders, the longer message each time; returns its episode."""
+    with labeler(door) as desk:
+        session = desk.labels.session(WANTS, V8)
+        item = first = desk.labels.next_item(session)
+        assert first is not None
+        while item is not None:
+            desk.labels.record(session, drafted(item, longer(item)))
+            item = desk.labels.next_item(session, item=first.item)
+        return first.episode_id
+
+
+def pairs() -> set[tuple[str, str, str]]:
+    """(episode, v7's message, v8's) of the pairs whose messages differ."""
+    ends = [
+        {(one["episode_id"], one["attempt"]): one["final_message"] for one in shipped(candidate)}
+        for candidate in (V7, V8)
+    ]
+    return {
+        (episode, ends[0][episode, n], ends[1][episode, n])
+        for episode, n in ends[0]
+        if ends[0][episode, n] != ends[1][episode, n]
+    }
+
+
+def judge(door: Door, says: Any) -> None:
+    with judging(says) as server:
+        door.ok(
+            "judge", WANTS, "--candidate", V8, "--baseline", V7, "--pairs", "--base-url",
+            server.url, "--model", "m", "--api-key-env", KEY_ENV, "--quiet",
+        )  # fmt: skip
+
+
+def report(door: Door) -> dict[str, Any]:
+    out = door.root / "out"
+    shutil.rmtree(out, ignore_errors=True)
+    door.run("--export-report", out, "--suite", WANTS, "--candidate", V8)
+    return dict(json.loads((out / "report.json").read_bytes()))
+
+
+def test_it_fills_the_pairs_that_nobody_labeled_and_says_so_apart(door: Door) -> None:
+    wanting(door, judge_stands_in=True)
+    label_one(door)
+    judge(door, says_longer)
+    found = report(door)
+    review = found["review"]
+    people, apart = review["limits"]["wins_or_ties"], review["limits"]["judge"]
+    assert (review["pairs_labelled"], people["n"], apart["why"]) == (1, 1, None)
+    assert apart["pairs"] == len(pairs()) - 1
+    won = sum(len(v8) > len(v7) for _, v7, v8 in pairs())
+    assert people["hits"] + apart["wins_or_ties"]["hits"] == won
+    assert apart["flips"] == 0
+    assert found["recommendation"] == "promote"
+    said = door.ok("scorecard", "--suite", WANTS, "--candidate", V8).out
+    assert "promote" in said.lower()  # a list says what the report says
+    assert f"the judge on {apart['pairs']} pairs" in (door.root / "out/report.md").read_text()
+
+
+def test_without_the_policys_leave_it_fills_nothing(door: Door) -> None:
+    wanting(door)
+    label_one(door)
+    judge(door, says_longer)
+    found = report(door)
+    assert found["recommendation"] == "hold"
+    assert found["review"]["limits"]["judge"] is None
+
+
+def test_a_judge_that_is_only_advisory_fills_nothing(door: Door) -> None:
+    wanting(door, judge_stands_in=True)
+    label_one(door)
+    judge(door, always_left)  # flips on every pair
+    found = report(door)
+    assert found["recommendation"] == "hold"
+    limits = found["review"]["limits"]["judge"]
+    assert limits["pairs"] == 0
+    assert limits["why"].startswith("advisory only")
