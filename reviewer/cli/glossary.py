@@ -175,6 +175,12 @@ GLOSSARY = {
             "required.",
         ),
         Term("approval", "An answer from outside the agent that allows or denies one tool call."),
+        Term(
+            "approval rule",
+            "An episode's answer to calls of one tool that needs an approval: allow, deny, or ask "
+            "a person. It comes before the run's --approve.",
+            "reviewer.suite.model.EpisodeApproval",
+        ),
     ),
     "Figures": (
         Term(

@@ -46,7 +46,8 @@ def _run_arguments(make: argparse.ArgumentParser) -> None:
     make.add_argument("--seed", type=from_zero, default=0, metavar="N", help="of what varies (0)")
     make.add_argument(
         "--approve", choices=("deny", "allow", "ask"), default="deny", metavar="RULE",
-        help="calls that need an approval: deny (default), allow, ask on the terminal",
+        help="calls that need an approval and have no rule in the episode: deny (default), allow, "
+        "ask on the terminal",
     )  # fmt: skip
     make.add_argument(
         "--network", action="store_true", help="let programs of a candidate reach the network"
@@ -234,9 +235,15 @@ def _told(desk: Desk, view: RunView, arguments: argparse.Namespace) -> int:
         left = view.planned - view.done
         note(f"{left} of {view.planned} attempts were not made: {_resume(view)}")
         return ExitCode.INTERRUPTED
-    if view.infrastructure:
-        lost = f"{view.infrastructure} attempts were lost to infrastructure"
-        note(f"{lost}: {_resume(view)} good")
+    if view.unanswered:
+        several = view.unanswered > 1
+        note(
+            f"{view.unanswered} attempt{'s' if several else ''} needed a person's answer and "
+            f"nobody was there: not measured; reviewer run {view.suite_id} {view.candidate_id} "
+            f"--resume --approve ask makes {'them' if several else 'it'} with you"
+        )
+    if lost := view.infrastructure - view.unanswered:
+        note(f"{lost} attempts were lost to infrastructure: {_resume(view)} good")
     return ExitCode.DONE
 
 
@@ -278,6 +285,7 @@ def _plain(view: RunView) -> dict[str, Any]:
         "failed": view.failed,
         "critical": view.critical,
         "infrastructure": view.infrastructure,
+        "unanswered": view.unanswered,
         "not_measured": view.not_measured,
         "lost": view.lost,
         "gates": dict(zip(view.in_force, view.gates, strict=True)),

@@ -15,7 +15,7 @@ from typing import Any
 from msgspec import Raw
 
 from reviewer.gates.acts import Acts, last_snapshot, numbered
-from reviewer.gates.authority import refused
+from reviewer.gates.approvals import refused
 from reviewer.gates.compiled import Contract
 from reviewer.gates.model import Finding
 from reviewer.gates.values import clip, parse, text_of, usd

@@ -8,7 +8,8 @@ from collections.abc import Callable, Coroutine, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from reviewer.running.broker import MOST_CALLS, Broker, Policy
+from reviewer.running.approvals import Approvals
+from reviewer.running.broker import MOST_CALLS, Broker
 from reviewer.running.candidates import adapter_for
 from reviewer.running.model import (
     Adapter,
@@ -17,6 +18,7 @@ from reviewer.running.model import (
     Clock,
     FinishedAttempt,
     Infrastructure,
+    NobodyAnswered,
     Observation,
     Task,
     Turn,
@@ -51,7 +53,7 @@ class _End(NamedTuple):
 async def run_attempt(task: Task, approver: Approver | None = None) -> FinishedAttempt:
     """Carry out one attempt and return its masked record.
 
-    `approver` answers when the task's approvals are to be asked for; without one they are refused.
+    `approver` is the person who answers where a rule of the episode asks one, or the run does.
     Raises Unrunnable, and nothing else, whatever a candidate or a world does.
     """
     recorder, meter = Recorder(task), None
@@ -61,7 +63,7 @@ async def run_attempt(task: Task, approver: Approver | None = None) -> FinishedA
         meter = Meter(_clock(task))  # only now: setting up a world is not the candidate's time
         digest = world.start_digest
         try:
-            end = await _candidates_part(task, world, _approver(task, approver), meter, recorder)
+            end = await _candidates_part(task, world, Approvals(task, approver), meter, recorder)
             state, final = await world.state(), await world.final_state()
         finally:
             with contextlib.suppress(Infrastructure):
@@ -69,7 +71,8 @@ async def run_attempt(task: Task, approver: Approver | None = None) -> FinishedA
     except Infrastructure as error:
         recorder.error(str(error))
         meter = meter or Meter(_clock(task))
-        return recorder.finish("infrastructure_error", meter, start_digest=digest)
+        ended = recorder.finish("infrastructure_error", meter, start_digest=digest)
+        return ended._replace(unanswered=isinstance(error, NobodyAnswered))
     end = _closing_events(end, state, recorder)
     return recorder.finish(
         end.termination,
@@ -111,18 +114,12 @@ def _clock(task: Task) -> Clock:
     return OwnClock(task.pace) if scripted else WallClock()
 
 
-def _approver(task: Task, person: Approver | None) -> Approver:
-    if task.approvals == "ask" and person is not None:
-        return person
-    return Policy(task.approvals == "allow")
-
-
 async def _candidates_part(
-    task: Task, world: World, approver: Approver, meter: Meter, recorder: Recorder
+    task: Task, world: World, approvals: Approvals, meter: Meter, recorder: Recorder
 ) -> _End:
     """Run the candidate from its brief to its last turn; it is closed when this returns."""
     file = episode_file(task.episode, Path(task.folder))
-    broker = Broker(task, world, approver, meter, recorder, file)
+    broker = Broker(task, world, approvals, meter, recorder, file)
     adapter = adapter_for(task)
     try:
         return await _converse(task, adapter, broker, meter, recorder)

@@ -14,13 +14,14 @@ from functools import lru_cache
 from itertools import islice
 from typing import Any
 
+from reviewer.running.approvals import Approvals, told_of
 from reviewer.running.masking import MAX_DEPTH
 from reviewer.running.model import (
     Approval,
     ApprovalRequest,
-    Approver,
     Brief,
     Call,
+    NobodyAnswered,
     Observation,
     Task,
     ToolSpec,
@@ -38,16 +39,6 @@ MOST_CALLS = 128
 end the attempt."""
 
 
-class Policy:
-    """An approver without a person: grants or refuses every call alike."""
-
-    def __init__(self, granted: bool) -> None:
-        self._approval = Approval(granted, "policy")
-
-    async def ask(self, request: ApprovalRequest) -> Approval:
-        return self._approval
-
-
 class Broker:
     """The only way from one attempt's candidate to its world.
 
@@ -61,14 +52,14 @@ class Broker:
         self,
         task: Task,
         world: World,
-        approver: Approver,
+        approvals: Approvals,
         meter: Meter,
         recorder: Recorder,
         file: str,
     ) -> None:
         self._task = task
         self._world = world
-        self._approver = approver
+        self._approvals = approvals
         self._meter = meter
         self._recorder = recorder
         own = world.specs()
@@ -141,13 +132,19 @@ class Broker:
             return self._refuse(call, "error", faulty)
         # A copy, since the candidate may still hold and change the values of its call.
         call = call._replace(arguments=copy.deepcopy(call.arguments))
+        since = self._meter.elapsed_ms()
         if call.tool not in self._task.episode.tools.approvals:
-            return await self._carry_out(call, None)
-        approval = await self._ask(call)
-        told = {"status": "granted" if approval.granted else "refused", "by": approval.by}
+            return await self._carry_out(call, None, since)
+        approval, in_time = await self._ask(call)
+        told = told_of(approval)
+        waited = since if approval.delay_ms else None
+        if not in_time:
+            self.ended = "max_latency"
+            reason, told = "the attempt has ended: max_latency", {**told, "status": "unanswered"}
+            return self._refuse(call, "denied", reason, told, waited)
         if not approval.granted:
-            return self._refuse(call, "denied", "approval refused", told)
-        return await self._carry_out(call, told)
+            return self._refuse(call, "denied", "approval refused", told, waited)
+        return await self._carry_out(call, told, since)
 
     def _limit_met(self) -> str:
         steps = self._task.episode.budget.max_steps
@@ -155,23 +152,35 @@ class Broker:
             return "max_steps"
         return "max_latency" if self.late() else ""
 
-    async def _ask(self, call: Call) -> Approval:
+    async def _ask(self, call: Call) -> tuple[Approval, bool]:
+        """Return the answer to a call, and whether it came while the attempt had time. Raises
+        NobodyAnswered, with the call on record."""
         arguments = self._recorder.mask.masked(call.arguments)
-        seq = self._recorder.next_seq
+        request = ApprovalRequest(self._task.slot, self._recorder.next_seq, call.tool, arguments)
         since = self._meter.clock.now_ms()
         try:
-            request = ApprovalRequest(self._task.slot, seq, call.tool, arguments)
-            return await self._approver.ask(request)
+            approval = await self._approvals.answer(call.arguments, request)
+        except NobodyAnswered as error:
+            unanswered = {"status": "unanswered", "by": "person", "rule": error.rule}
+            self._refuse(call, "denied", "nobody was there to answer", unanswered)
+            raise
         finally:
             self._meter.leave_out(self._meter.clock.now_ms() - since)
-
-    async def _carry_out(self, call: Call, approval: dict[str, Any] | None) -> Observation:
-        since = self._meter.elapsed_ms()
-        answer = await self._world.call(call.tool, call.arguments)
         left = self.time_left_ms()
-        # One more millisecond, so that an attempt that runs out of time exceeds its limit.
-        delay = answer.delay_ms if left is None else min(answer.delay_ms, left + 1)
-        await self._meter.clock.let_pass(delay)
+        await self._let_pass(approval.delay_ms)
+        return approval, left is None or approval.delay_ms <= left
+
+    async def _let_pass(self, delay: float) -> None:
+        """Wait, up to one millisecond more than the attempt has left, so that one that runs out of
+        time exceeds its limit."""
+        left = self.time_left_ms()
+        await self._meter.clock.let_pass(delay if left is None else min(delay, left + 1))
+
+    async def _carry_out(
+        self, call: Call, approval: dict[str, Any] | None, since: float
+    ) -> Observation:
+        answer = await self._world.call(call.tool, call.arguments)
+        await self._let_pass(answer.delay_ms)
         self._recorder.call(
             call.tool,
             call.arguments,
@@ -186,7 +195,12 @@ class Broker:
         return Observation(call.call_id, call.tool, answer.status, answer.content)
 
     def _refuse(
-        self, call: Call, status: Status, error: str, approval: dict[str, Any] | None = None
+        self,
+        call: Call,
+        status: Status,
+        error: str,
+        approval: dict[str, Any] | None = None,
+        since: float | None = None,
     ) -> Observation:
         content = {"error": error}
         self._recorder.call(
@@ -196,6 +210,7 @@ class Broker:
             content,
             call_id=call.call_id,
             approval=approval,
+            latency_ms=None if since is None else self._meter.elapsed_ms() - since,
         )
         return Observation(call.call_id, call.tool, status, content)
 

@@ -93,10 +93,10 @@ class StartMessage(NamedTuple):
 
 
 class AnswerMessage(NamedTuple):
-    """To the worker: the answer to a call's approval."""
+    """To the worker: the answer to a call's approval; None when nobody is there to answer."""
 
     number: int
-    approval: Approval
+    approval: Approval | None
 
 
 class StopMessage(NamedTuple):
@@ -137,7 +137,7 @@ class _Worker:
         self._connection, self._attempt = connection, attempt
         self._sending = threading.Lock()
         self._running: set[asyncio.Task[None]] = set()
-        self._waiting: dict[int, asyncio.Future[Approval]] = {}
+        self._waiting: dict[int, asyncio.Future[Approval | None]] = {}
         self._asked = 0
 
     async def serve(self) -> None:
@@ -181,11 +181,11 @@ class _Worker:
         with self._sending, suppress(OSError):  # the parent may be gone
             self._connection.send(message)
 
-    async def ask(self, request: ApprovalRequest) -> Approval:
+    async def ask(self, request: ApprovalRequest) -> Approval | None:
         """Ask the parent, which has the person who answers. (As an `Approver`.)"""
         self._asked += 1
         number = self._asked
-        waiting: asyncio.Future[Approval] = asyncio.get_running_loop().create_future()
+        waiting: asyncio.Future[Approval | None] = asyncio.get_running_loop().create_future()
         self._waiting[number] = waiting
         try:
             await asyncio.to_thread(self._send, QuestionMessage(number, request))
@@ -276,8 +276,7 @@ class ProcessExecutor(_Places):
             asking.cancel()
 
     async def _ask(self, worker: _Process, asked: QuestionMessage) -> None:
-        refused = Approval(False, "policy")
-        approval = await self._approver.ask(asked.request) if self._approver else refused
+        approval = await self._approver.ask(asked.request) if self._approver else None
         del worker.asking[asked.number]
         worker.send(AnswerMessage(asked.number, approval))
 

@@ -98,6 +98,18 @@ class Infrastructure(Exception):
     """Something that is not the candidate failed: the attempt neither passes nor fails."""
 
 
+class NobodyAnswered(Infrastructure):
+    """A rule of the episode asks a person about a call, and nobody is there. `rule` is its
+    place."""
+
+    def __init__(self, tool: str, rule: int) -> None:
+        super().__init__(
+            f"{tool}: rule {rule} of the episode asks a person, and nobody is there: run it with "
+            "--approve ask, or in the workstation"
+        )
+        self.rule = rule
+
+
 class Unrunnable(Exception):
     """The run cannot begin or go on at all (no key, no such program, a script that is not the one
     the manifest names): nothing was attempted. The text names the way out."""
@@ -153,14 +165,20 @@ class ApprovalRequest(NamedTuple):
 
 
 class Approval(NamedTuple):
-    """`by` is `policy` or the person who answered."""
+    """`by` is `episode`, `policy` (the run's `--approve`) or the person who answered. `rule` is the
+    place (from 1) of the episode's rule that decided how the call is answered; `delay_ms` is how
+    long that took by the rule."""
 
     granted: bool
     by: str
+    rule: int | None = None
+    delay_ms: float = 0.0
 
 
 class Approver(Protocol):
-    async def ask(self, request: ApprovalRequest) -> Approval: ...
+    async def ask(self, request: ApprovalRequest) -> Approval | None:
+        """Return the answer; None when there is nobody to give one."""
+        ...
 
 
 class Clock(Protocol):
@@ -209,11 +227,13 @@ class Task(Struct, frozen=True, kw_only=True):
 
 class FinishedAttempt(NamedTuple):
     """An attempt that has ended: `raw` is its trace record, already masked, in UTF-8
-    JSON. `masked` counts the values masked."""
+    JSON. `masked` counts the values masked; `unanswered` is set when it ended because a person was
+    to be asked and nobody was there."""
 
     slot: Slot
     raw: bytes
     masked: int = 0
+    unanswered: bool = False
 
 
 class LostAttempt(NamedTuple):

@@ -11,6 +11,7 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from reviewer.suite import values
+from reviewer.suite.approvals import approval_problems
 from reviewer.suite.border import as_problems, faults_of, without
 from reviewer.suite.errors import NEAR, ContractError, Problem, json_path, likeness, shown
 from reviewer.suite.gates import GATE_CODES
@@ -246,6 +247,7 @@ def episode_problems(episode: Episode, *, whole: bool = True) -> list[tuple[str,
         *_steps(episode),
         *_critical(episode),
         *_simulator(episode),
+        *approval_problems(episode),
     ]
     if whole:
         problems += _absent(episode)

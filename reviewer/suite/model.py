@@ -344,6 +344,36 @@ class Simulator(Value, frozen=True):
         return None
 
 
+class EpisodeApproval(Value, frozen=True, kw_only=True):
+    """How calls of one tool that needs an approval are answered in an episode.
+
+    A rule fits calls that have every argument it names, with an equal value; other arguments are
+    free. Of several rules the first that fits answers. A call that no rule of its tool fits is
+    refused; a tool without a rule is answered as the run says (`--approve`).
+    """
+
+    tool: Annotated[Name, "The tool that is called: one of `tools.approvals`."]
+    arguments: Annotated[
+        _Arguments | None,
+        "Argument → the value that it must equal; other arguments are free. Null: any call.",
+    ] = None
+    answer: Annotated[
+        Literal["allow", "deny", "person"],
+        "`allow` and `deny` are the answer; `person` asks whoever is at the terminal or the "
+        "workstation. Without anybody there the attempt is not measured.",
+    ]
+    delay_ms: Annotated[
+        float,
+        Limits(ge=0, le=600_000),
+        "How long the answer takes, in milliseconds. It counts as the attempt's time.",
+    ] = 0.0
+
+    def problem(self, given: Set[str]) -> str | None:
+        if self.answer == "person" and self.delay_ms:
+            return "a person takes the time they take: leave delay_ms out"
+        return None
+
+
 class Episode(Value, frozen=True):
     """One isolated task: the contract to be met."""
 
@@ -387,11 +417,21 @@ class Episode(Value, frozen=True):
         "What becomes of a call that is forbidden or not allowed: `deny` refuses it, `simulate` "
         "carries it out in the simulated world. The authority gate fails either way.",
     ] = UNSET
+    # UNSET without any, so that what is stored of episodes frozen before keeps its bytes.
+    approvals: Annotated[
+        tuple[EpisodeApproval, ...] | UnsetType,
+        File(tuple[EpisodeApproval, ...], ()),
+        "How calls of the tools in `tools.approvals` are answered. The first rule that fits holds.",
+    ] = UNSET
 
     @property
     def carries_out_all(self) -> bool:
         """Return whether calls that the contract does not allow are carried out in the world."""
         return self.on_forbidden == "simulate"
+
+    @property
+    def approval_rules(self) -> tuple[EpisodeApproval, ...]:
+        return () if self.approvals is UNSET else self.approvals
 
 
 _SHARED = Episode.ORDER.split()[:-1]

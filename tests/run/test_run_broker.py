@@ -1,6 +1,7 @@
 """The broker: authority, limits and approvals are held outside the candidate."""
 
 import asyncio
+import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,8 @@ from run_builders import (
     verdict,
 )
 
-from reviewer.gates.authority import granted
+from reviewer.gates import compile_contract, score
+from reviewer.gates.approvals import granted
 from reviewer.running.model import (
     Approval,
     ApprovalRequest,
@@ -29,6 +31,7 @@ from reviewer.running.model import (
     Turn,
     Unrunnable,
 )
+from reviewer.trace.validate import decode
 
 
 @pytest.fixture
@@ -231,7 +234,12 @@ def test_an_approval_is_asked_for_recorded_and_kept_to(
     if not granted_:
         assert write["observation"] == {"error": "approval refused"}
     assert record["final_state"]["label"] == ("created" if granted_ else "none")
-    assert ("approval_missing:write" in verdict(of, record).codes()) is not granted_
+    # A call that asked and was refused did not run: that is no failure, wherever it is judged.
+    assert verdict(of, record).codes() == (["approval_unproven:write"] if granted_ else [])
+    judged = score(compile_contract(of, own=True), decode(json.dumps(record).encode()))
+    assert (judged.passed, judged.critical) == (True, False)
+    answer = "granted" if granted_ else "refused"
+    assert [one.code for one in judged.findings] == [f"approval_{answer}:write"]
 
 
 def test_the_person_is_shown_the_call_without_identifiers(stage: Stage) -> None:

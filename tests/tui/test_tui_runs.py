@@ -124,7 +124,9 @@ async def test_r_and_enter_run_what_the_candidate_on_screen_lacks(
         await press(pilot, "r")
         assert "makes the 8 attempts without a trace" in screen_text(app)
         await press(pilot, "enter")
-        assert orders_of(desk) == [RunOrder(suite_id=SUITE, candidate_id=V8, resume=True)]
+        assert orders_of(desk) == [
+            RunOrder(suite_id=SUITE, candidate_id=V8, resume=True, person=True)
+        ]
         assert newest(pilot).planned == 8
 
 
@@ -136,7 +138,7 @@ async def test_r_and_enter_make_the_next_attempts_where_none_is_missing(seven: B
         await press(pilot, "r")
         assert "makes the next 3 attempts of 3 episodes" in screen_text(app)
         await press(pilot, "tab", "tab", "tab", "backspace", "1", "enter")
-        assert orders_of(seven) == [RunOrder(suite_id=SUITE, candidate_id=V7, jobs=1)]
+        assert orders_of(seven) == [RunOrder(suite_id=SUITE, candidate_id=V7, jobs=1, person=True)]
         await at_work(pilot, ("damaged-221", 4))
         assert "▲1/6" in row(app, "attack-014")
         assert "►3/6" in row(app, "damaged-221")
@@ -158,6 +160,7 @@ async def test_every_field_is_reached_and_changed_by_keys(seven: Bent) -> None:
             seed=41,
             approvals="ask",
             network=True,
+            person=True,
         )
 
 

@@ -19,7 +19,8 @@ RunState = Literal["running", "paused", "stopping", "done", "stopped", "failed"]
 
 class RunOrder(View, frozen=True):
     """An order of a run. `attempts` None is the policy's; `workers` 0 runs in this process; `pace`
-    stretches a scripted candidate's own time to real time."""
+    stretches a scripted candidate's own time to real time. `person` says that somebody is there to
+    answer the calls that a rule of an episode puts to a person; with approvals `ask` there is."""
 
     suite_id: str
     candidate_id: str
@@ -31,6 +32,7 @@ class RunOrder(View, frozen=True):
     approvals: ApprovalRule = "deny"
     network: bool = False
     pace: float = 0.0
+    person: bool = False
 
 
 class Runnable(View, frozen=True):
@@ -57,7 +59,8 @@ class ApprovalView(View, frozen=True):
 class RunView(View, frozen=True):
     """A run as it is now, and its order. `running` and `pending` are (episode id, attempt); `gates`
     counts failed traces per gate, aligned with `in_force`; `eta_seconds` is None while it is
-    unknown. `began` is in seconds of Unix time."""
+    unknown. `began` is in seconds of Unix time. Of the attempts lost to `infrastructure`,
+    `unanswered` ones needed a person's answer when nobody was there."""
 
     number: int
     order: RunOrder
@@ -81,6 +84,7 @@ class RunView(View, frozen=True):
     problem: str
     began: float
     in_force: tuple[str, ...] = ALWAYS
+    unanswered: int = 0
 
 
 class RunsRoom(Room):

@@ -62,7 +62,7 @@ class Progress:
             ("passed", "failed", "critical", "infrastructure", "not_measured"), 0
         )
         self._gates = [0] * len(GATES)
-        self._done = self._lost = 0
+        self._done = self._lost = self._unanswered = 0
         self._ended: RunState | None = None
         self._problem = ""
 
@@ -80,13 +80,14 @@ class Progress:
             self._running.pop(place, None)
             self._pending = {place: None, **self._pending}
 
-    def written(self, slots: Iterable[Slot], made: Iterable[JudgedRecord]) -> None:
+    def written(self, ended: Iterable[FinishedAttempt], made: Iterable[JudgedRecord]) -> None:
         """Count attempts that are over; of them `made` are in the store."""
         with self._lock:
-            for slot in slots:
-                place = (slot.episode_id, slot.attempt)
+            for one in ended:
+                place = (one.slot.episode_id, one.slot.attempt)
                 self._running.pop(place, None)
                 self._pending.pop(place, None)
+                self._unanswered += one.unanswered
             for record in made:
                 self._count(record.trace)
 
@@ -138,6 +139,7 @@ class Progress:
                 eta_seconds=self._eta() if state == "running" else None,
                 approvals=tuple(self._approvals.values()),
                 problem=self._problem,
+                unanswered=self._unanswered,
                 **self._marks,
             )
 
@@ -282,7 +284,7 @@ class RunHandle(AbandonableJob[RunView]):
 
     def _executor(self) -> Executor:
         order = self._begun.order
-        person = self if order.approvals == "ask" else None
+        person = self if order.person or order.approvals == "ask" else None
         if order.workers:
             return ProcessExecutor(order.workers, order.jobs, person, self._attempt)
         return LocalExecutor(order.jobs, person, self._attempt)
@@ -313,7 +315,7 @@ class RunHandle(AbandonableJob[RunView]):
                 self._refused += written.refused
                 if self._keep is not None:
                     self._keep(written.kept)
-                self._progress.written([one.slot for one in finished], written.made)
+                self._progress.written(finished, written.made)
                 self._dirty.set()
             if going_on:
                 await asyncio.sleep(TOGETHER)

@@ -37,6 +37,7 @@ from reviewer.running.engine import MadeAttempts, Place, missing_places, next_pl
 from reviewer.running.model import FinishedAttempt, Slot, Task, Unrunnable
 from reviewer.running.offer import offer_of
 from reviewer.running.sandbox.protection import describe, protection
+from reviewer.suite.approvals import flag_decides
 from reviewer.suite.candidate import Candidate
 from reviewer.suite.errors import ContractError
 from reviewer.suite.folder import candidate_files
@@ -334,7 +335,7 @@ class _RunStart:
             made = filled_attempts(self.connection, suite.id, known.id)
             earlier = runs_of(self.connection, suite.suite_id, known.candidate_id)
             if self.order.resume and earlier:
-                self.order = _as_begun(self.order, earlier[-1])
+                self.order = _as_begun(self.order, earlier[-1], self.suite)
             places, ends = self._chosen(known, made, earlier)
             force = in_force(self.suite.policy.limits)
             if not places:
@@ -469,11 +470,13 @@ class _RunStart:
             )
 
 
-def _as_begun(order: RunOrder, entry: dict[str, Any]) -> RunOrder:
+def _as_begun(order: RunOrder, entry: dict[str, Any], suite: Suite) -> RunOrder:
     """Return the order of a resumed run, with the seed and the rule for approvals that it began
     with.
 
-    Raises DeskError when other ones were named: its attempts would not be of one kind.
+    Raises DeskError when other ones were named: its attempts would not be of one kind. Where the
+    episodes have a rule for every tool that needs an approval, the run's own rule answers nothing,
+    and may differ: so an attempt that a person was to be asked in can be made again with a person.
     """
     own = "make a run of its own without --resume"
     if order.seed not in (0, entry["seed"]):
@@ -481,7 +484,8 @@ def _as_begun(order: RunOrder, entry: dict[str, Any]) -> RunOrder:
         raise DeskError(
             f"--seed {order.seed}: {said}", "leave --seed out", own, exit_code=ExitCode.USAGE
         )
-    if order.approvals != entry["approvals"]:
+    ruled = any(each.approval_rules for each in suite.episodes) and not flag_decides(suite.episodes)
+    if order.approvals != entry["approvals"] and not ruled:
         said = f"the run to resume was started with --approve {entry['approvals']}"
         raise DeskError(
             said, f"--resume --approve {entry['approvals']}", own, exit_code=ExitCode.USAGE

@@ -12,7 +12,7 @@ from reviewer.desk.traces.states import event_changes
 from reviewer.desk.traces.text import brief_of, text_of
 from reviewer.desk.traces.views import EventDetail, Field
 from reviewer.desk.views import EventRow, Mark
-from reviewer.gates.authority import granted
+from reviewer.gates.approvals import granted
 from reviewer.gates.values import parse
 from reviewer.suite.model import Suite
 from reviewer.trace.record import ABSENT, Event, kind_of
