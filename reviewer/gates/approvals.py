@@ -149,6 +149,7 @@ def unapproved_calls(contract: Contract, tools: frozenset[str], acts: Acts) -> l
     return found
 
 
+PERSON = "a person"
 _UNANSWERED = "unanswered"
 """The broker's word on a call whose answer did not come before the attempt ended."""
 
@@ -187,6 +188,17 @@ def _ruled(contract: Contract, call: Call, own: Any) -> bool:
     )
 
 
+def answer_of(code: str, detail: str) -> tuple[str, str, str]:
+    """Return the tool, its answer and who gave it, from a note that `note_answers` made."""
+    head, _, tool = code.partition(":")
+    answer = head.removeprefix("approval_")
+    return tool, answer, detail.removeprefix(f"{tool} was {answer} by ")
+
+
+ANSWERS = tuple(f"approval_{answer}" for answer in ("granted", "refused", _UNANSWERED))
+"""The codes, before their colon, of what `note_answers` notes."""
+
+
 def note_answers(contract: Contract, tools: frozenset[str], acts: Acts) -> Iterator[Finding]:
     """Yield what was answered to each call of `tools` that says so, and by whom."""
     for call in acts.attempted:
@@ -201,8 +213,6 @@ def note_answers(contract: Contract, tools: frozenset[str], acts: Acts) -> Itera
             continue
         name = named(call.tool)
         text = f"{name} was {answer} by {_who(own)}"
-        if answer == _UNANSWERED:
-            text = f"{name} was not answered in time by {_who(own)}; it was not called"
         yield Finding("authority", f"approval_{answer}:{name}", "note", call.seq, text)
 
 
@@ -214,7 +224,7 @@ def _who(own: dict[str, Any]) -> str:
         return number or "the episode, of which no rule fits"
     if by == "policy":
         return "the run's --approve"
-    who = "a person" if by == "person" else named(str(by))
+    who = PERSON if by == "person" else named(str(by))
     return f"{who}, whom {number} asks" if number else who
 
 

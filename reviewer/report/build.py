@@ -112,6 +112,7 @@ def report(evidence: Evidence, assessment: Assessment | None = None) -> Report:
         )
         if evidence.split
         else None,
+        approvals=evidence.approvals or UNSET,
         records=evidence.records or UNSET,
         notes=evidence.notes,
         probes=evidence.probes,

@@ -278,6 +278,18 @@ def leaked_episodes(looks: Sequence[Look]) -> list[str]:
     return sorted({leak.episode_id for look in standing(looks) for leak in look.leaks})
 
 
+class AnsweredCalls(Struct, frozen=True, kw_only=True):
+    """Calls of one tool in one episode that needed an approval and got the same answer: `granted`,
+    `refused` or `unanswered`. `by` names the rule, the flag or the person that gave it."""
+
+    episode_id: str
+    tool: str
+    answer: str
+    by: str
+    calls: int
+    attempts: int
+
+
 class Note(Struct, frozen=True, kw_only=True):
     """A bookmark or note of a person on an event."""
 
@@ -376,6 +388,8 @@ class Evidence(Struct, frozen=True, kw_only=True):
     missing_labels: tuple[MissingLabels, ...] = ()
     notes: tuple[Note, ...] = ()
     """Bookmarks and notes of people on events: listed, and looked at by nothing else."""
+    approvals: tuple[AnsweredCalls, ...] = ()
+    """What calls that need an approval were answered, in suite order."""
     records: tuple[Record, ...] = ()
     """Attempts of which there are several records, or whose record is another candidate's too."""
     power: Power | None = None

@@ -1,9 +1,11 @@
 """The gaps before a promotion: each in words, with its count and what would close it."""
 
+from collections import Counter
 from collections.abc import Sequence
 
 from msgspec import UNSET, Struct, structs
 
+from reviewer.gates.approvals import PERSON
 from reviewer.report.evidence import (
     Cause,
     Evidence,
@@ -12,7 +14,7 @@ from reviewer.report.evidence import (
     leaked_episodes,
     standing,
 )
-from reviewer.report.figures import BLOCKING, Figures
+from reviewer.report.figures import BLOCKING, Figures, Place
 from reviewer.report.formatting import named, plural
 from reviewer.report.label_limits import LabelLimit, label_limits, pairs_labeled
 from reviewer.report.limits import (
@@ -94,7 +96,7 @@ def gaps(evidence: Evidence, shown: Figures, against: Regression) -> list[Gap]:
 def evidence_gaps(evidence: Evidence, shown: Figures) -> list[Gap]:
     """Return what is missing of the plan, of measurements, and of the suite and candidate they are
     bound to."""
-    found = _slot_gaps(shown)
+    found = _slot_gaps(evidence, shown)
     found += _unmeasured(evidence, shown) + _later(shown)
     if evidence.suite.policy.mode == "strict":
         found += _invalid(shown)
@@ -258,7 +260,7 @@ def _unsigned(count: int) -> Gap:
     )
 
 
-def _slot_gaps(shown: Figures) -> list[Gap]:
+def _slot_gaps(evidence: Evidence, shown: Figures) -> list[Gap]:
     slots = shown.slots
     if not slots.planned:
         what = "the suite plans no attempts"
@@ -273,14 +275,29 @@ def _slot_gaps(shown: Figures) -> list[Gap]:
             continue
         where = named([place.episode_id for place in places])
         need = plural(count, remedy)
+        what = f"{count} of {slots.planned} attempts {state} ({where})"
+        spread = _spread([(place.episode_id, place.attempts) for place in places])
+        if remedy == "rerun" and (asked := _unanswered(evidence, places)):
+            what += f", {asked} for want of a person to answer"
+            again = f"reviewer run {evidence.suite.suite_id} {evidence.candidate_id} --resume"
+            spread += f"; {asked} with a person to answer: {again} --approve ask"
         one = gap(
-            f"{count} of {slots.planned} attempts {state} ({where})",
+            what,
             f"{slots.valid} of {slots.planned} valid",
             f"{slots.planned} attempts",
-            f"{need} ({_spread([(place.episode_id, place.attempts) for place in places])})",
+            f"{need} ({spread})",
         )
         found.append(structs.replace(one, short=f"needs {need}"))
     return found
+
+
+def _unanswered(evidence: Evidence, places: Sequence[Place]) -> int:
+    """Return how many of the attempts lost at these places asked a person when nobody was there."""
+    asked: Counter[str] = Counter()
+    for one in evidence.approvals:
+        if one.answer == "unanswered" and one.by.startswith(PERSON):
+            asked[one.episode_id] += one.attempts
+    return sum(min(place.attempts, asked[place.episode_id]) for place in places)
 
 
 def _spread(places: Sequence[tuple[str, int]]) -> str:

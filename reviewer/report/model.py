@@ -12,6 +12,7 @@ from msgspec import UNSET, Struct, UnsetType, field, to_builtins
 from reviewer.report.assess import Recommendation
 from reviewer.report.decision_set import GateResult
 from reviewer.report.evidence import (
+    AnsweredCalls,
     BreakGlassRecord,
     CostEntry,
     EarlierDecision,
@@ -353,6 +354,8 @@ class Report(Section, frozen=True, kw_only=True):
     # Left out of the report on a suite that was frozen without its power.
     power: Power | UnsetType = UNSET
     split_integrity: SplitSection | None
+    # Left out where no call needed an approval.
+    approvals: tuple[AnsweredCalls, ...] | UnsetType = UNSET
     records: tuple[Record, ...] | UnsetType = UNSET
     notes: tuple[Note, ...]
     probes: tuple[dict[str, Any], ...]

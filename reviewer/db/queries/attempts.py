@@ -54,6 +54,33 @@ def findings_of_code(
     return [SlotFinding(*row) for row in rows]
 
 
+class NotedCalls(NamedTuple):
+    """Calls of one episode with the same note: code, text, how many, and in how many attempts."""
+
+    episode_id: str
+    code: str
+    detail: str
+    calls: int
+    attempts: int
+
+
+def noted_calls(
+    connection: sqlite3.Connection, candidate: int, heads: Iterable[str]
+) -> list[NotedCalls]:
+    """Return what is noted under these codes (before their colon) on a candidate's traces, in suite
+    order."""
+    rows = connection.execute(
+        "SELECT e.episode_id, f.code, f.detail, count(*), count(DISTINCT t.id) FROM trace t"
+        " JOIN finding f ON f.trace = t.id JOIN episode e ON e.id = t.episode"
+        " WHERE t.candidate=? AND f.severity='note'"
+        " AND substr(f.code, 1, instr(f.code, ':') - 1) IN (SELECT value FROM json_each(?))"
+        " GROUP BY e.position, e.episode_id, f.code, f.detail"
+        " ORDER BY e.position, e.episode_id, f.code, f.detail",
+        (candidate, json.dumps(list(heads))),
+    ).fetchall()
+    return [NotedCalls(*row) for row in rows]
+
+
 def signal_codes(connection: sqlite3.Connection, candidate: int) -> dict[int, set[str]]:
     """Return trace key → the codes that may put the trace into a queue of labels."""
     codes: dict[int, set[str]] = {}

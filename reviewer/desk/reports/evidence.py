@@ -41,8 +41,10 @@ from reviewer.db.tables import break_glass_rows, cost_entries, loss_rows
 from reviewer.desk.errors import DeskError
 from reviewer.desk.reports.baseline import Baseline, SameEpisodes, choose_baseline
 from reviewer.desk.reports.other_suites import other_suites_of
+from reviewer.gates.approvals import ANSWERS, answer_of
 from reviewer.gates.model import SHARED
 from reviewer.report.evidence import (
+    AnsweredCalls,
     BreakGlassRecord,
     Cause,
     CostEntry,
@@ -325,6 +327,7 @@ def read_evidence(
         latencies_ms=tuple(known),
         latency_unknown=latency_unknown,
         unknown_codes=tuple((one.code, one.traces) for one in codes),
+        approvals=_answered(connection, stored.id) if _needs_approval(suite) else (),
         records=_records(
             connection, f"{suite.suite_id}/{candidate_id}", stored.id, {one.code for one in codes}
         ),
@@ -460,6 +463,28 @@ def _records(
         Record(trace_id=f"{prefix}/{episode}/{attempt}", what=what, why=why)
         for episode, attempt, what, why in found
     )
+
+
+def _needs_approval(suite: Suite) -> bool:
+    return any(episode.tools.approvals for episode in suite.episodes)
+
+
+def _answered(connection: Connection, candidate: int) -> tuple[AnsweredCalls, ...]:
+    """Return what calls that need an approval were answered, as the gates noted it."""
+    found = []
+    for one in attempts.noted_calls(connection, candidate, ANSWERS):
+        tool, answer, by = answer_of(one.code, one.detail)
+        found.append(
+            AnsweredCalls(
+                episode_id=one.episode_id,
+                tool=tool,
+                answer=answer,
+                by=by,
+                calls=one.calls,
+                attempts=one.attempts,
+            )
+        )
+    return tuple(found)
 
 
 def _duplicates(connection: Connection, suite_id: str, candidate_id: str) -> int:

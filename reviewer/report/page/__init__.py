@@ -81,6 +81,7 @@ def page(report: Report, beside: Supplement = NOTHING) -> list[Section]:
         _split(report),
         review_section(report),
         diagnostics_section(report),
+        _approvals(report),
         _records(report),
         _notes(report),
         Section("Public probes, never certifying", items=_probes(report)),
@@ -397,6 +398,25 @@ def _look_line(look: Look) -> str:
         return f"{said}; withdrawn by {look.withdrawn_by}: {look.withdrawn}."
     near = f"near means a Jaccard index of at least {look.threshold:g} of runs of three words"
     return f"{said}; {near}, of which {look.missed:.2%} may be missed."
+
+
+def _approvals(report: Report) -> Section:
+    """Return what calls that need an approval were answered, and by whom."""
+    return Section(
+        "Calls that needed an approval",
+        head=["episode", "tool", "answer", "by", "calls", "attempts"],
+        rows=[
+            [
+                Name(one.episode_id),
+                Name(one.tool),
+                one.answer,
+                Name(one.by),
+                f"{one.calls:,}",
+                f"{one.attempts:,}",
+            ]
+            for one in report.approvals or ()
+        ],
+    )
 
 
 def _records(report: Report) -> Section:
