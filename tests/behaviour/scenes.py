@@ -117,7 +117,7 @@ def running(stage: Stage) -> None:
     stage.run("run", SUITE, V8, *one, "--resume", "--attempts", "5", "--approve", "allow")
     stage.run("run", SUITE, V8, *one, "--resume", "--attempts", "4", "--workers", "0")
     stage.run("run", SUITE, "no-such-candidate", *one)
-    for suite in ("drug-info-v1", "file-tools-v1"):
+    for suite in ("drug-info-v1", "file-tools-v1", "payouts-v1"):
         for manifest in sorted((stage.root / "suites" / suite / "candidates").glob("*.json")):
             stage.run("run", suite, manifest.stem, *one, "--traces", f"{manifest.stem}.jsonl")
             _report(stage, suite, manifest.stem)

@@ -286,7 +286,9 @@ async def test_cells_go_from_waiting_to_running_to_their_result(
         assert "start here" in screen_text(app)
         await press(pilot, "j", "enter", "tab", "tab", "tab", "backspace", "2", "enter")
         assert "start here" not in screen_text(app)
-        assert orders_of(desk) == [RunOrder(suite_id=SUITE, candidate_id=V7, jobs=2, resume=True)]
+        assert orders_of(desk) == [
+            RunOrder(suite_id=SUITE, candidate_id=V7, jobs=2, resume=True, person=True)
+        ]
         await at_work(pilot, DAMAGED, APPEAL)
         assert row(app, "damaged-221").count("►run") == 7
         assert "►··" in row(app, "damaged-221")
