@@ -35,6 +35,7 @@ def _verify_arguments(check: argparse.ArgumentParser) -> None:
     check.add_argument(
         "--attestations", metavar="DIR", help="the runners' test results it refers to"
     )
+    check.add_argument("--labels", metavar="DIR", help="the files of labels that it names")
     check.add_argument(
         "--witness", metavar="FILE", help="heads it must be among (with a folder of decisions)"
     )
@@ -99,6 +100,7 @@ def _pins(arguments: argparse.Namespace) -> dict[str, Any]:
         "attestations": _envelopes(Path(arguments.attestations))
         if arguments.attestations
         else None,
+        "labels": _label_files(Path(arguments.labels)) if arguments.labels else None,
     }
     if arguments.suite_folder:
         from reviewer.desk.suites import suite_pins
@@ -135,6 +137,16 @@ def _envelopes(folder: Path) -> dict[str, bytes]:
         return {path.name: _read(path) for path in sorted(folder.iterdir()) if _is_envelope(path)}
     except OSError as error:
         raise DeskError(f"{folder}: cannot be read ({error.strerror})") from error
+
+
+def _label_files(folder: Path) -> dict[str, tuple[bytes, bytes | None]]:
+    """Return the files of labels in a folder, each with the signature beside it; none without the
+    folder: a decision that names one says so."""
+    found: dict[str, tuple[bytes, bytes | None]] = {}
+    for path in sorted(folder.glob("*.jsonl")):
+        signature = path.with_name(f"{path.name}.sig")
+        found[path.name] = _read(path), _read(signature) if signature.is_file() else None
+    return found
 
 
 def _is_envelope(path: Path) -> bool:

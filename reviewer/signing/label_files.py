@@ -7,6 +7,7 @@ for labels of its own principal alone: nobody signs another person's word.
 """
 
 import hashlib
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from reviewer.signing.errors import AttestError, plain
@@ -24,6 +25,10 @@ class LabelFileError(AttestError):
     def __init__(self, text: str, way: str) -> None:
         super().__init__(text)
         self.way = way
+
+
+StoredFile = tuple[bytes, bytes | None]
+"""A file's bytes, and those of the signature beside it."""
 
 
 class LabelFile(NamedTuple):
@@ -82,3 +87,21 @@ def checked_file(
             "put both files back from version control, or let the rater sign again",
         )
     return LabelFile(name, data, found)
+
+
+def label_faults(
+    named: Iterable[str], there: Mapping[str, StoredFile] | None, signers: Signers
+) -> list[str]:
+    """Return what is wrong with the files of labels that a decision names, by sha256; nothing where
+    no files are given."""
+    faults = []
+    for digest in named if there is not None else ():
+        name = digest + SUFFIX
+        if there is None or name not in there:
+            faults.append(f"labels: {name}, which the decision names, is not there")
+            continue
+        try:
+            checked_file(name, *there[name], signers)
+        except LabelFileError as error:
+            faults.append(f"labels: {error}")
+    return faults

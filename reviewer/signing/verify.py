@@ -13,6 +13,7 @@ from typing import Any
 
 from reviewer.exit_codes import ExitCode
 from reviewer.signing.errors import AttestError, StatementError, load_object
+from reviewer.signing.label_files import StoredFile, label_faults
 from reviewer.signing.predicate import (
     PREDICATE_TYPE,
     Gate,
@@ -52,7 +53,8 @@ class Pins:
     `threshold` is the least number of approvers of a PROMOTE, `min_seq` the highest decisionSeq
     already seen for this agent and environment, `max_days` the longest that a decision may last.
     `report` is the report.json the decision must be about and agree with. `attestations` are signed
-    test results by file name: each that the decision refers to must be among them.
+    test results by file name: each that the decision refers to must be among them, as must each
+    file of `labels` (by name, with its signature) that it names.
     `witness` is a file of heads that the decision must be in, and must not contradict.
     """
 
@@ -66,6 +68,7 @@ class Pins:
     max_days: int | None = None
     report: bytes | None = None
     attestations: Mapping[str, bytes] | None = None
+    labels: Mapping[str, StoredFile] | None = None
     witness: bytes | None = None
 
     def __post_init__(self) -> None:
@@ -275,6 +278,7 @@ def judged(
         *time_faults(predicate.time_created, predicate.expires, now),
         *report_faults(statement, pins.report),
         *run_result_faults(predicate, trusted, about, pins.attestations),
+        *label_faults(predicate.labels.files or (), pins.labels, trusted),
     ]
     head = (
         f"decision: {predicate.decision} {statement.subject[0].name} for {predicate.environment}",

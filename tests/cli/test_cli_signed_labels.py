@@ -331,6 +331,26 @@ def test_a_deleted_file_is_missed_by_the_journal_and_by_the_decision(
     there = pipeline(door, tmp_path)
     there.ok("labels", "take")
     assert report(there)[0] == "promote"
+    store, suite = there.root / "store", there.root / "suites" / WANTS
+    asked = (
+        "verify", store / "decisions", "--candidate-manifest", suite / "candidates" / f"{V8}.json",
+        "--signers", store / "signers", "--labels", store / "labels",
+    )  # fmt: skip
+    there.ok(*asked)
+    signature = store / "labels" / f"{file.name}.sig"
+    kept = signature.read_bytes()
+    signature.unlink()
+    assert "nobody signed it" in there.run(*asked).out
+    signature.write_bytes(kept)
+    file_there = store / "labels" / file.name
+    data = file_there.read_bytes()
+    file_there.unlink()
+    found = there.run(*asked)
+    assert (found.code, f"{file.name}, which the decision names, is not there" in found.out) == (
+        30, True,
+    )  # fmt: skip
+    assert there.run(*asked[:-2]).code == 0
+    file_there.write_bytes(data)
     for one, who in ((door, "decision 1"), (there, "decision 1")):
         (one.root / "store" / "labels" / file.name).unlink()
         recommended, written = report(one)
