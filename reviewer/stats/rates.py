@@ -1,9 +1,9 @@
 """Rates and their limits: of single attempts, of attempts in episodes, of repeated attempts.
 
-Wilson is for display; Clopper-Pearson and its one-sided bounds are for every number that permits
-something, because they never under-cover. Wald is absent on purpose: it collapses at 0 and 1. The
-episode is the sampling unit, never the attempt: more attempts sharpen one episode's rate, only
-more episodes support a claim about the field. `groups` holds one list of scores per episode.
+Wilson is for display. What permits something is in `bounds`; Clopper-Pearson is for counts of
+independent units, because it never under-covers. Wald is absent on purpose: it collapses at 0 and
+1. The episode is the sampling unit, never the attempt: more attempts sharpen one episode's rate,
+only more episodes support a claim about the field. `groups` holds one list of scores per episode.
 
 pass@k (does any of k attempts pass) is HumanEval's unbiased estimator; pass^k (do all of them) is
 tau-bench's, with each episode's own number of attempts. p**k is never used: it assumes that all

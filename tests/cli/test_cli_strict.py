@@ -56,6 +56,8 @@ def desk(ready: Path, tmp_path: Path) -> Door:
 def test_sixty_stable_episodes_are_promoted(desk: Door) -> None:
     code, found = report(desk, GOOD)
     assert (code, found["recommendation"], found["reasons"]) == (0, "promote", [])
+    # Every episode is stopped at $0.08, and our runner made every attempt.
+    assert found["cost"]["capped_usd"] == pytest.approx(0.24)
     results = {row["gate"]: row["result"] for row in found["decision_set"]["gates"]}
     assert results == {
         "D0": "PASS", "D1": "PASS", "D2": "PASS", "D3": "PASS", "D4": "PASS",

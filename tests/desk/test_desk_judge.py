@@ -127,7 +127,7 @@ def test_the_report_carries_it_and_its_cost_on_a_line_of_its_own(full: Door) -> 
         "advisory only", 0.75, 0.50,
     )  # fmt: skip
     assert judge["pairs"] == 4
-    assert judge["accepted"] == {"point": False, "strict": False}
+    assert judge["accepted"] == {"point": False, "strict": False, "refuted": True}
     assert after["cost"]["judge_usd"] == pytest.approx(8 * 0.0011)
     assert after["cost"]["cpst_usd"] == before["cost"]["cpst_usd"] == 0.0555
     assert before["judge"]["why"] == "no judge and no labels yet"

@@ -8,6 +8,7 @@ from release_examples import (
     episode,
     evidence,
     gates,
+    plain,
     stable_suite,
     v8,
     with_episode,
@@ -15,7 +16,9 @@ from release_examples import (
     within,
 )
 
+from reviewer.api.stats import cost_per_success_upper_bound
 from reviewer.report.assess import Assessment, assess
+from reviewer.report.build import report
 from reviewer.report.evidence import Evidence
 from reviewer.suite.model import PassHat, Suite
 
@@ -224,3 +227,30 @@ def test_an_attempt_that_is_no_evidence_holds_in_strict_mode() -> None:
     assert judged.needs == ("1 valid trace (e-007)",)
     forgiven = replace(stable_suite(60, 0, **lenient), episodes=tuple(rows))
     assert assess(forgiven).recommendation == "promote"
+
+
+def test_a_cap_per_attempt_bounds_the_cost_and_its_absence_is_said() -> None:
+    free = with_policy(stable_suite(30, 0, mode="strict"), max_cpst_usd=0.1)
+    capped = replace(free, attempt_cap_usd=0.09)
+    found = [assess(one).figures.cost for one in (free, capped)]
+    assert [one.most for one in found] == [None, pytest.approx(0.27)]
+    assert found[1].cpst_limits[1] == pytest.approx(
+        cost_per_success_upper_bound([3] * 30, [0.24] * 30, most=0.27)
+    )
+    assert found[1].cpst_limits[1] < found[0].cpst_limits[1]
+    said = [plain(report(one)) for one in (free, capped)]
+    assert [one["cost"]["capped_usd"] for one in said] == [None, pytest.approx(0.27)]
+    rows = [{row["gate"]: row for row in one["decision_set"]["gates"]}["D4"] for one in said]
+    assert [row["bounds"].rpartition(", ")[2] for row in rows] == [
+        "no cap per attempt", "capped per attempt",
+    ]  # fmt: skip
+    warned = [[s for s in one["what_this_does_not_show"] if "stopped" in s] for one in said]
+    assert warned == [
+        [
+            "No attempt is stopped at a cost, so no limit of the cost per success is certain: "
+            "where one episode in ten is ten times dearer, 30 episodes may not show it, 40 do."
+        ],
+        [],
+    ]
+    # A stop that an attempt went over is none.
+    assert assess(replace(free, attempt_cap_usd=0.07)).figures.cost.most is None

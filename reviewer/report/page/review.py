@@ -262,8 +262,8 @@ def _review_terms(report: Report) -> Terms:
                 f"Of the {plural(judge.pairs, 'labeled pair')} that the judge answered in both "
                 "orders, the shares right as first shown, right both times, and answered "
                 "differently when the sides were exchanged. It may score only when the limits of "
-                "the policy are met, in strict mode by one-sided 95% Clopper-Pearson bounds. No "
-                "hard gate reads it.",
+                "the policy are met, in strict mode by one-sided 95% bounds of the mean over "
+                "episodes. No hard gate reads it.",
             )
         )
     if review.random_part.rates:
