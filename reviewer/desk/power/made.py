@@ -81,7 +81,7 @@ def not_modeled(policy: Policy) -> tuple[str, ...]:
     asked = (
         ("D4 cost per success", policy.max_cpst_usd is not None),
         ("D5 p95 latency", policy.latency_p95_ms is not None),
-        ("D8 human review", policy.labels.min_pairs > 0),
+        ("D8 human review", policy.labels.wanted),
     )
     return ("D0 evidence", *(gate for gate, wanted in asked if wanted))
 
