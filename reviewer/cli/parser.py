@@ -23,6 +23,7 @@ without a command: the workstation on the workspace of the current folder
 export a report, without a screen:
   reviewer --export-report OUT --suite S --candidate C [--baseline B]
            [--format json,md,html,junit,sarif,github] [--sign KEY]
+  reviewer --export-report OUT --release release.json [--format LIST] [--sign KEY]
 
 exit codes: 0 promote or done, 10 not promoted, 2 usage, 20 invalid input or
 signature, 30 policy of signatures not met, 40 internal error
@@ -183,6 +184,10 @@ def _top(kind: type[Parser]) -> Parser:
     report.add_argument(
         "--baseline", metavar="B", help="candidate to compare with (default: the last promoted)"
     )
+    report.add_argument(
+        "--release", metavar="FILE",
+        help="with --export-report: a release.json, which names several suites for one answer",
+    )  # fmt: skip
     report.add_argument(
         "--format", metavar="LIST",
         help="of json,md,html,junit (default: these four), sarif and github (a step's summary, and "

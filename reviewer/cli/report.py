@@ -17,6 +17,8 @@ from reviewer.exit_codes import ExitCode
 
 
 def run(arguments: argparse.Namespace) -> int:
+    if arguments.release:
+        return _run_release(arguments)
     desk = desk_of(arguments)
     suite, candidate = release_of(arguments, desk)
     formats = tuple(arguments.format.split(",")) if arguments.format else renderings.USUAL
@@ -44,6 +46,30 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.sign:
         return _sign(desk, arguments, suite, candidate, built)
     return exported.exit_code
+
+
+def _run_release(arguments: argparse.Namespace) -> int:
+    """Report on several suites: the strictest recommendation of them decides the exit code."""
+    if given := [f"--{n}" for n in ("suite", "candidate", "baseline") if getattr(arguments, n)]:
+        raise DeskError(
+            f"{', '.join(given)}: --release names suites, candidates and baselines",
+            exit_code=ExitCode.USAGE,
+        )
+    desk = desk_of(arguments)
+    formats = tuple(arguments.format.split(",")) if arguments.format else renderings.USUAL
+    exported = desk.reports.export_release(arguments.release, arguments.export_report, formats)
+    if arguments.json:
+        from msgspec import to_builtins
+
+        out_json(to_builtins(exported.built.report))
+    else:
+        from reviewer.report.release import release_text
+
+        out(release_text(exported.built.report).rstrip("\n"))
+    for path, digest in exported.files:
+        if not arguments.quiet:
+            note(f"wrote {path}  sha256 {digest}")
+    return exported.built.exit_code
 
 
 @contextmanager

@@ -244,12 +244,15 @@ def transaction(connection: sqlite3.Connection, path: Path) -> Iterator[sqlite3.
 @contextmanager
 def one_moment(connection: sqlite3.Connection) -> Iterator[None]:
     """Read the store as it is now in several queries, whatever others write meanwhile: counting
-    rows after reading the journal would else accuse a row that was just added."""
-    connection.execute("BEGIN")
+    rows after reading the journal would else accuse a row that was just added. Within another such
+    reading it is the same one."""
+    own = not connection.in_transaction
+    if own:
+        connection.execute("BEGIN")
     try:
         yield
     finally:
-        if connection.in_transaction:
+        if own and connection.in_transaction:
             connection.execute("ROLLBACK")
 
 

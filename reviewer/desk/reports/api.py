@@ -33,11 +33,13 @@ from reviewer.desk.suites import CandidateManifest, ReadySuite, ready_outline, r
 from reviewer.desk.traces.records import FinalMessages
 from reviewer.exit_codes import ExitCode
 from reviewer.report.assess import Assessment, assess
-from reviewer.report.evidence import Evidence, Look
+from reviewer.report.evidence import Evidence, LineageSuite, Look
+from reviewer.suite.release import RELEASE_FILE
 
 if TYPE_CHECKING:
     from reviewer.desk.judge.book import JudgeBook
     from reviewer.desk.reports.costs import EnteredCost, NewCost
+    from reviewer.desk.reports.release import BuiltRelease, ExportedRelease
     from reviewer.desk.views import ExportedFiles
     from reviewer.report.evidence import CostEntry
     from reviewer.report.model import Report
@@ -89,8 +91,16 @@ class PrintableReport(NamedTuple):
     beside: Supplement
 
 
-_ReportKey = tuple[str, str, str | None]
-"""Suite, candidate, baseline."""
+class Together(NamedTuple):
+    """The release in which a suite is judged: its id, and the digests of its suites. That a
+    candidate was run on each of these needs no reason of its own."""
+
+    release_id: str
+    suites: frozenset[str]
+
+
+_ReportKey = tuple[str, str, str | None, Together | None]
+"""Suite, candidate, baseline, and the release of several suites."""
 
 
 class Reports:
@@ -117,13 +127,14 @@ class Reports:
         suite_id: str,
         candidate_id: str,
         baseline_id: str | None = None,
+        together: Together | None = None,
     ) -> CandidateReport:
         """Build the report of a candidate on a suite, from one consistent reading of the store.
 
         Raises DeskError for a broken suite, an unknown candidate or baseline, and for a store that
         contradicts its journal or what was signed on it.
         """
-        return self._made(connection, (suite_id, candidate_id, baseline_id), whole=True)
+        return self._made(connection, (suite_id, candidate_id, baseline_id, together), whole=True)
 
     def shown(
         self,
@@ -132,12 +143,13 @@ class Reports:
         candidate_id: str,
         baseline_id: str | None,
         formats: Sequence[str],
+        together: Together | None = None,
     ) -> PrintableReport:
         """Return the report of `build`, and what these formats show in addition, from the same
         reading."""
         from reviewer.desk.reports.renderings import rendering_context
 
-        asked = (suite_id, candidate_id, baseline_id)
+        asked = (suite_id, candidate_id, baseline_id, together)
         held = ready_suite(self._workspace, connection, suite_id)
         with one_moment(connection):
             built = self._within(connection, held, asked, whole=True)
@@ -155,7 +167,7 @@ class Reports:
     ) -> CandidateAssessment:
         """Return the recommendation of `build` without the parts that only a report shows: of
         labels no more than can hold a promotion back, no judge, no texts. Raises as `build`."""
-        built = self._made(connection, (suite_id, candidate_id, baseline_id), whole=False)
+        built = self._made(connection, (suite_id, candidate_id, baseline_id, None), whole=False)
         return CandidateAssessment(built.gathered, built.assessment)
 
     def _made(self, connection: Connection, asked: _ReportKey, whole: bool) -> CandidateReport:
@@ -168,7 +180,7 @@ class Reports:
         self, connection: Connection, held: ReadySuite, asked: _ReportKey, whole: bool
     ) -> CandidateReport:
         self._store_check.require_sound(connection)
-        suite_id, candidate_id, baseline_id = asked
+        suite_id, candidate_id, baseline_id, together = asked
         found = self._manifest(connection, held, suite_id, candidate_id)
         digest = found.candidate.digest if found else None
         lacks = missing_failures(self._workspace, connection, held.suite, candidate_id, digest)
@@ -197,6 +209,8 @@ class Reports:
             label_files=self._label_files(held, candidate_id),
             missing_labels=missing_labels(self._workspace, connection, held.suite, digest),
         )
+        if together is not None:
+            gathered = structs.replace(gathered, lineage=_explained(gathered.lineage, together))
         built = CandidateReport(gathered, assess(gathered))
         self._kept[asked, whole] = (stamp, built)
         return built
@@ -274,6 +288,18 @@ class Reports:
         return found
 
 
+def _explained(lineage: tuple[LineageSuite, ...], together: Together) -> tuple[LineageSuite, ...]:
+    """Give the suites of one release the reason that they are judged together; a reason that a
+    person gave stays."""
+    reason = f"judged together in release {together.release_id}"
+    return tuple(
+        structs.replace(one, reason=reason, reviewer=RELEASE_FILE)
+        if one.reason is None and one.digest in together.suites
+        else one
+        for one in lineage
+    )
+
+
 class ReportsRoom(Room):
     """The API of `desk.reports`."""
 
@@ -316,6 +342,30 @@ class ReportsRoom(Room):
         if signed is not None:
             files += renderings.write_files(folder, {"decision.dsse.json": signed})
         return ExportedFiles(files=tuple(files), exit_code=built.exit_code)
+
+    def release(self, path: str) -> BuiltRelease:
+        """Return the report on the release of several suites that a release.json names. Raises
+        DeskError for a file that is no release, and as `build` for each suite."""
+        from reviewer.desk.reports import release
+
+        with self._opened.reading() as connection:
+            plan = release.read_plan(self._opened.place, path)
+            return release.build_release(connection, self._opened.place, self._opened.reports, plan)
+
+    def export_release(
+        self, path: str, out: str, formats: tuple[str, ...] = renderings.USUAL
+    ) -> ExportedRelease:
+        """Write the report on a release, and in a folder for each suite the report of that suite
+        (`formats`)."""
+        from reviewer.desk.reports import release
+
+        formats = renderings.known_formats(formats)
+        with self._opened.reading() as connection:
+            plan = release.read_plan(self._opened.place, path)
+            return release.export_release(
+                connection, self._opened.place, self._opened.reports, plan,
+                Path(out).expanduser(), formats,
+            )  # fmt: skip
 
     def enter_cost(self, new: NewCost) -> EnteredCost:
         """Keep an entry: durable when this returns; the same entry again adds nothing."""

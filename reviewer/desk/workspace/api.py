@@ -241,9 +241,11 @@ def _shapes() -> Mapping[str, type[Struct]]:
     from reviewer.review.labels import Label
     from reviewer.review.records import Cost, LeakCheck, Note
     from reviewer.suite.border import FILES
+    from reviewer.suite.release import Release
 
     return {
         **FILES,
+        "release": Release,
         "label": Label,
         "judgment": Judgment,
         "leak-check": LeakCheck,
