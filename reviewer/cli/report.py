@@ -50,11 +50,9 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _run_release(arguments: argparse.Namespace) -> int:
     """Report on several suites: the strictest recommendation of them decides the exit code."""
-    if given := [f"--{n}" for n in ("suite", "candidate", "baseline") if getattr(arguments, n)]:
-        raise DeskError(
-            f"{', '.join(given)}: --release names suites, candidates and baselines",
-            exit_code=ExitCode.USAGE,
-        )
+    from reviewer.cli.sign import refuse_options
+
+    refuse_options(arguments)
     desk = desk_of(arguments)
     formats = tuple(arguments.format.split(",")) if arguments.format else renderings.USUAL
     exported = desk.reports.export_release(arguments.release, arguments.export_report, formats)
@@ -69,7 +67,22 @@ def _run_release(arguments: argparse.Namespace) -> int:
     for path, digest in exported.files:
         if not arguments.quiet:
             note(f"wrote {path}  sha256 {digest}")
-    return exported.built.exit_code
+    if not arguments.sign:
+        return exported.built.exit_code
+    from reviewer.cli.sign import exit_code, passphrase_for, said
+
+    signed = desk.decisions.sign_release(
+        arguments.release,
+        None,
+        arguments.sign,
+        expect=exported.built.report.recommendation,
+        passphrase=passphrase_for(arguments.sign),
+    )
+    target = Path(arguments.export_report) / "decision.dsse.json"
+    write_private(target, Path(signed.path).read_bytes())
+    said(signed)
+    note(f"wrote {target}")
+    return exit_code(signed)
 
 
 @contextmanager

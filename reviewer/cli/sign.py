@@ -3,6 +3,7 @@
 import argparse
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from reviewer.cli.opening import desk_of, release_of, workspace_of
 from reviewer.cli.parser import release_options
@@ -11,12 +12,18 @@ from reviewer.desk.errors import DeskError
 from reviewer.desk.views import SignedDecision
 from reviewer.exit_codes import ExitCode
 
+if TYPE_CHECKING:
+    from reviewer.desk.desk import Desk
+
 KEY = "key file, .pub or SHA256:… in ssh-agent"
 
 
 def _sign_arguments(sign: argparse.ArgumentParser) -> None:
     release_options(sign)
     sign.add_argument("--baseline", metavar="B", help="candidate to compare with")
+    sign.add_argument(
+        "--release", metavar="FILE", help="a release.json: one decision over all its suites"
+    )
     sign.add_argument(
         "--decision", choices=("PROMOTE", "BLOCK", "REPAIR"), metavar="D",
         help="PROMOTE, BLOCK or REPAIR (default: what the report recommends)",
@@ -71,6 +78,8 @@ def _sign(arguments: argparse.Namespace) -> int:
             exit_code=ExitCode.USAGE,
         )
     desk = desk_of(arguments)
+    if arguments.release:
+        return _sign_release(desk, arguments)
     suite, candidate = release_of(arguments, desk)
     view = desk.decisions.view(suite, candidate, arguments.baseline)
     decision = arguments.decision or view.preselected
@@ -95,13 +104,38 @@ def _sign(arguments: argparse.Namespace) -> int:
     return exit_code(signed)
 
 
+def _sign_release(desk: "Desk", arguments: argparse.Namespace) -> int:
+    """One decision over the suites of a release.json."""
+    refuse_options(arguments)
+    signed = desk.decisions.sign_release(
+        arguments.release,
+        arguments.decision,
+        arguments.key,
+        comment=arguments.comment,
+        passphrase=passphrase_for(arguments.key),
+        environment=arguments.environment,
+    )
+    said(signed)
+    out(signed.path)
+    return exit_code(signed)
+
+
+def refuse_options(arguments: argparse.Namespace) -> None:
+    """Raise DeskError for options that a release.json answers."""
+    if given := [f"--{n}" for n in ("suite", "candidate", "baseline") if getattr(arguments, n)]:
+        raise DeskError(
+            f"{', '.join(given)}: --release names suites, candidates and baselines",
+            exit_code=ExitCode.USAGE,
+        )
+
+
 def _add(arguments: argparse.Namespace) -> int:
     """One more signature; what is signed was said by the person who signed first."""
     if bool(arguments.key) == bool(arguments.signature):
         raise DeskError(
             "--add takes --key KEY or --signature FILE, one of them", exit_code=ExitCode.USAGE
         )
-    taken = ("decision", "comment", "baseline", "suite", "candidate")
+    taken = ("decision", "comment", "baseline", "suite", "candidate", "release")
     if given := [f"--{name}" for name in taken if getattr(arguments, name)]:
         raise DeskError(
             f"{', '.join(given)}: the decision already states it; --add only signs it",

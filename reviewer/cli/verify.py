@@ -29,6 +29,9 @@ def _verify_arguments(check: argparse.ArgumentParser) -> None:
         "--suite-folder", metavar="DIR",
         help="it must be on this frozen suite, under its policy, by as many as the policy requires",
     )  # fmt: skip
+    check.add_argument(
+        "--release", metavar="FILE", help="it must be over the suites of this release.json"
+    )
     check.add_argument("--suite-digest", metavar="SHA256", help="it must be on this suite")
     check.add_argument("--policy-digest", metavar="SHA256", help="it must be under this policy")
     check.add_argument("--report", metavar="FILE", help="report.json it must be about")
@@ -102,6 +105,10 @@ def _pins(arguments: argparse.Namespace) -> dict[str, Any]:
         else None,
         "labels": _label_files(Path(arguments.labels)) if arguments.labels else None,
     }
+    if arguments.release:
+        from reviewer.desk.reports.release import plan_in
+
+        pins["release_digest"] = plan_in(Path(arguments.release)).digest
     if arguments.suite_folder:
         from reviewer.desk.suites import suite_pins
 

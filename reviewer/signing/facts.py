@@ -210,6 +210,44 @@ class ReviewerFact:
 
 
 @dataclass(frozen=True, kw_only=True)
+class ReleaseSuiteFact:
+    """One suite of a release of several, with the result of its own report."""
+
+    suite_id: str
+    suite_sha256: str
+    role: Literal["gate", "probe"]
+    candidate_id: str
+    subject: str
+    candidate_sha256: str
+    baseline_id: str | None
+    policy_sha256: str
+    report_sha256: str
+    recommendation: Literal["promote", "block", "repair", "hold"]
+    reasons: tuple[str, ...]
+    gates: tuple[GateFact, ...]
+    critical: int
+    failing: int
+    attempts: int
+    passes: int
+    tolerance: ToleranceFact | None
+    frozen_at_seq: int | None
+    first_run_seq: int | None
+    labelers: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReleaseFact:
+    """A release of several suites: what they come to together, and each of them."""
+
+    release_id: str
+    candidate_id: str
+    sha256: str
+    recommendation: Literal["promote", "block", "repair", "hold"]
+    reasons: tuple[str, ...]
+    suites: tuple[ReleaseSuiteFact, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
 class DecisionFacts:
     """One decision. `lineage` lists the other suites this candidate was run against.
 
@@ -264,4 +302,5 @@ class DecisionFacts:
     evidence_uri: str | None = None
     evidence_sha256: str | None = None
     journal_algorithm: str = "arw-audit-v1"
+    release: ReleaseFact | None = None
     comment: str = ""

@@ -3,7 +3,7 @@
 Unknown fields are errors, integers stay within ±(2^53 - 1), there are no floats, and text has
 no control or bidirectional characters, so a statement can be drawn anywhere as it is. What has no
 evidence yet is null, 0 or an empty list. Left out where there is nothing to say are only `comment`,
-`breakGlass`, `tolerance`, `suite.lineageReasons`, `report.baseline`, `report.formulas`,
+`breakGlass`, `release`, `tolerance`, `suite.lineageReasons`, `report.baseline`, `report.formulas`,
 `approvals.maxDays` and `labels.files`.
 """
 
@@ -262,6 +262,41 @@ class Approvals(Part):
     max_days: Ordinal | None = None
 
 
+class ReleaseSuite(Part):
+    """One suite of a release of several: the result of its own report; `passes` of `attempts` that
+    count. Of a `probe` only critical failures count."""
+
+    name: Text
+    digest: Digest
+    role: Literal["gate", "probe"]
+    candidate_id: Text
+    candidate: NamedResource
+    baseline: Text | None
+    policy: DigestOnly
+    report: ReportRef
+    gates: list[Gate]
+    critical_count: Count
+    failure_count: Count
+    attempts: Count
+    passes: Count
+    tolerance: Tolerance | None = None
+    frozen_at_seq: Ordinal | None
+    first_run_seq: Ordinal | None
+    labelers: list[Text]
+
+
+class Release(Part):
+    """Several suites that one decision is about. `digest` is that of release.json, and
+    `recommendation` the strictest of the suites."""
+
+    name: Text
+    candidate_id: Text
+    digest: Digest
+    recommendation: Recommendation
+    reasons: list[Text]
+    suites: list[ReleaseSuite] = Field(min_length=1)
+
+
 class Predicate(Part):
     """`failureCount` counts every failing trace that speaks against a promotion; `failures` lists
     them up to a size limit."""
@@ -291,6 +326,7 @@ class Predicate(Part):
     report: DecisionReport
     approvals: Approvals
     break_glass: list[BreakGlassRef] | None = None
+    release: Release | None = None
     comment: Block | None = None
 
 

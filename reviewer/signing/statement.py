@@ -13,24 +13,23 @@ from reviewer.signing.errors import JsonError, StatementError, canonical, load_o
 from reviewer.signing.facts import (
     DecisionFacts,
     FailureFact,
-    ToleranceFact,
     candidate_view,
     manifest_digest,
     subject_name,
 )
+from reviewer.signing.gate_rules import gate_body, gate_faults, order_fault, unpassed
 from reviewer.signing.predicate import (
     PREDICATE_TYPE,
     STATEMENT_TYPE,
     VERIFIER_ID,
-    Gate,
     Part,
     Predicate,
     Statement,
     SuiteRef,
     parse_time,
 )
-from reviewer.signing.tolerance import decimal_of, failing_faults
-from reviewer.suite.gates import ALWAYS, OPTIONAL
+from reviewer.signing.release import check_release, release_body, release_faults
+from reviewer.signing.tolerance import failing_faults, result_of, tolerance_body
 
 MAX_FAILURE_BYTES = 128 * 1024
 """Failing traces are listed up to this many canonical bytes; the report, bound by its digest,
@@ -80,17 +79,7 @@ def _predicate(facts: DecisionFacts) -> dict[str, Any]:
         "policy": {"uri": facts.policy_uri, "digest": _digest(facts.policy_sha256)},
         "candidate": candidate_view(facts.candidate_manifest),
         "suite": _suite(facts),
-        "gates": [
-            {
-                "id": gate.id,
-                "hard": gate.hard,
-                "result": gate.result,
-                "threshold": gate.threshold,
-                "observed": gate.observed,
-                "evidence": _digest_or_none(gate.evidence_sha256),
-            }
-            for gate in facts.gates
-        ],
+        "gates": [gate_body(gate) for gate in facts.gates],
         "repeatability": [asdict(row) for row in facts.repeatability],
         "cost": {
             "currency": facts.currency,
@@ -109,7 +98,7 @@ def _predicate(facts: DecisionFacts) -> dict[str, Any]:
         },
         "failureCount": len(facts.failures),
         "failures": _failures(facts.failures),
-        **_tolerance(facts.tolerance),
+        **tolerance_body(facts.tolerance),
         "inputAttestations": [{"digest": _digest(one)} for one in facts.input_attestations],
         "evidence": None
         if facts.evidence_uri is None and facts.evidence_sha256 is None
@@ -146,6 +135,8 @@ def _predicate(facts: DecisionFacts) -> dict[str, Any]:
             }
             for one in facts.break_glass
         ]
+    if facts.release is not None:
+        body["release"] = release_body(facts.release)
     if facts.comment:
         body["comment"] = facts.comment
     return body
@@ -212,17 +203,6 @@ def _failures(failures: tuple[FailureFact, ...]) -> list[dict[str, Any]]:
     return listed
 
 
-def _tolerance(stated: ToleranceFact | None) -> dict[str, Any]:
-    if stated is None:
-        return {}
-    body = {
-        "hardPassRate": stated.hard_pass_rate,
-        "completionMin": stated.completion_min,
-        "attempts": stated.attempts,
-    }
-    return {"tolerance": body}
-
-
 def check_relations(predicate: Predicate) -> None:
     """Check the rules between fields that apply to every decision. StatementError."""
     if parse_time(predicate.expires) <= parse_time(predicate.time_created):
@@ -239,6 +219,8 @@ def check_relations(predicate: Predicate) -> None:
     keyids = [reviewer.keyid for reviewer in predicate.approvals.reviewers]
     if len(set(keyids)) != len(keyids):
         raise StatementError("statement: predicate.approvals.reviewers: a key is named twice")
+    if predicate.release is not None:
+        check_release(predicate, predicate.release)
 
 
 def _check_lineage(suite: SuiteRef) -> None:
@@ -255,42 +237,6 @@ def _check_lineage(suite: SuiteRef) -> None:
         )
 
 
-def gate_faults(predicate: Predicate) -> list[str]:
-    """Return whether every hard gate is stated, once, as hard, with the result that its figures
-    give. A hard gate is never waived."""
-    faults = []
-    listed = [gate.id for gate in predicate.gates]
-    for name in (*ALWAYS, *(each for each in OPTIONAL if each in listed)):
-        stated = [gate for gate in predicate.gates if gate.id == name]
-        if not stated:
-            faults.append(f"gates: the hard gate {name} is missing")
-        elif len(stated) > 1:
-            faults.append(f"gates: {name} is stated {len(stated)} times")
-        elif not stated[0].hard:
-            faults.append(f"gates: {name} is not marked hard")
-    return faults + [fault for gate in predicate.gates for fault in _result_faults(gate)]
-
-
-def _result_faults(gate: Gate) -> list[str]:
-    """Return whether a gate's result is the one that its own figures give. What was not observed
-    says nothing; where no threshold is given, none may be against it."""
-    observed, threshold = decimal_of(gate.observed), decimal_of(gate.threshold)
-    name = f"gates: {plain(gate.id)}"
-    if observed is None:
-        if gate.observed is None:
-            return []
-        return [f"{name}: observed {plain(gate.observed)} is no number"]
-    if threshold is None and gate.threshold is not None:
-        return [f"{name}: threshold {plain(gate.threshold)} is no number"]
-    against = observed > (threshold or 0)
-    if (gate.result == "FAILED") == against:
-        return []
-    word = "more than" if against else "no more than"
-    return [
-        f"{name} is {gate.result}, and observed is {gate.observed}, {word} {gate.threshold or 0}"
-    ]
-
-
 def promotion_faults(predicate: Predicate) -> list[str]:
     """Return why this predicate may not say PROMOTE; empty for BLOCK and REPAIR, which are always
     allowed."""
@@ -301,29 +247,18 @@ def promotion_faults(predicate: Predicate) -> list[str]:
     if report.recommendation != "promote":
         faults.append(f"the report recommends {report.recommendation}, not promote")
     faults += [f"the report gives a reason against it: {reason}" for reason in report.reasons]
-    faults += [
-        f"hard gate {gate.id} is {gate.result}"
-        for gate in predicate.gates
-        if gate.hard and gate.result != "PASSED"
-    ]
-    faults += failing_faults(predicate)
-    return faults + _suite_faults(predicate.suite)
+    faults += unpassed(predicate.gates)
+    faults += failing_faults(result_of(predicate))
+    faults += _suite_faults(predicate.suite)
+    return faults if predicate.release is None else faults + release_faults(predicate.release)
 
 
 def _suite_faults(suite: SuiteRef) -> list[str]:
     """Return faults unless the suite was frozen before the first run, by the journal, with a reason
     for each other suite met."""
     faults = []
-    frozen, first_run = suite.frozen_at_seq, suite.first_run_seq
-    if frozen is None:
-        faults.append("the journal entry that froze the suite is not named (frozenAtSeq)")
-    elif first_run is None:
-        faults.append("the journal entry of the first run is not named (firstRunSeq)")
-    elif frozen >= first_run:
-        faults.append(
-            f"the suite was not frozen before the candidate's first run: frozen at journal entry"
-            f" {frozen}, first run at {first_run}"
-        )
+    if (fault := order_fault(suite.frozen_at_seq, suite.first_run_seq)) is not None:
+        faults.append(fault)
     given = {one.digest.sha256 for one in suite.lineage_reasons or []}
     faults += [
         f"the candidate was also run on the suite {digest}, and no reason is given"
@@ -350,7 +285,7 @@ def build_statement(facts: DecisionFacts) -> bytes:
     body = body_of(facts)
     payload = identified(body, "decisionId", "statement")
     statement = decision_of(body)
-    faults = gate_faults(statement.predicate) + promotion_faults(statement.predicate)
+    faults = gate_faults(statement.predicate.gates) + promotion_faults(statement.predicate)
     named = {reviewer.principal for reviewer in statement.predicate.approvals.reviewers}
     if len(named) < facts.threshold:
         faults.append(f"approvals: {len(named)} named reviewers cannot reach {facts.threshold}")

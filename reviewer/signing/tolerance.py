@@ -2,10 +2,13 @@
 one, and then no more than they leave room for. Nothing is ever tolerated at a critical gate.
 """
 
+from collections.abc import Sequence
 from decimal import Decimal, InvalidOperation
+from typing import Any, NamedTuple
 
 from reviewer.signing.errors import plain
-from reviewer.signing.predicate import Gate, Predicate, Tolerance
+from reviewer.signing.facts import ToleranceFact
+from reviewer.signing.predicate import Failure, Gate, Predicate, Tolerance
 from reviewer.suite.gates import CRITICAL_GATES
 
 TOLERATED = "tolerated"
@@ -23,12 +26,46 @@ def decimal_of(value: int | str | None) -> Decimal | None:
     return number if number.is_finite() else None
 
 
-def failing_faults(predicate: Predicate) -> list[str]:
-    """Return why what failed, by the statement's own figures, may not be promoted."""
-    stated = predicate.tolerance
-    count = max(predicate.failure_count, len(predicate.failures))
+def tolerance_body(stated: ToleranceFact | None) -> dict[str, Any]:
     if stated is None:
-        faults = [_threshold_fault(gate, 0) for gate in predicate.gates]
+        return {}
+    body = {
+        "hardPassRate": stated.hard_pass_rate,
+        "completionMin": stated.completion_min,
+        "attempts": stated.attempts,
+    }
+    return {"tolerance": body}
+
+
+class StatedResult(NamedTuple):
+    """What a statement says of one suite's attempts: of `attempts` that count, `passes` passed, and
+    `failing` traces speak against a promotion, of which `failures` are listed."""
+
+    attempts: int
+    passes: int
+    failing: int
+    failures: Sequence[Failure]
+    gates: Sequence[Gate]
+    tolerance: Tolerance | None
+
+
+def result_of(predicate: Predicate) -> StatedResult:
+    """Return the result of the suite that a decision is about."""
+    return StatedResult(
+        attempts=sum(row.attempts for row in predicate.repeatability),
+        passes=sum(row.passes for row in predicate.repeatability),
+        failing=max(predicate.failure_count, len(predicate.failures)),
+        failures=predicate.failures,
+        gates=predicate.gates,
+        tolerance=predicate.tolerance,
+    )
+
+
+def failing_faults(result: StatedResult) -> list[str]:
+    """Return why what failed, by the statement's own figures, may not be promoted."""
+    stated, count = result.tolerance, result.failing
+    if stated is None:
+        faults = [_threshold_fault(gate, 0) for gate in result.gates]
         return [
             *(fault for fault in faults if fault),
             *([f"{count} failing trace{'s' if count > 1 else ''}"] if count else []),
@@ -39,9 +76,9 @@ def failing_faults(predicate: Predicate) -> list[str]:
     if stated.completion_min is not None and (completion is None or not 0 <= completion <= 1):
         return [f"tolerance: completionMin {plain(stated.completion_min)} is no rate"]
     return [
-        *_counted_faults(predicate, stated, rate),
-        *_trace_faults(predicate, count, _room(rate, stated.attempts)),
-        *_gate_faults(predicate.gates, stated.attempts, rate, completion),
+        *_counted_faults(result, stated, rate),
+        *_trace_faults(result, count, _room(rate, stated.attempts)),
+        *_gate_faults(result.gates, stated.attempts, rate, completion),
     ]
 
 
@@ -49,10 +86,9 @@ def _room(rate: Decimal, attempts: int) -> int:
     return int((1 - rate) * attempts)
 
 
-def _counted_faults(predicate: Predicate, stated: Tolerance, rate: Decimal) -> list[str]:
+def _counted_faults(result: StatedResult, stated: Tolerance, rate: Decimal) -> list[str]:
     """Return whether the counts per episode are within the rate, and within the attempts made."""
-    attempts = sum(row.attempts for row in predicate.repeatability)
-    failing = attempts - sum(row.passes for row in predicate.repeatability)
+    attempts, failing = result.attempts, result.attempts - result.passes
     faults = []
     if failing > _room(rate, attempts):
         faults.append(f"{failing} of {attempts} attempts failed, more than rate {rate} allows")
@@ -61,10 +97,10 @@ def _counted_faults(predicate: Predicate, stated: Tolerance, rate: Decimal) -> l
     return faults
 
 
-def _trace_faults(predicate: Predicate, count: int, room: int) -> list[str]:
+def _trace_faults(result: StatedResult, count: int, room: int) -> list[str]:
     faults = [
         f"failing trace {plain(one.trace_id)} is {plain(one.disposition)}, not tolerated"
-        for one in predicate.failures
+        for one in result.failures
         if one.disposition != TOLERATED
     ]
     if count > room:
@@ -73,7 +109,7 @@ def _trace_faults(predicate: Predicate, count: int, room: int) -> list[str]:
 
 
 def _gate_faults(
-    gates: list[Gate], attempts: int, rate: Decimal, completion: Decimal | None
+    gates: Sequence[Gate], attempts: int, rate: Decimal, completion: Decimal | None
 ) -> list[str]:
     faults = []
     for gate in gates:

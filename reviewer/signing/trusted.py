@@ -159,7 +159,9 @@ def _faults(predicate: Predicate, approvers: tuple[str, ...], needed: int) -> li
         who = f" ({', '.join(approvers)})" if approvers else ""
         faults.append(f"{len(approvers)} of {needed} approvals{who}")
     # With one reviewer this rule would forbid a desk of one; it belongs to the two-person rule.
-    labelers = predicate.labels.labelers
+    labelers = list(predicate.labels.labelers)
+    for suite in predicate.release.suites if predicate.release is not None else ():
+        labelers += suite.labelers
     if needed > 1 and approvers and all(is_one_of(who, labelers) for who in approvers):
         faults.append("every approver also labeled; one must not have")
     faults += [

@@ -13,6 +13,7 @@ from typing import Any
 
 from reviewer.exit_codes import ExitCode
 from reviewer.signing.errors import AttestError, StatementError, load_object
+from reviewer.signing.gate_rules import gate_faults
 from reviewer.signing.label_files import StoredFile, label_faults
 from reviewer.signing.predicate import (
     PREDICATE_TYPE,
@@ -31,8 +32,9 @@ from reviewer.signing.records import (
     break_glass_words,
     run_result_faults,
 )
+from reviewer.signing.release import release_words
 from reviewer.signing.signers import Signers, is_one_of, parse_signers
-from reviewer.signing.statement import decision_of, gate_faults, promotion_faults
+from reviewer.signing.statement import decision_of, promotion_faults
 from reviewer.signing.tolerance import decimal_of
 from reviewer.signing.trusted import (
     Manifest,
@@ -55,6 +57,7 @@ class Pins:
     `report` is the report.json the decision must be about and agree with. `attestations` are signed
     test results by file name: each that the decision refers to must be among them, as must each
     file of `labels` (by name, with its signature) that it names.
+    `release_digest` is that of a release.json: the decision must be over its suites.
     `witness` is a file of heads that the decision must be in, and must not contradict.
     """
 
@@ -64,6 +67,7 @@ class Pins:
     policy_digest: str | None = None
     report_digest: str | None = None
     signers_digest: str | None = None
+    release_digest: str | None = None
     min_seq: int | None = None
     max_days: int | None = None
     report: bytes | None = None
@@ -96,6 +100,15 @@ def pin_faults(predicate: Predicate, trusted: Signers, pins: Pins) -> list[str]:
         for what, found, pinned in digests
         if pinned is not None and found != pinned.removeprefix("sha256:").lower()
     ]
+    if pins.release_digest is not None:
+        release = predicate.release
+        if release is None:
+            faults.append("it is on one suite, not on the release asked for")
+        elif release.digest.sha256 != pins.release_digest:
+            faults.append(
+                f"it is on release {release.name} (sha256 {release.digest.sha256}), not on the one"
+                " asked for"
+            )
     if pins.min_seq is not None and predicate.decision_seq < pins.min_seq:
         faults.append(f"decision {predicate.decision_seq} is older than {pins.min_seq}")
     return faults
@@ -271,7 +284,7 @@ def judged(
     predicate = statement.predicate
     who = approved(predicate, found, pins.threshold or 1)
     others = [
-        *gate_faults(predicate),
+        *gate_faults(predicate.gates),
         *promotion_faults(predicate),
         *pin_faults(predicate, trusted, pins),
         *term_faults(predicate, pins),
@@ -287,6 +300,7 @@ def judged(
         f"signed by {len(who.approvers)} of {who.needed} approvers"
         + (f": {', '.join(who.approvers)}" if who.approvers else ""),
         *who.notes,
+        *(() if predicate.release is None else release_words(predicate.release)),
         *_remarks(predicate, trusted, who.needed),
         *(f"comment: {line}" for line in (predicate.comment or "").split("\n") if line),
         f"decision number {predicate.decision_seq}, expires {predicate.expires}",

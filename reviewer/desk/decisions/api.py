@@ -9,11 +9,14 @@ from typing import TYPE_CHECKING
 from reviewer.desk.errors import DeskError
 from reviewer.desk.opened import Room, refused
 from reviewer.desk.views import Reason, Recommendation, View
+from reviewer.exit_codes import ExitCode
 
 if TYPE_CHECKING:
     from reviewer.desk.decisions.run_results import SignedRunResult
     from reviewer.desk.decisions.statements import LossStatement
+    from reviewer.desk.reports.release import BuiltRelease
     from reviewer.desk.views import KeyInfo, SignedDecision
+    from reviewer.suite.release import Release
 
 
 class Choice(View, frozen=True):
@@ -114,7 +117,13 @@ class DecisionsRoom(Room):
             head = journal.head(connection)
             decided = newest_decision(connection, key)
             pending = pending_view(
-                self._opened.place, connection, build, self._opened.book, key, built
+                self._opened.place,
+                connection,
+                build,
+                self._build_release,
+                self._opened.book,
+                key,
+                built,
             )
             # Within the reading: damage may surface only when a value is written out.
             assessment, gathered = built.assessment, built.gathered
@@ -179,6 +188,46 @@ class DecisionsRoom(Room):
                 environment or decision_choices.ENVIRONMENT,
             )  # fmt: skip
 
+    def sign_release(
+        self,
+        path: str,
+        decision: str | None,
+        key: str,
+        comment: str = "",
+        expect: str | None = None,
+        passphrase: str | None = None,
+        environment: str | None = None,
+    ) -> SignedDecision:
+        """Sign one decision over the suites of a release.json (an empty path: that of the
+        workspace); without `decision` the one that the release recommends. `expect` is the
+        recommendation that was read."""
+        from reviewer.desk.decisions import choices as decision_choices
+        from reviewer.desk.decisions import signing
+        from reviewer.desk.reports import release as releases
+
+        release = self._build_release(releases.read_plan(self._opened.place, path))
+        recommended = release.report.recommendation
+        if expect is not None and expect != recommended:
+            raise DeskError(f"the release changed: {expect} → {recommended}; look again")
+        word = decision or decision_choices.preselected(recommended)
+        if word is None:
+            raise DeskError(
+                f"nothing was signed: the release recommends {recommended}",
+                "bring the missing evidence, or --decision BLOCK --comment WHY",
+                exit_code=ExitCode.NOT_PROMOTED,
+            )
+        with refused():
+            return signing.sign(
+                self._opened.place, release.first, self._opened.book, word, key, comment,
+                passphrase, environment or decision_choices.ENVIRONMENT, release,
+            )  # fmt: skip
+
+    def _build_release(self, plan: Release) -> BuiltRelease:
+        from reviewer.desk.reports import release
+
+        with self._opened.reading() as connection:
+            return release.build_release(connection, self._opened.place, self._opened.reports, plan)
+
     def cosign(
         self,
         reference: str,
@@ -194,8 +243,8 @@ class DecisionsRoom(Room):
 
         with refused():
             return signing.add_signature_to(
-                self._opened.place, reference, self._opened.build_of, self._opened.book, key,
-                passphrase, signature, look,
+                self._opened.place, reference, self._opened.build_of, self._build_release,
+                self._opened.book, key, passphrase, signature, look,
             )  # fmt: skip
 
     def break_glass(

@@ -5,6 +5,7 @@ from datetime import timedelta
 from reviewer.desk.decisions.api import Choice, Pending
 from reviewer.desk.errors import DeskError
 from reviewer.desk.reports.api import CandidateReport
+from reviewer.desk.reports.release import BuiltRelease
 from reviewer.exit_codes import ExitCode
 from reviewer.report.assess import Recommendation
 from reviewer.suite.model import Policy
@@ -63,17 +64,25 @@ def _adding(pending: Pending) -> Choice:
     return Choice(decision=pending.decision, open=not pending.differs, why=why, adds=pending.number)
 
 
-def require_choice(built: CandidateReport, decision: str, comment: str) -> None:
-    """Raise DeskError when this decision cannot be signed on this report."""
+def require_choice(
+    built: CandidateReport, decision: str, comment: str, release: BuiltRelease | None = None
+) -> None:
+    """Raise DeskError when this decision cannot be signed on this report, or on the `release` of
+    several suites that it is a part of."""
     recommendation = built.assessment.recommendation
+    against = [reason.text for reason in built.assessment.reasons]
+    if release is not None:
+        recommendation, against = release.report.recommendation, list(release.report.reasons)
+        for one in release.suites:
+            require_manifest(one.built)
     if decision not in DECISIONS:
         raise DeskError(
             f"{decision!r} is not one of {', '.join(DECISIONS)}", exit_code=ExitCode.USAGE
         )
     if decision == "PROMOTE" and recommendation != "promote":
-        reasons = "; ".join(reason.text for reason in built.assessment.reasons)
         raise DeskError(
-            f"PROMOTE cannot be signed: the report recommends {recommendation} ({reasons})",
+            f"PROMOTE cannot be signed: the report recommends {recommendation} "
+            f"({'; '.join(against)})",
             "sign BLOCK or REPAIR, or repair the candidate and run it again",
             exit_code=ExitCode.NOT_PROMOTED,
         )

@@ -17,68 +17,44 @@ from reviewer.db.queries.attempts import record_digests
 from reviewer.desk.decisions.api import Pending
 from reviewer.desk.decisions.choices import valid_for
 from reviewer.desk.decisions.run_results import current_results
+from reviewer.desk.decisions.suite_facts import (
+    gate_facts,
+    judge_facts,
+    label_facts,
+    policies_of,
+    release_fact,
+    tolerance_fact,
+)
 from reviewer.desk.errors import DeskError
 from reviewer.desk.integrity import decision_files
 from reviewer.desk.integrity.decision_files import DecisionFile
 from reviewer.desk.integrity.trust import approvers_for, signers_of
-from reviewer.desk.labels.book import Book, candidates_of
+from reviewer.desk.labels.book import Book
 from reviewer.desk.place import Workspace
 from reviewer.desk.reports.api import CandidateReport
+from reviewer.desk.reports.release import BuiltRelease
 from reviewer.desk.suites import policy_digest
 from reviewer.exit_codes import ExitCode
 from reviewer.report.assess import against_promotion
-from reviewer.report.figures import GateFigures
-from reviewer.report.formatting import exact
-from reviewer.report.opinions import JudgeEvidence
-from reviewer.report.tolerated import allowed_at
-from reviewer.review.labels import label_line
 from reviewer.signing.dsse import mismatches
 from reviewer.signing.errors import AttestError
 from reviewer.signing.facts import (
     BreakGlassFact,
     DecisionFacts,
     FailureFact,
-    GateFact,
-    JudgeFact,
-    LabelFacts,
     LineageFact,
     RepeatabilityFact,
     ReviewerFact,
-    ToleranceFact,
-    merkle_root,
 )
-from reviewer.signing.predicate import parse_time
+from reviewer.signing.predicate import Predicate, parse_time
+from reviewer.signing.release import plan_of
 from reviewer.signing.signers import Signers
 from reviewer.signing.statement import build_statement
 from reviewer.signing.tolerance import TOLERATED
 from reviewer.signing.trusted import approved
 from reviewer.stats.formulas import FORMULAS, UNNAMED
 from reviewer.suite.model import Policy
-
-
-def judge_facts(judge: JudgeEvidence | None) -> tuple[JudgeFact, ...]:
-    """Return the judge as a decision carries it: its confusion with people in forward order, where
-    the left message is the positive one and an unusable answer is wrong."""
-    section = None if judge is None else judge.section
-    if section is None or section.prompt_digest is None or section.label_set_sha256 is None:
-        return ()
-    cells = {"tp": 0, "fp": 0, "tn": 0, "fn": 0}
-    for cell in section.confusion:
-        right = cell.judge == ("tie" if cell.people == "both_bad" else cell.people)
-        if cell.people == "left":
-            cells["tp" if right else "fn"] += cell.pairs
-        else:
-            cells["tn" if right else "fp"] += cell.pairs
-    return (
-        JudgeFact(
-            id=section.judge_id,
-            version=f"{section.version} by {section.model}",
-            prompt_sha256=section.prompt_digest,
-            n=section.estimates.forward_accuracy.n,
-            label_set_sha256=section.label_set_sha256,
-            **cells,
-        ),
-    )
+from reviewer.suite.release import Release
 
 
 class SignerStatement(NamedTuple):
@@ -102,21 +78,28 @@ def decision_facts(
     told: SignerStatement,
     signers: Signers,
     book: Book,
+    release: BuiltRelease | None = None,
 ) -> DecisionFacts:
-    """Return every field of a decision. Raises DeskError when the journal is shorter than stated,
-    or when the trust file names too few approvers for the policy."""
+    """Return every field of a decision, on the first gate of `release` where there is one. Raises
+    DeskError when the journal is shorter than stated, or when the trust file names too few
+    approvers for the policies."""
     gathered, assessment = built.gathered, built.assessment
+    policies = [gathered.suite.policy] if release is None else policies_of(release)
     suite, candidate = gathered.suite, gathered.candidate
     assert candidate is not None  # refused by the caller otherwise
     cost = assessment.figures.cost
     made = sum(e.attempts for e in assessment.figures.episodes)
-    threshold = suite.policy.approvals.promote if told.decision == "PROMOTE" else 1
+    threshold = 1
+    if told.decision == "PROMOTE":
+        threshold = max(policy.approvals.promote for policy in policies)
+    limits = [policy.approvals.longest for policy in policies]
+    longest = min((days for days in limits if days is not None), default=None)
     return DecisionFacts(
         decision=cast(Any, told.decision),
         decision_seq=told.number,
         previous_payload_sha256=told.previous,
         created=stamp(told.created),
-        expires=stamp(told.created + valid_for(suite.policy)),
+        expires=stamp(told.created + min(valid_for(policy) for policy in policies)),
         environment=told.environment,
         tool_version=told.tool_version,
         python_version=told.python_version,
@@ -127,7 +110,7 @@ def decision_facts(
         suite_episodes=len(suite.episodes),
         policy_uri=f"suites/{suite.suite_id}/suite.json#policy",
         policy_sha256=policy_digest(suite.policy),
-        gates=tuple(_gate_fact(gate, suite.policy, made) for gate in assessment.figures.gates),
+        gates=gate_facts(assessment.figures.gates, suite.policy, made),
         repeatability=tuple(
             RepeatabilityFact(e.episode_id, suite.policy.pass_hat.k, e.attempts, e.passes)
             for e in assessment.figures.counted
@@ -142,7 +125,7 @@ def decision_facts(
             )
             for trace in against_promotion(gathered.failures)
         ),
-        tolerance=_tolerance(suite.policy, made),
+        tolerance=tolerance_fact(suite.policy, made),
         report_sha256=built.digest,
         recommendation=assessment.recommendation,
         reasons=tuple(reason.text for reason in assessment.reasons),
@@ -151,7 +134,7 @@ def decision_facts(
         journal_seq=told.journal_seq,
         journal_head=head_at(connection, told.journal_seq),
         threshold=threshold,
-        max_days=suite.policy.approvals.longest,
+        max_days=longest,
         reviewers=_reviewers(signers, candidate.authors, threshold),
         total_micros=None if cost.total_usd is None else round(cost.known_nano / 1000),
         frozen_at_seq=gathered.frozen_seq,
@@ -176,7 +159,8 @@ def decision_facts(
         evidence_uri=f"{journal.uri(connection)}#{suite.suite_id}/{gathered.candidate_id}",
         evidence_sha256=_evidence_digest(connection, built),
         judges=judge_facts(gathered.judge),
-        labels=_label_facts(connection, built, book),
+        labels=label_facts(connection, built, book),
+        release=None if release is None else release_fact(connection, release, book),
         comment=told.comment.strip(),
     )
 
@@ -218,21 +202,6 @@ def _reviewers(
     return tuple(ReviewerFact(one.principal, one.key.keyid) for one in keys)
 
 
-def _gate_fact(gate: GateFigures, policy: Policy, made: int) -> GateFact:
-    allowed = allowed_at(policy, gate.gate, made)
-    failed = gate.against > allowed
-    result = "FAILED" if failed else "NOT_RUN" if gate.open or not gate.passed else "PASSED"
-    return GateFact(gate.gate, cast(Any, result), True, allowed, gate.against)
-
-
-def _tolerance(policy: Policy, made: int) -> ToleranceFact | None:
-    """Return the policy's rates where they are below one; None where it asks for all."""
-    if exact(policy.hard_pass_rate) == 1:
-        return None
-    least = policy.completion_min
-    return ToleranceFact(str(policy.hard_pass_rate), None if least is None else str(least), made)
-
-
 def _evidence_digest(connection: Connection, built: CandidateReport) -> str:
     """Return one digest over the records judged: their sha256 in order of slot."""
     gathered = built.gathered
@@ -240,31 +209,28 @@ def _evidence_digest(connection: Connection, built: CandidateReport) -> str:
     return hashlib.sha256("".join(one + "\n" for one in digests).encode()).hexdigest()
 
 
-def _label_facts(connection: Connection, built: CandidateReport, book: Book) -> LabelFacts:
-    """Return the facts about labels of this candidate. The tree covers every label ever made, in
-    order of uid; a person who withdrew a label is still a labeler."""
-    gathered, review = built.gathered, built.gathered.review
-    about = sorted(
-        (
-            label
-            for label in book.of(connection, gathered.suite.digest)
-            if gathered.candidate_id in candidates_of(label)
-        ),
-        key=lambda label: label.uid,
-    )
-    seen = review.reviewers if review is not None else ()
-    return LabelFacts(
-        count=review.labels if review is not None else 0,
-        labelers=tuple(sorted({*seen, *(label.reviewer for label in about)})),
-        merkle_root=merkle_root([label_line(label) for label in about]) if about else None,
-        tree_size=len(about),
-        disagreements=review.disagreements_open if review is not None else 0,
-        files=gathered.label_files,
-    )
-
-
 BuildReport = Callable[[str | None], CandidateReport]
 """Builds the report of the candidate against a baseline."""
+
+BuildRelease = Callable[[Release], BuiltRelease]
+"""Builds the reports of a release of several suites."""
+
+
+class DerivedReports(NamedTuple):
+    """The report that a decision is about, and the release around it, where there is one."""
+
+    built: CandidateReport
+    release: BuiltRelease | None
+
+
+def derived_reports(
+    predicate: Predicate, build: BuildReport, build_release: BuildRelease
+) -> DerivedReports:
+    """Build again what a decision is about."""
+    if predicate.release is None:
+        return DerivedReports(build(predicate.report.baseline), None)
+    release = build_release(plan_of(predicate.release))
+    return DerivedReports(release.first, release)
 
 
 class WaitingDecision(NamedTuple):
@@ -281,6 +247,7 @@ def derived_payload(
     signers: Signers,
     book: Book,
     one: DecisionFile,
+    release: BuiltRelease | None = None,
 ) -> bytes:
     """Return the payload that this store derives. Raises DeskError or AttestError where it derives
     none."""
@@ -305,7 +272,7 @@ def derived_payload(
         python_version=predicate.verifier.version.python,
         journal_seq=predicate.audit.seq,
     )
-    return build_statement(decision_facts(connection, built, told, signers, book))
+    return build_statement(decision_facts(connection, built, told, signers, book, release))
 
 
 def older_formulas(one: DecisionFile) -> str:
@@ -355,6 +322,7 @@ def pending_view(
     workspace: Workspace,
     connection: Connection,
     build: BuildReport,
+    build_release: BuildRelease,
     book: Book,
     candidate: int,
     built: CandidateReport,
@@ -371,8 +339,10 @@ def pending_view(
     differs = [older] if (older := older_formulas(one)) else []
     try:
         if not differs:
-            against = build(predicate.report.baseline)
-            ours = derived_payload(workspace, connection, against, signers, book, one)
+            against = derived_reports(predicate, build, build_release)
+            ours = derived_payload(
+                workspace, connection, against.built, signers, book, one, against.release
+            )
             differs = mismatches(one.found.envelope.payload, ours)
     except (AttestError, DeskError) as error:
         differs = [str(error)]
@@ -398,6 +368,7 @@ def refuse_duplicate(
     book: Book,
     decision: str,
     environment: str,
+    release: BuiltRelease | None = None,
 ) -> None:
     """Raise DeskError when the same decision waits for a signature already: two decisions with one
     signature each would never be complete."""
@@ -407,7 +378,7 @@ def refuse_duplicate(
         if (predicate.decision, predicate.environment) != (decision, environment):
             continue
         try:
-            ours = derived_payload(workspace, connection, built, signers, book, one)
+            ours = derived_payload(workspace, connection, built, signers, book, one, release)
         except (AttestError, DeskError):
             continue
         if ours == one.found.envelope.payload:

@@ -17,10 +17,12 @@ from reviewer.db.schema import foreign_parts, open_writer
 from reviewer.db.search import index_faults
 from reviewer.desk.decisions.choices import ENVIRONMENT, require_choice
 from reviewer.desk.decisions.payload import (
+    BuildRelease,
     BuildReport,
     SignerStatement,
     decision_facts,
     derived_payload,
+    derived_reports,
     older_formulas,
     refuse_duplicate,
     stamp,
@@ -35,6 +37,7 @@ from reviewer.desk.integrity.trust import approving, signing_key, trusted
 from reviewer.desk.labels.book import Book
 from reviewer.desk.place import Workspace
 from reviewer.desk.reports.api import CandidateReport
+from reviewer.desk.reports.release import BuiltRelease
 from reviewer.desk.views import SignedDecision
 from reviewer.exit_codes import ExitCode
 from reviewer.signing.dsse import (
@@ -113,15 +116,17 @@ def sign(
     comment: str = "",
     passphrase: str | None = None,
     environment: str = ENVIRONMENT,
+    release: BuiltRelease | None = None,
 ) -> SignedDecision:
     """Sign a decision on the report `built`, check the signature with the verifier, then keep it.
+    With a `release` of several suites, `built` is the report of its first gate.
 
     Where the policy requires more people, the decision waits for them. Nothing is written until the
     signed bytes have verified. Raises DeskError: unknown key, an author of the candidate, PROMOTE
     that the report does not recommend, the same decision waiting already, a store that changed, a
     refused signature.
     """
-    require_choice(built, decision, comment)
+    require_choice(built, decision, comment, release)
     signers = trusted(workspace)
     signer = signing_key(workspace, key, passphrase)
     who = approving(workspace, signers, signer, built.gathered)
@@ -129,7 +134,9 @@ def sign(
     connection = open_writer(workspace.store)
     try:
         require_intact(workspace, connection)
-        refuse_duplicate(workspace, connection, built, signers, book, decision, environment)
+        refuse_duplicate(
+            workspace, connection, built, signers, book, decision, environment, release
+        )
         others = decision_files.foreign_decisions(workspace, connection, signers)
         now = datetime.now(UTC).replace(microsecond=0)
         told = SignerStatement(
@@ -143,7 +150,7 @@ def sign(
             python_version=platform.python_version(),
             journal_seq=journal.head(connection).seq,
         )
-        facts = decision_facts(connection, built, told, signers, book)
+        facts = decision_facts(connection, built, told, signers, book, release)
         path = decision_files.file_of(workspace, told.number, decision, built.gathered.candidate_id)
         try:
             envelope = sign_statement(build_statement(facts), signer)
@@ -214,6 +221,7 @@ def add_signature_to(
     workspace: Workspace,
     reference: str,
     build_of: BuildOf,
+    build_release: BuildRelease,
     book: Book,
     key: str,
     passphrase: str | None = None,
@@ -251,10 +259,10 @@ def add_signature_to(
                 exit_code=ExitCode.POLICY_NOT_MET,
             )
         build = build_of(found.suite_id, found.candidate_id)
-        built = build(predicate.report.baseline)
+        built, release = derived_reports(predicate, build, build_release)
         who = approving(workspace, signers, signer, built.gathered)
         try:
-            ours = derived_payload(workspace, connection, built, signers, book, one)
+            ours = derived_payload(workspace, connection, built, signers, book, one, release)
             envelope = add_signature(
                 serialise_envelope(one.found.envelope), signer, expected_payload=ours
             )

@@ -19,6 +19,7 @@ from reviewer.report.release import (
     release_markdown,
     release_report,
 )
+from reviewer.signing.facts import authors, subject_name
 from reviewer.suite.errors import ContractError
 from reviewer.suite.release import RELEASE_FILE, Release, ReleasedSuite, read_release
 
@@ -62,7 +63,12 @@ class ExportedRelease(NamedTuple):
 def read_plan(workspace: Workspace, path: str) -> Release:
     """Return the release in a file; an empty path is release.json of the workspace. Raises
     DeskError when it cannot be read, or with every fault of it."""
-    place = Path(path).expanduser() if path else workspace.root / RELEASE_FILE
+    return plan_in(Path(path).expanduser() if path else workspace.root / RELEASE_FILE)
+
+
+def plan_in(place: Path) -> Release:
+    """Return the release in a file. Raises DeskError when it cannot be read, or with every fault
+    of it."""
     try:
         with place.open("rb") as file:
             data = file.read(MOST_BYTES + 1)
@@ -145,12 +151,40 @@ def export_release(
 
 
 def _report(plan: Release, suites: Sequence[BuiltSuite]) -> ReleaseReport:
+    _require_one_agent(suites)
     return release_report(
         plan.release_id,
         plan.digest,
         plan.candidate_id,
         [_result(plan, one) for one in suites],
     )
+
+
+def _require_one_agent(suites: Sequence[BuiltSuite]) -> None:
+    """Raise DeskError when manifests name different agents or authors: one decision is about one
+    agent, and who wrote it may not approve it."""
+    known = [one for one in suites if one.built.gathered.candidate is not None]
+    for one in known[1:]:
+        first, other = known[0].suite.suite_id, one.suite.suite_id
+        ours, theirs = _agent_and_authors(known[0]), _agent_and_authors(one)
+        if ours[0] != theirs[0]:
+            raise DeskError(
+                f"{other} judges {theirs[0]}, and {first} {ours[0]}: one decision is about one "
+                "agent and version",
+                "give both manifests the same agent and version",
+                exit_code=ExitCode.INVALID,
+            )
+        if ours[1] != theirs[1]:
+            raise DeskError(
+                f"the manifests in {first} and {other} name different authors",
+                "name every author in both: an author may not approve",
+                exit_code=ExitCode.INVALID,
+            )
+
+
+def _agent_and_authors(one: BuiltSuite) -> tuple[str, list[str]]:
+    manifest = one.built.gathered.manifest or {}
+    return subject_name(manifest), sorted(authors(manifest))
 
 
 def _result(plan: Release, one: BuiltSuite) -> SuiteResult:
