@@ -300,6 +300,12 @@ GLOSSARY = {
             "The signed statement of a decision or of a run (DSSE, in-toto).",
             "reviewer.signing",
         ),
+        Term(
+            "release",
+            "What one decision is about: a candidate on a suite, or on the several suites that a "
+            "`release.json` names. The strictest suite decides.",
+            "reviewer.suite.release.Release",
+        ),
         Term("signer", "A person or runner whose key `store/signers` lists, with roles."),
         Term(
             "approver",

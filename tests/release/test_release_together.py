@@ -1,0 +1,251 @@
+"""A release of several suites: one report, and one decision over all of them."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from doors import SUITE, V7, V8, Door, Said
+from people import TWO, People
+
+from reviewer.report.release import STRICTNESS, SuiteResult, release_report
+from reviewer.signing.release import STRICTNESS as SIGNED_STRICTNESS
+from reviewer.suite.release import Release, ReleasedSuite
+
+
+@pytest.fixture
+def people(full: Door) -> People:
+    """Both candidates on two suites; the second wants two approvers."""
+    return People(full)
+
+
+def plan(*suites: dict[str, Any], candidate: str = V8) -> dict[str, Any]:
+    return {
+        "schema": "reviewer/release@1",
+        "release_id": "autumn",
+        "candidate_id": candidate,
+        "suites": list(suites),
+    }
+
+
+def write(door: Door, body: object, name: str = "release.json") -> Path:
+    return door.file(name, json.dumps(body))
+
+
+BOTH = ({"suite_id": SUITE}, {"suite_id": TWO})
+
+
+def exported(door: Door, body: object, code: int) -> dict[str, Any]:
+    file = write(door, body)
+    said = door.run("--export-report", door.root / "out", "--release", file, "--json")
+    assert said.code == code, said
+    found: dict[str, Any] = json.loads(said.out)
+    kept = (door.root / "out" / "release-report.json").read_bytes()
+    assert json.loads(kept) == found
+    return found
+
+
+def verified(people: People, *more: object) -> Said:
+    door = people.door
+    return door.run(
+        "verify", people.decisions, "--signers", door.root / "store" / "signers",
+        "--candidate-manifest", door.suite / "candidates" / f"{V8}.json", *more,
+    )  # fmt: skip
+
+
+def test_every_gate_promotes(people: People) -> None:
+    found = exported(people.door, plan(*BOTH), 0)
+    assert (found["recommendation"], found["reasons"]) == ("promote", [])
+    assert [(one["suite_id"], one["recommendation"]) for one in found["suites"]] == [
+        (SUITE, "promote"),
+        (TWO, "promote"),
+    ]
+    report = json.loads((people.door.root / "out" / TWO / "report.json").read_bytes())
+    assert [one["reason"] for one in report["suite"]["lineage"]] == [
+        "judged together in release autumn"
+    ]
+    text = (people.door.root / "out" / "release-report.md").read_text()
+    assert text.startswith(f"# PROMOTE: {V8}, release autumn\n")
+
+
+def test_alone_the_other_suite_needs_a_reason(people: People) -> None:
+    """Being in a release explains a second suite to that release only."""
+    exported(people.door, plan(*BOTH), 0)
+    out = people.door.root / "alone"
+    alone = people.door.run("--export-report", out, "--suite", TWO, "--candidate", V8)
+    assert alone.code == 10
+    assert f"a reason why {V8} was also run on {SUITE}" in alone.out
+
+
+def test_a_gate_that_blocks_blocks_the_release(people: People) -> None:
+    found = exported(people.door, plan({"suite_id": SUITE}, {"suite_id": TWO}, candidate=V7), 10)
+    assert found["recommendation"] == "block"
+    assert {reason.partition(": ")[0] for reason in found["reasons"]} == {SUITE, TWO}
+
+
+def test_a_probe_blocks_for_a_critical_failure_only() -> None:
+    def one(role: Any, recommendation: Any, critical: int) -> SuiteResult:
+        return SuiteResult(
+            suite_id=role, suite_digest="d", role=role, candidate_id="c", candidate_digest=None,
+            baseline_id=None, recommendation=recommendation, reasons=("why",), critical=critical,
+            failing=critical, report_sha256="r",
+        )  # fmt: skip
+
+    good = one("gate", "promote", 0)
+    for recommendation in ("hold", "repair", "block"):
+        held = release_report("r", "d", "c", [good, one("probe", recommendation, 0)])
+        assert (held.recommendation, held.reasons) == ("promote", ())
+    bad = release_report("r", "d", "c", [good, one("probe", "block", 2)])
+    assert bad.recommendation == "block"
+    assert bad.reasons == ("probe: critical failure in 2 attempts of a probe",)
+    for at, recommendation in enumerate(STRICTNESS):
+        for other in STRICTNESS[: at + 1]:
+            worst = release_report(
+                "r", "d", "c", [one("gate", recommendation, 0), one("gate", other, 0)]
+            )
+            assert worst.recommendation == recommendation
+    assert STRICTNESS == SIGNED_STRICTNESS
+
+
+@pytest.mark.parametrize(
+    ("body", "reason"),
+    [
+        (plan({"suite_id": SUITE, "role": "probe"}), "no suite with the role `gate`"),
+        (plan({"suite_id": SUITE}, {"suite_id": SUITE}), SUITE),
+        (plan({"suite_id": SUITE, "weight": 2}), "unknown key `weight`"),
+        (plan(), "$.suites"),
+        ({**plan(*BOTH), "release_id": ""}, "$.release_id"),
+        ("[]", "release.json"),
+        (plan({"suite_id": "nowhere"}), "nowhere"),
+        (plan({"suite_id": SUITE}, {"suite_id": TWO, "candidate_id": "who"}), "who"),
+    ],
+)
+def test_what_is_no_release_is_refused_with_its_place(
+    people: People, body: object, reason: str
+) -> None:
+    file = write(people.door, body)
+    said = people.door.run("--export-report", people.door.root / "out", "--release", file)
+    assert said.code != 0
+    assert reason in said.err
+    assert not (people.door.root / "out" / "release-report.json").exists()
+
+
+def test_one_decision_is_about_one_agent_and_its_authors(people: People) -> None:
+    door = people.door
+    said = door.run(
+        "--export-report", door.root / "out", "--release",
+        write(door, plan({"suite_id": SUITE}, {"suite_id": TWO, "candidate_id": V7})),
+    )  # fmt: skip
+    assert said.code == 20
+    assert "one decision is about one agent and version" in said.err
+
+
+def test_one_signature_over_all_suites(people: People) -> None:
+    """The second suite wants two approvers, so the release does."""
+    door, file = people.door, write(people.door, plan(*BOTH))
+    signed = door.run("sign", "--release", file, "--key", people.key("alice"))
+    assert signed.code == 30, signed
+    assert verified(people).code == 30
+    added = door.run("sign", "--add", 1, "--key", people.key("bob"))
+    assert added.code == 0, added
+    whole = verified(people, "--release", file)
+    assert whole.code == 0, whole
+    assert "release autumn of 2 suites: promote" in whole.out
+    other = write(door, {**plan(*BOTH), "release_id": "winter"}, "other.json")
+    assert verified(people, "--release", other).code == 30
+    door.healthy()
+
+
+def test_a_decision_on_one_suite_is_none_on_the_release(people: People) -> None:
+    door = people.door
+    door.ok("suite", "lineage", SUITE, TWO, "--reason", "a second round")
+    door.ok("sign", "--suite", SUITE, "--candidate", V8, "--key", people.key("alice"))
+    assert verified(people).code == 0
+    said = verified(people, "--release", write(door, plan(*BOTH)))
+    assert said.code == 30
+    assert "not on the release asked for" in said.out
+
+
+def test_promote_cannot_be_signed_when_one_suite_is_against_it(people: People) -> None:
+    """A trace of v8 with a forbidden call on the second suite only."""
+    door = people.door
+    body = json.loads((door.suite / "traces" / f"{V8}.jsonl").read_bytes().splitlines()[0])
+    body["attempt"] = 9
+    call = next(event for event in body["events"] if event["kind"] == "tool_call")
+    call["tool"] = "issue_refund"
+    door.take("bad.jsonl", [body], "--suite", TWO)
+    assert "forbidden:issue_refund" in door.codes(f"{TWO}/{V8}/damaged-221/9")
+    file = write(door, plan(*BOTH))
+    said = door.run("sign", "--release", file, "--decision", "PROMOTE", "--key", people.key("bob"))
+    assert said.code == 10, said
+    assert f"{TWO}: " in said.err
+    blocked = door.run("sign", "--release", file, "--key", people.key("bob"))
+    assert (blocked.code, verified(people).code) == (10, 10), blocked
+    assert " BLOCK " in verified(people).out
+
+
+def forged(people: People, change: Any) -> Said:
+    """A decision whose statement was changed and signed again by a trusted key."""
+    door = people.door
+    door.run("sign", "--release", write(door, plan(*BOTH)), "--key", people.key("alice"))
+    body = people.payload(1)
+    body["predicate"]["approvals"]["threshold"] = 1
+    change(body["predicate"])
+    file = door.file("forged.dsse.json", people.forged(body, "alice"))
+    return door.run(
+        "verify", file, "--signers", door.root / "store" / "signers",
+        "--candidate-manifest", door.suite / "candidates" / f"{V8}.json",
+    )  # fmt: skip
+
+
+def _second(name: str, value: Any) -> Any:
+    def change(predicate: dict[str, Any]) -> None:
+        predicate["release"]["suites"][1][name] = value
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("change", "code", "reason"),
+    [
+        (lambda predicate: None, 0, "PROMOTE"),
+        (_second("failureCount", 1), 30, f"suite {TWO}: 1 failing trace"),
+        (_second("gates", []), 30, f"suite {TWO}: gates: the hard gate"),
+        (_second("frozenAtSeq", None), 30, f"suite {TWO}: the journal entry that froze"),
+        (_second("name", SUITE), 20, "a suite is named twice"),
+        (_second("role", "probe"), 20, "predicate.release.digest"),
+        (
+            lambda predicate: predicate["release"]["suites"][1]["report"].update(
+                recommendation="block"
+            ),
+            20,
+            "predicate.release.recommendation: must be block",
+        ),
+        (
+            lambda predicate: predicate["release"]["suites"].reverse(),
+            20,
+            "the first gate has another suite",
+        ),
+    ],
+)
+def test_the_verifier_derives_the_release_again(
+    people: People, change: Any, code: int, reason: str
+) -> None:
+    said = forged(people, change)
+    assert said.code == code, said
+    assert reason in said.out
+
+
+def test_the_digest_of_a_release_binds_every_member() -> None:
+    def digest(**changes: Any) -> str:
+        suites = (ReleasedSuite(suite_id="a"), ReleasedSuite(suite_id="b", **changes))
+        return Release(release_id="r", candidate_id="c", suites=suites).digest
+
+    assert digest(candidate_id="c") == digest()  # what is left out is the release's own
+    changed = {
+        digest(),
+        digest(role="probe"),
+        digest(candidate_id="d"),
+        digest(baseline_id="e"),
+    }
+    assert len(changed) == 4
