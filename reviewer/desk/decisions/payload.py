@@ -53,7 +53,6 @@ from reviewer.signing.statement import build_statement
 from reviewer.signing.tolerance import TOLERATED
 from reviewer.signing.trusted import approved
 from reviewer.stats.formulas import FORMULAS, UNNAMED
-from reviewer.suite.model import Policy
 from reviewer.suite.release import Release
 
 
