@@ -73,6 +73,29 @@ GLOSSARY = {
             "reviewer.suite.freeze",
         ),
         Term(
+            "trial",
+            "Playing trial agents against every episode of a suite: the good one must pass, and "
+            "some gate or limit must stop each of the others.",
+            "reviewer.running.trial",
+        ),
+        Term(
+            "trial agent",
+            "A built-in agent that a suite is tried with: oracle, no-op, refuser, obedient, "
+            "no-verify, repeater, leaker, liar.",
+            "reviewer.suite.model.TrialAgent",
+        ),
+        Term(
+            "untested clause",
+            "A clause of a contract whose loss would change the findings of no trial agent.",
+            "reviewer.desk.trials.views.UntestedClause",
+        ),
+        Term(
+            "waiver",
+            "Why a suite is used though its trial says that it is not sound; a member of "
+            "suite.json, and in every report.",
+            "reviewer.suite.model.Waiver",
+        ),
+        Term(
             "unfrozen",
             "Of a suite: without a lock. Nothing can be run, imported or signed on it.",
         ),

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 from pathlib import Path
 from typing import Any
 
-from reviewer.cli import leaks, suite_power
+from reviewer.cli import leaks, suite_power, trials
 from reviewer.cli.leaks import leaks_arguments
 from reviewer.cli.opening import desk_of, workspace_of
 from reviewer.cli.say import fact, note, out, out_json, table
@@ -37,6 +37,7 @@ def _suite_arguments(command: argparse.ArgumentParser) -> None:
         ("check", "recompute every digest and check every file"),
         ("freeze", "write the lock; --as NEW_ID keeps an edit as a new version"),
         ("diff", "what changed since the freeze"),
+        ("trial", "play built-in agents against it: the good one passes, the bad ones must not"),
     ):
         one = act(acts, name, text)
         if name != "list":
@@ -102,6 +103,7 @@ def run(arguments: argparse.Namespace) -> int:
         "check": _check,
         "freeze": _freeze,
         "diff": _diff,
+        "trial": trials.run,
         "start-digest": _start_digest,
         "leaks": leaks.run,
         "power": suite_power.run,

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from reviewer.desk.scorecards.api import ScorecardsRoom
     from reviewer.desk.traces.api import TracesRoom
     from reviewer.desk.trends.api import TrendsRoom
+    from reviewer.desk.trials.api import TrialsRoom
     from reviewer.desk.workspace.api import WorkspaceRoom
 
 
@@ -105,6 +106,12 @@ class Desk:
         from reviewer.desk.workspace.api import WorkspaceRoom
 
         return WorkspaceRoom(self.opened)
+
+    @late
+    def trials(self) -> TrialsRoom:
+        from reviewer.desk.trials.api import TrialsRoom
+
+        return TrialsRoom(self.opened)
 
     def version(self) -> int:
         """A number that changes when anything was committed, by any process."""

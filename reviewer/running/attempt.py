@@ -50,27 +50,33 @@ class _End(NamedTuple):
     message: str | None = None
 
 
-async def run_attempt(task: Task, approver: Approver | None = None) -> FinishedAttempt:
+async def run_attempt(
+    task: Task, approver: Approver | None = None, *, adapter: Adapter | None = None
+) -> FinishedAttempt:
     """Carry out one attempt and return its masked record.
 
     `approver` is the person who answers where a rule of the episode asks one, or the run does.
+    `adapter` is a candidate of this process that keeps its own time, in place of the one that the
+    manifest names.
     Raises Unrunnable, and nothing else, whatever a candidate or a world does.
     """
     recorder, meter = Recorder(task), None
     digest: str | None = None
     try:
         world = await open_world(task)
-        meter = Meter(_clock(task))  # only now: setting up a world is not the candidate's time
+        # Only now: setting up a world is not the candidate's time.
+        meter = Meter(_clock(task, adapter))
         digest = world.start_digest
         try:
-            end = await _candidates_part(task, world, Approvals(task, approver), meter, recorder)
+            asked = Approvals(task, approver)
+            end = await _candidates_part(task, world, asked, meter, recorder, adapter)
             state, final = await world.state(), await world.final_state()
         finally:
             with contextlib.suppress(Infrastructure):
                 await world.close()
     except Infrastructure as error:
         recorder.error(str(error))
-        meter = meter or Meter(_clock(task))
+        meter = meter or Meter(_clock(task, adapter))
         ended = recorder.finish("infrastructure_error", meter, start_digest=digest)
         return ended._replace(unanswered=isinstance(error, NobodyAnswered))
     end = _closing_events(end, state, recorder)
@@ -109,18 +115,23 @@ async def open_world(task: Task) -> World:
     return await ToolkitWorld.open(task)
 
 
-def _clock(task: Task) -> Clock:
-    scripted = task.candidate.runner.get("kind") == "scripted"
+def _clock(task: Task, adapter: Adapter | None) -> Clock:
+    scripted = adapter is not None or task.candidate.runner.get("kind") == "scripted"
     return OwnClock(task.pace) if scripted else WallClock()
 
 
 async def _candidates_part(
-    task: Task, world: World, approvals: Approvals, meter: Meter, recorder: Recorder
+    task: Task,
+    world: World,
+    approvals: Approvals,
+    meter: Meter,
+    recorder: Recorder,
+    adapter: Adapter | None,
 ) -> _End:
     """Run the candidate from its brief to its last turn; it is closed when this returns."""
     file = episode_file(task.episode, Path(task.folder))
     broker = Broker(task, world, approvals, meter, recorder, file)
-    adapter = adapter_for(task)
+    adapter = adapter_for(task) if adapter is None else adapter
     try:
         return await _converse(task, adapter, broker, meter, recorder)
     except CandidateFault as fault:

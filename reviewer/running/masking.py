@@ -73,6 +73,16 @@ class Mask:
         self.hits += len(self._redactor.findings(plain))
         return self._mask(plain)
 
+    def places(self, value: Any, root: str) -> list[str]:
+        """Return where a value holds what judges, identifiers and secrets of the run; paths start
+        with `root`, without it they are those inside an object."""
+        self._replaced = 0
+        plain = self._plain(value, 0)
+        found = [root or "arguments"] if self._replaced else []
+        if self._redactor.suspect(dumped(plain)):
+            found += [hit.path for hit in self._redactor.findings(plain, root)]
+        return found
+
     def masked(self, value: Any) -> Any:
         """Return the value as plain JSON, without identifiers and secrets. Never raises."""
         return self._mask(self._plain(value, 0))

@@ -15,6 +15,7 @@ import reviewer
 from reviewer.running.masking import LARGEST, Mask, dumped, secrets_of
 from reviewer.running.model import CandidateFault, Clock, FinishedAttempt, Task, Turn, Usage
 from reviewer.trace.record import Status
+from reviewer.trace.safetext import cap, visible_line
 
 
 class WallClock:
@@ -122,6 +123,8 @@ _FREE = {"state_snapshot": 7 * _MIB, "error": 6 * _MIB}
 _FREE_ELSE = 12 * _MIB
 _LARGEST_STATE = 4 * _MIB
 _LONGEST_NAME = 512
+_MOST_PLACES = 100
+"""Places of raw identifiers that a record names; one is enough to fail it."""
 
 
 class Recorder:
@@ -137,6 +140,7 @@ class Recorder:
         self._events: list[bytes] = []
         self._size = 0
         self._turn: dict[str, Any] = {}
+        self._unredacted: list[dict[str, Any]] = []
 
     @property
     def next_seq(self) -> int:
@@ -162,6 +166,7 @@ class Recorder:
         latency_ms: float | None = None,
     ) -> None:
         """Record a call with its answer; `state` is that after it, when it changed."""
+        self._note_unredacted(arguments, "")
         event: dict[str, Any] = {"tool": tool, "arguments": arguments, "status": status}
         event["observation"] = observation
         if approval is not None:
@@ -172,6 +177,7 @@ class Recorder:
             raise CandidateFault(f"its record is larger than {MAX_RECORD // _MIB} MiB")
 
     def message(self, text: str) -> None:
+        self._note_unredacted(text, "message")
         if not self._add("message", {"message": text}, None, {"actor": "agent"}):
             raise CandidateFault(f"its record is larger than {MAX_RECORD // _MIB} MiB")
 
@@ -221,10 +227,20 @@ class Recorder:
                 "kind": self._task.candidate.runner.get("kind"),
                 "seed": self._task.seed,
                 "masked": mask.hits,
+                **({"unredacted": self._unredacted} if self._unredacted else {}),
             },
         }
         parts = (dumped(head)[:-1], b',"events":[', b",".join(self._events), b"],")
         return FinishedAttempt(slot, b"".join((*parts, dumped(tail)[1:])), mask.hits)
+
+    def _note_unredacted(self, value: Any, root: str) -> None:
+        """Note where the agent itself wrote what the suite's rules find. The record is masked, so
+        that nothing else would tell the gate of it. A path is made of names that the agent may have
+        chosen, and is masked too."""
+        for path in dict.fromkeys(self.mask.places(value, root)):
+            if len(self._unredacted) < _MOST_PLACES:
+                shown = self.mask.masked(cap(visible_line(path), _LONGEST_NAME))
+                self._unredacted.append({"path": shown, "seq": self.next_seq})
 
     def _add(
         self,

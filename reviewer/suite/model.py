@@ -7,7 +7,7 @@ whose digest is already known to be valid is read without pydantic.
 """
 
 from collections.abc import Set
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, get_args
 
 from msgspec import UNSET, Struct, UnsetType, defstruct, field, structs
 from msgspec.json import Decoder
@@ -45,6 +45,12 @@ OnForbidden = Literal["deny", "simulate"]
 Detector = Literal[
     "email", "card", "iban", "phone", "secret", "ssn", "token", "credential", "ip", "disguised"
 ]
+
+TrialAgent = Literal[
+    "oracle", "no-op", "refuser", "obedient", "no-verify", "repeater", "leaker", "liar"
+]
+TRIAL_AGENTS: tuple[TrialAgent, ...] = get_args(TrialAgent)
+"""The agents that a suite is tried with, the good one first (docs/trial.md)."""
 
 RED_TEAM = "red-team"
 """The tag of an episode whose contract is to refuse: its attempts make the safety-block rate."""
@@ -639,6 +645,20 @@ class RedactionRules(Value, frozen=True):
     ] = ("email", "card", "iban", "phone", "secret", "ssn")
 
 
+class Waiver(Value, frozen=True, kw_only=True):
+    """Why a suite is used though its trial says of one agent that it should not be."""
+
+    agent: Annotated[
+        TrialAgent,
+        "The agent that nothing in the suite stops, or `oracle`, which it does not let pass.",
+    ]
+    reason: Annotated[Text, "Why the suite is used all the same; every report shows it."]
+
+
+def _one_waiver_per_agent(waivers: list[Waiver]) -> str | None:
+    return repeated(waiver.agent for waiver in waivers)
+
+
 class Suite(Value, frozen=True, kw_only=True):
     """suite.json. `episodes`, when given, names every episode in the order to show them."""
 
@@ -665,6 +685,17 @@ class Suite(Value, frozen=True, kw_only=True):
         "Every episode's id, in the order to show them. Null: by id.",
     ] = ()
     source: Annotated[dict[str, Any], "Where the suite comes from; free."] = {}
+    # UNSET without it, so that suites frozen before there were trials read as they did.
+    waivers: Annotated[
+        tuple[Waiver, ...] | UnsetType,
+        File(Annotated[tuple[Waiver, ...], Check(_one_waiver_per_agent)], ()),
+        "What a trial of the suite finds and what it is used in spite of, each with its reason.",
+    ] = UNSET
+
+    @property
+    def waived(self) -> tuple[Waiver, ...]:
+        """Return the waivers of the suite."""
+        return () if self.waivers is UNSET else self.waivers
 
 
 learned(Suite)

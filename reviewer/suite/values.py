@@ -17,6 +17,7 @@ from reviewer.suite.model import (
     Policy,
     RedactionRules,
     Suite,
+    Waiver,
 )
 from reviewer.suite.power import Power
 from reviewer.suite.rubric import JudgePrompt, Rubric
@@ -75,6 +76,9 @@ def suite_value(raw: Raw, episodes: Iterable[Episode], digest: str) -> Suite:
         redaction=converted(raw.get("redaction", {}), RedactionRules, SUITE_FILE),
         episodes=tuple(listed),
         source=raw.get("source", {}),
+        waivers=tuple(converted(each, Waiver, SUITE_FILE) for each in raw["waivers"])
+        if raw.get("waivers")
+        else msgspec.UNSET,
     )
 
 

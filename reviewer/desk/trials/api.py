@@ -1,0 +1,97 @@
+"""Trying a suite: `desk.trials` for one of the workspace, `tried` for any content."""
+
+from pathlib import Path
+
+from msgspec import structs
+
+from reviewer.desk.errors import DeskError
+from reviewer.desk.opened import Room
+from reviewer.desk.trials.clauses import untested_clauses
+from reviewer.desk.trials.judging import agents_judged, cell_of, judged
+from reviewer.desk.trials.views import NO_WORLD, Cell, Trial, TriedEpisode
+from reviewer.running.model import Unrunnable
+from reviewer.running.offer import offer_of
+from reviewer.running.trial.play import has_world, played
+from reviewer.suite.errors import ContractError
+from reviewer.suite.folder import read_suite
+from reviewer.suite.model import TRIAL_AGENTS, Suite
+from reviewer.suite.toolset import Toolset, equipped
+
+
+class TrialsRoom(Room):
+    """The API of `desk.trials`."""
+
+    def trial(self, suite_id: str) -> Trial:
+        """Return what comes of trying a suite, frozen or not yet. Raises DeskError for one that is
+        unknown, is not as it was frozen, or whose world cannot be made."""
+        folder = self._opened.place.suite_folder(suite_id)
+        if not (folder / "suite.json").exists():
+            raise DeskError(f"no suite {suite_id} in {self._opened.place.suites}")
+        try:
+            found = read_suite(folder)
+        except ContractError as error:
+            raise DeskError(str(error), f"reviewer suite check {suite_id}") from error
+        return tried(found.suite, found.toolset, folder)
+
+
+def tried(suite: Suite, toolset: Toolset | None, folder: Path) -> Trial:
+    """Return what comes of trying this content, whose toolkits are in `folder`."""
+    whole = (equipped(episode, toolset) for episode in suite.episodes)
+    runnable = tuple(episode for episode in whole if has_world(episode))
+    if not runnable:
+        return _not_tried(suite)
+    part = structs.replace(suite, episodes=runnable)
+    try:
+        attempts = judged(part, played(part, folder, offer_of(suite.episodes, toolset)))
+    except Unrunnable as error:
+        raise DeskError(str(error)) from error
+    cells: dict[str, dict[str, Cell]] = {
+        episode.episode_id: {
+            agent: cell_of(
+                [
+                    one
+                    for one in attempts
+                    if one.played.agent == agent and one.played.episode_id == episode.episode_id
+                ]
+            )
+            for agent in TRIAL_AGENTS
+        }
+        for episode in runnable
+    }
+    agents = tuple(agents_judged(part, attempts, cells))
+    clauses, untested = untested_clauses(part, attempts)
+    return Trial(
+        suite_id=suite.suite_id,
+        digest=suite.digest,
+        tried=True,
+        sound=all(one.sound for one in agents),
+        not_tried="",
+        agents=agents,
+        episodes=tuple(
+            TriedEpisode(
+                episode_id=episode.episode_id,
+                cells=cells.get(episode.episode_id, {}),
+                not_tried="" if episode.episode_id in cells else NO_WORLD,
+            )
+            for episode in suite.episodes
+        ),
+        clauses=clauses,
+        untested=tuple(untested),
+    )
+
+
+def _not_tried(suite: Suite) -> Trial:
+    return Trial(
+        suite_id=suite.suite_id,
+        digest=suite.digest,
+        tried=False,
+        sound=True,
+        not_tried=NO_WORLD,
+        agents=(),
+        episodes=tuple(
+            TriedEpisode(episode_id=episode.episode_id, cells={}, not_tried=NO_WORLD)
+            for episode in suite.episodes
+        ),
+        clauses=0,
+        untested=(),
+    )

@@ -1,0 +1,91 @@
+"""The outcome of a trial, as plain values: what `reviewer suite trial --json` prints."""
+
+from typing import Literal
+
+from msgspec import Struct
+
+from reviewer.suite.model import TrialAgent
+
+CellOutcome = Literal["passed", "caught", "not_measured", "same", "infrastructure"]
+"""`same`: the agent did exactly what the oracle did, so that there was nothing to catch."""
+AgentOutcome = Literal["passes", "stopped", "not_stopped", "not_tried"]
+
+DOES: dict[TrialAgent, str] = {
+    "oracle": "makes the required calls and says what is expected",
+    "no-op": "makes no call and says something polite",
+    "refuser": "makes no call and refuses",
+    "obedient": "calls whatever it is offered or told to call, and then does what is asked",
+    "no-verify": "makes the right calls and verifies no write",
+    "repeater": "makes each of the right calls three times",
+    "leaker": "writes raw identifiers into arguments and message",
+    "liar": "says what is expected and makes no call",
+}
+
+NO_WORLD = "not tried: no world"
+
+
+class Cell(Struct, frozen=True, kw_only=True):
+    """What came of one agent in one episode: `gates` are those that caught it, or that are not
+    measured, and `codes` what they found."""
+
+    outcome: CellOutcome
+    gates: tuple[str, ...] = ()
+    codes: tuple[str, ...] = ()
+
+
+class TriedEpisode(Struct, frozen=True, kw_only=True):
+    episode_id: str
+    cells: dict[str, Cell]
+    """Agent → what came of it; empty for an episode without a world."""
+    not_tried: str = ""
+
+
+class TriedAgent(Struct, frozen=True, kw_only=True):
+    """What the suite as a whole makes of one agent. `by` are the gates and limits that stop it, and
+    `why` says the outcome in a sentence; `waiver` is the reason that the suite gives for using it
+    all the same."""
+
+    agent: TrialAgent
+    does: str
+    outcome: AgentOutcome
+    by: tuple[str, ...]
+    why: str
+    waiver: str | None = None
+
+    @property
+    def sound(self) -> bool:
+        """Return whether the outcome is the one that a sound suite gives."""
+        return self.outcome != ("stopped" if self.agent == "oracle" else "not_stopped")
+
+
+class UntestedClause(Struct, frozen=True, kw_only=True):
+    """A clause of a contract whose loss would change the findings of no agent. `place` is where it
+    is, in the episode's file or in suite.json."""
+
+    episode_id: str
+    place: str
+    clause: str
+
+
+class Trial(Struct, frozen=True, kw_only=True):
+    """A trial of one suite. `clauses` counts the clauses that were dropped in turn."""
+
+    suite_id: str
+    digest: str
+    tried: bool
+    sound: bool
+    not_tried: str
+    agents: tuple[TriedAgent, ...]
+    episodes: tuple[TriedEpisode, ...]
+    clauses: int
+    untested: tuple[UntestedClause, ...]
+
+    @property
+    def unsound(self) -> tuple[TriedAgent, ...]:
+        """Return the agents with the wrong outcome that no waiver covers."""
+        return tuple(one for one in self.agents if not one.sound and one.waiver is None)
+
+    @property
+    def needless(self) -> tuple[TriedAgent, ...]:
+        """Return the agents that a waiver covers though their outcome is the right one."""
+        return tuple(one for one in self.agents if one.sound and one.waiver is not None)

@@ -1,0 +1,122 @@
+"""Play every trial agent against every episode that has a world."""
+
+import asyncio
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import NamedTuple
+
+from reviewer.running.attempt import run_attempt
+from reviewer.running.model import Approval, ApprovalRequest, Offer, Slot, Task
+from reviewer.running.trial.agents import Lesson, TrialAdapter
+from reviewer.suite.candidate import Candidate
+from reviewer.suite.model import TRIAL_AGENTS, Episode, Suite, TrialAgent
+
+TOGETHER = 4
+"""Episodes that are played at a time: a toolkit is a process of its own."""
+
+
+class Granting:
+    """The person of a trial, where an episode's rule asks one: every call is granted."""
+
+    async def ask(self, request: ApprovalRequest) -> Approval:
+        return Approval(True, "trial")
+
+
+class Played(NamedTuple):
+    """One attempt that was played: `raw` is its trace record. `acts` is what the agent did, call by
+    call and in words, and `wrote` whether a call of it changed the world."""
+
+    agent: TrialAgent
+    episode_id: str
+    attempt: int
+    raw: bytes
+    acts: tuple[str, ...]
+    wrote: bool
+
+
+def has_world(episode: Episode) -> bool:
+    """Return whether an episode can be run: it has simulated tools or a toolkit."""
+    simulator = episode.simulator or {}
+    return bool(simulator.get("tools") or simulator.get("toolkit"))
+
+
+def attempts_of(episode: Episode, planned: int) -> range:
+    """Return the attempts that may come out differently: all, where a fault is one of some of them,
+    else the first."""
+    tools = ((episode.simulator or {}).get("tools") or {}).values()
+    varies = any(fault.get("attempts") for tool in tools for fault in tool.get("faults", ()))
+    return range(1, planned + 1 if varies else 2)
+
+
+def played(suite: Suite, folder: Path, offer: Offer) -> list[Played]:
+    """Return every attempt of every agent, by episode, attempt and agent in their order. The
+    episodes of `suite` have the toolset behind them.
+
+    Raises Unrunnable naming the file of an episode whose world cannot be made at all.
+    """
+    return asyncio.run(_all(suite, folder, offer))
+
+
+async def _all(suite: Suite, folder: Path, offer: Offer) -> list[Played]:
+    places = asyncio.Semaphore(TOGETHER)
+
+    async def one(episode: Episode, attempt: int) -> list[Played]:
+        async with places:
+            return await _episode(suite, folder, offer, episode, attempt)
+
+    episodes = [
+        one(episode, attempt)
+        for episode in suite.episodes
+        if has_world(episode)
+        for attempt in attempts_of(episode, suite.policy.attempts)
+    ]
+    return [found for attempts in await asyncio.gather(*episodes) for found in attempts]
+
+
+async def _episode(
+    suite: Suite, folder: Path, offer: Offer, episode: Episode, attempt: int
+) -> list[Played]:
+    """Play one attempt of every agent; the oracle first, since what it changed teaches others."""
+    found: list[Played] = []
+    lesson = Lesson(episode)
+    for agent in TRIAL_AGENTS:
+        task = Task(
+            slot=Slot(suite.suite_id, agent, episode.episode_id, attempt),
+            episode=episode,
+            candidate=Candidate(candidate_id=agent, digest="", agent="trial"),
+            redaction=suite.redaction,
+            folder=str(folder),
+            offer=offer,
+            approvals="allow",
+        )
+        done = await run_attempt(task, Granting(), adapter=TrialAdapter(agent, lesson))
+        events = json.loads(done.raw)["events"]
+        calls = [event for event in events if event["kind"] == "tool_call"]
+        wrote = frozenset(n for n, call in enumerate(_distinct(calls)) if call)
+        if agent == "oracle":
+            lesson = lesson._replace(wrote=wrote)
+        acts = tuple(
+            json.dumps([event["tool"], event["arguments"]], sort_keys=True)
+            if event["kind"] == "tool_call"
+            else event["message"]
+            for event in events
+            if event["kind"] in ("tool_call", "message")
+        )
+        found.append(Played(agent, episode.episode_id, attempt, done.raw, acts, bool(wrote)))
+    return found
+
+
+def _distinct(calls: Iterable[dict[str, object]]) -> list[bool]:
+    """Return for each step of a plan whether it changed the world; the tries of one step, which are
+    alike and follow one that failed, are one step."""
+    steps: list[bool] = []
+    failed: dict[str, object] | None = None
+    for call in calls:
+        again = failed is not None and all(call[k] == failed[k] for k in ("tool", "arguments"))
+        if again:
+            steps[-1] |= "state" in call
+        else:
+            steps.append("state" in call)
+        failed = call if call["status"] in ("error", "timeout") else None
+    return steps
