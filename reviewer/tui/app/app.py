@@ -79,6 +79,7 @@ class ReviewerApp(FiringTimers, App[None]):
         bind("A", "go('agreement')"),
         bind("C", "go('compare')"),
         bind("E", "go('trends')"),
+        bind("U", "go('power')"),
         bind("J", "go('judge')"),
         bind("D", "go('decision')"),
         bind("R", "go('runs')"),

@@ -29,6 +29,7 @@ _WHY = {
     "agreement": "with messages to label",
     "judge": "with messages to judge",
     "trends": "to draw a trend of",
+    "power": "whose policy is asked about",
 }
 
 
@@ -76,6 +77,10 @@ def _of_candidate(shell: "Shell", name: str) -> "DeskScreen":
         from reviewer.tui.screens.trends import TrendsScreen
 
         return TrendsScreen(*where)
+    if name == "power":
+        from reviewer.tui.screens.power import PowerScreen
+
+        return PowerScreen(*where)
     if name == "judge":
         from reviewer.tui.screens.judge.screen import JudgeScreen
 

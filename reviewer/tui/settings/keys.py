@@ -22,6 +22,7 @@ VERBS: dict[str, tuple[str, str, str]] = {
     "Q": ("screen.queue", "Queue", "Go to what is to be labeled, and how far people agree."),
     "A": ("screen.agreement", "Agreement", "Go to how far people agree, and with themselves."),
     "E": ("screen.trends", "Trends", "Go to the figures over all candidates."),
+    "U": ("screen.power", "Power", "Go to how often the suite's policy is wrong."),
     "J": ("screen.judge", "Judge", "Go to the calibration of the model judge."),
     "D": ("screen.decision", "Decision", "Go to the report and the decision."),
     "R": ("screen.runs", "Runs", "Go to sources and refused records."),
