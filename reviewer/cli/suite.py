@@ -245,6 +245,11 @@ def _freeze(arguments: argparse.Namespace) -> int:
     folder = workspace.suite_folder(arguments.suite)
     if not folder.is_dir():
         raise DeskError(f"no suite {arguments.suite} in {workspace.suites}")
+    from reviewer.desk.trials.freezing import trial_before_freeze
+
+    trial = trial_before_freeze(folder, bool(arguments.new_id))
+    if trial is not None and not trial.tried:
+        note(f"{arguments.suite}: {trial.not_tried}")
     if arguments.new_id:
         made = freezing.freeze_as(folder, arguments.new_id, power_to_lock)
         out(f"{arguments.new_id}: frozen, digest {made.digest}")

@@ -22,6 +22,7 @@ from reviewer.report.tolerated import let_pass, tolerated_names, tolerated_text
 from reviewer.stats.planning import runs_needed_for_max_rate
 from reviewer.suite.benchmarks import benchmark_of
 from reviewer.suite.model import Policy
+from reviewer.trace.safetext import visible_line
 
 NO_LEDGER = "no cost of this kind is recorded"
 
@@ -135,6 +136,13 @@ def _caveats(evidence: Evidence, judged: Assessment) -> Iterator[str]:
         f"{episodes} {noun}, chosen and not drawn at random: "
         "the figures hold for episodes like these, not for all requests."
     )
+    for waiver in evidence.suite.waived:
+        what = (
+            "the oracle, which meets every contract, does not pass this suite"
+            if waiver.agent == "oracle"
+            else f"nothing in this suite stops the trial agent {waiver.agent}"
+        )
+        yield f"By waiver, {what}: {visible_line(waiver.reason)}"
     if evidence.suite.probe:
         yield "A public probe may have been trained on, and it never certifies a release."
         if (known := benchmark_of(evidence.suite.suite_id)) is not None:

@@ -231,3 +231,35 @@ def test_the_table_has_a_line_for_each_episode_and_agent(full: Door) -> None:
     assert lines[0].startswith("episode damaged-221: oracle passed; no-op state, process;")
     for agent in AGENTS:
         assert sum(line.startswith(f"{agent} (") for line in lines) == 1, agent
+
+
+WAIVED = [{"agent": "repeater", "reason": "this shop bills by the month"}]
+
+
+def test_a_suite_that_is_not_sound_is_not_frozen(door: Door) -> None:
+    folder = write(door.root, episode(budget=None))
+    said = door.run("suite", "freeze", "tried")
+    assert said.code == 20
+    assert "not sound: repeater passes all 1 episodes" in said.err
+    assert not (folder / "suite.lock").exists()
+
+
+def test_a_waiver_with_a_reason_freezes_it(door: Door) -> None:
+    folder = write(door.root, episode(budget=None), waivers=WAIVED)
+    door.ok("suite", "freeze", "tried")
+    assert (folder / "suite.lock").exists()
+    assert (
+        "repeater is waived: this shop bills by the month" in door.ok("suite", "trial", "tried").out
+    )
+
+
+def test_a_waiver_that_covers_nothing_is_refused(door: Door) -> None:
+    write(door.root, RETURN, waivers=WAIVED)
+    said = door.run("suite", "freeze", "tried")
+    assert said.code == 20
+    assert "its waiver for repeater covers nothing" in said.err
+
+
+def test_a_suite_without_a_world_is_frozen_and_says_that_it_was_not_tried(door: Door) -> None:
+    write(door.root, episode(simulator=None))
+    assert "tried: not tried: no world" in door.ok("suite", "freeze", "tried").err

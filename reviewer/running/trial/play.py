@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
 
@@ -55,7 +56,8 @@ def played(suite: Suite, folder: Path, offer: Offer) -> list[Played]:
 
     Raises Unrunnable naming the file of an episode whose world cannot be made at all.
     """
-    return asyncio.run(_all(suite, folder, offer))
+    with ThreadPoolExecutor(1) as thread:  # the caller's own may have an event loop already
+        return thread.submit(asyncio.run, _all(suite, folder, offer)).result()
 
 
 async def _all(suite: Suite, folder: Path, offer: Offer) -> list[Played]:

@@ -1,0 +1,44 @@
+"""Before a suite is frozen it is tried: an unsound one is refused unless it says why it is used."""
+
+from pathlib import Path
+
+from reviewer.desk.errors import DeskError
+from reviewer.desk.trials.api import tried
+from reviewer.desk.trials.views import Trial
+from reviewer.suite.check import check_suite
+from reviewer.suite.folder import suite_state
+from reviewer.suite.lock import LOCK_FILE
+
+
+def trial_before_freeze(folder: Path, again: bool) -> Trial | None:
+    """Return the trial of what would be frozen; `again` says that it is frozen under a new id. None
+    where freezing itself will refuse: content that is no suite, or that is frozen already.
+
+    Raises DeskError for a suite that is not sound and has no waiver for it, or has a waiver that
+    covers nothing.
+    """
+    state = suite_state(folder)
+    if (state.state == "unfrozen") == again:
+        return None
+    checked = check_suite({path: data for path, data in state.files.items() if path != LOCK_FILE})
+    if checked.suite is None:
+        return None
+    trial = tried(checked.suite, checked.toolset, folder)
+    name = folder.name
+    shown = f"reviewer suite trial {name} shows which gate stops what"
+    if trial.unsound:
+        told = "; ".join(f"{one.agent} {one.why}" for one in trial.unsound)
+        waiver = f'"waivers": [{{"agent": "{trial.unsound[0].agent}", "reason": "..."}}]'
+        raise DeskError(
+            f"{name}: not frozen, since its trial finds it not sound: {told}",
+            shown,
+            f"mend the contracts, or say why it is used all the same, in suite.json: {waiver}",
+        )
+    if trial.needless:
+        named = ", ".join(one.agent for one in trial.needless)
+        raise DeskError(
+            f"{name}: not frozen: its waiver for {named} covers nothing",
+            shown,
+            "take it out of suite.json",
+        )
+    return trial
