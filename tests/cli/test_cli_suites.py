@@ -18,7 +18,7 @@ def edit(door: Door, name: str = EPISODE) -> tuple[bytes, bytes]:
     """Allow in the contract what it forbids; returns the bytes before and after."""
     path = door.suite / name
     before = path.read_bytes()
-    after = before.replace(b'"issue_refund"\n    ]', b'"delete_account"\n    ]', 1)
+    after = before.replace(b'"issue_refund"\n    ]', b'"deny_accessibility_path"\n    ]', 1)
     assert after != before
     path.write_bytes(after)
     return before, after
@@ -106,7 +106,7 @@ def test_every_later_command_on_an_edited_suite_is_refused(
 
 def test_an_edited_suite_can_still_be_looked_at(full: Door) -> None:
     edit(full)
-    assert "delete_account" in full.ok("suite", "diff", SUITE).out
+    assert "deny_accessibility_path" in full.ok("suite", "diff", SUITE).out
     listed = json.loads(full.ok("suite", "list", "--json").out)
     assert [row["state"] for row in listed] == ["broken"]
 
