@@ -117,7 +117,7 @@ def test_a_judge_that_always_says_left_is_found_out(labeled: Door) -> None:
     assert (found["slots"]["first"], found["slots"]["last"]) == (9, 0)
     assert found["slots"]["p"] == pytest.approx(2 / 2**9)
     assert found["estimates"]["both_orders_right"]["hits"] == 0
-    assert found["accepted"] == {"point": False, "strict": False}
+    assert found["accepted"] == {"point": False, "strict": False, "refuted": True}
 
 
 def test_an_erratic_judge_flips_and_does_not_repeat_itself(labeled: Door) -> None:
@@ -144,7 +144,7 @@ def test_a_judge_that_agrees_with_people_may_score_by_estimates_and_not_by_bound
     assert "scoring" in said.out
     found = report(labeled)[0]["judge"]
     assert (found["role"], found["forward_accuracy"], found["flip_rate"]) == ("scoring", 1.0, 0.0)
-    assert found["accepted"] == {"point": True, "strict": False}
+    assert found["accepted"] == {"point": True, "strict": False, "refuted": False}
     assert sum(cell["pairs"] for cell in found["confusion"]) == 9
     by_episode = found["confusion_by_episode"]
     assert by_episode.keys() == {"appeal-009", "attack-014", "damaged-221"}

@@ -12,7 +12,7 @@ from reviewer.running.attempt import run_attempt
 from reviewer.running.model import Slot, Task
 from reviewer.suite.folder import read_candidates, read_suite
 
-FILES, DRUGS = "file-tools-v1", "drug-info-v1"
+FILES, DRUGS, PAYOUTS = "file-tools-v1", "drug-info-v1", "payouts-v1"
 CANDIDATES = ((FILES, "file-agent-v1"), (FILES, "file-agent-v2"),
               (DRUGS, "drug-agent-v1"), (DRUGS, "drug-agent-v2"))  # fmt: skip
 
@@ -56,11 +56,16 @@ def report(door: Door, suite: str, candidate: str, *more: object) -> dict[str, A
 
 def test_an_example_workspace_holds_every_shipped_suite_frozen(example: Door) -> None:
     said = example.ok("suite", "check")
-    assert [line.partition(": ")[0] for line in said.out.splitlines()] == [DRUGS, FILES, SUITE]
+    assert [line.partition(": ")[0] for line in said.out.splitlines()] == [
+        DRUGS,
+        FILES,
+        PAYOUTS,
+        SUITE,
+    ]
     assert all(": frozen, " in line for line in said.out.splitlines())
     rows = json.loads(example.ok("suite", "list", "--json").out)
     assert [(row["suite_id"], row["state"], row["candidates"]) for row in rows] == [
-        (DRUGS, "frozen", 2), (FILES, "frozen", 2), (SUITE, "frozen", 0),
+        (DRUGS, "frozen", 2), (FILES, "frozen", 2), (PAYOUTS, "frozen", 0), (SUITE, "frozen", 0),
     ]  # fmt: skip
 
 
@@ -130,6 +135,6 @@ def test_without_traces_every_suite_is_a_choice(tmp_path: Path) -> None:
     door.run("init", door.root, "--example")
     said = door.run("scorecard", "--candidate", V8)
     assert said.code == 2
-    assert f"one of: {DRUGS}, {FILES}, {SUITE}" in said.err
+    assert f"one of: {DRUGS}, {FILES}, {PAYOUTS}, {SUITE}" in said.err
     door.ok("import", door.root / "suites" / SUITE / "traces")
     assert door.ok("scorecard", "--candidate", V8).out.startswith(f"suite {SUITE} ")

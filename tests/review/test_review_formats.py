@@ -22,6 +22,7 @@ def test_the_example_rubric_belongs_to_the_example_suite(repository: Path) -> No
     files = {
         "suite.json": example(repository, "suite"),
         "episodes/damaged-1.json": example(repository, "episode"),
+        "toolset.json": example(repository, "toolset"),
         "rubric.json": example(repository, "rubric"),
     }
     checked = check_suite(files)

@@ -171,7 +171,7 @@ async def test_a_stopped_run_is_ordered_again_as_it_was(eight: Bent) -> None:
         assert dialog.query_one("#approvals", Choice).value == "ask"
         assert dialog.query_one("#slots", Choice).value == "only missing"
         await press(pilot, "enter")
-        assert eight.asked("runs.start")[-1][0] == replace(order, resume=True)
+        assert eight.asked("runs.start")[-1][0] == replace(order, resume=True, person=True)
 
 
 async def test_a_source_that_was_not_read_to_its_end_is_read_on(
