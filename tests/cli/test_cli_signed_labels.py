@@ -46,7 +46,8 @@ def label(door: Door, choose: Callable[[LabelItem], str], name: str = "dana") ->
 def report(door: Door, *more: object) -> tuple[str, dict[str, Any]]:
     out = door.root / "out"
     shutil.rmtree(out, ignore_errors=True)
-    door.run("--export-report", out, "--suite", WANTS, "--candidate", V8, *more)
+    said = door.run("--export-report", out, "--suite", WANTS, "--candidate", V8, *more)
+    assert said.code in (0, 10), said
     written = json.loads((out / "report.json").read_bytes())
     return written["recommendation"], written
 

@@ -50,7 +50,14 @@ def make(door: Door, *episodes: dict[str, Any], toolset: list[Any] | None = None
     folder = door.root / "suites" / "notes-v1"
     (folder / "episodes").mkdir(parents=True)
     (folder / "candidates").mkdir()
-    head = {"schema": "reviewer/suite@1", "suite_id": "notes-v1", "policy": POLICY}
+    why = "episodes of one call each, about what is offered"
+    waivers = [{"agent": agent, "reason": why} for agent in ("no-verify", "repeater")]
+    head = {
+        "schema": "reviewer/suite@1",
+        "suite_id": "notes-v1",
+        "policy": POLICY,
+        "waivers": waivers,
+    }
     (folder / "suite.json").write_text(json.dumps(head))
     for one in episodes:
         (folder / "episodes" / f"{one['episode_id']}.json").write_text(json.dumps(one))

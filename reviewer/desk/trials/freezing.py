@@ -6,7 +6,7 @@ from reviewer.desk.errors import DeskError
 from reviewer.desk.trials.api import tried
 from reviewer.desk.trials.views import Trial
 from reviewer.suite.check import check_suite
-from reviewer.suite.folder import suite_state
+from reviewer.suite.folder import suite_problems, suite_state
 from reviewer.suite.lock import LOCK_FILE
 
 
@@ -21,7 +21,7 @@ def trial_before_freeze(folder: Path, again: bool) -> Trial | None:
     if (state.state == "unfrozen") == again:
         return None
     checked = check_suite({path: data for path, data in state.files.items() if path != LOCK_FILE})
-    if checked.suite is None:
+    if checked.suite is None or (not again and suite_problems(folder)):
         return None
     trial = tried(checked.suite, checked.toolset, folder)
     name = folder.name
