@@ -4,8 +4,8 @@ limits on them that promote only with evidence."""
 import hashlib
 import json
 import shutil
-import time
 import subprocess
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
