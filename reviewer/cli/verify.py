@@ -32,6 +32,10 @@ def _verify_arguments(check: argparse.ArgumentParser) -> None:
     check.add_argument(
         "--release", metavar="FILE", help="it must be over the suites of this release.json"
     )
+    check.add_argument(
+        "--candidate-folder", metavar="DIR",
+        help="the suite's folder, or its candidates/: the code there must be the code that ran",
+    )  # fmt: skip
     check.add_argument("--suite-digest", metavar="SHA256", help="it must be on this suite")
     check.add_argument("--policy-digest", metavar="SHA256", help="it must be under this policy")
     check.add_argument("--report", metavar="FILE", help="report.json it must be about")
@@ -109,6 +113,11 @@ def _pins(arguments: argparse.Namespace) -> dict[str, Any]:
         from reviewer.desk.reports.release import plan_in
 
         pins["release_digest"] = plan_in(Path(arguments.release)).digest
+    if arguments.candidate_folder:
+        from reviewer.desk.code import code_of_manifest
+
+        manifest = Path(arguments.candidate_manifest)
+        pins["code"] = code_of_manifest(_read(manifest), Path(arguments.candidate_folder))
     if arguments.suite_folder:
         from reviewer.desk.suites import suite_pins
 

@@ -56,6 +56,7 @@ from reviewer.report.opinions import (
     completion_judged,
     without_judge,
 )
+from reviewer.report.ran import JudgeNote, ran_section
 from reviewer.report.rates import CriticalFigures, Rate, exact_pass_hat, hard_pass
 from reviewer.report.slices import slices
 from reviewer.report.source_headline import headlines
@@ -74,6 +75,7 @@ def report(evidence: Evidence, assessment: Assessment | None = None) -> Report:
     return Report(
         suite=_suite(evidence),
         candidate=_candidate(evidence),
+        ran=ran_section(evidence.ran, evidence.made, judge_note(evidence.judge)),
         recommendation=judged.recommendation,
         reasons=tuple(reason.text for reason in judged.reasons),
         reason_details=tuple(_reason(i, r) for i, r in enumerate(judged.reasons, start=1)),
@@ -158,6 +160,16 @@ def _candidate(evidence: Evidence) -> CandidateSection | UnknownCandidate:
         prompts=candidate.prompts,
         tools=candidate.tools,
         manifest=evidence.manifest,
+    )
+
+
+def judge_note(judge: JudgeEvidence | None) -> JudgeNote | None:
+    """Return the judge that a report names; None where none was asked."""
+    section = None if judge is None else judge.section
+    if section is None or section.prompt_digest is None:
+        return None
+    return JudgeNote(
+        judge_id=section.judge_id, model=section.model, prompt_sha256=section.prompt_digest
     )
 
 

@@ -1,0 +1,291 @@
+"""What ran is bound: the code of a program, from its run to the verifier of its decision."""
+
+import json
+import shutil
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import pytest
+from doors import SHIPPED, SUITE, V8, Door, Said, compact
+from people import key_file
+
+from reviewer.running import attempt
+from reviewer.running.model import Task
+from reviewer.signing.dsse import parse_envelope
+
+SUITE_ID = "lamp-v1"
+AGENT = """\
+import json, sys
+
+for line in sys.stdin:
+    said = json.loads(line)
+    if said["type"] == "start":
+        call = {"type": "call", "call_id": "a", "tool": "fix", "arguments": {}}
+        print(json.dumps(call), flush=True)
+    else:
+        print(json.dumps({"type": "final", "message": "It is mended."}), flush=True)
+        break
+"""
+EPISODE = {
+    "schema": "reviewer/episode@1",
+    "episode_id": "lamp",
+    "user_request": "My lamp is broken.",
+    "initial_state": {"lamp": "broken"},
+    "tools": {"allowed": ["fix"], "required": ["fix"]},
+    "expected": {"final_state": "mended"},
+    "simulator": {
+        "tools": {
+            "fix": {
+                "parameters": {"type": "object"},
+                "responses": {"fixed": {"done": True}},
+                "effects": [{"merge": {"lamp": "mended"}}],
+            }
+        },
+        "final_state": "lamp",
+    },
+}
+POLICY: dict[str, Any] = {"attempts": 2, "pass_hat": {"k": 2, "min": 0.5}}
+
+
+class Lamp:
+    """A suite of one episode, and a program that mends the lamp."""
+
+    def __init__(self, door: Door, **policy: Any) -> None:
+        self.door = door
+        self.folder = door.root / "suites" / SUITE_ID
+        self.agent = self.folder / "candidates" / "lamp" / "agent.py"
+        (self.folder / "episodes").mkdir(parents=True)
+        self.agent.parent.mkdir(parents=True)
+        suite = json.loads((SHIPPED / "suite.json").read_text(encoding="utf-8"))
+        suite = {name: suite[name] for name in ("schema", "redaction") if name in suite}
+        suite |= {"suite_id": SUITE_ID, "title": "Lamps", "episodes": ["lamp"]}
+        suite["policy"] = {**POLICY, **policy}
+        (self.folder / "suite.json").write_bytes(compact(suite))
+        (self.folder / "episodes" / "lamp.json").write_bytes(compact(EPISODE))
+        self.agent.write_text(AGENT, encoding="utf-8")
+        self.manifest("lamp-agent")
+        door.ok("suite", "freeze", SUITE_ID)
+
+    def manifest(self, candidate_id: str, **runner: Any) -> Path:
+        told = {"kind": "command", "command": ["python3", "./lamp/agent.py"], **runner}
+        file = self.folder / "candidates" / f"{candidate_id}.json"
+        manifest = {
+            "schema": "reviewer/candidate@1",
+            "candidate_id": candidate_id,
+            "agent": "lamp-agent",
+            "version": "1",
+            "runner": told,
+        }
+        file.write_bytes(compact(manifest))
+        return file
+
+    def pin(self, candidate_id: str = "lamp-agent") -> str:
+        said = self.door.ok("suite", "code", SUITE_ID, candidate_id, "--json")
+        digest = str(json.loads(said.out)["code_sha256"])
+        self.manifest(candidate_id, code_sha256=digest)
+        return digest
+
+    def run(self, *more: object, candidate: str = "lamp-agent") -> None:
+        self.door.ok("run", SUITE_ID, candidate, *more)
+
+    def report(self, candidate: str = "lamp-agent") -> dict[str, Any]:
+        out = self.door.root / "out"
+        shutil.rmtree(out, ignore_errors=True)
+        said = self.door.run(
+            "--export-report", out, "--suite", SUITE_ID, "--candidate", candidate,
+            "--format", "json,md,html,junit,sarif",
+        )  # fmt: skip
+        assert said.code in (0, 10), said
+        found: dict[str, Any] = json.loads((out / "report.json").read_text(encoding="utf-8"))
+        return found
+
+
+def reasons(report: dict[str, Any]) -> str:
+    assert report["recommendation"] == "hold", report["reasons"]
+    return "\n".join(report["reasons"])
+
+
+def test_a_pinned_program_is_promoted_and_its_code_is_in_every_rendering(door: Door) -> None:
+    lamp = Lamp(door)
+    digest = lamp.pin()
+    lamp.run()
+    report = lamp.report()
+    assert report["recommendation"] == "promote", report["reasons"]
+    ran = report["ran"]
+    assert (ran["bound"], ran["not_bound"], ran["changed"]) == (2, 0, 0)
+    assert ran["codes"] == [{"sha256": digest, "files": 1, "pinned": True, "attempts": 2}]
+    (one,) = ran["measurements"]
+    assert one["interpreter"]["name"] == "python3"
+    assert (one["approvals"], one["network"], one["seed"]) == ("deny", False, 0)
+    assert one["platform"].startswith("Linux ")
+    for file in (door.root / "out").iterdir():
+        assert digest[:12] in file.read_text(encoding="utf-8"), file.name
+    door.healthy()
+
+
+def test_a_manifest_that_pins_no_code_holds(door: Door) -> None:
+    lamp = Lamp(door)
+    lamp.run()
+    said = reasons(lamp.report())
+    assert "candidates/lamp-agent.json: it pins no code, and 2 attempts ran what lay there" in said
+
+
+def test_another_code_than_the_manifest_pins_does_not_run(door: Door) -> None:
+    lamp = Lamp(door)
+    digest = lamp.pin()
+    lamp.agent.write_text(AGENT + "# edited\n", encoding="utf-8")
+    said = door.run("run", SUITE_ID, "lamp-agent")
+    assert said.code != 0
+    assert f"expected {digest}" in said.both
+    assert "runner.code_sha256" in said.both
+
+
+def test_two_codes_by_resuming_after_an_edit_hold(door: Door) -> None:
+    lamp = Lamp(door)
+    lamp.run("--attempts", 1)
+    lamp.agent.write_text(AGENT + "# edited\n", encoding="utf-8")
+    lamp.run("--resume", "--attempts", 2)
+    report = lamp.report()
+    assert "one code: 2 codes ran as lamp-agent" in reasons(report)
+    assert [one["attempts"] for one in report["ran"]["codes"]] == [1, 1]
+
+
+def test_a_script_replaced_while_an_attempt_runs_holds(
+    door: Door, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lamp = Lamp(door)
+    measure, edits = attempt.code_again, iter([AGENT + "# edited\n"])
+
+    def edited(task: Task) -> str:
+        """The attempt has ended, and somebody has edited the script meanwhile."""
+        for text in edits:
+            lamp.agent.write_text(text, encoding="utf-8")
+        return measure(task)
+
+    monkeypatch.setattr(attempt, "code_again", edited)
+    lamp.run("--jobs", 1)
+    report = lamp.report()
+    assert "it changed during 1 attempt of lamp-agent" in reasons(report)
+    assert report["ran"]["changed"] == 1
+
+
+def imported(lamp: Lamp) -> None:
+    """Two records that call themselves the runner's, and are no more bound for that."""
+    digest = lamp.door.ok("suite", "start-digest", SUITE_ID, "lamp").out.strip()
+    records = [
+        {
+            "candidate_id": "lamp-agent",
+            "episode_id": "lamp",
+            "attempt": n,
+            "events": [{"tool": "fix", "arguments": {}}],
+            "final_state": "mended",
+            "final_message": "It is mended.",
+            "start_state_digest": digest,
+            "cost_usd": 0.01,
+            "latency_ms": n,
+            "source": {"runner": "reviewer run", "ran": {"code": {"sha256": "0" * 64}}},
+        }
+        for n in (1, 2)
+    ]
+    lamp.door.take("lamp.jsonl", records, "--suite", SUITE_ID, "--candidate", "lamp-agent")
+
+
+NOT_BOUND = "code not bound in 2 of 2 attempts"
+
+
+def test_imported_attempts_say_so_and_hold_nothing(door: Door) -> None:
+    lamp = Lamp(door)
+    imported(lamp)
+    report = lamp.report()
+    assert report["recommendation"] == "promote", report["reasons"]
+    assert any(text.startswith(f"ran: {NOT_BOUND}") for text in report["not_measured"])
+    assert (report["ran"]["bound"], report["ran"]["not_bound"]) == (0, 2)
+
+
+def test_imported_attempts_hold_where_the_policy_requires_bound_code(door: Door) -> None:
+    lamp = Lamp(door, code_bound="required")
+    imported(lamp)
+    assert "code of 2 of 2 attempts (code not bound" in reasons(lamp.report())
+
+
+def test_measurements_travel_with_a_merged_store(door: Door, tmp_path: Path) -> None:
+    lamp = Lamp(door)
+    digest = lamp.pin()
+    lamp.run()
+    there = tmp_path / "there.db"
+    door.ok("backup", there)
+    door.store.unlink()
+    door.ok("merge", there)
+    assert [one["sha256"] for one in lamp.report()["ran"]["codes"]] == [digest]
+    door.healthy()
+
+
+def test_an_edited_measurement_contradicts_the_journal(door: Door) -> None:
+    lamp = Lamp(door)
+    lamp.run()
+    with sqlite3.connect(door.store) as base:
+        base.execute("UPDATE ran SET body = CAST(replace(body, 'false', 'true ') AS BLOB)")
+    said = door.run("doctor")
+    assert said.code != 0
+    assert "not as its journal says" in said.both or "journal" in said.both
+
+
+def signed(door: Door, suite_id: str, candidate_id: str) -> Path:
+    public = key_file(door.root, "alice").with_suffix(".pub")
+    door.ok("keys", "trust", "alice", public, "--roles", "approver")
+    said = door.ok(
+        "sign", "--suite", suite_id, "--candidate", candidate_id, "--key", door.root / "alice"
+    )
+    assert said.code == 0
+    (file,) = (door.root / "store" / "decisions").glob("1-*.dsse.json")
+    return file
+
+
+def verified(door: Door, file: Path, manifest: Path, *more: object) -> Said:
+    signers = door.root / "store" / "signers"
+    return door.run("verify", file, "--candidate-manifest", manifest, "--signers", signers, *more)
+
+
+def test_a_script_replaced_after_signing_is_seen_by_the_verifier(door: Door) -> None:
+    lamp = Lamp(door)
+    digest = lamp.pin()
+    lamp.run()
+    file = signed(door, SUITE_ID, "lamp-agent")
+    predicate = json.loads(parse_envelope(file.read_bytes()).payload)["predicate"]
+    found = {one["name"]: one["digest"]["sha256"] for one in predicate["resolvedDependencies"]}
+    assert found["code"] == digest
+    assert "interpreter python3" in found
+    parameters = predicate["internalParameters"]
+    assert (parameters["attemptsBound"], parameters["codePinned"]) == (2, True)
+    assert len(predicate["byproducts"]) == 1
+    manifest = lamp.folder / "candidates" / "lamp-agent.json"
+    for folder in (lamp.folder, lamp.folder / "candidates"):
+        said = verified(door, file, manifest, "--candidate-folder", folder)
+        assert (said.code, said.out.splitlines()[-1]) == (0, "PROMOTE"), said
+        assert f"code {digest}" in said.out.splitlines()
+    lamp.agent.write_text("import os\n", encoding="utf-8")
+    said = verified(door, file, manifest, "--candidate-folder", lamp.folder)
+    assert (said.code, said.out.splitlines()[-1]) == (30, "NOT VERIFIED")
+    assert f"what ran is {digest}" in said.out
+    assert verified(door, file, manifest).code == 0, "without the folder nothing is compared"
+    said = verified(door, file, manifest, "--candidate-folder", door.root)
+    assert said.code == 2
+    assert "candidates/" in said.err
+    report = door.root / "report.json"
+    lamp.agent.write_text(AGENT, encoding="utf-8")
+    lamp.report()
+    report = door.root / "out" / "report.json"
+    assert verified(door, file, manifest, "--report", report).code == 0
+
+
+def test_a_decision_on_imported_attempts_binds_no_code(door: Door) -> None:
+    door.ok("import", door.suite / "traces")
+    file = signed(door, SUITE, V8)
+    manifest = door.suite / "candidates" / f"{V8}.json"
+    said = verified(door, file, manifest)
+    assert said.code == 0
+    assert "note: code not bound in 9 of 9 attempts" in said.out.splitlines()
+    said = verified(door, file, manifest, "--candidate-folder", door.suite)
+    assert said.code == 30
+    assert "code not bound: the decision does not say which code ran" in said.out
