@@ -54,6 +54,16 @@ def measured_code(candidate: Candidate, folder: Path) -> MeasuredCode:
     return MeasuredCode(digest, files, each and some)
 
 
+def caches_in(folder: Path) -> tuple[Path, ...]:
+    """Return the caches in a suite folder's `candidates/`. They are not measured, so no program may
+    read them: Python would run what a prepared one holds in place of the source."""
+    found = []
+    for place, names, files in os.walk(os.path.abspath(folder / CANDIDATES)):
+        found += [Path(place, name) for name in (*names, *files) if name in CACHES]
+        names[:] = [name for name in names if name not in CACHES]
+    return tuple(found)
+
+
 def pinned_code(candidate: Candidate, folder: Path, code: MeasuredCode) -> MeasuredCode:
     """Return the measured code, unless the manifest names another one in `code_sha256`: then raise
     Unrunnable."""

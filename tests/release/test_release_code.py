@@ -1,6 +1,8 @@
 """What ran is bound: the code of a program, from its run to the verifier of its decision."""
 
+import importlib.util
 import json
+import py_compile
 import shutil
 import sqlite3
 from pathlib import Path
@@ -12,6 +14,7 @@ from people import key_file
 
 from reviewer.running import attempt
 from reviewer.running.model import Task
+from reviewer.running.sandbox.protection import protection
 from reviewer.signing.dsse import parse_envelope
 
 SUITE_ID = "lamp-v1"
@@ -139,6 +142,30 @@ def test_another_code_than_the_manifest_pins_does_not_run(door: Door) -> None:
     assert said.code != 0
     assert f"expected {digest}" in said.both
     assert "runner.code_sha256" in said.both
+
+
+@pytest.mark.skipif(protection().kind == "none", reason="nothing is isolated here")
+def test_a_cache_cannot_stand_in_for_the_source(door: Door, tmp_path: Path) -> None:
+    """It is not measured, and Python would take it for the module without looking at the source."""
+    lamp = Lamp(door)
+    text = AGENT.replace("import json, sys", "import json, sys\nfrom words import WORDS")
+    lamp.agent.write_text(text.replace('"It is mended."', "WORDS"), encoding="utf-8")
+    source = lamp.agent.with_name("words.py")
+    source.write_text("WORDS = 'It is mended.'\n", encoding="utf-8")
+    other = tmp_path / "words.py"
+    other.write_text("WORDS = 'I was never measured.'\n", encoding="utf-8")
+    py_compile.compile(
+        str(other),
+        cfile=importlib.util.cache_from_source(str(source)),
+        invalidation_mode=py_compile.PycInvalidationMode.UNCHECKED_HASH,
+    )
+    digest = lamp.pin()
+    lamp.run()
+    report = lamp.report()
+    assert [one["sha256"] for one in report["ran"]["codes"]] == [digest]
+    said = door.ok("show", f"{SUITE_ID}/lamp-agent/lamp/1").out
+    assert "It is mended." in said
+    assert "never measured" not in said
 
 
 def test_two_codes_by_resuming_after_an_edit_hold(door: Door) -> None:
