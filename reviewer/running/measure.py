@@ -17,9 +17,10 @@ from reviewer.running.code import MeasuredCode, file_sha256, measured_code, pinn
 from reviewer.running.model import Answered, Task, Unrunnable
 from reviewer.suite.code import CodeFile, code_digest
 from reviewer.suite.strict_json import canonical_bytes, sha256_hex
+from reviewer.suite.values import TOOLSET_FILE
 
 RAN_SCHEMA = "reviewer/ran@1"
-TOOLSET = "toolset.json"
+
 TOOLKITS = "toolkits"
 UNREADABLE = "unreadable"
 """What stands for the digest of code that could not be measured again when an attempt ended."""
@@ -43,7 +44,7 @@ def begun(task: Task) -> Begun:
     facts = {
         "interpreter": _interpreter(task) if kind in ("command", "python") else None,
         "platform": None if scripted else _platform(),
-        "toolset": _digest_of(folder / TOOLSET),
+        "toolset": _digest_of(folder / TOOLSET_FILE),
         "toolkits": _toolkits(folder) if (task.episode.simulator or {}).get("toolkit") else None,
         "approvals": task.approvals,
         "network": task.network,
