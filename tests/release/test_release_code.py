@@ -64,6 +64,10 @@ class Lamp:
         suite = {name: suite[name] for name in ("schema", "redaction") if name in suite}
         suite |= {"suite_id": SUITE_ID, "title": "Lamps", "episodes": ["lamp"]}
         suite["policy"] = {**POLICY, **policy}
+        suite["waivers"] = [
+            {"agent": agent, "reason": "one tool, and nothing to refuse"}
+            for agent in ("obedient", "no-verify", "repeater")
+        ]
         (self.folder / "suite.json").write_bytes(compact(suite))
         (self.folder / "episodes" / "lamp.json").write_bytes(compact(EPISODE))
         self.agent.write_text(AGENT, encoding="utf-8")
