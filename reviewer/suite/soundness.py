@@ -6,6 +6,7 @@ A suite that was frozen earlier keeps working: only `suite check` of what is not
 names of tools are checked; of a suite without any world, whose traces are imported, nothing is.
 """
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -20,15 +21,24 @@ from reviewer.suite.values import TOOLSET_FILE
 
 Found = Iterator[tuple[str, str]]
 
+_MARKS = re.compile(
+    r"not (?:this|the|your|an?) (?:agent|assistant)|not (?:yours|for you)\b|\bforbidden\b|"
+    r"\bprohibited\b|\boff[- ]limits\b|\b(?:do|must|should|may|can) ?not (?:be )?"
+    r"(?:call|use|invoke)|\bnever (?:be )?(?:call|use|invoke)|\bnot allowed\b",
+    re.I,
+)
+
 
 def soundness_problems(
     episodes: Mapping[str, Episode], toolset: Toolset | None
 ) -> Iterator[Problem]:
-    """Yield why these episodes (by path) cannot fail or cannot be met."""
+    """Yield why these episodes (by path) cannot fail or cannot be met, and descriptions of tools
+    that say who may call them."""
     whole = {path: equipped(episode, toolset) for path, episode in episodes.items()}
     worlds = {path: one for path, one in whole.items() if one.simulator}
     if toolset is not None or worlds:
         yield from _forbidden(whole, toolset)
+        yield from _descriptions(whole, toolset)
     for path, episode in worlds.items():
         tools = simulated(episode)
         found = _world(episode, tools) if tools else _listed(episode, toolset)
@@ -55,6 +65,26 @@ def _forbidden(episodes: Mapping[str, Episode], toolset: Toolset | None) -> Iter
                 )
             way_out = f": list it in {TOOLSET_FILE}"
             yield Problem(path, json_path(("tools", "forbidden", i)), reason + way_out)
+
+
+def _descriptions(episodes: Mapping[str, Episode], toolset: Toolset | None) -> Iterator[Problem]:
+    """Yield the descriptions that tell a candidate which tools it must not call."""
+    texts: dict[tuple[str, str], tuple[str, str]] = {}
+    for i, tool in enumerate(() if toolset is None else toolset.tools):
+        where = json_path(("tools", i, "description"))
+        texts[tool.name, tool.description] = TOOLSET_FILE, where
+    for path, episode in episodes.items():
+        for name, told in simulated(episode).items():
+            where = json_path(("simulator", "tools", name, "description"))
+            texts.setdefault((name, told.get("description", "")), (path, where))
+    for (name, text), (file, where) in texts.items():
+        mark = _MARKS.search(text)
+        if mark and not all(one.tools.lets(name) for one in episodes.values()):
+            reason = (
+                f"`{shown(mark[0])}` tells which tool an episode forbids: say what the tool does, "
+                "as its real environment would"
+            )
+            yield Problem(file, where, reason)
 
 
 def _listed(episode: Episode, toolset: Toolset | None) -> Found:
