@@ -25,6 +25,7 @@ from reviewer.suite.folder import (
 )
 from reviewer.suite.model import RED_TEAM, Episode, Suite
 from reviewer.suite.values import load_trusted
+from reviewer.suite.toolset import equipped
 from reviewer.trace.record import TraceRecord
 from reviewer.trace.redaction import Redactor, Rules
 
@@ -87,7 +88,10 @@ GOOD: dict[tuple[str, str], tuple[Plan, str]] = {
 
 
 def suite(name: str) -> Suite:
-    return read_suite(SUITES / name).suite
+    """The suite with its toolset behind its episodes."""
+    loaded = read_suite(SUITES / name)
+    whole = tuple(equipped(one, loaded.toolset) for one in loaded.suite.episodes)
+    return msgspec.structs.replace(loaded.suite, episodes=whole)
 
 
 def found(name: str, episode_id: str) -> Episode:
