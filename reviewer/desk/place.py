@@ -17,9 +17,10 @@ SIGNERS_HEAD = """\
 
 
 class Workspace(NamedTuple):
-    """The paths of one workspace."""
+    """The paths of one workspace. A throw-away one has a folder of its own for keys (`keys`)."""
 
     root: Path
+    keys: Path | None = None
 
     @property
     def suites(self) -> Path:

@@ -302,13 +302,17 @@ class Refusal(View, frozen=True):
 
 
 class KeyInfo(View, frozen=True):
-    """A key that could sign: `where` is ssh-agent or a path; `principal` None when untrusted."""
+    """A key that could sign: `where` is ssh-agent or a path; `principal` None when untrusted.
+    `public` is its public half as store/signers has it; `locked` whether its file wants a
+    passphrase."""
 
     fingerprint: str
     comment: str
     where: str
     principal: str | None
     roles: tuple[str, ...]
+    public: str = ""
+    locked: bool = False
 
 
 class SignedDecision(View, frozen=True):

@@ -313,6 +313,34 @@ def load_signer(
     return _load_file(path, ask_passphrase, passphrase_env, env)
 
 
+def encrypted(path: Path) -> bool:
+    """Return whether a private key file wants a passphrase. KeyFileError when it cannot be read."""
+    data = _read(path, private=True)
+    match = _OPENSSH.search(data)
+    if match is None:
+        return b"ENCRYPTED" in data
+    try:
+        reader = WireReader(base64.b64decode(b"".join(match[1].split())))
+        return reader.take(len(_MAGIC)) == _MAGIC and reader.string() != b"none"
+    except (WireError, ValueError):
+        return False  # loading it says what is damaged
+
+
+def new_key(passphrase: str, comment: str) -> tuple[bytes, bytes]:
+    """Return a new Ed25519 key as OpenSSH writes it: the private file's bytes, under `passphrase`
+    unless that is empty, and those of its .pub file. No other program is told the passphrase."""
+    from cryptography.hazmat.primitives import serialization
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+    how: serialization.KeySerializationEncryption = serialization.NoEncryption()
+    if passphrase:
+        how = serialization.BestAvailableEncryption(passphrase.encode("utf-8", "surrogateescape"))
+    private = Ed25519PrivateKey.generate()
+    public = public_from_raw(private.public_key().public_bytes_raw())
+    form = serialization.Encoding.PEM, serialization.PrivateFormat.OpenSSH
+    return private.private_bytes(*form, how), f"{public.line(comment)}\n".encode()
+
+
 def read_public_file(path: Path) -> PublicKey:
     """Return the key of a `.pub` file."""
     text = _read(path, private=False).decode("utf-8", "replace")

@@ -399,12 +399,12 @@ async def test_a_closed_choice_says_why_and_opens_nothing(mine: Bent) -> None:
     async with running(app) as pilot:
         await settle(pilot)
         await press(pilot, "D", "k", "enter")
-        assert "PROMOTE is closed: the report says block" in screen_text(app)
+        assert "PROMOTE is not possible: the report says block" in screen_text(app)
         assert not isinstance(app.screen, SignScreen)
 
 
 async def test_against_the_report_a_comment_is_required(clock: list[float], desk: Desk) -> None:
-    kim = key_of(desk.place.root, comment="kim", where="keys/kim", principal="kim@shopflow")
+    kim = key_of(desk.place.root, comment="kim", where="keys/kim", principal="kim@shopflow", locked=True)
     mine = holding(desk, kim)
     app = shell(mine)
     async with running(app) as pilot:

@@ -104,7 +104,7 @@ async def test_what_this_store_does_not_give_is_closed_and_the_field_named(shop:
         assert "(x) PROMOTE" in screen_text(app), "one of one's own is chosen instead"
         await press(pilot, "k", "enter")
         assert not isinstance(app.screen, SignScreen)
-        assert "decision 3 is closed" in screen_text(app)
+        assert "decision 3 is not possible" in screen_text(app)
         assert "predicate.cost.totalMicros" in screen_text(app)
 
 

@@ -43,6 +43,33 @@ class Pending(View, frozen=True):
     differs: tuple[str, ...] = ()
 
 
+class EarlierDecision(View, frozen=True):
+    """A decision, or a break-glass record (`number` None), that was signed on this candidate.
+    `state` is stands, superseded by N, expired, waits for a signature, break-glass, or that its
+    signature does not verify (`sound` False)."""
+
+    number: int | None
+    word: str
+    signers: tuple[str, ...]
+    environment: str
+    created: str
+    expires: str
+    state: str
+    comment: str
+    path: str
+    report_digest: str = ""
+    sound: bool = True
+
+
+class CheckedDecision(View, frozen=True):
+    """What the verifier says of one earlier decision, from its file."""
+
+    number: int | None
+    word: str
+    sound: bool
+    lines: tuple[str, ...]
+
+
 class DecisionInfo(View, frozen=True):
     """One line of the list of signed statements: a decision, or a break-glass record (`number`
     None). `standing` is signed, pending, elsewhere (a file that this store did not sign) or
@@ -88,6 +115,7 @@ class DecisionView(View, frozen=True):
     valid_days: int = 7
     pending: Pending | None = None
     needed: int = 1
+    earlier: tuple[EarlierDecision, ...] = ()
 
 
 class DecisionsRoom(Room):
@@ -97,6 +125,7 @@ class DecisionsRoom(Room):
         """Return the report as it would be signed, and the decisions that may be made on it."""
         from reviewer.db import journal
         from reviewer.desk.decisions import choices as decision_choices
+        from reviewer.desk.decisions.earlier import earlier_decisions
         from reviewer.desk.decisions.payload import pending_view
         from reviewer.desk.reports import renderings
         from reviewer.desk.scorecards import scorecard
@@ -143,13 +172,87 @@ class DecisionsRoom(Room):
                 valid_days=decision_choices.valid_for(gathered.suite.policy).days,
                 pending=pending,
                 needed=gathered.suite.policy.approvals.promote,
+                earlier=tuple(
+                    earlier_decisions(self._opened.place, connection, suite_id, candidate_id)
+                ),
             )
 
     def keys(self) -> list[KeyInfo]:
         """Return the keys that could sign here."""
-        from reviewer.desk.integrity.trust import available_keys
+        from reviewer.desk.integrity.local_keys import available_keys
 
         return available_keys(self._opened.place)
+
+    def looked_in(self) -> list[tuple[str, str]]:
+        """Return the places where keys are looked for, each with what is there."""
+        from reviewer.desk.integrity.local_keys import looked_in
+
+        return looked_in(self._opened.place)
+
+    def key_file(self) -> str:
+        """Return the file in which `make_key` would put a key, as a person writes it."""
+        from reviewer.desk.integrity.local_keys import key_file, shown
+
+        return shown(key_file(self._opened.place))
+
+    @property
+    def throw_away(self) -> bool:
+        """Return whether the workspace, and a key made here, go when the program ends."""
+        return self._opened.place.keys is not None
+
+    def key_at(self, path: str) -> KeyInfo:
+        """Return the key in a file. Raises DeskError for one that cannot sign here."""
+        from reviewer.desk.integrity.local_keys import key_at
+
+        with refused():
+            return key_at(self._opened.place, path)
+
+    def make_key(self, passphrase: str) -> KeyInfo:
+        """Make a key with a passphrase. Raises DeskError when its file is there already."""
+        from reviewer.desk.integrity.local_keys import make_key
+
+        with refused():
+            return make_key(self._opened.place, passphrase)
+
+    @property
+    def reviewer(self) -> str:
+        """Return the name under which this person works here, "" when it is unknown."""
+        return self._opened.reviewer
+
+    def as_trusted(self, key: KeyInfo) -> KeyInfo:
+        """Return a key with the roles that `store/signers` gives it now."""
+        from reviewer.desk.integrity.local_keys import as_trusted
+
+        return as_trusted(self._opened.place, key)
+
+    def trust(self, principal: str, public: str) -> str:
+        """Add a key (as in a .pub file) to `store/signers` as an approver; returns the line. Raises
+        DeskError when the file would not be valid."""
+        from reviewer.desk.integrity.trust import trust_key
+        from reviewer.signing.errors import AttestError
+        from reviewer.signing.ssh import parse_public_line
+
+        with refused():
+            try:
+                key = parse_public_line(public)[0]
+            except AttestError as error:
+                raise DeskError(str(error)) from error
+            return trust_key(self._opened.place, principal, "approver", key)
+
+    def statement(self, path: str) -> str:
+        """Return what a signed file holds, indented. Raises DeskError for one that holds none."""
+        from reviewer.desk.decisions.earlier import statement_text
+
+        return statement_text(Path(path))
+
+    def check(self, suite_id: str, candidate_id: str) -> list[CheckedDecision]:
+        """Verify the file of every earlier decision on a candidate, as `reviewer verify` does."""
+        from reviewer.desk.decisions.earlier import checked_decisions
+
+        if not self._opened.has_store():
+            return []
+        with refused(), self._opened.reading() as connection:
+            return checked_decisions(self._opened.place, connection, suite_id, candidate_id)
 
     def sign(
         self,

@@ -7,11 +7,9 @@ from typing import NamedTuple
 from reviewer.desk.errors import DeskError
 from reviewer.desk.fencing import nothing_unfenced
 from reviewer.desk.place import SIGNERS_HEAD, Workspace, write_private
-from reviewer.desk.views import KeyInfo
 from reviewer.exit_codes import ExitCode
 from reviewer.report.evidence import Evidence
 from reviewer.signing.errors import (
-    AgentError,
     AgentKeyMissing,
     AgentRefused,
     AgentUnavailable,
@@ -21,7 +19,7 @@ from reviewer.signing.errors import (
     WrongPassphrase,
     plain,
 )
-from reviewer.signing.keys import Signer, connect_agent, load_signer, read_public_file
+from reviewer.signing.keys import Signer, load_signer, read_public_file
 from reviewer.signing.signers import Signers, TrustedKey, is_one_of, parse_signers, read_signers
 from reviewer.signing.ssh import PublicKey
 
@@ -31,17 +29,29 @@ HOW_TO_TRUST = "reviewer keys trust PRINCIPAL KEY.pub adds a key as approver"
 
 def trust(workspace: Workspace, principal: str, roles: str, public: Path) -> str:
     """Add one line to `store/signers`, provided that the whole file stays valid. Returns the
-    line."""
+    line, with the fingerprint in place of the key."""
     try:
         key = read_public_file(public)
-        line = f"{principal} {roles} {key.line()}"
+    except AttestError as error:
+        raise DeskError(f"{public}: {error}") from error
+    try:
+        trust_key(workspace, principal, roles, key)
+    except DeskError as error:
+        raise DeskError(f"{public}: {error}") from error
+    return f"{principal} {roles} {key.keyid}"
+
+
+def trust_key(workspace: Workspace, principal: str, roles: str, key: PublicKey) -> str:
+    """Add a key to `store/signers`, provided that the whole file stays valid. Returns the line."""
+    line = f"{principal} {roles} {key.line()}"
+    try:
         before = workspace.signers.read_text(encoding="utf-8") if workspace.signers.exists() else ""
         text = (before or SIGNERS_HEAD).rstrip("\n") + f"\n{line}\n"
         parse_signers(text, str(workspace.signers))
     except (AttestError, OSError, UnicodeDecodeError) as error:
-        raise DeskError(f"{public}: {error}") from error
+        raise DeskError(str(error)) from error
     write_private(workspace.signers, text.encode())
-    return f"{principal} {roles} {key.keyid}"
+    return line
 
 
 def signers_of(workspace: Workspace) -> Signers | None:
@@ -155,37 +165,3 @@ def approvers_for(signers: Signers, authors: Iterable[str]) -> tuple[TrustedKey,
     return tuple(
         one for one in signers.with_role("approver") if not is_one_of(one.principal, names)
     )
-
-
-def available_keys(workspace: Workspace) -> list[KeyInfo]:
-    """Return the keys that could sign here: those in ssh-agent, then Ed25519 files in ~/.ssh."""
-    signers = signers_of(workspace)
-    found: dict[str, KeyInfo] = {}
-
-    def note(keyid: str, comment: str, where: str) -> None:
-        line = signers.by_keyid(keyid) if signers else None
-        found.setdefault(
-            keyid,
-            KeyInfo(
-                fingerprint=keyid,
-                comment=comment,
-                where=where,
-                principal=line.principal if line else None,
-                roles=tuple(sorted(line.roles)) if line else (),
-            ),
-        )
-
-    try:
-        identities = connect_agent().keys()
-        for held in identities:
-            note(held.public.keyid, held.comment, "ssh-agent")
-    except AgentError:
-        pass  # no agent is a normal state: key files are offered instead
-    for public in sorted((Path.home() / ".ssh").glob("*.pub")):
-        private = public.with_suffix("")
-        if private.exists():
-            try:
-                note(read_public_file(public).keyid, public.stem, str(private))
-            except AttestError:
-                continue  # not an Ed25519 key: it cannot sign here
-    return list(found.values())

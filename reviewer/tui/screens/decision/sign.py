@@ -1,5 +1,6 @@
 """The sign dialog: the sentence, what is bound, the key; then the signature, or why not."""
 
+import textwrap
 import time
 from collections.abc import Callable, Sequence
 from typing import ClassVar
@@ -10,13 +11,13 @@ from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical
 from textual.widgets import Input
 
-from reviewer.desk.decisions.api import DecisionView, Pending
+from reviewer.desk.decisions.api import CheckedDecision, DecisionView, Pending
 from reviewer.desk.errors import DeskError
 from reviewer.desk.views import KeyInfo, SignedDecision
 from reviewer.trace.safetext import visible_line
 from reviewer.tui.screens.base import Dialog, field
-from reviewer.tui.screens.decision import screen as view
-from reviewer.tui.settings.keys import bind
+from reviewer.tui.screens.decision import lines as view
+from reviewer.tui.settings.keys import bind, digits, key_of
 from reviewer.tui.widgets import words
 from reviewer.tui.widgets.chrome import LineBox, Menu
 from reviewer.tui.widgets.lines import Line, Span, middle, pad
@@ -25,26 +26,35 @@ HELD = 0.3
 """Seconds without Enter before one counts: the Enter that opened the dialog may still be held."""
 
 
-class SignScreen(Dialog[SignedDecision | None]):
-    """Signs one decision on one report, by digest. Answers what is in the store, or None."""
+EXPORT, CHECK, CLOSE = range(3)
+"""What can be done once it is signed."""
+
+
+class SignScreen(Dialog[SignedDecision | KeyInfo | None]):
+    """Signs one decision on one report, by digest. Answers what is in the store, a key that was
+    chosen and may not sign yet, or None."""
 
     NAME = "sign"
     ABOUT = (
         "You put your name to one sentence about one report. What is listed is what is",
-        "bound. tab goes through the fields; Esc leaves without signing.",
+        "bound. tab goes through the fields; Esc leaves without signing. A passphrase is used",
+        "here and kept nowhere.",
     )
     ENTER = "press the chosen button"
+    NUMBERS = "that line, once it is signed"
     CSS = """
-    SignScreen #box { width: 72; max-width: 100%; }
+    SignScreen #box { width: 74; max-width: 100%; }
     SignScreen Horizontal { height: 1; }
     SignScreen Horizontal LineBox { width: 12; }
     SignScreen Input { width: 1fr; }
     SignScreen #keys { height: auto; max-height: 3; }
-    SignScreen #state { height: auto; max-height: 6; }
+    SignScreen #state { height: auto; max-height: 7; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         bind("escape", "dismiss_unsigned", "not now"),
         bind("y", "copy_digest", "copy the report's digest"),
+        bind("r", "look_again", "look for keys again"),
+        *digits("numbered"),
     ]
 
     clock: Callable[[], float] = staticmethod(time.monotonic)
@@ -55,13 +65,19 @@ class SignScreen(Dialog[SignedDecision | None]):
         decision: str,
         keys: Sequence[KeyInfo],
         pending: Pending | None = None,
+        *,
+        guided: bool = False,
     ) -> None:
-        """`pending` is the decision to which a signature is added; None makes one."""
+        """`pending` is the decision to which a signature is added; None makes one. `guided` means
+        that steps came before this one."""
         super().__init__()
+        self._guided, self._tries = guided, 0
         self._found, self._decision, self._pending = found, decision, pending
         signed = pending.signers if pending is not None else ()
         # The person who signed already is not who is asked now.
-        self._key_list = sorted(keys, key=lambda key: key.principal in signed)
+        self._key_list = sorted(
+            keys, key=lambda key: (not view.may_sign(key), key.principal in signed)
+        )
         self._signed: SignedDecision | None = None
         self._waiting = False
         self._last_enter = 0.0
@@ -80,9 +96,7 @@ class SignScreen(Dialog[SignedDecision | None]):
             if self._decision == "PROMOTE":
                 yield _asked("typed", "type PROMOTE to sign", "type it")
             yield Menu(id="keys", ruled=True)
-            if any(key.where != "ssh-agent" for key in self._key_list):
-                hint = "only for a key file that is locked"
-                yield _asked("passphrase", hint, "passphrase", hidden=True)
+            yield _asked("passphrase", "of the key's file", "passphrase", hidden=True)
             yield LineBox(id="state")
             yield Menu(id="buttons")
 
@@ -91,13 +105,41 @@ class SignScreen(Dialog[SignedDecision | None]):
         title = f"sign {self._decision}"
         if self._pending is not None:
             title = f"add a signature to decision {self._pending.number}"
-        self.headed(title)
+        self.headed(f"{title} · 3 of 3" if self._guided else title)
+        self.query_one("#box").styles.width = self._width
         self.query_one("#facts", LineBox).show(self._facts())
-        keys = self.query_one("#keys", Menu)
-        keys.caption([Span("key", "dim")], [Span(words.plural(len(self._key_list), "key"), "dim")])
-        keys.offer([[Span(" "), *view.key_line(key)] for key in self._key_list])
+        self._offer_keys()
         self._offer()
         self.query_one("#typed" if self._decision == "PROMOTE" else "#buttons").focus()
+
+    @property
+    def _width(self) -> int:
+        return view.dialog_width(self.app.size.width)
+
+    @property
+    def _key(self) -> KeyInfo:
+        return self._key_list[self.query_one("#keys", Menu).cursor]
+
+    def _offer_keys(self) -> None:
+        keys = self.query_one("#keys", Menu)
+        count = words.plural(len(self._key_list), "key")
+        keys.caption([Span("key", "dim")], [Span(count, "dim")])
+        keys.offer(
+            [
+                [
+                    Span(" ✓ ", "pass") if view.may_sign(key) else Span(" ✗ ", "fail"),
+                    *view.key_line(key),
+                ]
+                for key in self._key_list
+            ]
+        )
+        self._show_passphrase()
+
+    def _show_passphrase(self) -> None:
+        """Ask for a passphrase only where the chosen key has one."""
+        box = self.query_one("#passphrase").parent
+        assert box is not None
+        box.display = self._key.locked and self._signed is None
 
     def _facts(self) -> list[Line]:
         found = self._found
@@ -107,14 +149,6 @@ class SignScreen(Dialog[SignedDecision | None]):
             if self._own
             else f"the report says {found.recommendation}: a comment must say why you do not"
         )
-
-        def fact(label: str, name: str, digest: str | None) -> list[Span]:
-            sha = f"sha256 {words.short(digest)}" if digest else "digest not measured"
-            return [
-                Span(f" {pad(label, 10)}", "dim"),
-                Span(pad(middle(visible_line(name), 28), 30)),
-                Span(sha),
-            ]
 
         pending = self._pending
         environment = found.environment if pending is None else pending.environment
@@ -128,9 +162,9 @@ class SignScreen(Dialog[SignedDecision | None]):
                 Span(f"{middle(candidate, 30)} {sentence}", "strong"),
             ],
             [],
-            fact("subject", found.candidate_id, found.candidate_digest),
-            fact("suite", found.suite_id, found.suite_digest),
-            fact("report", reasons, found.report_digest),
+            view.fact("subject", found.candidate_id, found.candidate_digest),
+            view.fact("suite", found.suite_id, found.suite_digest),
+            view.fact("report", reasons, found.report_digest),
             *(
                 view.waiting_lines(pending)
                 if pending is not None
@@ -140,7 +174,17 @@ class SignScreen(Dialog[SignedDecision | None]):
                 ]
             ),
             [Span(f" {comment}", "quarantined")] if comment else [],
+            *self._said_before(),
         ]
+
+    def _said_before(self) -> list[Line]:
+        """Return a line where this very decision was signed on this report by who sits here."""
+        mine = {key.principal for key in self._key_list if key.principal is not None}
+        before = view.signed_before(self._found, self._decision, mine)
+        if before is None or self._pending is not None:
+            return []
+        told = f" you signed this at {before.created[11:16]}Z as decision {before.number}: signing"
+        return [[Span(f"{told} again supersedes it", "quarantined")]]
 
     def _valid(self) -> Line:
         days = words.plural(self._found.valid_days, "day")
@@ -151,7 +195,15 @@ class SignScreen(Dialog[SignedDecision | None]):
     def _offer(self) -> None:
         buttons = self.query_one("#buttons", Menu)
         if self._signed is not None:
-            buttons.offer([[Span("  [ Done ]", "strong")]], 0)
+            export = f"{key_of('export')} exports report and renderings"
+            buttons.offer(
+                [
+                    [Span(" 1  ", "strong"), Span(f"send it on         {export}")],
+                    [Span(" 2  ", "strong"), Span("check it offline   copies the command")],
+                    [Span(" 3  ", "strong"), Span("close")],
+                ],
+                CLOSE,
+            )
         else:
             buttons.offer(
                 [
@@ -178,22 +230,75 @@ class SignScreen(Dialog[SignedDecision | None]):
     def on_menu_chosen(self, message: Menu.Chosen) -> None:
         if message.menu.id == "keys":
             self._last_enter = self.clock()
-            self.query_one("#buttons").focus()
+            self._after_key()
         elif self._held() or self._waiting:
             return
         elif self._signed is not None:
-            self.dismiss(self._signed)
+            self._after(message.menu.cursor)
         elif message.menu.cursor == 1:
             self.dismiss(None)
         else:
             self._sign()
+
+    def _after_key(self) -> None:
+        """Go on from the chosen key: to whether it may sign, to its passphrase, or to the end."""
+        if not view.may_sign(self._key):
+            self.dismiss(self._key)
+        elif self._key.locked:
+            self.query_one("#passphrase").focus()
+        else:
+            self.query_one("#buttons").focus()
+
+    def on_menu_moved(self, message: Menu.Moved) -> None:
+        if message.menu.id == "keys":
+            self._show_passphrase()
+
+    def action_numbered(self, number: int) -> None:
+        """Take that line, once it is signed."""
+        if self._signed is not None and number <= CLOSE + 1:
+            self._after(number - 1)
+
+    def _after(self, way: int) -> None:
+        assert self._signed is not None
+        if way == CLOSE:
+            self.dismiss(self._signed)
+        elif way == CHECK:
+            command = (
+                f"reviewer verify {self._signed.path} --signers store/signers --candidate-manifest "
+                f"suites/{self._found.suite_id}/candidates/{self._found.candidate_id}.json"
+            )
+            self.app.copy_to_clipboard(command)
+            self._add(f"copied: {command}")
+        else:
+            self._export()
+
+    def _export(self) -> None:
+        """Write the report beside the decision, into the folder that the decision screen offers."""
+        from reviewer.tui.screens.dialogs.ask import FORMATS, release_folder
+
+        found, desk = self._found, self.shell.desk
+        folder = release_folder(found.candidate_id)
+        place = (found.suite_id, found.candidate_id, folder, FORMATS)
+        self.ask(
+            "export",
+            lambda: desk.reports.export(*place),
+            lambda done: self._add(
+                f"exported {words.plural(len(done.files), 'file')} to {folder}/"
+            ),
+        )
+
+    def _add(self, text: str) -> None:
+        """Say something more, once it is signed."""
+        box = self.query_one("#state", LineBox)
+        told = textwrap.wrap(visible_line(text), self._width - 8)
+        box.show([*box.lines[:4], *([Span(f" {part}", "dim")] for part in told)][:7])
 
     def _value(self, name: str) -> str:
         found = self.query(f"#{name}")
         return found.first(Input).value if found else ""
 
     def _sign(self) -> None:
-        key = self._key_list[self.query_one("#keys", Menu).cursor]
+        key = self._key
         comment = self._value("comment").strip()
         if self._decision == "PROMOTE" and self._value("typed").strip() != "PROMOTE":
             self._say("type PROMOTE first: a release is not taken back", "fail")
@@ -201,8 +306,11 @@ class SignScreen(Dialog[SignedDecision | None]):
         elif not self._own and not comment:
             self._say("a comment must say why this is not what the report says", "fail")
             self.query_one("#comment").focus()
-        elif key.principal is None:
-            self._say("this key is not in store/signers", "fail")
+        elif not view.may_sign(key):
+            self.dismiss(key)
+        elif key.locked and not self._value("passphrase"):
+            self._say("type the passphrase of the key's file: it is used here only", "fail")
+            self.query_one("#passphrase").focus()
         else:
             self._ask_desk(key, comment)
 
@@ -215,41 +323,74 @@ class SignScreen(Dialog[SignedDecision | None]):
             else "signing…"
         )
         found, desk = self._found, self.shell.desk
-        passphrase = None if agent else self._value("passphrase") or None
+        passphrase = self._value("passphrase") if key.locked else None
         held = key.fingerprint if agent else key.where
 
-        def sign() -> SignedDecision:
+        def sign() -> tuple[SignedDecision, CheckedDecision | None]:
             if self._pending is not None:
-                return desk.decisions.cosign(self._pending.path, held, passphrase)
-            return desk.decisions.sign(
-                found.suite_id, found.candidate_id, self._decision, held, comment,
-                found.report_digest, passphrase,
-            )  # fmt: skip
+                signed = desk.decisions.cosign(self._pending.path, held, passphrase)
+            else:
+                signed = desk.decisions.sign(
+                    found.suite_id, found.candidate_id, self._decision, held, comment,
+                    found.report_digest, passphrase,
+                )  # fmt: skip
+            checked = desk.decisions.check(found.suite_id, found.candidate_id)
+            return signed, next((one for one in checked if one.number == signed.number), None)
 
         self.ask("sign", sign, self._done, self._refused)
 
-    def _done(self, signed: SignedDecision) -> None:
+    def _done(self, ended: tuple[SignedDecision, CheckedDecision | None]) -> None:
+        signed, check = ended
         self._waiting = False
         self._signed = signed
+        self.query_one("#passphrase", Input).value = ""
+        self._show_passphrase()
+        checked = "signature verified, report derived again"
+        if check is not None and check.sound:
+            checked = f"bytes read back, {checked}"
+        line: Line = [Span(" checked   ", "dim"), Span(checked)]
+        if check is not None and not check.sound:
+            line = [Span(f" ✗ its file: {visible_line('; '.join(check.lines))}", "fail")]
         lines: list[Line] = [
             [],
             [
                 Span(f" signed, decision {signed.number}, by {visible_line(signed.principal)} "),
                 view.signed_word(signed),
             ],
-            [Span(f" {middle(visible_line(signed.path), 66)}")],
+            [Span(f" {middle(visible_line(signed.path), self._width - 6)}")],
+            line,
         ]
         self.query_one("#state", LineBox).show(lines)
+        self.headed(f"sign {self._decision} · done")
         self._offer()
         self.query_one("#buttons").focus()
 
     def _refused(self, error: DeskError) -> None:
         self._waiting = False
-        ways = [[Span(f"   {visible_line(way)}", "dim")] for way in error.ways_out[:3]]
-        self.query_one("#state", LineBox).show(
-            [[], [Span(f" ✗ {visible_line(error.text)}", "fail")], *ways]
-        )
-        self.query_one("#buttons").focus()
+        lines = view.error_lines(error, self._width - 6)
+        if error.text.endswith("wrong passphrase"):
+            self._tries += 1
+            tries = words.plural(self._tries, "try").replace("trys", "tries")
+            told = f" ✗ wrong passphrase, {tries} so far. Nothing was written."
+            lines = [[Span(told, "fail")], *lines[1:]]
+            passphrase = self.query_one("#passphrase", Input)
+            passphrase.value = ""
+            passphrase.focus()
+        else:
+            self.query_one("#buttons").focus()
+        again = f" {key_of('run')} looks again whether ssh-agent holds a key"
+        self.query_one("#state", LineBox).show([[], *lines[:5], [Span(again, "dim")]])
+
+    def action_look_again(self) -> None:
+        """Look for keys again: one may have been added to ssh-agent."""
+        if self.dismissible:
+            self.ask("keys", self.shell.desk.decisions.keys, self._look)
+
+    def _look(self, keys: list[KeyInfo]) -> None:
+        if keys and self.dismissible:
+            self._key_list = sorted(keys, key=lambda key: not view.may_sign(key))
+            self._offer_keys()
+            self._say(f"{words.plural(len(keys), 'key')} found")
 
     def action_dismiss_unsigned(self) -> None:
         """Not now; after signing: done."""
