@@ -77,6 +77,12 @@ def test_alone_the_other_suite_needs_a_reason(people: People) -> None:
     assert f"a reason why {V8} was also run on {SUITE}" in alone.out
 
 
+def test_a_suite_named_as_a_probe_still_needs_a_reason(people: People) -> None:
+    """Else a suite that the candidate fails would be excused by calling it a probe."""
+    found = exported(people.door, plan({"suite_id": SUITE}, {"suite_id": TWO, "role": "probe"}), 10)
+    assert (found["recommendation"], found["suites"][0]["recommendation"]) == ("hold", "hold")
+
+
 def test_a_gate_that_blocks_blocks_the_release(people: People) -> None:
     found = exported(people.door, plan({"suite_id": SUITE}, {"suite_id": TWO}, candidate=V7), 10)
     assert found["recommendation"] == "block"

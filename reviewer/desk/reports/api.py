@@ -92,7 +92,7 @@ class PrintableReport(NamedTuple):
 
 
 class Together(NamedTuple):
-    """The release in which a suite is judged: its id, and the digests of its suites. That a
+    """The release in which a suite is judged: its id, and the digests of its gates. That a
     candidate was run on each of these needs no reason of its own."""
 
     release_id: str
