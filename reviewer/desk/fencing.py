@@ -1,7 +1,7 @@
 """Signing and programs that could reach the signer: never both at once in a workspace.
 
 Where the machine cannot keep a candidate's program from ssh-agent and from our processes, its run
-holds a lock of the workspace, shared with other such runs; whoever signs takes it alone. So no text
+holds a lock of the workspace, shared with other such runs; a signer takes it alone. So no text
 of a candidate is confirmed in the place of the one that a person was shown.
 """
 

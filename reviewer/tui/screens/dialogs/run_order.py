@@ -224,7 +224,7 @@ class OrderScreen(Dialog[RunView | None]):
             resume=self.query_one("#slots", Choice).value == MISSING,
             approvals=approvals,
             network=self.query_one("#network", Choice).value == "yes",
-            person=True,  # whoever ordered it here can answer
+            person=True,  # the person who ordered it here can answer
         )
 
     def _begun(self, view: RunView) -> None:
