@@ -1,5 +1,5 @@
 """Write what the documentation takes from the program: docs/cli.md, docs/glossary.md,
-docs/settings.md, docs/screens.md and docs/schemas/*.json.
+docs/settings.md, docs/screens.md, docs/importable.md and docs/schemas/*.json.
 
 Run `python docs/make.py` after a change of the command line or of a file's shape; a test says
 when it is due.
@@ -13,6 +13,7 @@ from pathlib import Path
 
 from reviewer.cli.glossary import GLOSSARY
 from reviewer.cli.parser import parser
+from reviewer.desk.imports.formats import formats, refused_by_name
 from reviewer.desk.workspace.api import kinds, schema
 
 DOCS = Path(__file__).resolve().parent
@@ -122,7 +123,34 @@ def glossary() -> str:
     return "\n".join(parts).rstrip() + "\n"
 
 
+def importable() -> str:
+    """Return docs/importable.md."""
+    found, refused = formats(), refused_by_name()
+    fed = list(found[0].feeds)
+    parts = [
+        "# Formats that can be imported\n",
+        "Written by `python docs/make.py` from the readers; `reviewer formats` prints the same, "
+        "`reviewer formats check FILE` says which reader takes a file, and "
+        "[formats.md](formats.md#others-traces) how they are read.\n",
+        f"{len(found)} formats are read: our own trace records (`native`) and {len(found) - 1} of "
+        f"other tools. {len(refused)} more are recognized and refused by name.\n",
+        "## What each format can feed\n",
+        "What a format does not have (“no”) is shown as not measured. “joined” verdicts are in "
+        "other files: import them together with the trajectories, in one command.\n",
+        f"| reader | {' | '.join(fed)} |",
+        f"|---|{'---|' * len(fed)}",
+    ]
+    for one in found:
+        cells = " | ".join(_cell(one.feeds[word]) for word in fed)
+        parts.append(f"| `{one.name}` | {cells} |")
+    parts += ["", "| reader | recognized by | read with it |", "|---|---|---|"]
+    parts += [f"| `{one.name}` | {_cell(one.by)} | {_cell(one.beside) or '–'} |" for one in found]
+    parts += ["", "## Refused by name\n", *(f"- {name}" for name in refused)]
+    return "\n".join(parts) + "\n"
+
+
 def main() -> None:
+    (DOCS / "importable.md").write_text(importable(), encoding="utf-8")
     (DOCS / "cli.md").write_text(cli(), encoding="utf-8")
     (DOCS / "glossary.md").write_text(glossary(), encoding="utf-8")
     for name, page in pages().items():

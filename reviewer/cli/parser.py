@@ -58,6 +58,9 @@ COMMANDS = {
     "run": Command("run", "make attempts of a candidate, judged as they come"),
     "import": Command("imports", "read traces into the store"),
     "quarantine": Command("imports", "refused records: where, why, what to do"),
+    "formats": Command(
+        "formats", "the formats that can be imported, and which reader takes a file"
+    ),
     "sources": Command("imports", "imported files"),
     "_index": Command("imports", "fill what is filled behind an import", hidden=True),
     "score": Command("score", "score stored traces again; say what changed"),

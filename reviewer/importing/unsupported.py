@@ -5,6 +5,7 @@ is meant. Below a named folder such a file is refused too: nothing of a run in i
 that holds no run at all is passed over there.
 """
 
+import re
 from collections.abc import Callable, Collection, Iterator
 from itertools import islice
 from typing import Any, NamedTuple
@@ -32,6 +33,15 @@ def tool(head: Head) -> str:
     """Return the name of the tool that wrote a file which starts like this; empty when it is not
     known. Several readers of one file need it; it is worked out once."""
     return head.once("tool", lambda: _tool(head))
+
+
+def tools() -> tuple[str, ...]:
+    """Return the names of all tools that are recognized here, in alphabetical order."""
+    names = {known.name for known in _TOOLS} | {name for _, name in _STARTS}
+    return tuple(sorted(names, key=lambda name: _ARTICLE.sub("", name).casefold()))
+
+
+_ARTICLE = re.compile("^an? ")
 
 
 def reason(head: Head, inside: bool = False) -> str:

@@ -46,6 +46,8 @@ def program(stage: Stage) -> None:
     stage.run("--version")
     for kind in KINDS:
         stage.run("schema", kind)
+    stage.forms("formats")
+    stage.forms("formats", "show", "langfuse")
     stage.forms("glossary")
     stage.run("glossary", "pass^k")
     stage.run("glossary", "atempt")
@@ -316,6 +318,7 @@ def importing(stage: Stage) -> None:
     """Ways to import, and records that are refused."""
     _example(stage)
     traces = f"suites/{SUITE}/traces/{V7}.jsonl"
+    stage.forms("formats", "check", traces, "suites")
     lines = (stage.root / traces).read_text(encoding="utf-8").splitlines()
     stage.run("import", traces, "--dry-run")
     stage.run("import", traces, "--dry-run", "--json")

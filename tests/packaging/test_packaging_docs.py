@@ -138,6 +138,12 @@ def test_the_glossary_page_is_current() -> None:
     )
 
 
+def test_the_page_of_formats_is_current() -> None:
+    made = generator().importable()
+    due = "run python docs/make.py"
+    assert (ROOT / "docs" / "importable.md").read_text(encoding="utf-8") == made, due
+
+
 @pytest.mark.parametrize("name", ["settings.md", "screens.md"])
 def test_the_pages_about_the_workstation_are_current(name: str) -> None:
     made = generator().pages()[name]()

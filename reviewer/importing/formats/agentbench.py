@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from reviewer.importing.draft import Draft, clock
+from reviewer.importing.facts import FormatFacts
 from reviewer.importing.foreign_json import NotJson, parse, parse_text
 from reviewer.importing.formats.base import (
     Format,
@@ -209,6 +210,14 @@ RUNS, ERRORS, OVERALL = "runs.jsonl", "error.jsonl", "overall.json"
 
 class AgentBenchReader(Format):
     name = "agentbench"
+    facts = FormatFacts(
+        by="`index, error, output, time`",
+        tools="read out of text",
+        times="end only",
+        verdict="overall.json",
+        final_state="`result`",
+        beside="`error.jsonl`, `overall.json`",
+    )
 
     def sniff(self, head: Head) -> bool:
         line = head.first

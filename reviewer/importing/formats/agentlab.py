@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from reviewer.importing.draft import Draft, added, amount, measured, tokens
+from reviewer.importing.facts import FormatFacts
 from reviewer.importing.formats.base import Format, above, folder_names, slug, tell_rest
 from reviewer.importing.head import Head
 from reviewer.importing.reader import Broken, Foreign, Rejected
@@ -27,7 +28,7 @@ JOURNAL = "reproducibility_journal.csv"
 
 
 class _FolderNames(NamedTuple):
-    """Facts out of a folder's name."""
+    """FormatFacts out of a folder's name."""
 
     agent: str
     suite: str
@@ -38,6 +39,15 @@ class _FolderNames(NamedTuple):
 
 class AgentLabReader(Format):
     name = "agentlab"
+    facts = FormatFacts(
+        by="`n_steps, cum_reward, err_msg`",
+        steps="no: pickles are never loaded",
+        tools="no",
+        times="folder's name",
+        cost="yes",
+        tokens="yes",
+        verdict="`cum_reward`",
+    )
 
     def sniff(self, head: Head) -> bool:
         value = head.value

@@ -11,6 +11,7 @@ from typing import Any
 
 from reviewer.importing.account import Account, holds_parts
 from reviewer.importing.draft import Draft, elapsed_ms
+from reviewer.importing.facts import FormatFacts
 from reviewer.importing.foreign_json import NotJson, parse
 from reviewer.importing.head import Head
 from reviewer.importing.messages.usual import side_of
@@ -31,6 +32,7 @@ class Format:
     name = ""
     version = "1"
     probe = True
+    facts = FormatFacts("")
 
     def suite_id(self, path: Path) -> str:
         return self.name

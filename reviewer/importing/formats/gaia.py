@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from reviewer.importing.draft import Draft, amount, elapsed_ms, measured, tokens, words
+from reviewer.importing.facts import FormatFacts
 from reviewer.importing.foreign_json import NotJson, parse
 from reviewer.importing.formats.base import Format, at_path, each_record, objects, slug, tell_rest
 from reviewer.importing.formats.smolagents import add_steps, asks, steps_of
@@ -176,6 +177,15 @@ _KEPT = ("task", "source", "end_time", "run_id", "file_name", "parsing_error", "
 
 class GaiaReader(Format):
     name = "gaia"
+    facts = FormatFacts(
+        by="`task_id, model_answer`; `question` with `prediction` or `answer`",
+        steps="where kept",
+        tools="read out of text",
+        times="run",
+        tokens="run",
+        verdict="`is_correct`, else compared with the true answer",
+        beside="`metadata.jsonl`: ids, and true answers to compare with, never kept",
+    )
 
     def sniff(self, head: Head) -> bool:
         row = head.first

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from reviewer.importing.draft import Draft, amount, measured, tokens, words
+from reviewer.importing.facts import FormatFacts
 from reviewer.importing.foreign_json import NotJson, parse
 from reviewer.importing.formats.base import (
     Format,
@@ -264,6 +265,14 @@ _SUITES = (("swebench", "swe-bench"), ("taubench", "tau-bench"))
 
 class HalReader(Format):
     name = "hal"
+    facts = FormatFacts(
+        by="`config{agent_name, benchmark_name, run_id}`",
+        steps="logged calls",
+        times="per answer",
+        cost="where a task states it",
+        tokens="per task",
+        verdict="lists of task ids",
+    )
 
     def sniff(self, head: Head) -> bool:
         config = head.value.get("config") if isinstance(head.value, dict) else None

@@ -12,6 +12,7 @@ from types import NoneType
 from typing import Any
 
 from reviewer.importing.draft import Draft, Status, clock, elapsed_ms, whole, words
+from reviewer.importing.facts import FormatFacts
 from reviewer.importing.foreign_json import parse_text
 from reviewer.importing.formats.base import (
     Format,
@@ -224,6 +225,17 @@ NO_ZONE = "times name no zone"
 
 class OpenHandsReader(Format):
     name = "openhands"
+    facts = FormatFacts(
+        by="`instance_id` and `test_result`, an `issue`, or lists of events",
+        times="yes, zone unstated",
+        cost="per response; 0 beside tokens is null",
+        tokens="yes",
+        verdict="its report, joined, or the resolver's guess",
+        attempt="SDK runs only",
+        approvals="yes",
+        start_state="repository, commit",
+        final_state="patch",
+    )
 
     def sniff(self, head: Head) -> bool:
         first = head.first

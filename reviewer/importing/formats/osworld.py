@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from reviewer.importing.draft import Draft, amount, elapsed_ms
+from reviewer.importing.facts import FormatFacts
 from reviewer.importing.formats.base import (
     Format,
     above,
@@ -39,7 +40,7 @@ HARMLESS = frozenset(
 
 
 class _FolderNames(NamedTuple):
-    """Facts out of the names of the folders; empty where they say none."""
+    """FormatFacts out of the names of the folders; empty where they say none."""
 
     task: str
     domain: str
@@ -50,6 +51,14 @@ class _FolderNames(NamedTuple):
 
 class OsWorldReader(Format):
     name = "osworld"
+    facts = FormatFacts(
+        by="`step_num, action, action_timestamp`, or a lone `Error` in traj.jsonl",
+        steps="actions only",
+        times="yes, zone unstated",
+        verdict="`result.txt`",
+        start_state="task file",
+        beside="`result.txt`, `args.json`, the task file above",
+    )
 
     def sniff(self, head: Head) -> bool:
         first = head.first

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from reviewer.importing.draft import clock, elapsed_ms
+from reviewer.importing.facts import FormatFacts
 from reviewer.importing.formats.base import (
     Format,
     folder_names,
@@ -42,7 +43,7 @@ _DAY_MS = 86_400_000.0
 
 
 class SimulationHead(msgspec.Struct):
-    """Facts of all simulations that are needed before the first is read."""
+    """FormatFacts of all simulations that are needed before the first is read."""
 
     task_id: Any = None
     trial: Any = None
@@ -214,6 +215,18 @@ class RawSimulation(NamedTuple):
 
 class Tau2Reader(Format):
     name = "tau2-bench"
+    facts = FormatFacts(
+        by="`info` with tasks or simulations, or simulations alone",
+        steps="yes, voice ticks too",
+        tools="yes, a simulated user's kept apart",
+        times="yes, zone unstated",
+        cost="run and message; 0 is null",
+        tokens="message; voice: session",
+        verdict="reward with its parts",
+        attempt="trial + 1",
+        start_state="digest of the task's",
+        beside="`simulations/*.json` beside the settings",
+    )
 
     def sniff(self, head: Head) -> bool:
         """Return whether there are settings that name an agent and an environment, or simulations,

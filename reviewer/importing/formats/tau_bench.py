@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from reviewer.importing.draft import Draft, Status, amount, measured
+from reviewer.importing.facts import FormatFacts
 from reviewer.importing.foreign_json import NotJson, parse
 from reviewer.importing.formats.base import at_path, mapping, tell_rest, text
 from reviewer.importing.head import Head
@@ -26,6 +27,12 @@ TRANSFER = "transfer_to_human_agents"
 
 class TauBenchReader:
     name = "tau-bench"
+    facts = FormatFacts(
+        by="`task_id, reward, info{}, traj[], trial`",
+        cost="no (only the user's)",
+        verdict="reward and its check",
+        attempt="trial + 1",
+    )
     version = "2"
     probe = True
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from reviewer.importing.draft import Draft, elapsed_ms, tokens
+from reviewer.importing.facts import FormatFacts
 from reviewer.importing.foreign_json import parse_text
 from reviewer.importing.formats.base import (
     Format,
@@ -168,7 +169,7 @@ _MUTE = re.compile(r"(run[-_ ]?\d*|runs|results?|\d*|tmp.*)", re.IGNORECASE)
 
 
 class Run(NamedTuple):
-    """Facts of a trial's run out of the files around it; empty where they say none."""
+    """FormatFacts of a trial's run out of the files around it; empty where they say none."""
 
     agent: str
     version: str
@@ -374,6 +375,17 @@ UNEQUAL = "the run's results and a trial's own results disagree: the trial's own
 
 class TerminalBenchReader(Format):
     name = "terminal-bench"
+    facts = FormatFacts(
+        by="`trial_name, task_id, is_resolved`",
+        steps="terminal recording only",
+        tools="no",
+        times="phases",
+        tokens="run; 0 is null",
+        verdict="`is_resolved`; null is not scored",
+        attempt="`i-of-n`",
+        start_state="terminal panes",
+        beside="the trial's folder, `run_metadata.json`, `tb.lock`",
+    )
 
     def sniff(self, head: Head) -> bool:
         return is_trial(head.first) or _is_run(head.first)

@@ -16,6 +16,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO, NamedTuple
 
 from reviewer.importing.draft import Draft, whole
+from reviewer.importing.facts import FormatFacts
 from reviewer.importing.formats.base import Format, above, folder_names, within
 from reviewer.importing.head import Head
 from reviewer.importing.pipeline.opening import opened
@@ -289,6 +290,14 @@ MOST_LOGS = 200
 
 class WebArenaReader(Format):
     name = "webarena"
+    facts = FormatFacts(
+        by="HTML with `task_id:` and `intent:` lines",
+        steps="yes; the next page is the result",
+        tools="word of the action",
+        verdict="the log's `[Result]`",
+        start_state="first page",
+        beside="`config.json`, `error.txt`, the logs named",
+    )
 
     def sniff(self, head: Head) -> bool:
         start = head.start[:65536]

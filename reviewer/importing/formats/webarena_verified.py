@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from urllib.parse import urlsplit, urlunsplit
 
 from reviewer.importing.draft import Draft, amount, elapsed_ms, encoded
+from reviewer.importing.facts import FormatFacts
 from reviewer.importing.foreign_json import NotJson, parse
 from reviewer.importing.formats.base import (
     Format,
@@ -169,6 +170,14 @@ _PASSED = {"success": True, "failure": False, "partial_match": False}
 
 class WebArenaVerifiedReader(Format):
     name = "webarena-verified"
+    facts = FormatFacts(
+        by="`evaluators_results`, or the agent's response",
+        steps="network requests only",
+        tools="HTTP method",
+        times="yes",
+        verdict="the evaluator's",
+        beside="`agent_response.json`, `network.har`",
+    )
 
     def sniff(self, head: Head) -> bool:
         if not isinstance(head.value, dict):

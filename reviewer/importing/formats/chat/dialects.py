@@ -12,6 +12,7 @@ from typing import Any
 
 from reviewer.importing import unsupported
 from reviewer.importing.draft import Draft, summed, tokens
+from reviewer.importing.facts import FormatFacts
 from reviewer.importing.foreign_json import parse_text
 from reviewer.importing.formats.base import Format, at_path, mapping, objects, sequence
 from reviewer.importing.formats.chat import (
@@ -42,6 +43,12 @@ class OpenAIChatReader(Format):
     """Messages of any dialect; the readers of one dialect are of this class too."""
 
     name = "openai-chat"
+    facts = FormatFacts(
+        by="`messages` with roles, lists of them, or `request`/`response` logs; any "
+        "dialect that none of these lines tells apart",
+        times="logs only",
+        tokens="logs only",
+    )
     version = "2"
     dialect = ""
     plain = True
@@ -315,6 +322,7 @@ class DialectReader(OpenAIChatReader):
 
 class AnthropicMessagesReader(DialectReader):
     name = dialect = "anthropic-messages"
+    facts = FormatFacts(by="content of `tool_use`, `tool_result`, `thinking`", tokens="logs only")
 
 
 class ClineReader(DialectReader):
@@ -322,6 +330,12 @@ class ClineReader(DialectReader):
     its sub-agents did is in other files, so a session that started any is not measured."""
 
     name = "cline"
+    facts = FormatFacts(
+        by="`sessionId, origin, agent, messages`",
+        steps="yes; not what sub-agents did",
+        times="yes",
+        tokens="yes",
+    )
     plain = False
 
     def sniff(self, head: Head) -> bool:
@@ -375,28 +389,43 @@ def _unsuccessful(seen: Any) -> bool:
 
 class BedrockConverseReader(DialectReader):
     name = dialect = "bedrock-converse"
+    facts = FormatFacts(
+        by="content of `toolUse`, `toolResult`, or texts without a type", tokens="logs only"
+    )
 
 
 class GeminiReader(DialectReader):
     name = dialect = "gemini"
+    facts = FormatFacts(by="`parts` without a type", tokens="logs only")
 
 
 class GenAIMessagesReader(DialectReader):
     name = dialect = "genai-messages"
+    facts = FormatFacts(by="`parts` of `tool_call`, `tool_call_response`", tokens="logs only")
 
 
 class HermesReader(DialectReader):
     name = dialect = "hermes"
+    facts = FormatFacts(
+        by="`from` and `value`, or calls written as text and in no other form",
+        tools="read out of text",
+    )
 
 
 class PiReader(DialectReader):
     name = dialect = "pi"
+    facts = FormatFacts(by="content of `toolCall`, the role `toolResult`", tokens="logs only")
 
 
 class VercelModelReader(DialectReader):
     """Model messages, and results of `generateText`, whose steps hold them."""
 
     name = dialect = "vercel-ai-model"
+    facts = FormatFacts(
+        by="content of `tool-call`, `tool-result`, or `steps`",
+        tokens="steps and totals",
+        approvals="tool approvals",
+    )
 
     def sniff(self, head: Head) -> bool:
         return bool(_steps(head.first)) or super().sniff(head)
@@ -425,6 +454,11 @@ def _steps(value: Any) -> list[Any]:
 
 class VercelUIReader(DialectReader):
     name = dialect = "vercel-ai-ui"
+    facts = FormatFacts(
+        by="typed `parts`, `toolInvocations`",
+        tokens="where a message's metadata has them",
+        approvals="tool approvals",
+    )
 
     def usage(self, value: dict[str, Any], messages: list[Any]) -> dict[str, Any] | None:
         """Return what applications commonly keep in a message's metadata."""
@@ -438,6 +472,9 @@ class AutoGenReader(DialectReader):
     """A task's result: messages and events by who they came from."""
 
     name = dialect = "autogen"
+    facts = FormatFacts(
+        by="messages with `source` and a type of AutoGen's", times="yes", tokens="yes"
+    )
     plain = False
 
     def tell(self, transcript: Transcript, message: Any) -> None:
@@ -454,6 +491,11 @@ class AgentDojoReader(DialectReader):
     """A run of AgentDojo: an episode is a suite's user task, with the injection it met."""
 
     name = dialect = "agentdojo"
+    facts = FormatFacts(
+        by="`suite_name, user_task_id, messages`, or `tool_calls` with `function` a text",
+        times="duration",
+        verdict="`utility`; `security` is kept",
+    )
 
     def sniff(self, head: Head) -> bool:
         return head.has("suite_name", "user_task_id", "messages") or super().sniff(head)

@@ -14,6 +14,7 @@ from typing import Any
 from reviewer.importing import unsupported
 from reviewer.importing.account import Account
 from reviewer.importing.draft import Draft, summed
+from reviewer.importing.facts import FormatFacts
 from reviewer.importing.formats.base import Format, at_path, mapping, objects, sequence
 from reviewer.importing.formats.chat import are_messages, episode_of, stated
 from reviewer.importing.head import Head
@@ -31,6 +32,7 @@ _NOTE = "LangChain messages have no time, cost or verdict: episodes are named by
 
 class LangChainReader(Format):
     name = "langchain"
+    facts = FormatFacts(by="messages with `type` and `data`, or `lc` and `kwargs`", tokens="yes")
     version = "2"
 
     def sniff(self, head: Head) -> bool:
@@ -138,6 +140,12 @@ _START, _STOP = "__start__", "__interrupt__"
 
 class AgentEvalsReader(Format):
     name = "agentevals"
+    facts = FormatFacts(
+        by="`outputs` with `reference_outputs`, or with `steps`",
+        steps="yes, or node names",
+        tools="yes, or nodes",
+        approvals="interrupts",
+    )
 
     def sniff(self, head: Head) -> bool:
         return _is_messages(head.first) or _is_graph(head.first)

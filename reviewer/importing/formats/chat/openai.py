@@ -17,6 +17,7 @@ import msgspec
 
 from reviewer.importing.account import Account
 from reviewer.importing.draft import Draft, Status, elapsed_ms
+from reviewer.importing.facts import FormatFacts
 from reviewer.importing.formats.base import Format, at_path, mapping, objects, sequence, text
 from reviewer.importing.formats.chat import (
     Facts,
@@ -37,6 +38,12 @@ from reviewer.importing.source import Source
 
 class OpenAIResponsesReader(Format):
     name = "openai-responses"
+    facts = FormatFacts(
+        by="`response` objects, or items with `type`",
+        times="yes",
+        tokens="yes, summed over responses",
+        approvals="MCP approvals",
+    )
     version = "2"
 
     def sniff(self, head: Head) -> bool:
@@ -279,6 +286,14 @@ _NO_TEXT = "response spans hold only ids: what the model said is not in this fil
 
 class OpenAIAgentsReader(Format):
     name = "openai-agents"
+    facts = FormatFacts(
+        by="`object: trace` or `trace.span`",
+        steps="calls, not words",
+        times="yes",
+        tokens="generation spans",
+        attempt="no",
+        approvals="guardrails",
+    )
 
     def sniff(self, head: Head) -> bool:
         first = head.first

@@ -13,6 +13,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from reviewer.importing.draft import Draft
+from reviewer.importing.facts import FormatFacts
 from reviewer.importing.formats.base import (
     Format,
     at_path,
@@ -134,6 +135,13 @@ _PLAIN = frozenset({"", "agent", "logs", "trajectories"})
 
 class AtifReader(Format):
     name = "atif"
+    facts = FormatFacts(
+        by="`schema_version` ATIF-v…, or steps with `step_id, source, message`",
+        times="where stated",
+        cost="declared, else the sum",
+        tokens="declared, else the sum",
+        beside="continuations and sub-agents it names",
+    )
 
     def sniff(self, head: Head) -> bool:
         return is_atif(head.first)

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from reviewer.importing.draft import Draft, added, elapsed_ms, tokens
+from reviewer.importing.facts import FormatFacts
 from reviewer.importing.foreign_json import parse_text
 from reviewer.importing.formats.base import (
     Format,
@@ -284,6 +285,17 @@ _SIGNS = ("config.json", "agent", "verifier", "steps", "trajectory.atif.json", "
 
 class HarborReader(Format):
     name = "harbor"
+    facts = FormatFacts(
+        by="`task_name, trial_name` with a trial's members; a job's `stats`",
+        steps="through ATIF",
+        tools="through ATIF",
+        times="phases and steps",
+        cost="trial, else ATIF; 0 is null",
+        tokens="trial, else ATIF",
+        verdict="reward 1 or 0; others none",
+        attempt="order of start",
+        beside="the trial's folder, its ATIF trajectories",
+    )
 
     def sniff(self, head: Head) -> bool:
         value = head.first

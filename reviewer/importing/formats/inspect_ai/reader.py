@@ -12,6 +12,7 @@ import msgspec
 
 from reviewer.importing.archive import Archive
 from reviewer.importing.draft import Draft, amount, elapsed_ms, measured, whole, words
+from reviewer.importing.facts import FormatFacts
 from reviewer.importing.formats.base import Format, at_path, mapping, sequence, tell_rest, text
 from reviewer.importing.formats.inspect_ai import (
     MISSING,
@@ -265,6 +266,17 @@ def _termination(
 
 class InspectReader(Format):
     name = "inspect"
+    facts = FormatFacts(
+        by="a ZIP with `_journal/start.json`, or `version, status, eval`",
+        times="yes",
+        cost="where prices were configured",
+        tokens="yes, a grader's apart",
+        verdict="the headline score; all are kept",
+        attempt="epoch",
+        approvals="yes",
+        start_state="metadata",
+        final_state="store",
+    )
 
     def sniff(self, head: Head) -> bool:
         """Return whether the file is an archive with a journal of Inspect's, or an object with

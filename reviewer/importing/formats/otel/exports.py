@@ -8,6 +8,7 @@ read, times are."""
 
 from typing import Any
 
+from reviewer.importing.facts import FormatFacts
 from reviewer.importing.foreign_json import parse_text
 from reviewer.importing.formats.base import at_path, mapping, objects, present, text
 from reviewer.importing.formats.otel import (
@@ -33,6 +34,14 @@ _OWN = ("projectId", "htmlPath", "sessionId", "scores")
 
 class LangfuseReader(SpanReader):
     name = "langfuse"
+    facts = FormatFacts(
+        by="`trace` and `observations`",
+        times="yes",
+        cost="each call once",
+        tokens="leaf model calls, once",
+        verdict="scores, kept as evidence",
+        attempt="where metadata says",
+    )
 
     def sniff(self, head: Head) -> bool:
         value = head.first
@@ -162,6 +171,13 @@ _SIGNS = {
 
 class OpenInferenceReader(SpanReader):
     name = "openinference"
+    facts = FormatFacts(
+        by="spans with `context` or `spanContext`",
+        times="yes",
+        tokens="leaf model calls, once",
+        attempt="where metadata says",
+        approvals="denials seen in messages",
+    )
 
     def sniff(self, head: Head) -> bool:
         value = head.first

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
+from reviewer.importing.facts import FormatFacts
 from reviewer.importing.formats.base import at_path, mapping, objects, sequence, text
 from reviewer.importing.formats.otel import Attributes, Span, SpanEvent, hex_id, nanos
 from reviewer.importing.formats.otel.reader import SpanReader
@@ -29,6 +30,13 @@ def below(*root: str) -> tuple[Pattern, ...]:
 
 class OtlpReader(SpanReader):
     name = "otlp"
+    facts = FormatFacts(
+        by="`resourceSpans`",
+        times="yes",
+        tokens="leaf model calls, once",
+        attempt="where metadata says",
+        approvals="denials seen in messages",
+    )
 
     def sniff(self, head: Head) -> bool:
         values = [head.first, *head.lines(5)]
@@ -191,6 +199,13 @@ _TYPES = {spelled: read for name, read in _READ.items() for spelled in (name, _s
 
 class TempoReader(OtlpReader):
     name = "tempo"
+    facts = FormatFacts(
+        by="`batches`",
+        times="yes",
+        tokens="leaf model calls, once",
+        attempt="where metadata says",
+        approvals="denials seen in messages",
+    )
 
     def sniff(self, head: Head) -> bool:
         value = head.first
@@ -215,6 +230,13 @@ def _has_batches(value: Any) -> bool:
 
 class JaegerReader(SpanReader):
     name = "jaeger"
+    facts = FormatFacts(
+        by="`data[].spans[]`",
+        times="yes",
+        tokens="leaf model calls, once",
+        attempt="where metadata says",
+        approvals="denials seen in messages",
+    )
 
     def sniff(self, head: Head) -> bool:
         value = head.first

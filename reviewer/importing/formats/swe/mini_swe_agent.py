@@ -21,6 +21,7 @@ from reviewer.importing.draft import (
     tokens,
     words,
 )
+from reviewer.importing.facts import FormatFacts
 from reviewer.importing.foreign_json import parse_text
 from reviewer.importing.formats.base import (
     Format,
@@ -426,6 +427,18 @@ HARMLESS = frozenset(
 
 class MiniSweAgentReader(Format):
     name = "mini-swe-agent"
+    facts = FormatFacts(
+        by="`info` and `messages`, or a list with bash fences and `<returncode>`",
+        tools="`bash`",
+        times="yes",
+        cost="step and run; 0 is null",
+        tokens="step",
+        verdict="joined",
+        attempt="no",
+        approvals="rejections",
+        start_state="image",
+        final_state="submission",
+    )
 
     def sniff(self, head: Head) -> bool:
         value = head.value

@@ -13,6 +13,7 @@ from typing import Any
 
 from reviewer.importing.account import HOLDERS
 from reviewer.importing.draft import Draft, added, amount, measured, tokens, words
+from reviewer.importing.facts import FormatFacts
 from reviewer.importing.foreign_json import parse_text
 from reviewer.importing.formats.base import (
     Format,
@@ -192,6 +193,19 @@ _SUBMITTED = re.compile(r"submitted \((.*)\)")
 
 class SweAgentReader(Format):
     name = "swe-agent"
+    facts = FormatFacts(
+        by="`trajectory[]` with `action` and `observation`, `attempts[]`, "
+        "or a history with `agent`",
+        tools="1.x: the call's, else the first word",
+        times="durations only",
+        cost="run; 0 is null",
+        tokens="run",
+        verdict="joined",
+        attempt="retry agent only",
+        start_state="image, repository, commit (1.x)",
+        final_state="submission",
+        beside="`args.yaml`, `attempt_*/`",
+    )
 
     def sniff(self, head: Head) -> bool:
         first = head.value

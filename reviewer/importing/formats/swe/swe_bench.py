@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from reviewer.importing.draft import Draft, whole, words
+from reviewer.importing.facts import FormatFacts
 from reviewer.importing.formats.base import Format, at_path, folder_names, mapping, sequence, text
 from reviewer.importing.formats.swe import is_instance, suite_of
 from reviewer.importing.formats.swe.mini_swe_agent import termination_of
@@ -371,11 +372,21 @@ def _totals(source: Source, value: dict[str, Any], resolved: int, submitted: int
 _DATED = re.compile(r"\d{8}_\w")
 """A run's folder in the layout of SWE-bench's experiments, `<date>_<name>`: it names the run."""
 FACTS = ("model", "run", "label", "place")
-"""Facts of a result kept in its attempt's source, by which later results are joined."""
+"""FormatFacts of a result kept in its attempt's source, by which later results are joined."""
 
 
 class SweBenchReader(Format):
     name = "swe-bench"
+    facts = FormatFacts(
+        by="`instance_id` and a patch; report flags; lists of resolved ids",
+        steps="no",
+        tools="no",
+        verdict="resolved, test counts",
+        attempt="no",
+        start_state="no",
+        final_state="patch, tests",
+        beside="`patch.diff`, `exit_statuses_*.yaml`",
+    )
 
     def sniff(self, head: Head) -> bool:
         return _kind(head) != ""
