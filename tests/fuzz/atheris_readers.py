@@ -24,9 +24,10 @@ os.environ["REVIEWER_DEBUG"] = "raise"
 with atheris.instrument_imports(
     include=["reviewer.importing", "reviewer.trace"], enable_loader_override=False
 ):
-    from fuzz_mutate import Mutator
     from fuzz_reading import Desk, heads, leaked
     from fuzz_samples import SAMPLES, Sample, formats, laid_out
+
+    from reviewer.testing.mutants import Mutator
 
     formats()  # readers are imported when they are first asked for
 

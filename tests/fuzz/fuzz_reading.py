@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import zstandard
-from fuzz_mutate import CANARIES
 
 from reviewer.db.schema import open_writer
 from reviewer.db.search import index_trace
@@ -27,6 +26,7 @@ from reviewer.importing.pipeline.split import Unreadable
 from reviewer.importing.pipeline.units import claim
 from reviewer.importing.reader import knows_times, speaks_by_place
 from reviewer.suite.model import Suite
+from reviewer.testing.mutants import CANARIES
 
 REFUSALS = (Unreadable, Misdirected, OSError)
 """All that a file may cost; anything else is a fault of the product."""

@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 from doors import REPOSITORY, SUITE, V8, Door, copied
-from fuzz_mutate import Mutator
 from fuzz_reading import unsoftened
 from people import key_file
+
+from reviewer.testing.mutants import Mutator
 
 BY_DAY, BY_NIGHT = 8, 400
 CODES = {0, 2, 10, 20, 30}

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 from doors import REPOSITORY, SUITE, Door, every_byte, passing
-from fuzz_mutate import CANARIES
 from fuzz_samples import hal_run
 
 from reviewer.importing import foreign_json
 from reviewer.importing.draft import amount, clock, elapsed_ms, finite
+from reviewer.testing.mutants import CANARIES
 
 CARD = "4539578763621486"
 AGENTBENCH = REPOSITORY / "tests/data/agentbench/Jan17v1/gpt-4o-mini/medagentbench-std"

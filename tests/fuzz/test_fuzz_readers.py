@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 from doors import SUITE, Door, passing
-from fuzz_mutate import Mutator
 from fuzz_reading import Desk, heads, leaked, unsoftened
 from fuzz_samples import SAMPLES, Sample, formats, laid_out
 
 from reviewer.desk.imports.importing import suites_for
 from reviewer.desk.place import at
+from reviewer.testing.mutants import Mutator
 
 pytestmark = pytest.mark.filterwarnings("ignore:Duplicate name:UserWarning")  # of archives
 

@@ -262,6 +262,8 @@ def _add_object(draft: Draft, step: dict[str, Any]) -> None:
     error, timing, reply = step.get("error"), step.get("timing"), step.get("model_output_message")
     # A call that failed is in the model's reply only.
     calls = step.get("tool_calls") or at_path(reply, "tool_calls")
+    if reply is not None and not isinstance(reply, dict):
+        draft.unread("model_output_message", len(draft.events) + 1)
     if isinstance(error, dict):
         error = error.get("message") or error
     seconds = (timing if isinstance(timing, dict) else step).get("duration")

@@ -340,6 +340,8 @@ def _trace(source: Source, key: str, items: list[dict[str, Any]]) -> Foreign:
         if not isinstance(data, dict):
             draft.note("a span without span_data was left out")
             continue
+        if not isinstance(data.get("type"), str):
+            draft.unread("record.span_data.type")  # it may be a function's
         told.account.read(span, ("span_data", "error"))
         _span(told, span, data)
         if data.get("type") == "agent" and data.get("name"):
