@@ -104,8 +104,8 @@ def fewer(
     most: int = MOST,
 ) -> list[str]:
     """Return the changes of calls after which a file has fewer calls, or calls that are given
-    something else, all measured. The document is that of `path`, or of the file `within` its folder, and
-    both are written there; `lines` says that each of its parts is a line. `texts` name calls
+    something else, all measured. The document is that of `path`, or of the file `within` its
+    folder, and both are written there; `lines` says that each of its parts is a line. `texts` name calls
     that are no more than a text."""
 
     def put(value: Any) -> Read:

@@ -27,7 +27,7 @@ CUTS = 64
 MUTANTS = 200
 SEED = 7
 MANY_BYTES = 8 << 20
-"""Size of the larger of two files by which growth of memory is measured; the other has an eighth."""
+"""The larger of two files by which growth of memory is measured; the other has an eighth of it."""
 MOST_AROUND = 12
 """Characters that a text which names a tool may hold beside the name."""
 MOST_OF_FILE = 0.25
