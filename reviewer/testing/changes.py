@@ -105,8 +105,8 @@ def fewer(
 ) -> list[str]:
     """Return the changes of calls after which a file has fewer calls, or calls that are given
     something else, all measured. The document is that of `path`, or of the file `within` its
-    folder, and both are written there; `lines` says that each of its parts is a line. `texts` name calls
-    that are no more than a text."""
+    folder, and both are written there; `lines` says that each of its parts is a line. `texts` name
+    calls that are no more than a text."""
 
     def put(value: Any) -> Read:
         parts = value if lines else [value]
