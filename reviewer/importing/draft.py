@@ -28,6 +28,10 @@ MOST_UNREAD = 64
 """Paths that are kept of what was not read in one record; one leaves it not measured."""
 ABSENT = " (no such file)"
 """Ends the path of what was not read because its file is not there."""
+CUT = " (cut off)"
+"""Ends the path of what was not read because the file ends first: the session may go on."""
+COMES = (ABSENT, CUT)
+"""Ends of paths of what may come later."""
 EXACT = 1 << 63
 """Whole numbers from here on are kept as what a double makes of them."""
 UNREAD = (

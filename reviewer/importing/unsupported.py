@@ -173,26 +173,20 @@ _STARTS: tuple[tuple[bytes, str], ...] = (
     (b"PAR1", "a Parquet file"),
     (b"# aider chat started at", "an Aider chat history"),
 )  # fmt: skip
+_NOTES = "notes of a Claude Code session in which nothing was said"
 _BESIDE_RUNS = frozenset({
+    _NOTES,
     *(name for start, name in _STARTS if not start.startswith(b"#")),
     "a HAR file", "a Chrome trace", "OTLP logs, not traces", "OTLP metrics, not traces",
     "Gemini CLI's totals, not a trace", "Strands metrics, not a trace",
     "Claude Code's note on a sub-agent", "a Cline session's facts, not its messages",
 })  # fmt: skip
-_CLAUDE_TYPES = ("user", "assistant", "system", "attachment", "summary", "progress",
-                 "queue-operation", "file-history-snapshot", "mode", "last-prompt")  # fmt: skip
 _CODEX_TYPES = ("thread.started", "turn.started", "turn.completed", "turn.failed",
                 "item.started", "item.updated", "item.completed")  # fmt: skip
 _TOOLS: tuple[_Tool, ...] = (
-    _Tool("a Claude Code session", ("sessionId", "uuid", "parentUuid", "type"),
-          _among("type", *_CLAUDE_TYPES)),
-    _Tool("a Claude Code session", ("sessionId", "operation", "type"),
-          _among("type", "queue-operation")),
-    _Tool("a Claude Code session", ("leafUuid", "summary", "type"), _among("type", "summary")),
-    _Tool("a Claude Code session", ("type", "snapshot", "messageId"),
-          _among("type", "file-history-snapshot")),
-    _Tool("Claude Code stream-json", ("type", "subtype", "session_id"),
-          _among("type", "system", "result")),
+    _Tool(_NOTES, ("sessionId", "operation", "type"), _among("type", "queue-operation")),
+    _Tool(_NOTES, ("leafUuid", "summary", "type"), _among("type", "summary")),
+    _Tool(_NOTES, ("type", "snapshot", "messageId"), _among("type", "file-history-snapshot")),
     _Tool("Claude Code's note on a sub-agent", ("agentType", "toolUseId", "spawnDepth")),
     _Tool("a Codex CLI session", ("type", "payload"),
           _among("type", "session_meta", "response_item", "turn_context", "event_msg")),

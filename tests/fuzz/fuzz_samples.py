@@ -55,6 +55,10 @@ SAMPLES: dict[str, tuple[Sample, ...]] = {
         Sample("atif", "hello-world-context-summarization.trajectory.json", whole=True),
         Sample("atif", "hermes-nemoflow-smoke__native-hermes-trajectory.json"),
     ),
+    "claude-code": (
+        Sample("formats_c/claude-code", "9a7b165c-6146-4a06-b9c3-07c56c395f84.jsonl", whole=True),
+    ),
+    "claude-code-stream-json": (Sample("formats_c/claude-code", "stream-json.jsonl"),),
     "gaia": (Sample("smolagents", "rows.jsonl"),),
     "harbor": (
         Sample("harbor/job", "write-report__ddddddd/result.json", whole=True),

@@ -9,21 +9,12 @@ import pytest
 from doors import Door
 from wire_cases import NAMED
 
-CLAUDE = {
-    "parentUuid": None, "isSidechain": False, "cwd": "/p", "sessionId": "1af7fc5e", "type": "user",
-    "version": "1.0.98", "message": {"role": "user", "content": "secret words"}, "uuid": "e2ab",
-    "timestamp": "2025-09-03T00:47:19.293Z",
-}  # fmt: skip
-QUEUED = {"type": "queue-operation", "operation": "enqueue", "sessionId": "9a7b", "content": "x"}
 CODEX = {"timestamp": "2026-11-22T21:42:56Z", "type": "session_meta", "payload": {"id": "T"}}
 ADK = {"id": "s", "appName": "shop", "userId": "u", "state": {}, "events": []}
 MLFLOW = {"info": {"trace_id": "tr-1", "trace_metadata": {}, "state": "OK"}, "data": {"spans": []}}
 RPC = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "refund"}}
 ACP = {"jsonrpc": "2.0", "id": 1, "method": "session/prompt", "params": {}}
 KNOWN: list[tuple[str, Any, str]] = [
-    ("a.jsonl", [CLAUDE, CLAUDE], "Claude Code session"),
-    ("b.jsonl", [QUEUED, {"type": "mode", "sessionId": "9a7b"}, CLAUDE], "Claude Code session"),
-    ("c.jsonl", [{"type": "system", "subtype": "init", "session_id": "9"}], "Claude Code stream"),
     ("rollout.jsonl", [CODEX], "Codex CLI session"),
     ("exec.jsonl", [{"type": "thread.started", "thread_id": "0"}, {"type": "turn.started"}],
      "Codex CLI's exec --json"),
@@ -91,7 +82,12 @@ def test_what_stands_beside_any_run_is_passed_over_below_a_folder(door: Door) ->
     door.file("runs/chat.json", json.dumps([{"role": "user", "content": "hi"}]))
     told = door.ok("import", door.root / "runs")
     assert "2 other files" in told.err
-    for name, said in (("metrics.json", "OTLP metrics"), ("shop.db", "SQLite")):
+    door.file("runs/s.jsonl", [{"type": "summary", "summary": "x", "leafUuid": "u"}])
+    for name, said in (
+        ("metrics.json", "OTLP metrics"),
+        ("shop.db", "SQLite"),
+        ("s.jsonl", "notes of a Claude Code session"),
+    ):
         named = door.run("import", door.root / "runs" / name)
         assert named.code == 20
         assert said in named.err

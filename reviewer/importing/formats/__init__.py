@@ -39,6 +39,8 @@ OURS = (
     "otel.otlp:JaegerReader",
     "otel.exports:LangfuseReader",
     "otel.exports:OpenInferenceReader",
+    "sessions.claude_code:ClaudeCodeReader",
+    "sessions.claude_stream:ClaudeStreamReader",
     "chat.langchain:AgentEvalsReader",
     "chat.dialects:AgentDojoReader",
     "chat.langchain:LangChainReader",

@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, Literal, NamedTuple
 
-from reviewer.importing.draft import ABSENT
+from reviewer.importing.draft import COMES
 from reviewer.trace.record import is_user
 from reviewer.trace.redaction import Redactor
 from reviewer.trace.rules import SENSITIVE_KEYS, Rules
@@ -103,7 +103,7 @@ def _lost(old: dict[str, Any], new: dict[str, Any]) -> str | None:
     unread = [part.get("path") for part in new.get("unread") or ()]
     for part in old.get("unread") or ():
         path = part.get("path")
-        if path not in unread and not str(path).endswith(ABSENT):  # a file that came late
+        if path not in unread and not str(path).endswith(COMES):  # what may come late
             return "a part that nobody could read is gone"
     return None
 

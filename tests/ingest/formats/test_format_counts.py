@@ -1,5 +1,8 @@
 """Files that tools wrote, imported, against what independent scripts counted in them."""
 
+import shutil
+from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -8,10 +11,6 @@ from counted import COUNTS, FILES, counted, refused, wanted
 REFUSED = (
     "acp/opencode.jsonl",
     "braintrust/logs.jsonl",
-    "claude-code/1af7fc5e-8455-4414-9ccd-011d40f70b2a.jsonl",
-    "claude-code/9a7b165c-6146-4a06-b9c3-07c56c395f84.jsonl",
-    "claude-code/9a7b165c-6146-4a06-b9c3-07c56c395f84/subagents/agent-a618c3c887c77c07c.jsonl",
-    "claude-code/stream-json.jsonl",
     "codex/exec-json.jsonl",
     "codex/rollout-2026-11-22T21-42-56-01a20536-54a0-71b0-b275-ee1543810b71.jsonl",
     "gemini-cli/chats/4790c8e0-1fe6-403d-acb2-269799a01cb2/a4dd4ab3-f4fa-4bd3-9782-8efc7186e1cc.jsonl",
@@ -37,6 +36,11 @@ COUNTED_OTHERWISE: dict[str, dict[str, Any]] = {
     # hand-over; only one of the two spans ran.
     "openai-agents/traces.jsonl": {"tools": {"look_up_lamp": 3, "handoff": 1, "refund_lamp": 1}},
 }
+PARENT = "claude-code/9a7b165c-6146-4a06-b9c3-07c56c395f84"
+WITH_SUB_AGENTS = {
+    f"{PARENT}.jsonl": f"{PARENT}/subagents/agent-a618c3c887c77c07c.jsonl",
+}
+"""Sessions whose sub-agent's file is read with them: its calls are theirs."""
 READ = [name for name in COUNTS if not name.startswith("_") and name not in REFUSED]
 
 
@@ -44,7 +48,29 @@ READ = [name for name in COUNTS if not name.startswith("_") and name not in REFU
 def test_an_import_counts_what_a_script_counted(name: str) -> None:
     (attempt,) = counted(FILES / name)
     want = wanted(name) | COUNTED_OTHERWISE.get(name, {})
+    if name in WITH_SUB_AGENTS:
+        want = together(want, wanted(WITH_SUB_AGENTS[name]))
     assert {part: attempt[part] for part in want} == want
+
+
+@pytest.mark.parametrize("name", WITH_SUB_AGENTS)
+def test_a_session_without_its_sub_agents_counts_by_itself(name: str, tmp_path: Path) -> None:
+    alone = Path(shutil.copy(FILES / name, tmp_path))
+    (attempt,) = counted(alone)
+    want = wanted(name)
+    assert {part: attempt[part] for part in want} == want
+
+
+def together(session: dict[str, Any], sub_agent: dict[str, Any]) -> dict[str, Any]:
+    """Return the figures of a session with the calls of its sub-agent."""
+    events = dict(session["events"])
+    for kind in ("tool_call", "tool_result"):
+        events[kind] += sub_agent["events"][kind]
+    return session | {
+        "events": events,
+        "tools": dict(Counter(session["tools"]) + Counter(sub_agent["tools"])),
+        "tool_errors": session["tool_errors"] + sub_agent["tool_errors"],
+    }
 
 
 @pytest.mark.parametrize("name", REFUSED)

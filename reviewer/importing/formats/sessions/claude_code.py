@@ -1,0 +1,269 @@
+"""Claude Code: a session's lines, and the files of its sub-agents.
+
+A model's answer is one line for each of its blocks, all of one message id, each with the tokens so
+far. Lines are a tree. Sub-agents have lines of their own in the same file (`isSidechain`, versions
+1) or files of their own (`<session>/subagents/agent-<id>.jsonl`, or beside it). What they did is
+evidence of the session that started them; so is what was done on a branch that was taken back.
+"""
+
+import os
+import re
+from collections.abc import Iterator
+from functools import lru_cache, partial
+from pathlib import Path
+from typing import Any
+
+from reviewer.importing.facts import FormatFacts
+from reviewer.importing.formats.base import mapping, objects, shown, small_value, started_ms, text
+from reviewer.importing.formats.sessions import (
+    SUB_AGENTS,
+    Line,
+    SessionFormat,
+    by_number,
+    lines_of,
+    rows,
+    took,
+)
+from reviewer.importing.formats.sessions.claude_story import SPOKEN, Child, Story, missing_of
+from reviewer.importing.head import Head
+from reviewer.importing.pipeline.split import Unreadable
+from reviewer.importing.reader import Broken, Foreign
+from reviewer.importing.source import Source
+
+_AGENT_FILE = re.compile(r"agent-([\w-]{1,80})\.jsonl\Z")
+_MOST_META = 1 << 16
+TAKEN_BACK = "prompts were taken back: what was done before that is kept as evidence"
+COMPACTED = "the history was summarized on the way: the tokens of that are not in the file"
+FORKED = "it begins with a copy of another session"
+
+
+def is_line(value: dict[str, Any]) -> bool:
+    """Return whether this is a line of a session that says or does something."""
+    kind = value.get("type")
+    if kind not in (*SPOKEN, "system", "attachment", "progress") or "parentUuid" not in value:
+        return False
+    return "uuid" in value or "sessionId" in value or "isSidechain" in value
+
+
+class ClaudeCodeReader(SessionFormat):
+    name = "claude-code"
+    facts = FormatFacts(
+        by="lines with `parentUuid` and `type`",
+        steps="yes, sub-agents' too; those whose file is missing leave it not measured",
+        times="yes",
+        tokens="the main agent's, once for each answer",
+        attempt="no: one for each session",
+        beside="`<session>/subagents/agent-*.jsonl`, or `agent-*.jsonl` beside it",
+    )
+
+    def sniff(self, head: Head) -> bool:
+        return any(is_line(row) for row in rows(head))
+
+    def candidate_id(self, path: Path) -> str:
+        return "claude-code"
+
+    def ran_at(self, path: Path) -> float:
+        first = shown(path)
+        return started_ms(first.get("timestamp") if isinstance(first, dict) else None)
+
+    def companions(self, path: Path) -> tuple[Path, ...]:
+        if _AGENT_FILE.search(path.name):
+            return ()
+        below = path.with_suffix("") / "subagents"
+        found = [
+            Path(folder, name)
+            for folder, _, names in os.walk(below)
+            for name in names
+            if name.startswith("agent-") and name.endswith((".jsonl", ".meta.json"))
+        ]
+        return (*sorted(found), *_beside(path.parent, _changed(path.parent)).get(path.stem, ()))
+
+    def traces(self, source: Source) -> Iterator[Foreign | Broken]:
+        found = lines_of(source)
+        groups = _by_session(found.lines)
+        if not groups and found.broken:
+            yield Broken(("json:no line could be read",))
+        for name, lines in groups:
+            make = partial(_attempt, source, name, lines, found.broken, len(groups) == 1)
+            yield source.attempt(make, name)
+
+
+def _changed(folder: Path) -> int:
+    try:
+        return folder.stat().st_mtime_ns
+    except OSError:
+        return 0
+
+
+@lru_cache(maxsize=64)
+def _beside(folder: Path, changed: int) -> dict[str, tuple[Path, ...]]:
+    """Return the files of sub-agents in a folder of sessions, by their session (versions 2.0)."""
+    found: dict[str, tuple[Path, ...]] = {}
+    try:
+        names = sorted(name for name in os.listdir(folder) if _AGENT_FILE.search(name))
+    except OSError:
+        return found
+    for name in names:
+        first = shown(folder / name)
+        own = first.get("sessionId") if isinstance(first, dict) else None
+        if isinstance(own, str):
+            found[own] = (*found.get(own, ()), folder / name)
+    return found
+
+
+def _by_session(lines: list[Line]) -> list[tuple[str, list[Line]]]:
+    """Return (session, its lines) of a file. Sessions whose lines follow each other are one: that
+    of the last line (what was copied from the one it goes on with keeps the older name)."""
+    owner: dict[str, str] = {}
+    joined: dict[str, str] = {}
+
+    def root(name: str) -> str:
+        while joined.get(name, name) != name:
+            name = joined[name]
+        return name
+
+    spoken = [line for line in lines if is_line(line.value) and line.value["type"] in SPOKEN]
+    for line in spoken:
+        owner.setdefault(text(line.value.get("uuid")), _session(line.value))
+    for line in spoken:
+        own = root(_session(line.value))
+        for link in ("parentUuid", "logicalParentUuid"):
+            before = owner.get(text(line.value.get(link)) or "-")
+            if before is not None and (other := root(before)) != own:
+                joined[other] = own
+    names = {root(_session(line.value)) for line in spoken}
+    if len(names) < 2:
+        return [(names.pop(), lines)] if names else []
+    found: dict[str, list[Line]] = {}
+    for line in lines:
+        own = root(_session(line.value))
+        if own in names:
+            found.setdefault(own, []).append(line)
+    return list(found.items())
+
+
+def _session(value: dict[str, Any]) -> str:
+    return text(value.get("sessionId"))
+
+
+def _child(source: Source, path: Path) -> Child:
+    matched = _AGENT_FILE.search(path.name)
+    own = matched.group(1) if matched else path.stem
+    meta = mapping(small_value(path.with_suffix(".meta.json"), _MOST_META))
+    actor = text(meta.get("agentType"))[:80] or "sub-agent"
+    if actor in ("user", "agent", "system"):
+        actor = f"sub-agent {actor}"
+    shown_path = os.path.relpath(path, source.path.parent)
+    try:
+        found = lines_of(source, path)
+    except (Unreadable, OSError):
+        return Child(shown_path, own, actor, text(meta.get("toolUseId")), [], ["file"])
+    return Child(shown_path, own, actor, text(meta.get("toolUseId")), *found)
+
+
+def _attempt(
+    source: Source, name: str, lines: list[Line], broken: list[str], only: bool
+) -> Foreign:
+    spoken = [line for line in lines if line.value.get("type") in SPOKEN]
+    alone = all(line.value.get("isSidechain") is True for line in spoken)
+    files = [path for path in source.companions if path.suffix == ".jsonl"] if only else []
+    story = Story([_child(source, path) for path in files])
+    session, draft = story.session, story.session.draft
+    every = [*lines, *(line for child in story.children for line in child.lines)]
+    story.link(every)
+    story.tell(lines, None, alone)
+    story.rest()
+    session.write()
+    missing_of(story, lines)
+    for path in broken:
+        draft.unread(path)
+    for child in story.children:
+        for path in child.broken:
+            draft.unread(f"{child.path}: {path}")
+        session.account.tell(by_number(child.lines), draft, f"{child.path}: lines")
+    session.account.tell(by_number(lines), draft, "lines")
+    if not ended_well(story):
+        session.unended()
+    _notes(story, lines)
+    agent = next((own for line in spoken if (own := text(line.value.get("agentId")))), "")
+    episode = f"{name}/agent-{agent}" if alone and agent else name or source.place
+    draft.identity = f"session:{episode}" if name else ""
+    if story.models:
+        draft.source["models"] = story.models
+    if story.versions:
+        draft.source["versions"] = story.versions
+    if theirs := story.theirs.total():
+        draft.source["sub-agents"] = {"files": len(story.children), "usage": theirs}
+        draft.note(SUB_AGENTS)
+    return draft.foreign(
+        episode_id=episode,
+        candidate_id=source.candidate or (story.models[-1] if story.models else source.home),
+        final_message=_final(story, lines),
+        latency_ms=took(session),
+        termination=_termination(story),
+        started_at=draft.at(session.began),
+        usage=story.usage.total(),
+        title=session.title,
+        user_request=session.title,
+    )
+
+
+def ended_well(story: Story) -> bool:
+    """Return whether the last thing said is an answer that asks for nothing more."""
+    if story.interrupted or story.failed:
+        return True
+    last = story.last
+    if last is None or last.value.get("type") != "assistant":
+        return False
+    if story.stopped not in (None, "end_turn", "stop_sequence", "max_tokens", "refusal"):
+        return False
+    return bool(story.words.get(text(last.value.get("uuid"))) or story.stopped)
+
+
+def _termination(story: Story) -> str | None:
+    if story.interrupted:
+        return "interrupted by the user"
+    if story.failed:
+        return "api_error"
+    return {"max_tokens": "max_output_tokens", "refusal": "content_filter"}.get(str(story.stopped))
+
+
+def _final(story: Story, lines: list[Line]) -> str | None:
+    """Return the last words of the branch that was kept."""
+    above: dict[str, str] = {}
+    leaf = ""
+    for line in lines:
+        own = text(line.value.get("uuid"))
+        if line.value.get("type") == "last-prompt":
+            pointed = text(line.value.get("leafUuid"))
+            leaf = pointed if pointed in above else leaf
+        elif own and line.value.get("isSidechain") is not True:
+            link = line.value.get("parentUuid") or line.value.get("logicalParentUuid")
+            above[own] = text(link)
+            leaf = own if line.value.get("type") in SPOKEN else leaf
+    seen: set[str] = set()
+    while leaf and leaf not in seen:
+        seen.add(leaf)
+        if story.words.get(leaf, "").strip():
+            return story.words[leaf]
+        leaf = above.get(leaf, "")
+    return story.session.draft.last_words()
+
+
+def _notes(story: Story, lines: list[Line]) -> None:
+    draft = story.session.draft
+    if story.compactions:
+        draft.note(COMPACTED)
+    asked: dict[str, int] = {}
+    for line in lines:
+        value, message = line.value, mapping(line.value.get("message"))
+        held = objects(message.get("content"))
+        told = any(one.get("type") == "tool_result" for one in held)
+        meant = value.get("type") == "user" and not told and value.get("isMeta") is not True
+        if meant and value.get("isSidechain") is not True and value.get("parentUuid"):
+            above = text(value["parentUuid"])
+            asked[above] = asked.get(above, 0) + 1
+    if any(count > 1 for count in asked.values()):
+        draft.note(TAKEN_BACK)
+    if any(isinstance(line.value.get("forkedFrom"), dict) for line in lines):
+        draft.note(FORKED)

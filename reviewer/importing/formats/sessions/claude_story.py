@@ -1,0 +1,256 @@
+"""A session of Claude Code being told: its own lines, and those of its sub-agents behind the calls
+that started them; and which sub-agents nothing is known of."""
+
+import re
+from typing import Any, NamedTuple
+
+from reviewer.importing.draft import summed
+from reviewer.importing.formats.base import mapping, objects, text
+from reviewer.importing.formats.sessions import Line, Session
+from reviewer.importing.messages import tokens_of
+from reviewer.importing.messages.blocks import parts_of
+
+SPOKEN = ("user", "assistant")
+_QUIET = frozenset(
+    (
+        *("summary", "queue-operation", "file-history-snapshot", "mode", "permission-mode"),
+        *("last-prompt", "ai-title", "custom-title", "agent-name", "agent-color", "tag", "pr-link"),
+        *("agent-setting", "worktree-state", "content-replacement", "attribution-snapshot"),
+        *("attachment", "task-summary", "file-history-delta", "speculation-accept"),
+    )
+)
+"""Types of lines that the tool writes for itself, or that tell the model something."""
+_KNOWN = frozenset((*_QUIET, "system", "progress"))
+_TOLD = ("<local-command-", "<bash-stdout>", "<bash-stderr>", "<task-notification>")
+"""How texts begin that stand under the user and that nobody typed."""
+_SPAWNS = ("Task", "Agent")
+_NEVER_RAN = ("<tool_use_error>", "InputValidationError", "Agent type '", "Error: Agent type")
+INTERRUPTED = "[Request interrupted by user"
+_AGENT_ID = re.compile(r"[\w-]{1,80}\Z")
+
+
+class Child(NamedTuple):
+    """The file of a sub-agent."""
+
+    path: str
+    own: str
+    actor: str
+    call_id: str
+    lines: list[Line]
+    broken: list[str]
+
+
+class _Usage:
+    """Tokens by message id: the last figure, or the largest, is that of the whole answer."""
+
+    def __init__(self) -> None:
+        self._by_id: dict[str, dict[str, int] | None] = {}
+
+    def take(self, own: str, usage: Any) -> None:
+        found, known = tokens_of(usage), self._by_id.get(own)
+        least = -1 if known is None else known.get("output_tokens", 0)
+        if own not in self._by_id or (found and found.get("output_tokens", 0) >= least):
+            self._by_id[own] = found
+
+    def total(self) -> dict[str, Any] | None:
+        return summed(list(self._by_id.values()))
+
+
+class Story:
+    """A session being told: its own lines, and those of its sub-agents behind the calls that
+    started them."""
+
+    def __init__(self, children: list[Child], name: str = "claude-code") -> None:
+        self.session = Session(name)
+        self.children = children
+        self.usage, self.theirs = _Usage(), _Usage()
+        self.models: list[str] = []
+        self.versions: list[str] = []
+        self.compactions = 0
+        self.seen: dict[str, list[Any]] = {}
+        self.spawned: dict[str, str] = {}
+        self.links: dict[str, Child] = {}
+        self.told: set[str] = set()
+        self.last: Line | None = None
+        self.stopped: Any = None
+        self.words: dict[str, str] = {}
+        self.failed = self.interrupted = False
+
+    def link(self, lines: list[Line]) -> None:
+        """Find which call started which sub-agent."""
+        by_own = {child.own: child for child in self.children}
+        for child in self.children:
+            if child.call_id:
+                self.links[child.call_id] = child
+        for line in lines:
+            own = text(mapping(line.value.get("toolUseResult")).get("agentId"))
+            for block in objects(mapping(line.value.get("message")).get("content")):
+                if own in by_own and block.get("type") == "tool_result":
+                    self.links.setdefault(text(block.get("tool_use_id")), by_own[own])
+
+    def tell(self, lines: list[Line], child: Child | None = None, alone: bool = False) -> None:
+        """Take lines, in the order of their file. `alone` means that a sub-agent's file is read by
+        itself."""
+        for line in lines:
+            value = line.value
+            if value.get("type") in SPOKEN and isinstance(value.get("message"), dict):
+                self._spoken(line, child, alone)
+            elif value.get("type") in _QUIET:
+                self.session.account.whole(value)
+            elif value.get("type") == "system" and value.get("subtype") == "compact_boundary":
+                self.compactions += 1
+            elif value.get("type") not in _KNOWN:
+                self.session.odd(value.get("type"))
+
+    def rest(self) -> None:
+        """Take the files of sub-agents that no call was found for."""
+        for child in self.children:
+            self._splice(child)
+
+    def _splice(self, child: Child) -> None:
+        if child.path not in self.told:
+            self.told.add(child.path)
+            self.tell(child.lines, child)
+
+    def _spoken(self, line: Line, child: Child | None, alone: bool) -> None:
+        value, session = line.value, self.session
+        message, at = value["message"], value.get("timestamp")
+        known = self.seen.setdefault(text(value.get("uuid")), [])
+        if known and text(value.get("uuid")) and message in known:
+            session.account.whole(value)  # the same line once more
+            return
+        known.append(message)
+        content = message.get("content")
+        parts = parts_of(content, session.account)
+        results = any(part.kind == "result" for part in parts or ())
+        session.account.read(value, ("message", "toolUseResult") if results else ("message",))
+        session.account.read(message, ("role", "content"))
+        if parts is None:
+            if isinstance(content, (dict, list)):
+                session.account.refuse(content)
+            elif content is not None:
+                session.draft.unread(f"lines[{line.number}].message.content")
+            parts = []
+        if results:
+            session.account.whole(value.get("toolUseResult"))
+        own = child is None
+        if (own and value.get("isSidechain") is not True) or alone:
+            session.clocked(at)
+            self.last = line
+        side = value.get("isSidechain") is True and own and not alone
+        if value["type"] == "user":
+            self._user(value, parts, child, at)
+        else:
+            self._answer(value, message, parts, child, side, at)
+        version = text(value.get("version"))
+        if version and version not in self.versions:
+            self.versions.append(version)
+
+    def _user(self, value: dict[str, Any], parts: list[Any], child: Child | None, at: Any) -> None:
+        words = "\n".join(str(one.value) for one in parts if one.kind == "text" and one.value)
+        results = [one for one in parts if one.kind == "result"]
+        for one in results:
+            self.session.result(one.value, one.id, one.name, one.status, at)
+        for one in parts:
+            if one.kind not in ("text", "result", "reasoning") and one.holder is not None:
+                self.session.account.refuse(one.holder)  # an act under the user's name
+        injected = (
+            value.get("isMeta") is True
+            or value.get("isCompactSummary") is True
+            or bool(results)
+            or words.lstrip().startswith(_TOLD)
+        )
+        actor = "system" if injected else "user" if child is None else child.actor
+        self.session.say(actor, words, at)
+        if child is None and value.get("isSidechain") is not True:
+            self.failed = False
+            self.interrupted = words.startswith(INTERRUPTED)
+
+    def _answer(
+        self,
+        value: dict[str, Any],
+        message: dict[str, Any],
+        parts: list[Any],
+        child: Child | None,
+        side: bool,
+        at: Any,
+    ) -> None:
+        session, model = self.session, text(message.get("model"))
+        main = child is None and not side
+        words = "\n".join(str(one.value) for one in parts if one.kind == "text" and one.value)
+        if value.get("isApiErrorMessage") is True:
+            session.wrong(words, at)
+            self.failed = self.failed or main
+            return
+        if model == "<synthetic>":
+            session.say("system", words, at)
+            return
+        if main:
+            self.failed = self.interrupted = False
+            self.stopped = message.get("stop_reason")
+            self.words[text(value.get("uuid"))] = words
+        if model and main and model not in self.models:
+            self.models.append(model)
+        usage = self.usage if child is None else self.theirs
+        usage.take(text(message.get("id")) or text(value.get("uuid")), message.get("usage"))
+        speaker = "agent" if child is None else child.actor
+        actor = "sub-agent" if side else speaker
+        session.say(speaker, words, at)
+        for one in parts:
+            if one.kind == "call":
+                session.call(actor, one.name, one.value, one.id, at)
+                if not one.certain:
+                    session.draft.unread(f"calls.{one.name[:80]}")
+                if one.name in _SPAWNS:
+                    self.spawned[one.id] = text(mapping(one.value).get("prompt"))
+                if one.id in self.links:
+                    self._splice(self.links[one.id])
+            elif one.kind == "result":  # of a tool that the provider ran
+                session.result(one.value, one.id, one.name, one.status, at)
+            elif one.kind not in ("text", "reasoning") and one.holder is not None:
+                session.account.refuse(one.holder)
+
+
+def missing_of(story: Story, lines: list[Line]) -> None:
+    """Note each sub-agent of which nothing is there that it did."""
+    inside = _prompts_inside(lines)
+    results: dict[str, Any] = {}
+    known: dict[str, str] = {}
+    for line in lines:
+        for block in objects(mapping(line.value.get("message")).get("content")):
+            if block.get("type") == "tool_result":
+                own = text(block.get("tool_use_id"))
+                results[own] = block
+                agent = text(mapping(line.value.get("toolUseResult")).get("agentId"))
+                known[own] = agent if _AGENT_ID.match(agent) else ""
+    for own, prompt in story.spawned.items():
+        if own in story.links:
+            continue
+        if prompt in inside:
+            inside.remove(prompt)
+        elif not _never_ran(results.get(own)):
+            agent = known.get(own) or "of its call"
+            story.session.absent(f"subagents/agent-{agent}.jsonl", own)
+
+
+def _prompts_inside(lines: list[Line]) -> list[str]:
+    """Return the prompts of sub-agents that have lines in the same file."""
+    found = []
+    for line in lines:
+        value = line.value
+        if value.get("isSidechain") is True and value.get("parentUuid") is None:
+            content = mapping(value.get("message")).get("content")
+            if isinstance(content, list):
+                content = "\n".join(text(one.get("text")) for one in objects(content))
+            found.append(text(content))
+    return found
+
+
+def _never_ran(block: Any) -> bool:
+    """Return whether a call was refused before it started anything."""
+    if not isinstance(block, dict) or block.get("is_error") is not True:
+        return False
+    seen = block.get("content")
+    if isinstance(seen, list):
+        seen = "\n".join(text(one.get("text")) for one in objects(seen))
+    return text(seen).startswith(_NEVER_RAN)
