@@ -119,7 +119,8 @@ def _attempt(source: Source, name: str, lines: list[Line], broken: list[str]) ->
         session.unended()
     elif len(results) > 1:
         draft.note(SEVERAL)
-    facts: dict[str, Any] = {one: last[one] for one in ("subtype", "num_turns", "is_error") if one in last}
+    stated = ("subtype", "num_turns", "is_error")
+    facts: dict[str, Any] = {one: last[one] for one in stated if one in last}
     if denied := objects(last.get("permission_denials")):
         facts["permission_denials"] = len(denied)
     draft.source.update(facts)
@@ -151,7 +152,8 @@ def _line(line: Line) -> Line:
         "toolUseResult": value.get("tool_use_result"),
         "parentToolUseID": value.get("parent_tool_use_id"),
     }
-    kept: dict[str, Any] = {name: value[name] for name in ("type", "uuid", "message", "timestamp") if name in value}
+    named = ("type", "uuid", "message", "timestamp")
+    kept: dict[str, Any] = {name: value[name] for name in named if name in value}
     return Line(line.number, {**kept, **own})
 
 
