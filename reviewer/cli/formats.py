@@ -49,7 +49,9 @@ def _list(arguments: argparse.Namespace) -> int:
     if arguments.json:
         out_json({"formats": to_builtins(found), "refused_by_name": refused})
         return ExitCode.DONE
-    rows = [(one.name, _bare(one.by), ", ".join(one.not_measured)) for one in found]
+    rows: list[tuple[str, ...]] = [
+        (one.name, _bare(one.by), ", ".join(one.not_measured)) for one in found
+    ]
     table(rows, ("format", "recognized by", "not measured"))
     out(f"{plural(len(found), 'format')}; {len(refused)} more are recognized and refused by name:")
     for name in refused:

@@ -133,6 +133,6 @@ def fewer(
             continue
         same = not before.given - after.given
         if before.calls - after.calls or (how == "renamed" and name in GIVEN and not same):
-            place = ".".join(map(str, some[0])) if len(some) == 1 else "everywhere"
-            lost.append(f"{how} {name} at {place}")
+            where = ".".join(map(str, some[0])) if len(some) == 1 else "everywhere"
+            lost.append(f"{how} {name} at {where}")
     return lost

@@ -300,6 +300,7 @@ class _NearNames:
 
     def __init__(self) -> None:
         self._left = _NEAR_NAMES
+        self._listed = False
 
     def to(self, name: str, known: Mapping[str, Rule]) -> str:
         import difflib
@@ -309,4 +310,9 @@ class _NearNames:
         if self._left >= 0 and len(name) <= 64:
             snake = "".join(f"_{c.lower()}" if c.isupper() else c for c in name).lstrip("_")
             close = difflib.get_close_matches(snake, list(known), n=1)
-        return f"did you mean {close[0]}?" if close else f"known: {', '.join(known)}"
+        if close:
+            return f"did you mean {close[0]}?"
+        if self._listed:
+            return ""
+        self._listed = True  # once in a record: a foreign one may have a hundred members
+        return f"known: {', '.join(known)}"

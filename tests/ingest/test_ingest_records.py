@@ -191,7 +191,7 @@ def test_a_truncated_file_imported_again_says_the_same(door: Door) -> None:
 
 
 def test_a_hundred_refused_records_are_counted_and_not_all_printed(door: Door) -> None:
-    said = door.take("t.jsonl", [{"x": n} for n in range(100)])
+    said = door.take("t.jsonl", [{"episode_id": n} for n in range(100)])
     assert said.code == 20
     assert "100 refused" in said.err
     assert said.err.count("way out") < 30
@@ -200,9 +200,41 @@ def test_a_hundred_refused_records_are_counted_and_not_all_printed(door: Door) -
 
 @pytest.mark.slow
 def test_many_tiny_refused_records_end(door: Door) -> None:
-    said = door.take("t.json", b"[" + b"{},1," * 20_000 + b"{}]")
+    said = door.take("t.json", b"[" + b"{},1," * 20_000 + b'{"episode_id":1}]')
     assert said.code == 20
     assert "40001 refused" in said.err
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b'{"ts":1,"msg":"hello"}\n' * 3000,
+        b"[" + b'{"ts":1},' * 3000 + b"{}]",
+        b'{"kind":"x","events":[1]}\n' * 3000,
+        b'{"a":1}\nnot json\n' * 1500,
+    ],
+)
+def test_a_foreign_file_is_one_refusal_and_no_row_for_each_line(door: Door, content: bytes) -> None:
+    said = door.take("foreign.jsonl", content)
+    assert said.code == 20
+    assert "no reader takes it, and it holds no trace record" in said.err
+    assert said.err.count("\n") == 1
+    assert door.ok("quarantine").out.count("\n") < 3
+    folder = door.root / "folder"
+    folder.mkdir()
+    (folder / "foreign.jsonl").write_bytes(content)
+    door.file("folder/good.jsonl", [passing()])
+    door.ok("import", folder)
+    assert door.one("SELECT count(*) FROM traces") == 1
+    assert door.ok("quarantine").out.count("\n") < 3
+
+
+def test_lines_of_something_else_before_ours_hide_none(door: Door) -> None:
+    lines = ['{"ts":1}'] * 200 + [json.dumps(passing())]
+    said = door.take("late.jsonl", "\n".join(lines).encode())
+    assert said.code == 20
+    assert "200 refused" in said.err
+    assert door.one("SELECT count(*) FROM traces") == 1
 
 
 json_values = st.recursive(

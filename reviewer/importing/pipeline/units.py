@@ -14,15 +14,21 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeGuard
 
 from reviewer.importing.formats import all_readers, in_turn, named, native_reader
 from reviewer.importing.head import Head
-from reviewer.importing.pipeline.opening import refused
-from reviewer.importing.pipeline.split import Unreadable
+from reviewer.importing.pipeline.opening import opened, refused
+from reviewer.importing.pipeline.split import Unreadable, shape
 from reviewer.importing.reader import Reader, ask_reader, by_document, foreseen
 
-_OWN_NAMES = {"episode_id", "candidate_id", "events", "final_state"}
+_OWN_NAMES = frozenset(("episodeid", "candidateid", "finalstate"))
+_WITH_EVENTS = frozenset(("attempt", "finalmessage", "costusd", "latencyms", "termination"))
+"""Members that make `events`, which other tools have too, a record of ours."""
+_QUOTED = (b'"episode_id"', b'"candidate_id"', b'"final_state"')
+"""Members of a record of ours that are seldom another tool's."""
+LOOKED_AT = 50
+CHUNK = 1 << 20
 _OPENERS = (b"{", b"[", b"PK\x03\x04", b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"\xef\xbb\xbf", b"<")
 _TEXTS = (".json", ".jsonl", ".ndjson", ".traj", ".eval")
 MOST_FILES = 2_000_000
@@ -32,6 +38,10 @@ STDIN = "(standard input)"
 
 _NOTHING = (
     "no trace in it: no reader takes any of its {} files; docs/formats.md says which are read"
+)
+_NOT_OURS = (
+    "no reader takes it, and it holds no trace record: no episode_id, candidate_id or final_state; "
+    "`reviewer formats` lists what is read"
 )
 
 
@@ -143,19 +153,53 @@ def _reader(head: Head, wanted: str, inside: bool) -> Reader | None:
             return reader
     if reason := _unsupported(head, inside):
         raise Unreadable(reason)
-    if not inside or _like_ours(head):
+    if _like_ours(head):
         return native_reader()
-    return None
+    if inside and head.value is not None:
+        return None
+    if inside and head.path.suffix.lower() not in _TEXTS:
+        return None
+    shape(head.start)  # raises where it is empty, or no JSON at all
+    raise Unreadable(_NOT_OURS)
 
 
 def _like_ours(head: Head) -> bool:
-    """Return whether an unknown JSON file below a folder should be explained as one of ours."""
-    if head.path.suffix.lower() not in _TEXTS:
-        return False
-    if head.value is None:
-        return True  # named as traces are, and unreadable: that must be reported
-    folded = {str(name).replace("_", "").casefold() for name in head.first or ()}
-    return bool(folded & {name.replace("_", "") for name in _OWN_NAMES})
+    """Return whether a file that no other reader takes holds records of ours, however wrong: then
+    each of them is explained by itself. Looked for in its first records, then in the whole file, so
+    that lines of something else before them hide none."""
+    if any(_named_as_ours(row) for row in _first_records(head)):
+        return True
+    return _holds(head.path, *_QUOTED)
+
+
+def _first_records(head: Head) -> Iterator[Any]:
+    value = head.value
+    yield from value[:LOOKED_AT] if isinstance(value, list) else (value,)
+    yield from head.lines(LOOKED_AT)
+
+
+def _named_as_ours(row: Any) -> bool:
+    folded = {str(name).replace("_", "").casefold() for name in row} if _is_object(row) else set()
+    return bool(folded & _OWN_NAMES) or ("events" in folded and bool(folded & _WITH_EVENTS))
+
+
+def _is_object(value: Any) -> TypeGuard[dict[str, Any]]:
+    return isinstance(value, dict)
+
+
+def _holds(path: Path, *words: bytes) -> bool:
+    """Return whether the content of a file has one of these words."""
+    longest = max(map(len, words)) - 1
+    try:
+        with opened(path) as handle:
+            held = b""
+            while block := handle.read(CHUNK):
+                held = held[-longest:] + block
+                if any(word in held for word in words):
+                    return True
+    except (OSError, Unreadable):
+        return True  # the native reader says what is wrong with it
+    return False
 
 
 def files_of(path: Path) -> Iterator[tuple[Path | Unit, bool]]:
