@@ -32,6 +32,28 @@ def counted(path: Path) -> list[dict[str, Any]]:
         ]
 
 
+def of_the_file(attempts: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return the counts of all attempts of a file; what one of them does not state is not known."""
+    if len(attempts) == 1:
+        return attempts[0]
+    tokens = {
+        part: None
+        if any(one["tokens"][part] is None for one in attempts)
+        else sum(one["tokens"][part] for one in attempts)
+        for part in ("input", "output", "cached")
+    }
+    costs = [one["cost_usd"] for one in attempts]
+    return {
+        "events": {
+            kind: sum(one["events"][kind] for one in attempts) for kind in attempts[0]["events"]
+        },
+        "tools": dict(sum((Counter(one["tools"]) for one in attempts), Counter[str]())),
+        "tool_errors": sum(one["tool_errors"] for one in attempts),
+        "tokens": tokens,
+        "cost_usd": None if None in costs else sum(costs),
+    }
+
+
 def refused(path: Path) -> list[str]:
     """Import what cannot be read and return the refusals; at least one."""
     with tempfile.TemporaryDirectory() as folder, api.make_workspace(folder) as desk:

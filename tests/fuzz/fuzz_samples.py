@@ -59,7 +59,12 @@ SAMPLES: dict[str, tuple[Sample, ...]] = {
         Sample("formats_c/claude-code", "9a7b165c-6146-4a06-b9c3-07c56c395f84.jsonl", whole=True),
     ),
     "claude-code-stream-json": (Sample("formats_c/claude-code", "stream-json.jsonl"),),
+    "braintrust-logs": (Sample("formats_c/braintrust", "logs.jsonl"),),
     "gaia": (Sample("smolagents", "rows.jsonl"),),
+    "google-adk-session": (
+        Sample("formats_c/google-adk", "lamp-return-1.session.json"),
+        Sample("formats_c/google-adk", "text_search_floral_dress.session.json"),
+    ),
     "harbor": (
         Sample("harbor/job", "write-report__ddddddd/result.json", whole=True),
         Sample("harbor/job", "two-steps__eeeeeee/result.json", whole=True),
@@ -79,11 +84,18 @@ SAMPLES: dict[str, tuple[Sample, ...]] = {
         Sample("langfuse", "microsoft-agent-2025-12-17.trace.json"),
         Sample("langfuse", "openai-agents-2025-09-30.trace.json"),
     ),
+    "langgraph-history": (Sample("langgraph", "state_history.json"),),
+    "langsmith-runs": (Sample("formats_c/langsmith", "tracer_runs.jsonl"),),
     "mini-swe-agent": (
         Sample("mini_swe_agent", "local.traj.json"),
         Sample("mini_swe_agent", "run/demo__tools-1/demo__tools-1.traj.json", whole=True),
     ),
+    "mlflow-trace": (
+        Sample("formats_c/mlflow", "trace_0.json"),
+        Sample("formats_c/mlflow", "search_traces_df.jsonl"),
+    ),
     "openai-agents": (Sample("openai_agents_sdk", "traces_ingest.json"),),
+    "openai-agents-runstate": (Sample("formats_c/openai-agents", "run_state_pending.json"),),
     "openai-chat": (
         Sample("openai_chat", "langgraph_openai_messages.json"),
         Sample("openai_chat", "tau2_sft_excerpt.jsonl"),
@@ -110,6 +122,9 @@ SAMPLES: dict[str, tuple[Sample, ...]] = {
         Sample("otlp", "pydantic_ai_v2.json"),
         Sample("otlp", "vercel_ai_6.0.326.otlp.jsonl"),
     ),
+    "strands-session": (
+        Sample("formats_c/strands/sessions/session_lamp-return-1", "session.json", whole=True),
+    ),
     "swe-agent": (
         Sample("swe_agent", "function_calling_simple.traj", ("all_preds.jsonl", "args.yaml")),
     ),
@@ -132,6 +147,7 @@ SAMPLES: dict[str, tuple[Sample, ...]] = {
         ),
         Sample(TERMINAL_BENCH, "results.json", whole=True),
     ),
+    "weave-calls": (Sample("formats_c/weave", "calls.jsonl"),),
     "webarena": (Sample("webarena", "run_llama3-8b/render_0.html", whole=True),),
     "webarena-verified": (
         Sample("webarena_verified", "107/eval_result.json", whole=True),

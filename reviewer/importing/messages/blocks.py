@@ -77,7 +77,9 @@ def _function_response(value: dict[str, Any], account: Account) -> list[Part]:
     account.read(value, {*beside, *_ANTHROPIC}, strict=True)
     account.whole(response, value.get("parts"))
     failed = isinstance(response, dict) and (
-        bool(response.get("error")) or response.get("status") == "error"
+        bool(response.get("error"))
+        or response.get("status") == "error"
+        or response.get("isError") is True
     )
     own, name = first(value, "id"), text_of(value.get("name"))
     return [Part("result", response, own, name, _failed(failed), value)]

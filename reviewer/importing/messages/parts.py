@@ -252,6 +252,7 @@ _ITEM_GIVEN = {
     "code_interpreter_call": ("code",),
     "image_generation_call": ("prompt", "revised_prompt"),
     "tool_search_call": ("arguments",),
+    "program": ("code",),
 }
 """Kinds of calls, and the members with their arguments."""
 _NAMED_ITEMS = ("function_call", "custom_tool_call", "mcp_call")
@@ -268,7 +269,7 @@ _ANSWERED = {
 _OUTPUTS = (
     *("function_call_output", "custom_tool_call_output", "computer_call_output"),
     *("local_shell_call_output", "shell_call_output", "apply_patch_call_output"),
-    *("tool_search_output", "mcp_call_output"),
+    *("tool_search_output", "mcp_call_output", "program_output"),
 )
 _AGENTS_FAILED = "An error occurred while running the tool"
 """The text that the Agents SDK returns to a model of a tool that raised an exception."""
@@ -317,6 +318,10 @@ def _item_call(kind: str, value: dict[str, Any], account: Account) -> list[Part]
         beside |= {"background", "output_format", "quality", "size", "action"}
     if kind == "shell_call":
         beside |= {"max_output_length"}
+    if kind == "program":
+        beside |= {"fingerprint"}
+    if kind == "tool_search_call":
+        beside |= {"execution"}
     account.read(value, beside, strict=True)
     arguments = _item_given(kind, value, members)
     account.whole(*(value.get(name) for name in (*members, *answers)))
@@ -337,7 +342,7 @@ def _item_call(kind: str, value: dict[str, Any], account: Account) -> list[Part]
 
 
 def _item_given(kind: str, value: dict[str, Any], members: list[str]) -> Any:
-    if kind in ("code_interpreter_call", "file_search_call", "image_generation_call"):
+    if kind in ("code_interpreter_call", "file_search_call", "image_generation_call", "program"):
         return {name: value[name] for name in members if value[name] not in (None, "", [])}
     found = next((value[name] for name in members if value[name] not in (None, "")), None)
     if kind == "custom_tool_call":
@@ -348,8 +353,9 @@ def _item_given(kind: str, value: dict[str, Any], members: list[str]) -> Any:
 
 
 def _item_output(value: dict[str, Any], account: Account) -> Part:
-    output = next((value[n] for n in ("output", "outputs", "tools") if n in value), None)
-    beside = {*_BESIDE, "output", "outputs", "tools", "max_output_length", "name", "execution"}
+    names = ("output", "outputs", "tools", "result")
+    output = next((value[name] for name in names if name in value), None)
+    beside = {*_BESIDE, *names, "max_output_length", "name", "execution"}
     account.read(value, beside, strict=True)
     account.whole(output)
     failed = (

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from reviewer.importing import unsupported
-from reviewer.importing.draft import Draft, summed, tokens
+from reviewer.importing.draft import Draft, elapsed_ms, summed, tokens
 from reviewer.importing.facts import FormatFacts
 from reviewer.importing.foreign_json import parse_text
 from reviewer.importing.formats.base import Format, at_path, mapping, objects, sequence
@@ -469,13 +469,25 @@ class VercelUIReader(DialectReader):
 
 
 class AutoGenReader(DialectReader):
-    """A task's result: messages and events by who they came from."""
+    """A task's result, or a team's saved state: messages and events by who they came from. Of a
+    team the thread of its manager is read; what each agent remembers repeats it."""
 
     name = dialect = "autogen"
     facts = FormatFacts(
-        by="messages with `source` and a type of AutoGen's", times="yes", tokens="yes"
+        by="messages with `source` and a type of AutoGen's; `agent_states` of a team",
+        times="yes",
+        tokens="yes",
     )
     plain = False
+
+    def sniff(self, head: Head) -> bool:
+        return bool(head.has("agent_states", "type") and _threads(head.first)) or super().sniff(
+            head
+        )
+
+    def messages(self, value: Any) -> list[Any]:
+        threads = _threads(value)
+        return threads[0] if threads else super().messages(value)
 
     def tell(self, transcript: Transcript, message: Any) -> None:
         held = mapping(message)
@@ -485,6 +497,28 @@ class AutoGenReader(DialectReader):
     def usage(self, value: dict[str, Any], messages: list[Any]) -> dict[str, Any] | None:
         held = [one.get("models_usage") for one in objects(messages)]
         return usage_of([one for one in held if one is not None])
+
+    def say(self, transcript: Transcript, value: Any) -> list[Any]:
+        for state in mapping(at_path(value, "agent_states")).values():
+            for one in objects(at_path(state, "agent_state", "llm_context", "messages")):
+                transcript.account.read(one, ("content", "type", "source", "thought"))
+        return super().say(transcript, value)
+
+    def foreign(
+        self, source: Source, number: int, value: dict[str, Any], draft: Draft, messages: list[Any]
+    ) -> Foreign:
+        stamps = [one["created_at"] for one in objects(messages) if one.get("created_at")]
+        if stamps:
+            took = elapsed_ms(stamps[0], stamps[-1])
+            value = {"started_at": stamps[0], "latency_ms": took, **value}
+        return super().foreign(source, number, value, draft, messages)
+
+
+def _threads(value: Any) -> list[list[Any]]:
+    """Return the threads of messages that the managers of a team keep."""
+    states = mapping(at_path(value, "agent_states"))
+    held = (mapping(one).get("message_thread") for one in states.values())
+    return [one for one in held if isinstance(one, list)]
 
 
 class AgentDojoReader(DialectReader):

@@ -31,7 +31,9 @@ class SpanEvent(NamedTuple):
 class Span(NamedTuple):
     """One operation. `start` and `end` are nanoseconds since 1970, None when not stated; `stamp`
     is the start as the file writes it. Attributes are flat: dotted name to any JSON value.
-    `resource` says what emitted it. `said` is the text of its status."""
+    `resource` says what emitted it. `said` is the text of its status. `row` is the source's own
+    object, for sources that write one operation in several; `unread` names members of it that may
+    be acts and were not understood."""
 
     trace: str
     id: str
@@ -46,6 +48,8 @@ class Span(NamedTuple):
     resource: Attributes
     events: tuple[SpanEvent, ...] = ()
     scope: str = ""
+    row: Any = None
+    unread: tuple[str, ...] = ()
 
     @property
     def lasted_ms(self) -> float | None:

@@ -125,6 +125,7 @@ HARMLESS = frozenset(
     (
         # the definitions of the tools that are offered, not calls of them
         *("gen_ai.tool.definitions", "llm.tools", "ai.prompt.tools", "llm.request.functions"),
+        "mlflow.chat.tools",
         *("model_request_parameters", "tools", "functions", "input_tools", "function_declarations"),
         *("logfire.json_schema",),
         # how the model was asked: settings of the request
@@ -149,6 +150,8 @@ def account_for(tree: Tree, draft: Draft) -> None:
     """Enter into the draft what the spans of the agent hold and no reader took."""
     for span in tree.own:
         place = f"spans[{span.name[:60] or span.id}]"
+        for member in span.unread:
+            draft.unread(f"{place}.{member}")
         if (declared := unknown_kind(span)) and not tree.kind(span):
             draft.unread(f"{place}.{declared}")
         elif not tree.kind(span) and _acts(span):

@@ -50,6 +50,8 @@ class Conversation:
         self._results = 0
         self._open: list[OpenCall] = []
         self._begun: Counter[str] = Counter()
+        self._nameless: list[OpenCall] = []
+        self._ids: dict[str, str] = {}
         self._made = 0
 
     def hear(self, given: list[Turn], actor: str, user: str = "user") -> None:
@@ -74,6 +76,8 @@ class Conversation:
                 ):
                     self._told[key] += 1
                     self._answer(call, part)
+                    continue
+                if part.kind == "call" and part.id and self._ran(part):
                     continue
                 self._tell(part, message.role, actor, user)
                 if part.kind == "call":
@@ -107,8 +111,23 @@ class Conversation:
         if call is None:
             self._tell(part, "agent", actor, "user", at=at)
             call = self._open[-1]
+            if not own:
+                self._nameless.append(call)
         call.begun = True
         return call
+
+    def _ran(self, part: Part) -> bool:
+        """Return whether a call of the history, with its id, is one that only a tool's span without
+        an id has told; from then on it has that id."""
+        wanted = _arguments(part.value)
+        for call in self._nameless:
+            if call.name == part.name and call.event["arguments"] == wanted:
+                self._nameless.remove(call)
+                self._told["call", part.id] += 1
+                self._told["result", part.id] += call not in self._open
+                self._ids[part.id] = call.own
+                return True
+        return False
 
     def end(self, call: OpenCall, result: Part, status: Status, **more: Any) -> None:
         """Write what a tool span says came back, unless a message held it."""
@@ -147,6 +166,13 @@ class Conversation:
         self._open.append(OpenCall(own, part.name, event))
         return event
 
+    def finish(self) -> None:
+        """Give calls of spans without an id the id by which a later history knew them."""
+        ids = {made: own for own, made in self._ids.items()}
+        for event in self.draft.events if ids else ():
+            if (made := event.get("call_id")) in ids:
+                event["call_id"] = ids[made]
+
     def _hear_result(self, part: Part, seen: Counter[object], number: int) -> None:
         if part.id:
             key = "result", part.id
@@ -155,7 +181,7 @@ class Conversation:
                 return
         elif number <= self._results:
             return
-        call = self._fitting(part.id, part.name, None)
+        call = self._fitting(self._ids.get(part.id, part.id), part.name, None)
         if call is None:
             self._count(part)
             self.draft.result(part.value, part.id, part.name, part.status)
@@ -268,6 +294,7 @@ def tell(tree: Tree, cast: Actors, calls: Sequence[Exchange], telling: Conversat
         act()
     if tops and not request(telling.draft):
         _ask_first(tops[0], telling)
+    telling.finish()
 
 
 def _tell_call(one: Exchange, cast: Actors, telling: Conversation) -> None:

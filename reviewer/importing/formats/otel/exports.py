@@ -20,7 +20,7 @@ from reviewer.importing.formats.otel import (
 )
 from reviewer.importing.formats.otel.episode import safe
 from reviewer.importing.formats.otel.otlp import scope_name
-from reviewer.importing.formats.otel.outcome import ROOT
+from reviewer.importing.formats.otel.outcome import ROOT, SCORES
 from reviewer.importing.formats.otel.reader import SpanReader
 from reviewer.importing.formats.otel.tree import Tree
 from reviewer.importing.head import Head
@@ -99,7 +99,7 @@ def _facts(trace: dict[str, Any], value: dict[str, Any]) -> Attributes:
         "langfuse.release": trace.get("release") or trace.get("version"),
         "langfuse.trace.name": trace.get("name"),
         "langfuse.trace.metadata": _opened(trace.get("metadata")),
-        "langfuse.trace.scores": scores,
+        SCORES: scores,
         "langfuse.trace.input": trace.get("input"),
         "langfuse.trace.output": trace.get("output"),
     }

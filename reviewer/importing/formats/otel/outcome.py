@@ -93,13 +93,13 @@ def text_of(said: list[Turn]) -> str | None:
 
 _SCORE = ("name", "value", "stringValue", "dataType", "source", "comment")
 MOST_SCORES = 100
+SCORES = "langfuse.trace.scores"
+"""A fact in the spans of a source that scores whole traces: a list of scores."""
 
 
 def scores_of(tree: Tree) -> SourceVerdict | None:
     """Return scores beside the trace as a detail: nothing says what they mean for passing."""
-    given = next(
-        (one for span in tree.all if (one := span.resource.get("langfuse.trace.scores"))), None
-    )
+    given = next((one for span in tree.all if (one := span.resource.get(SCORES))), None)
     found = [_score(one) for one in objects(given)]
     events = (event for span in tree.all for event in span.events)
     found += [_evaluation(e.attributes) for e in events if e.name == "gen_ai.evaluation.result"]

@@ -52,6 +52,9 @@ FILE_BYTES = (1 << FILE_BITS) - 1
 class SpanReader(Format, ABC):
     """A format of spans. A subclass says where they are and what one looks like."""
 
+    in_rows = False
+    """True where one operation may be several rows: a row by itself says little."""
+
     @abstractmethod
     def roots(self, first: Any) -> tuple[Pattern, ...]:
         """Return where spans are in a document of a file whose first value is `first`, as far as it
@@ -80,6 +83,11 @@ class SpanReader(Format, ABC):
     def under(self, span: Span, held: Sequence[Any]) -> Span:
         """Return a span with what is above it. `held` are its holders, None where there is none."""
         return span
+
+    def whole(self, spans: list[Span]) -> list[Span]:
+        """Return the spans of an episode, for a source where what one is follows from the others:
+        several rows of one operation, an operation that holds no other."""
+        return spans
 
     def suite_id(self, path: FilePath) -> str:
         return "otel"
@@ -197,7 +205,8 @@ class _Files:
         index, notes = self._index, self._source.notes
         if index.from_zero:
             notes.add(FROM_ZERO)
-        if left_out := index.spans - index.described:
+        left_out = index.spans - index.described
+        if left_out and not self._reader.in_rows:
             notes.add(
                 f"{left_out:,} of {index.spans:,} spans describe no model call, tool or agent of "
                 "the episodes: they were left out"
@@ -285,7 +294,7 @@ class _Files:
                 most = f"over {MOST_ITEMS:,} spans or {MOST_BYTES >> 20} MiB in one episode"
                 yield Broken((f"too_large: {most}",))
                 continue
-            spans = [span for number in part for span in self._load(number)]
+            spans = self._reader.whole([span for number in part for span in self._load(number)])
             attempts = attempts_in(spans)
             if len(attempts) > 1:
                 self._source.notes.add(REPEATS)

@@ -1,0 +1,245 @@
+"""Sessions of Google's Agent Development Kit: one object a session, in either of its spellings.
+
+Who speaks is the event's `author`, not the role of its content: results have the role of a user.
+Streamed pieces (`partial`) are repeated by the event that ends the stream. A call that waits for a
+person's word is answered twice: first that it waits, then by what it returned. The state of a
+session is the framework's own, not that of what the agent works on."""
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+from reviewer.importing.draft import Draft, elapsed_ms
+from reviewer.importing.facts import FormatFacts
+from reviewer.importing.formats.base import Format, mapping, objects, sequence, text
+from reviewer.importing.formats.chat import episode_of
+from reviewer.importing.head import Head
+from reviewer.importing.messages import CLIENT, Transcript, tokens_of, usage_of
+from reviewer.importing.reader import Broken, Foreign, Rejected
+from reviewer.importing.source import Source
+
+STREAMED = "pieces of streamed answers were left out: whole answers repeat them"
+CUT_STREAM = "a streamed answer was never finished: its pieces are not in the record"
+REWOUND = "the session was rewound: what was done before that stays in the record"
+TWICE = "events that are in the session twice were read once"
+_ASKS = "adk_request_confirmation"
+_ENDS = {"STOP": "stop", "MAX_TOKENS": "max_output_tokens", "SAFETY": "content_filter"}
+_CAMEL = {
+    "usage_metadata": "usageMetadata", "model_version": "modelVersion", "error_code": "errorCode",
+    "error_message": "errorMessage", "finish_reason": "finishReason", "function_call":
+    "functionCall", "function_response": "functionResponse", "app_name": "appName", "user_id":
+    "userId", "invocation_id": "invocationId", "original_function_call": "originalFunctionCall",
+    "requested_tool_confirmations": "requestedToolConfirmations", "rewind_before_invocation_id":
+    "rewindBeforeInvocationId",
+}  # fmt: skip
+
+
+class GoogleAdkReader(Format):
+    name = "google-adk-session"
+    facts = FormatFacts(
+        by="`id`, `events` and `appName` or `app_name`",
+        times="yes",
+        tokens="yes",
+        approvals="confirmations",
+    )
+
+    def sniff(self, head: Head) -> bool:
+        return _is_session(head.first)
+
+    def traces(self, source: Source) -> Iterator[Foreign | Broken]:
+        for number, (name, value) in enumerate(source.records(), 1):
+            if isinstance(value, Broken):
+                yield value
+            else:
+                yield source.attempt(partial(_session, source, number, value), name)
+
+
+def _is_session(value: Any) -> bool:
+    if not isinstance(value, dict) or not isinstance(value.get("events"), list):
+        return False
+    return "id" in value and ("appName" in value or "app_name" in value)
+
+
+def _of(value: Any, name: str) -> Any:
+    """Return a member by its name in snake case, in whichever spelling it is written."""
+    if not isinstance(value, dict):
+        return None
+    found = value.get(name)
+    return value.get(_CAMEL[name]) if found is None else found
+
+
+def _session(source: Source, number: int, value: Any) -> Foreign:
+    if not isinstance(value, dict):
+        raise Rejected("type:session")
+    events = value.get("events")
+    if not isinstance(events, list):
+        raise Rejected("missing:events")
+    own = text(value.get("id"))
+    if not own:
+        raise Rejected("missing:id")
+    told = _Events(Draft("google-adk-session"), objects(events))
+    told.write()
+    draft, account = told.draft, told.transcript.account
+    account.read(value, ("id", "events", "appName", "app_name", "userId", "user_id"))
+    account.tell(value, draft)
+    if len(objects(events)) < len(events):
+        draft.unread("events")
+    spoken = [one for one in told.events if _of(one, "usage_metadata")]
+    stamps = [one["timestamp"] for one in told.events if "timestamp" in one]
+    took = elapsed_ms(stamps[0], stamps[-1]) if stamps else None
+    for name, found in (("agents", told.agents), ("models", told.models)):
+        if found:
+            draft.source[name] = list(dict.fromkeys(found))
+    app = text(_of(value, "app_name"))
+    return draft.foreign(
+        episode_id=episode_of(source, number, {"session_id": own}, draft),
+        candidate_id=source.candidate or app or source.home,
+        final_message=draft.last_words(),
+        latency_ms=took,
+        started_at=draft.at(stamps[0]) if stamps else None,
+        termination=told.ending(),
+        usage=usage_of([_of(one, "usage_metadata") for one in spoken]),
+        title=app,
+    )
+
+
+class _Events:
+    """The events of one session, in the making of a transcript."""
+
+    def __init__(self, draft: Draft, events: list[dict[str, Any]]) -> None:
+        self.draft = draft
+        self.transcript = Transcript(draft, as_text=None)
+        self.events = _once(events, draft)
+        self.agents: list[str] = []
+        self.models: list[str] = []
+        self._last = _last_answers(self.events)
+        self._wanted: dict[str, str] = {}
+        """Calls that a person was asked about, by the id of the question."""
+
+    def write(self) -> None:
+        streamed: set[tuple[str, str]] = set()
+        for place, event in enumerate(self.events):
+            author = text(event.get("author"))
+            by = text(_of(event, "invocation_id")), author
+            if event.get("partial") is True:
+                self.draft.note(STREAMED)
+                streamed.add(by)
+                continue
+            streamed.discard(by)
+            self._one(place, event, author)
+        if streamed:
+            self.draft.note(CUT_STREAM)
+        self.transcript.finish()
+
+    def _one(self, place: int, event: dict[str, Any], author: str) -> None:
+        account = self.transcript.account
+        account.read(event, _READ)
+        account.read(event.get("actions"), ())  # what an event changed: no calls by itself
+        if author != "user" and isinstance(event.get("content"), dict):
+            self.agents.append(author)
+        if model := text(_of(event, "model_version")):
+            self.models.append(model)
+        content = mapping(event.get("content"))
+        parts = content.get("parts")
+        counts, at = tokens_of(_of(event, "usage_metadata")), self.draft.at(event.get("timestamp"))
+        if isinstance(parts, list) and parts:
+            account.read(content, ("parts", "role"))
+            account.every(parts)
+            told = [one for one in parts if not self._apart(place, event, one)]
+            if told:
+                role = "user" if author == "user" else "model"
+                message = {"role": role, "parts": told}
+                self.transcript.say(message, tokens=counts, started_at=at)
+        elif content.get("parts") not in (None, []):
+            account.refuse(content)
+        if code := _of(event, "error_code"):
+            said = text(_of(event, "error_message")) or str(code)
+            self.transcript.wrong(said, started_at=at)
+        if _of(event.get("actions"), "rewind_before_invocation_id"):
+            self.draft.note(REWOUND)
+
+    def _apart(self, place: int, event: dict[str, Any], part: Any) -> bool:
+        """Return whether a part is no message: a question to a person, the answer to one, or a
+        result that a later one of the same call takes the place of."""
+        account = self.transcript.account
+        call, answer = _of(part, "function_call"), _of(part, "function_response")
+        if isinstance(call, dict) and call.get("name") == _ASKS:
+            asked = _of(call.get("args"), "original_function_call")
+            if not isinstance(asked, dict):
+                return False
+            self._wanted[text(call.get("id"))] = text(asked.get("id"))
+            account.whole(part)
+            self._approve({"decision": "pending", "tool": asked.get("name")}, asked.get("id"))
+            return True
+        if not isinstance(answer, dict):
+            return False
+        own = text(answer.get("id"))
+        if answer.get("name") == _ASKS and own in self._wanted:
+            account.whole(part)
+            agreed = mapping(answer.get("response")).get("confirmed") is True
+            said = {"decision": "approve", "approver": CLIENT} if agreed else {"decision": "reject"}
+            self._approve(said, self._wanted[own])
+            return True
+        if not own or self._last.get(own) == place:
+            return False
+        waiting = own in mapping(_of(event.get("actions"), "requested_tool_confirmations"))
+        if waiting or not _failed(answer.get("response")):
+            account.whole(part)
+            return True
+        return False
+
+    def _approve(self, said: dict[str, Any], call: Any) -> None:
+        self.transcript.finish()
+        account = self.transcript.account
+        self.draft.approval(said, call)
+        self.transcript = Transcript(self.draft, account, as_text=False)
+
+    def ending(self) -> str | None:
+        """Return how the session ended, as far as its last event says."""
+        last = self.events[-1] if self.events else {}
+        if _of(last, "error_code"):
+            return "error"
+        if self.draft.waiting:
+            return None
+        return _ENDS.get(text(_of(last, "finish_reason")))
+
+
+_READ = frozenset(
+    (
+        *("id", "author", "content", "timestamp", "invocationId", "invocation_id", "partial"),
+        *("usageMetadata", "usage_metadata", "modelVersion", "model_version", "errorCode"),
+        *("error_code", "errorMessage", "error_message", "finishReason", "finish_reason"),
+        *("longRunningToolIds", "long_running_tool_ids", "actions"),
+    )
+)
+
+
+def _failed(response: Any) -> bool:
+    held = mapping(response)
+    return bool(held.get("error")) or held.get("status") == "error" or held.get("isError") is True
+
+
+def _once(events: list[dict[str, Any]], draft: Draft) -> list[dict[str, Any]]:
+    """Return events without those that repeat another with its id."""
+    known: dict[str, list[dict[str, Any]]] = {}
+    found: list[dict[str, Any]] = []
+    for event in events:
+        own = text(event.get("id"))
+        same = known.setdefault(own, []) if own else []
+        if event in same:
+            draft.note(TWICE)
+            continue
+        same.append(event)
+        found.append(event)
+    return found
+
+
+def _last_answers(events: list[dict[str, Any]]) -> dict[str, int]:
+    """Return the place of the last event that answers each call, by the call's id."""
+    found: dict[str, int] = {}
+    for place, event in enumerate(events):
+        for part in sequence(mapping(event.get("content")).get("parts")):
+            answer = _of(part, "function_response")
+            if isinstance(answer, dict) and event.get("partial") is not True:
+                found[text(answer.get("id"))] = place
+    return found

@@ -1,0 +1,212 @@
+"""Rows of Braintrust's logs and experiments: one a line, in an array, or as its API returns them
+(`events`, `data`).
+
+A root span's rows are one attempt. One span may be several rows: a row that says `_is_merge` adds
+to the one of its id before it. Scores are verdicts of the source."""
+
+from typing import Any
+
+from reviewer.importing.draft import tokens
+from reviewer.importing.facts import FormatFacts
+from reviewer.importing.formats.base import at_path, mapping, present, sequence, text
+from reviewer.importing.formats.otel import Attributes, Span, SpanEvent, of_unknown_unit
+from reviewer.importing.formats.otel.reader import SpanReader
+from reviewer.importing.formats.otel.tree import Kind, Tree
+from reviewer.importing.formats.stores import (
+    UNSTATED,
+    any_row,
+    caches_known,
+    counted,
+    exchanged,
+    in_list,
+    merged,
+    money,
+    operation,
+    score,
+    settled,
+)
+from reviewer.importing.head import Head
+from reviewer.importing.reader import Rejected
+from reviewer.importing.walking import EACH, Path, Pattern
+
+_KINDS: dict[str, Kind] = {
+    "task": "agent",
+    "llm": "model",
+    "tool": "tool",
+    "score": "judge",
+    "eval": "chain",
+    "function": "chain",
+    **dict.fromkeys(("automation", "facet", "preprocessor", "classifier"), "judge"),
+}
+_TYPE = "span_attributes.type"
+_LISTS = ("events", "data", "rows")
+
+
+class BraintrustReader(SpanReader):
+    name = "braintrust-logs"
+    facts = FormatFacts(
+        by="`span_id` and `root_span_id` with `span_attributes`",
+        times="yes",
+        cost="each call once, where Braintrust estimated it",
+        tokens="leaf model calls, once",
+        verdict="scores, kept as evidence",
+        attempt="where metadata says",
+    )
+    in_rows = True
+
+    def sniff(self, head: Head) -> bool:
+        return any_row(head, _LISTS, _is_row)
+
+    def roots(self, first: Any) -> tuple[Pattern, ...]:
+        listed = isinstance(first, dict) and any(isinstance(first.get(n), list) for n in _LISTS)
+        if listed and not _is_row(first):
+            return tuple((name, EACH) for name in _LISTS)
+        return ((),)
+
+    def holders(self, path: Path) -> tuple[Path, ...] | None:
+        return () if in_list(path, _LISTS, ("id", "span_id")) else None
+
+    def suite_id(self, path: Any) -> str:
+        return "braintrust"
+
+    def suite_of(self, tree: Tree) -> str:
+        return "braintrust"
+
+    def spans(self, value: Any) -> list[Span]:
+        if not isinstance(value, dict):
+            raise Rejected("type:row")
+        return [_span(value)]
+
+    def whole(self, spans: list[Span]) -> list[Span]:
+        return caches_known(settled(merged(spans, _joined, _span), _TYPE))
+
+
+def _is_row(value: Any) -> bool:
+    if not isinstance(value, dict):
+        return False
+    if "span_id" in value and "root_span_id" in value:
+        return bool({"span_attributes", "span_parents", "metrics"} & value.keys())
+    return "id" in value and "span_attributes" in value and "metrics" in value
+
+
+def _joined(rows: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return the rows of one span together, in file order: one that is a merge adds to what was
+    there, any other takes its place."""
+    found: dict[str, Any] = {}
+    for row in rows:
+        found = _deep(found, row) if row.get("_is_merge") or not found else dict(row)
+    return found
+
+
+_DEEP = 8
+
+
+def _deep(one: dict[str, Any], other: dict[str, Any], depth: int = 0) -> dict[str, Any]:
+    found = dict(one)
+    for name, value in other.items():
+        held = found.get(name)
+        if isinstance(held, dict) and isinstance(value, dict) and depth < _DEEP:
+            found[name] = _deep(held, value, depth + 1)
+        elif value is not None or name not in found:
+            found[name] = value
+    return found
+
+
+def _span(row: dict[str, Any]) -> Span:
+    own = text(row.get("span_id")) or text(row.get("id"))
+    if not own:
+        raise Rejected("missing:span_id")
+    about, metrics = mapping(row.get("span_attributes")), mapping(row.get("metrics"))
+    metadata = mapping(row.get("metadata"))
+    declared = text(about.get("type"))
+    kind = _KINDS.get(declared, "chain" if not declared else "")
+    given, back, error = row.get("input"), row.get("output"), row.get("error")
+    stamp = metrics.get("start") or row.get("created")
+    name = text(about.get("name")) or text(metadata.get("name"))
+    parents = sequence(row.get("span_parents"))
+    return Span(
+        trace=text(row.get("root_span_id")) or own,
+        id=own,
+        parent=text(parents[0]) if parents else text(row.get("parent_id")),
+        name=name,
+        start=of_unknown_unit(stamp),
+        end=of_unknown_unit(metrics.get("end")),
+        stamp=stamp if of_unknown_unit(stamp) is not None else None,
+        error=bool(error),
+        said=_said(error),
+        attributes={
+            **{one: held for one, held in row.items() if one not in _TOLD and held is not None},
+            **{f"metadata.{one}": held for one, held in metadata.items() if held is not None},
+            **_facts(row, metadata),
+            **operation(kind),
+            **({"traceloop.span.kind": declared} if declared and declared not in _KINDS else {}),
+            **({UNSTATED: True} if not declared or declared == "function" else {}),
+            **exchanged(kind, given, back),
+            **(_of_model(metrics, metadata, back) if kind == "model" else {}),
+            **(_of_tool(name, metadata) if kind == "tool" else {}),
+        },
+        resource={},
+        events=_scores(row),
+        row=row,
+    )
+
+
+_TOLD = frozenset(
+    (
+        *("id", "span_id", "root_span_id", "span_parents", "span_attributes", "metrics", "input"),
+        *("output", "error", "metadata", "created", "project_id", "log_id", "org_id", "context"),
+        *("scores", "expected", "_is_merge", "_xact_id", "_pagination_key", "experiment_id"),
+        # which row of a data set was asked
+        *("origin", "dataset_record_id"),
+    )
+)
+
+
+def _said(error: Any) -> str:
+    """Return what went wrong: the last line of a traceback says it."""
+    if isinstance(error, dict):
+        return text(error.get("message")) or str(error)
+    return text(error) or (str(error) if error else "")
+
+
+_THREADS = (
+    *("session_id", "conversation_id", "thread_id", "sessionId", "conversationId", "threadId"),
+)
+
+
+def _facts(row: dict[str, Any], metadata: dict[str, Any]) -> Attributes:
+    thread = next((one for name in _THREADS if (one := text(metadata.get(name)))), None)
+    example = text(at_path(row, "origin", "id")) or text(row.get("dataset_record_id")) or None
+    return present(
+        {"session.id": thread, "metadata.episode_id": metadata.get("episode_id", example)}
+    )
+
+
+def _of_model(metrics: dict[str, Any], metadata: dict[str, Any], back: Any) -> Attributes:
+    counts = tokens(
+        input_tokens=metrics.get("prompt_tokens"),
+        output_tokens=metrics.get("completion_tokens"),
+        cached_tokens=metrics.get("prompt_cached_tokens"),
+        cache_write_tokens=metrics.get("prompt_cache_creation_tokens"),
+        reasoning_tokens=metrics.get("completion_reasoning_tokens"),
+    )
+    first = back[0] if isinstance(back, list) and back else back
+    ends = at_path(first, "finish_reason") or at_path(first, "stop_reason")
+    found = {
+        "gen_ai.request.model": text(metadata.get("model")),
+        "llm.finish_reason": text(ends),
+        "gen_ai.usage.cost": money(metrics.get("estimated_cost")) or money(metrics.get("cost")),
+    }
+    return {**{name: one for name, one in found.items() if one}, **counted(counts)}
+
+
+def _of_tool(name: str, metadata: dict[str, Any]) -> Attributes:
+    own = text(metadata.get("tool_call_id")) or text(metadata.get("call_id"))
+    return {"gen_ai.tool.name": name, **({"gen_ai.tool.call.id": own} if own else {})}
+
+
+def _scores(row: dict[str, Any]) -> tuple[SpanEvent, ...]:
+    if at_path(row, "span_attributes", "type") == "score":
+        return ()  # the span that was scored has them too
+    found = [score(name, value) for name, value in mapping(row.get("scores")).items()]
+    return tuple(one for one in found if one is not None)

@@ -1,0 +1,260 @@
+"""Calls of Weave, by W&B: one a line or in an array, as the API exports them or the SDK sends them.
+
+Weave states no kinds: a call is a model's where its answer or its operation says so, and any other
+that holds no call is a tool. A parent's usage contains that of its children. What is stored by
+reference (`weave:///…`) is not in the file."""
+
+import re
+from typing import Any
+
+from reviewer.importing.draft import amount
+from reviewer.importing.facts import FormatFacts
+from reviewer.importing.foreign_json import parse_text
+from reviewer.importing.formats.base import at_path, mapping, objects, present, text
+from reviewer.importing.formats.otel import Attributes, Span, SpanEvent, of_unknown_unit
+from reviewer.importing.formats.otel.reader import SpanReader
+from reviewer.importing.formats.otel.tree import Kind, Tree, kind_of
+from reviewer.importing.formats.stores import (
+    UNSTATED,
+    any_row,
+    caches_known,
+    counted,
+    exchanged,
+    in_list,
+    in_one_trace,
+    leaves,
+    merged,
+    money,
+    of_kind,
+    operation,
+    score,
+)
+from reviewer.importing.head import Head
+from reviewer.importing.messages import tokens_of
+from reviewer.importing.reader import Rejected
+from reviewer.importing.walking import EACH, Path, Pattern
+
+_OP = re.compile(r"(?:weave:///[^/]*/[^/]*/op/)?([^:]+)(?::[^:/]*)?\Z")
+_MODEL = re.compile(
+    r"(?:openai|anthropic|litellm|mistralai|cohere|groq|google\.genai|google\.generativeai|cerebras"
+    r"|vertexai|bedrock|ollama|together|huggingface_hub)\.",
+    re.IGNORECASE,
+)
+_NO_ANSWER = re.compile(r"embed|rerank|moderat|image|audio|speech|transcri", re.IGNORECASE)
+_REFERENCE = "weave:///"
+_TRIAL = "Evaluation.predict_and_score"
+_LISTS = ("calls",)
+
+
+class WeaveReader(SpanReader):
+    name = "weave-calls"
+    facts = FormatFacts(
+        by="`op_name` with `trace_id`",
+        tools="calls that hold no other",
+        times="yes",
+        cost="each call once, where Weave priced it",
+        tokens="leaf model calls, once",
+        verdict="feedback and scores, kept as evidence",
+        attempt="where attributes say",
+    )
+    in_rows = True
+
+    def sniff(self, head: Head) -> bool:
+        return any_row(head, _LISTS, _is_call)
+
+    def roots(self, first: Any) -> tuple[Pattern, ...]:
+        listed = isinstance(first, dict) and isinstance(first.get("calls"), list)
+        return (("calls", EACH),) if listed else ((),)
+
+    def holders(self, path: Path) -> tuple[Path, ...] | None:
+        return () if in_list(path, _LISTS, ("id", "op_name")) else None
+
+    def suite_id(self, path: Any) -> str:
+        return "weave"
+
+    def suite_of(self, tree: Tree) -> str:
+        return "weave"
+
+    def spans(self, value: Any) -> list[Span]:
+        if not isinstance(value, dict):
+            raise Rejected("type:call")
+        return [_span(_opened(value))]
+
+    def whole(self, spans: list[Span]) -> list[Span]:
+        return caches_known(_kinds(in_one_trace(merged(spans, _joined, _span))))
+
+
+def _is_call(value: Any) -> bool:
+    held = _opened(value) if isinstance(value, dict) else {}
+    named = isinstance(held.get("op_name"), str) and "trace_id" in held
+    return named and bool({"inputs", "project_id", "started_at"} & held.keys())
+
+
+def _opened(value: dict[str, Any]) -> dict[str, Any]:
+    """Return a call out of the request that starts, ends or completes it."""
+    for name in ("start", "end", "req", "body"):
+        inner = value.get(name)
+        if isinstance(inner, dict) and "op_name" not in value and "started_at" not in value:
+            return _opened(inner)
+    return value
+
+
+def _joined(rows: list[dict[str, Any]]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for row in sorted(rows, key=lambda one: one.get("ended_at") is not None):
+        found.update({name: one for name, one in row.items() if one is not None})
+    return found
+
+
+def _name(row: dict[str, Any]) -> str:
+    found = _OP.match(text(row.get("op_name")))
+    return found[1] if found else text(row.get("op_name"))
+
+
+def _span(row: dict[str, Any]) -> Span:
+    own = text(row.get("id"))
+    if not own:
+        raise Rejected("missing:id")
+    stamp = row.get("started_at")
+    name = _name(row)
+    given, back = row.get("inputs"), row.get("output")
+    error = row.get("exception")
+    thrown = parse_text(error) if isinstance(error, str) else error
+    attributes = mapping(row.get("attributes"))
+    kind: Kind = "model" if _answers(row, name) else "chain"
+    facts = {
+        "session.id": text(row.get("thread_id")) or None,
+        "metadata.episode_id": attributes.get("episode_id"),
+        "metadata.attempt": attributes.get("attempt"),
+    }
+    if name == _TRIAL:
+        facts["metadata.episode_id"] = own
+    return Span(
+        trace=text(row.get("trace_id")) or own,
+        id=own,
+        parent=text(row.get("parent_id")),
+        name=name,
+        start=of_unknown_unit(stamp),
+        end=of_unknown_unit(row.get("ended_at")),
+        stamp=stamp if of_unknown_unit(stamp) is not None else None,
+        error=bool(error),
+        said=text(at_path(thrown, "message")) or text(error),
+        attributes={
+            **{one: held for one, held in row.items() if one not in _TOLD and held is not None},
+            **present(facts),
+            **operation(kind),
+            **exchanged(kind, given, back),
+            **(_of_model(row, given, back) if kind == "model" else {UNSTATED: True}),
+        },
+        resource={},
+        events=_feedback(row),
+        row=row,
+    )
+
+
+_TOLD = frozenset(
+    (
+        *("id", "trace_id", "parent_id", "op_name", "started_at", "ended_at", "inputs", "output"),
+        *("exception", "thread_id", "turn_id", "display_name", "project_id", "summary"),
+    )
+)
+
+
+def _answers(row: dict[str, Any], name: str) -> bool:
+    """Return whether a call is one of a model: by its answer, or by the library it belongs to."""
+    back = row.get("output")
+    if isinstance(back, dict) and ("choices" in back or "candidates" in back):
+        return True
+    if isinstance(back, dict) and isinstance(back.get("usage"), dict) and back.keys() & _SAYING:
+        return True
+    return _MODEL.match(name) is not None and _NO_ANSWER.search(name) is None
+
+
+_SAYING = {"content", "output", "message", "messages", "text", "completion"}
+
+
+def _kinds(spans: list[Span]) -> list[Span]:
+    """Return calls with their kinds, which follow from what is under them: judges and what they do,
+    tools, and what holds them."""
+    outermost = leaves(spans)
+    scored = {(s.trace, s.id) for s in spans if s.name == _TRIAL}
+    found: list[Span] = []
+    for span in spans:
+        leaf = id(span) in outermost
+        used = bool(mapping(at_path(span.row, "summary", "usage")))
+        if span.name.endswith((".score", ".summarize")) and (
+            (span.trace, span.parent) in scored or span.name.startswith("Evaluation.")
+        ):
+            span = of_kind(span, "judge")
+        elif kind_of(span) != "model" and leaf and used:
+            span = of_kind(span, "model")
+            span.attributes.update(_of_model(span.row, span.row.get("inputs"), None))
+        elif kind_of(span) != "model" and leaf and span.parent and span.name != _TRIAL:
+            span = of_kind(span, "tool")
+        elif kind_of(span) != "model" and not span.parent and not span.name.startswith("Evalu"):
+            span = of_kind(span, "agent")
+        found.append(_referenced(span))
+    return found
+
+
+def _referenced(span: Span) -> Span:
+    """Return a span with what it keeps elsewhere as `unread`."""
+    kind = kind_of(span)
+    if kind not in ("tool", "model"):
+        return span
+    unread = list(span.unread)
+    for name in ("inputs", "output"):
+        held = span.row.get(name)
+        parts = held.items() if isinstance(held, dict) else [("", held)]
+        for inner, one in parts:
+            if isinstance(one, str) and one.startswith(_REFERENCE) and inner != "self":
+                unread.append(f"{name}.{inner}".rstrip("."))
+    return span._replace(unread=tuple(unread))
+
+
+def _of_model(row: dict[str, Any], given: Any, back: Any) -> Attributes:
+    summary, answer = mapping(row.get("summary")), mapping(back)
+    used = mapping(summary.get("usage"))
+    counts = tokens_of(answer.get("usage")) or tokens_of(answer.get("usage_metadata"))
+    if not counts:
+        of_models = [one for held in used.values() if (one := tokens_of(held))]
+        names = dict.fromkeys(name for one in of_models for name in one)
+        counts = {name: sum(one.get(name, 0) for one in of_models) for name in names}
+    asked = text(mapping(given).get("model"))
+    costs = mapping(at_path(summary, "weave", "costs")).values()
+    priced = [
+        number
+        for held in costs
+        for name, one in mapping(held).items()
+        if name.endswith("_total_cost") and (number := money(one))
+    ]
+    found = {
+        "gen_ai.request.model": asked or next(iter(used), ""),
+        "gen_ai.response.model": text(answer.get("model")),
+        "gen_ai.response.id": text(answer.get("id")),
+        "llm.finish_reason": text(
+            at_path(answer, "choices", 0, "finish_reason") or answer.get("stop_reason")
+        ),
+        "gen_ai.usage.cost": sum(priced) or None,
+    }
+    return {**{name: one for name, one in found.items() if one}, **counted(counts)}
+
+
+def _feedback(row: dict[str, Any]) -> tuple[SpanEvent, ...]:
+    """Return what people and scorers said of a call."""
+    found = []
+    for one in objects(at_path(row, "summary", "weave", "feedback")):
+        payload = one.get("payload")
+        said = payload.get("output", payload) if isinstance(payload, dict) else payload
+        held = said if isinstance(said, dict) else {"": said}
+        for name, value in held.items():
+            number = amount(value)
+            shown = value if isinstance(value, (bool, str)) else number
+            label = f"{text(one.get('feedback_type'))} {name}".strip()
+            found.append(score(label, shown))
+    for name, value in mapping(at_path(row, "output", "scores")).items():
+        if _name(row) == _TRIAL:
+            for inner, said in (value if isinstance(value, dict) else {"": value}).items():
+                shown = said if isinstance(said, (bool, str)) else amount(said)
+                found.append(score(f"{name} {inner}".strip(), shown))
+    return tuple(one for one in found if one is not None)

@@ -1,0 +1,424 @@
+"""Sessions and states of agent frameworks: Google's ADK, OpenAI's Agents SDK, Strands, LangGraph,
+AutoGen."""
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from counted import FILES
+from span_files import events, read, said, told, used
+
+from reviewer.importing.formats.chat.dialects import AutoGenReader
+from reviewer.importing.formats.chat.langgraph import LangGraphHistoryReader
+from reviewer.importing.formats.google_adk import GoogleAdkReader
+from reviewer.importing.formats.openai_runstate import OpenAIRunStateReader
+from reviewer.importing.formats.strands import StrandsReader
+from reviewer.importing.head import Head
+from reviewer.importing.reader import Broken
+from reviewer.importing.source import Source
+
+ADK, STATE, STRANDS = GoogleAdkReader(), OpenAIRunStateReader(), StrandsReader()
+HISTORY, AUTOGEN = LangGraphHistoryReader(), AutoGenReader()
+SESSION = FILES / "google-adk" / "lamp-return-1.session.json"
+PENDING = FILES / "openai-agents" / "run_state_pending.json"
+FOLDER = FILES / "strands" / "sessions" / "session_lamp-return-1"
+
+
+def loaded(path: Path) -> Any:
+    return json.loads(path.read_text())
+
+
+def written(folder: Path, value: Any) -> Path:
+    path = folder / "given.json"
+    path.write_text(json.dumps(value))
+    return path
+
+
+def the(reader: Any, path: Path) -> dict[str, Any]:
+    (record,) = told(reader, path).values()
+    return record
+
+
+def calls(record: dict[str, Any]) -> list[tuple[str, str | None]]:
+    return [(one["tool"], one.get("status")) for one in events(record, "tool_call")]
+
+
+def decisions(record: dict[str, Any]) -> list[str]:
+    return [one["approval"]["decision"] for one in events(record, "approval")]
+
+
+# Google's ADK -------------------------------------------------------------------------------------
+
+_SNAKE = {
+    "appName": "app_name", "userId": "user_id", "lastUpdateTime": "last_update_time",
+    "invocationId": "invocation_id", "functionCall": "function_call", "functionResponse":
+    "function_response", "usageMetadata": "usage_metadata", "promptTokenCount":
+    "prompt_token_count", "candidatesTokenCount": "candidates_token_count",
+    "cachedContentTokenCount": "cached_content_token_count", "thoughtsTokenCount":
+    "thoughts_token_count", "modelVersion": "model_version", "stateDelta": "state_delta",
+    "finishReason": "finish_reason", "longRunningToolIds": "long_running_tool_ids",
+}  # fmt: skip
+
+
+def snake(value: Any) -> Any:
+    if isinstance(value, list):
+        return [snake(one) for one in value]
+    if not isinstance(value, dict):
+        return value
+    return {_SNAKE.get(name, name): snake(one) for name, one in value.items()}
+
+
+def event(author: str, *parts: Any, **more: Any) -> dict[str, Any]:
+    role = "user" if author == "user" else "model"
+    return {"author": author, "invocationId": "i1", "timestamp": 1795384430.0,
+            "content": {"role": role, "parts": list(parts)}, **more}  # fmt: skip
+
+
+def session(*values: dict[str, Any]) -> dict[str, Any]:
+    return {"id": "s1", "appName": "shop", "userId": "u", "state": {}, "events": list(values)}
+
+
+def call(name: str, own: str | None = None, **args: Any) -> dict[str, Any]:
+    held: dict[str, Any] = {"name": name, "args": args}
+    return {"functionCall": {**held, "id": own} if own else held}
+
+
+def answer(name: str, own: str | None, **response: Any) -> dict[str, Any]:
+    held: dict[str, Any] = {"name": name, "response": response}
+    return {"functionResponse": {**held, "id": own} if own else held}
+
+
+def test_adk_both_spellings_say_the_same(tmp_path: Path) -> None:
+    plain, other = the(ADK, SESSION), the(ADK, written(tmp_path, snake(loaded(SESSION))))
+    assert other["events"] == plain["events"]
+    assert other["usage"] == plain["usage"]
+    assert plain["source"]["agents"] == ["lamp_desk", "refund_desk"]
+
+
+def test_adk_streamed_pieces_and_thoughts_are_no_answers(tmp_path: Path) -> None:
+    value = session(
+        event("user", {"text": "Hi"}),
+        event("desk", {"text": "Hel"}, partial=True),
+        event("desk", {"text": "lo"}, partial=True),
+        event("desk", {"text": "They greet me.", "thought": True}, {"text": "Hello"}),
+    )
+    assert said(the(ADK, written(tmp_path, value))) == [("user", "Hi"), ("agent", "Hello")]
+
+
+def test_adk_a_call_in_a_piece_that_nothing_repeats_is_not_measured(tmp_path: Path) -> None:
+    piece = event("desk", call("refund_lamp", "c1", sku="L-7"), partial=True)
+    record = the(ADK, written(tmp_path, session(event("user", {"text": "Hi"}), piece)))
+    assert record["unread"]
+    assert not calls(record)
+
+
+def test_adk_calls_without_ids_are_paired_by_name_and_order(tmp_path: Path) -> None:
+    value = session(
+        event("user", {"text": "Hi"}),
+        event("desk", call("look", sku="L-1"), call("look", sku="L-2")),
+        event("desk", answer("look", None, ok=1), answer("look", None, error="no")),
+    )
+    assert used(the(ADK, written(tmp_path, value))) == [("look", None), ("look", "error")]
+
+
+def test_adk_a_confirmation_is_an_approval_and_no_call(tmp_path: Path) -> None:
+    first = call("refund_lamp", "c1", sku="L-7")
+    asked = call("adk_request_confirmation", "q1", originalFunctionCall=first["functionCall"])
+    wanted = {"requestedToolConfirmations": {"c1": {"hint": "sure?"}}}
+    begin = [
+        event("user", {"text": "Hi"}),
+        event("desk", first),
+        event("desk", asked),
+        event("desk", answer("refund_lamp", "c1", error="needs confirmation"), actions=wanted),
+    ]
+    record = the(ADK, written(tmp_path, session(*begin)))
+    assert decisions(record) == ["pending"]
+    assert [name for name, _ in calls(record)] == ["refund_lamp"]
+    more = [
+        event("user", answer("adk_request_confirmation", "q1", confirmed=True)),
+        event("desk", answer("refund_lamp", "c1", result="refunded")),
+    ]
+    record = the(ADK, written(tmp_path, session(*begin, *more)))
+    assert decisions(record) == ["pending", "approve"]
+    assert used(record) == [("refund_lamp", None)]
+    assert "unread" not in record
+
+
+def test_adk_errors_are_errors(tmp_path: Path) -> None:
+    value = session(
+        event("user", {"text": "Hi"}),
+        {"author": "desk", "errorCode": "RESOURCE_EXHAUSTED", "errorMessage": "quota"},
+    )
+    record = the(ADK, written(tmp_path, value))
+    assert record["termination"] == "error"
+    assert [one["message"] for one in events(record, "error")] == ["quota"]
+
+
+def test_adk_an_unknown_part_that_could_be_an_act_is_not_measured(tmp_path: Path) -> None:
+    odd = {"robotCall": {"name": "refund_lamp", "args": {"sku": "L-7"}}}
+    record = the(ADK, written(tmp_path, session(event("user", {"text": "Hi"}), event("desk", odd))))
+    assert record["unread"]
+
+
+@pytest.mark.parametrize("value", [{"id": "s", "appName": "a", "events": "x"}, {"events": []}])
+def test_adk_what_is_no_session_is_not_claimed(tmp_path: Path, value: Any) -> None:
+    assert not ADK.sniff(Head(written(tmp_path, value)))
+
+
+# OpenAI's run state -------------------------------------------------------------------------------
+
+
+def done(value: dict[str, Any], approved: bool) -> dict[str, Any]:
+    """The pending state after a person's word."""
+    text = "refunded" if approved else "Tool execution was not approved."
+    out = {"call_id": "call_5", "output": text, "type": "function_call_output"}
+    item = {"type": "tool_call_output_item", "raw_item": out, "agent": {"name": "Refund desk"},
+            "output": text}  # fmt: skip
+    words = {"type": "message", "role": "assistant", "id": "m1", "status": "completed",
+             "content": [{"type": "output_text", "text": "Done.", "annotations": []}]}  # fmt: skip
+    last = {"type": "message_output_item", "raw_item": words, "agent": {"name": "Refund desk"}}
+    for name in ("session_items", "generated_items"):
+        value[name] = [*value[name], item, last]
+    given = {"approved": ["call_5"] if approved else [], "rejected": [] if approved else ["call_5"]}
+    value["context"]["approvals"] = {"refund_lamp": given}
+    value["current_step"] = {"type": "next_step_final_output", "data": {"output": "Done."}}
+    return value
+
+
+def test_state_a_call_that_waits_is_pending_and_asked_about_once() -> None:
+    record = the(STATE, PENDING)
+    assert calls(record)[-1] == ("refund_lamp", "pending")
+    assert decisions(record) == ["pending"]
+    assert "termination" not in record
+    assert "final_message" not in record
+    assert "unread" not in record
+
+
+@pytest.mark.parametrize(("approved", "status"), [(True, None), (False, "denied")])
+def test_state_saved_again_when_it_is_done(
+    tmp_path: Path, approved: bool, status: str | None
+) -> None:
+    path = written(tmp_path, done(loaded(PENDING), approved))
+    record = the(STATE, path)
+    assert used(record)[-1] == ("refund_lamp", status)
+    assert decisions(record) == ["pending", "approve" if approved else "reject"]
+    assert record["termination"] == "completed"
+    assert record["final_message"] == "Done."
+    (before,), (after,) = read(STATE, PENDING), read(STATE, path)
+    assert before.identity == after.identity != ""
+
+
+def test_state_older_states_have_generated_items_only(tmp_path: Path) -> None:
+    value = loaded(PENDING)
+    del value["session_items"]
+    assert the(STATE, written(tmp_path, value))["events"] == the(STATE, PENDING)["events"]
+
+
+def test_state_a_call_only_an_answer_has_is_not_measured(tmp_path: Path) -> None:
+    value = loaded(PENDING)
+    made = {"type": "function_call", "call_id": "x", "name": "wire", "arguments": "{}"}
+    value["model_responses"][0]["output"].append(made)
+    assert the(STATE, written(tmp_path, value))["unread"]
+
+
+def test_state_of_a_later_version_is_not_measured(tmp_path: Path) -> None:
+    record = the(STATE, written(tmp_path, {**loaded(PENDING), "$schemaVersion": "2.0"}))
+    assert "$schemaVersion" in [one["path"] for one in record["unread"]]
+
+
+def test_state_programs_are_calls(tmp_path: Path) -> None:
+    value = loaded(PENDING)
+    program = {"type": "program", "id": "p", "call_id": "p1", "code": "look()", "fingerprint": "f"}
+    output = {"type": "program_output", "call_id": "p1", "result": "5", "status": "completed"}
+    value["session_items"] = [
+        {"type": "tool_call_item", "raw_item": program, "agent": {"name": "A"}},
+        {"type": "tool_call_output_item", "raw_item": output, "agent": {"name": "A"}},
+    ]
+    value["generated_items"], value["current_step"] = [], None
+    value["model_responses"], value["last_model_response"] = [], None
+    value["last_processed_response"] = None
+    record = the(STATE, written(tmp_path, value))
+    assert used(record) == [("program", None)]
+    assert "unread" not in record
+
+
+# Strands ------------------------------------------------------------------------------------------
+
+
+def copied(folder: Path) -> Path:
+    return Path(shutil.copytree(FOLDER, folder / FOLDER.name))
+
+
+def messages_of(root: Path, agent: str = "default") -> Path:
+    return root / "agents" / f"agent_{agent}" / "messages"
+
+
+def in_session(root: Path) -> dict[str, Any]:
+    path = root / "session.json"
+    (found,) = STRANDS.traces(Source(path, "", STRANDS.companions(path)))
+    assert not isinstance(found, Broken)
+    record: dict[str, Any] = json.loads(found.raw)
+    return record
+
+
+def test_strands_messages_are_in_the_order_of_their_numbers(tmp_path: Path) -> None:
+    root = copied(tmp_path)
+    plain = in_session(root)
+    for number in range(5, -1, -1):
+        path = messages_of(root) / f"message_{number}.json"
+        value = loaded(path)
+        value.pop("created_at")
+        path.unlink()
+        later = messages_of(root) / f"message_{number + 7}.json"
+        later.write_text(json.dumps(value))
+    moved = in_session(root)
+    assert [one.get("tool") for one in moved["events"]] == [
+        one.get("tool") for one in plain["events"]
+    ]
+    assert [one["path"] for one in moved["unread"]] == ["message_0.json (no such file)"]
+
+
+def test_strands_redacted_messages_are_what_took_their_place(tmp_path: Path) -> None:
+    root = copied(tmp_path)
+    path = messages_of(root) / "message_0.json"
+    value = loaded(path)
+    value["redact_message"] = {"role": "user", "content": [{"text": "[removed]"}]}
+    path.write_text(json.dumps(value))
+    assert said(in_session(root))[0] == ("user", "[removed]")
+
+
+def test_strands_a_message_that_cannot_be_read_is_not_measured(tmp_path: Path) -> None:
+    root = copied(tmp_path)
+    path = messages_of(root) / "message_3.json"
+    path.write_bytes(path.read_bytes()[:40])
+    assert in_session(root)["unread"]
+
+
+def test_strands_the_agents_of_a_session_are_one_attempt(tmp_path: Path) -> None:
+    root = copied(tmp_path)
+    shutil.copytree(messages_of(root).parent, messages_of(root, "other").parent)
+    for path in messages_of(root, "other").iterdir():
+        text = path.read_text().replace("tooluse_", "other_").replace("T21:53:58", "T21:54:58")
+        path.write_text(text)
+    record = in_session(root)
+    assert len(calls(record)) == 6
+    assert record["source"]["agents"] == ["default", "other"]
+
+
+def test_strands_cached_tokens_beside_and_within(tmp_path: Path) -> None:
+    root = copied(tmp_path)
+    for path in messages_of(root).iterdir():
+        value = loaded(path)
+        if usage := value["message"].get("metadata", {}).get("usage"):
+            usage["totalTokens"] += usage["cacheReadInputTokens"]
+        path.write_text(json.dumps(value))
+    assert in_session(copied(tmp_path / "plain"))["usage"]["input_tokens"] == 600
+    assert in_session(root)["usage"]["input_tokens"] == 680
+
+
+def test_strands_one_message_of_a_session_is_not_measured() -> None:
+    path = messages_of(FOLDER) / "message_3.json"
+    assert STRANDS.companions(path) == ()
+    (found,) = STRANDS.traces(Source(path))
+    assert "messages" in str(json.loads(found.raw)["unread"])  # type: ignore[union-attr]
+
+
+# LangGraph ----------------------------------------------------------------------------------------
+
+
+def snapshot(messages: list[Any], step: int, *after: str, **more: Any) -> dict[str, Any]:
+    return {
+        "values": {"messages": messages},
+        "next": list(after),
+        "config": {"configurable": {"thread_id": "t1", "checkpoint_ns": "", "checkpoint_id": step}},
+        "metadata": {"step": step, "source": "loop"},
+        "created_at": f"2026-11-22T21:53:{step:02d}+00:00",
+        "tasks": [],
+        **more,
+    }
+
+
+def thread() -> list[Any]:
+    found: list[Any] = loaded(FILES / "langgraph" / "messages_to_dict.json")
+    return found
+
+
+def test_history_the_newest_snapshot_is_read(tmp_path: Path) -> None:
+    messages = thread()
+    given = [snapshot(messages[:n], n, *(() if n == len(messages) else ("agent",)))
+             for n in range(len(messages), 0, -1)]  # fmt: skip
+    for values in (given, given[::-1]):
+        record = the(HISTORY, written(tmp_path, values))
+        assert len(calls(record)) == 3
+        assert record["termination"] == "completed"
+        assert record["usage"]["input_tokens"] == 600
+        assert "unread" not in record
+
+
+def test_history_a_thread_that_stopped_waits(tmp_path: Path) -> None:
+    asked = [{"interrupts": [{"value": "Refund?"}], "name": "tools"}]
+    record = the(HISTORY, written(tmp_path, [snapshot(thread()[:3], 3, "tools", tasks=asked)]))
+    assert decisions(record) == ["pending"]
+    assert "termination" not in record
+    assert "final_message" not in record
+
+
+def test_history_a_call_that_was_removed_is_not_measured(tmp_path: Path) -> None:
+    messages = thread()
+    given = [snapshot([messages[0], messages[-1]], 9), snapshot(messages, 8, "agent")]
+    assert the(HISTORY, written(tmp_path, given))["unread"]
+
+
+def test_history_threads_are_attempts(tmp_path: Path) -> None:
+    other = snapshot(thread(), 6)
+    other["config"]["configurable"]["thread_id"] = "t2"
+    records = told(HISTORY, written(tmp_path, [snapshot(thread(), 6), other]))
+    assert list(records) == ["t1", "t2"]
+
+
+# AutoGen ------------------------------------------------------------------------------------------
+
+
+def team(messages: list[Any]) -> dict[str, Any]:
+    remembered = [
+        {"content": "Hi", "source": "user", "type": "UserMessage"},
+        {"content": messages[1]["content"], "source": "a", "type": "AssistantMessage"},
+        {"content": messages[2]["content"], "type": "FunctionExecutionResultMessage"},
+    ]
+    return {
+        "type": "TeamState",
+        "version": "1.0.0",
+        "agent_states": {
+            "lamp_desk": {
+                "type": "ChatAgentContainerState",
+                "agent_state": {"llm_context": {"messages": remembered}},
+                "message_buffer": messages[-1:],
+            },
+            "RoundRobinGroupChatManager/1": {
+                "type": "RoundRobinManagerState",
+                "message_thread": messages,
+            },
+        },
+    }
+
+
+def test_autogen_of_a_team_the_managers_thread_is_read(tmp_path: Path) -> None:
+    path = FILES / "autogen" / "task_result.json"
+    plain = the(AUTOGEN, path)
+    value = team(loaded(path)["messages"])
+    record = the(AUTOGEN, written(tmp_path, value))
+    assert AUTOGEN.sniff(Head(written(tmp_path, value)))
+    assert record["events"] == plain["events"]
+    assert record["usage"] == plain["usage"]
+    assert "unread" not in record
+    assert record["started_at"] == "2026-11-22T21:55:21.313385Z"
+
+
+def test_autogen_a_call_only_an_agent_remembers_is_not_measured(tmp_path: Path) -> None:
+    value = team(loaded(FILES / "autogen" / "task_result.json")["messages"])
+    held = value["agent_states"]["lamp_desk"]["agent_state"]["llm_context"]["messages"]
+    held.append({"content": [{"id": "x", "name": "wire", "arguments": "{}"}], "source": "a",
+                 "type": "AssistantMessage"})  # fmt: skip
+    assert the(AUTOGEN, written(tmp_path, value))["unread"]
