@@ -65,6 +65,17 @@ GLOSSARY = {
             "is behind it. All of it is offered in every episode, the forbidden tools included.",
             "reviewer.suite.toolset.Toolset",
         ),
+        Term(
+            "candidate's code",
+            "The files of a candidate that act in an attempt, as one digest: its script, its "
+            "prompts, or all that its program can read in candidates/.",
+            "reviewer.running.code",
+        ),
+        Term(
+            "code not bound",
+            "Of an attempt: imported, or made before the runner measured what it ran, so nobody "
+            "can say which code it is of.",
+        ),
         Term("lock", "suite.lock: path, SHA-256 and size of every file of a suite."),
         Term(
             "freeze",

@@ -47,6 +47,9 @@ def _suite_arguments(command: argparse.ArgumentParser) -> None:
     digest = act(acts, "start-digest", "the start_state_digest that a record of an episode needs")
     digest.add_argument("suite", help="suite id")
     digest.add_argument("episode", nargs="?", default="", help="one episode: its digest alone")
+    code = act(acts, "code", "a candidate's code: its files, and the digest that pins it")
+    code.add_argument("suite", help="suite id")
+    code.add_argument("candidate", help="candidate id")
     leaks_arguments(acts)
     power_arguments(acts)
     _lineage_arguments(acts)
@@ -105,6 +108,7 @@ def run(arguments: argparse.Namespace) -> int:
         "diff": _diff,
         "trial": trials.run,
         "start-digest": _start_digest,
+        "code": _code,
         "leaks": leaks.run,
         "power": suite_power.run,
         "lineage": _lineage,
@@ -163,6 +167,21 @@ def _start_digest(arguments: argparse.Namespace) -> int:
             out(digest or NO_START)
         else:
             out(f"episode {name}  {digest or NO_START}")
+    return ExitCode.DONE
+
+
+def _code(arguments: argparse.Namespace) -> int:
+    """Print the digest of a candidate's code, and what it is made of."""
+    from reviewer.desk.code import code_of_candidate
+
+    found = code_of_candidate(workspace_of(arguments), arguments.suite, arguments.candidate)
+    if arguments.json:
+        files = [file._asdict() for file in found.files]
+        out_json({"code_sha256": found.sha256, "pinned": found.pinned, "files": files})
+        return ExitCode.DONE
+    out(f"code {found.sha256}  {'pinned by the manifest' if found.pinned else 'not pinned'}")
+    for file in found.files:
+        out(f"  {file.sha256} {'x' if file.executable else '-'} {file.path}")
     return ExitCode.DONE
 
 

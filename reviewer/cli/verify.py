@@ -3,12 +3,15 @@
 import argparse
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from reviewer.cli.parser import from_one
 from reviewer.cli.say import out, out_json
 from reviewer.desk.errors import DeskError
 from reviewer.exit_codes import ExitCode
+
+if TYPE_CHECKING:
+    from reviewer.suite.release import Release
 
 MOST_BYTES = 64 << 20
 """Of one file; what may be in it is bounded where it is read."""
@@ -32,6 +35,11 @@ def _verify_arguments(check: argparse.ArgumentParser) -> None:
     check.add_argument(
         "--release", metavar="FILE", help="it must be over the suites of this release.json"
     )
+    check.add_argument(
+        "--candidate-folder", metavar="DIR",
+        help="the suite's folder, or its candidates/ (with --release also the folder of its "
+        "suites): the code there must be the code that ran",
+    )  # fmt: skip
     check.add_argument("--suite-digest", metavar="SHA256", help="it must be on this suite")
     check.add_argument("--policy-digest", metavar="SHA256", help="it must be under this policy")
     check.add_argument("--report", metavar="FILE", help="report.json it must be about")
@@ -108,7 +116,10 @@ def _pins(arguments: argparse.Namespace) -> dict[str, Any]:
     if arguments.release:
         from reviewer.desk.reports.release import plan_in
 
-        pins["release_digest"] = plan_in(Path(arguments.release)).digest
+        plan = plan_in(Path(arguments.release))
+        pins["release_digest"] = plan.digest
+    if arguments.candidate_folder:
+        pins |= _code_pins(arguments, plan if arguments.release else None)
     if arguments.suite_folder:
         from reviewer.desk.suites import suite_pins
 
@@ -126,6 +137,18 @@ def _pins(arguments: argparse.Namespace) -> dict[str, Any]:
         pins["max_days"] = suite.max_days
         pins["threshold"] = max(suite.threshold, arguments.threshold or 1)
     return pins
+
+
+def _code_pins(arguments: argparse.Namespace, plan: "Release | None") -> dict[str, Any]:
+    """Return the code in --candidate-folder: of one candidate, or of each gate of a release."""
+    from reviewer.desk.code import code_of_manifest, release_codes
+
+    folder = Path(arguments.candidate_folder)
+    codes = None if plan is None else release_codes(plan, folder)
+    if plan is not None and codes is not None:
+        folder /= plan.first.suite_id
+    manifest = _read(Path(arguments.candidate_manifest))
+    return {"code": code_of_manifest(manifest, folder), "suite_codes": codes}
 
 
 def _moment(text: str | None) -> datetime:

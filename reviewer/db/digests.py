@@ -1,8 +1,9 @@
 """Digests of stored rows, as the journal has them.
 
 Each batch enters the journal with a digest over its traces as the store then held them: every
-column a report reads, the texts behind the keys, the findings. A changed byte of a verdict, a cost
-or a name contradicts it, and judging again puts a new digest into the same chain.
+column a report reads, the texts behind the keys, the findings, and what was measured of what ran. A
+changed byte of a verdict, a cost or a name contradicts it, and judging again puts a new digest into
+the same chain.
 """
 
 import hashlib
@@ -34,6 +35,11 @@ _FINDINGS = "SELECT * FROM finding WHERE trace >= ? AND trace < ? ORDER BY trace
 _CHUNKS = (
     "SELECT trace, n, first_seq, events, length(frame) FROM chunk WHERE trace >= ? AND trace < ?"
     " ORDER BY trace, n"
+)
+# Older batches have no measurement, and nothing of one is in their digest.
+_RAN = (
+    "SELECT t.first, t.traces, t.candidate, r.uid, r.body FROM ran_traces t"
+    " JOIN ran r ON r.id = t.ran WHERE t.first >= ? AND t.first < ? ORDER BY t.first"
 )
 RecordTable = Literal[
     "label",
@@ -79,6 +85,8 @@ def batch_digest(
     digest = hashlib.sha256(msgspec.msgpack.encode(traces))
     for query in (*_NAMES, _VERDICTS, _FINDINGS, _CHUNKS):
         digest.update(msgspec.msgpack.encode(connection.execute(query, span).fetchall()))
+    if ran := connection.execute(_RAN, span).fetchall():
+        digest.update(msgspec.msgpack.encode(ran))
     return digest.hexdigest()
 
 

@@ -10,6 +10,7 @@ from reviewer.db import journal
 from reviewer.db.codec import mask_of
 from reviewer.db.counts import add_rolls, update_firsts
 from reviewer.db.digests import batch_digest, quarantine_digest, slots_digest
+from reviewer.db.ran import RanTrace, write_ran
 from reviewer.db.registry import Plan
 from reviewer.gates.model import Finding, Verdict
 from reviewer.judging import judging_version
@@ -18,7 +19,8 @@ from reviewer.judging import judging_version
 class NewTrace(NamedTuple):
     """One judged record, as it is written once it has its slot. `record` is its number in its
     source, `pack` an index into the packs that are written with it; `pack`, `offset` and `length`
-    are None when nothing of it may be stored, or when it is in `chunks`."""
+    are None when nothing of it may be stored, or when it is in `chunks`. `ran` is what our runner
+    measured of what it ran."""
 
     candidate: int
     episode: int
@@ -44,6 +46,7 @@ class NewTrace(NamedTuple):
     findings: Sequence[Finding]
     chunks: Sequence["Chunk"] = ()
     verdict: tuple[bool | None, float | None, str] | None = None
+    ran: bytes | None = None
 
     @property
     def slot(self) -> tuple[int, int, int]:
@@ -120,6 +123,13 @@ def write_batch(
     rows = [trace_row(*one, source, pack_id) for one in zip(ids, traces, strict=True)]
     connection.executemany(_TRACE, rows)
     write_parts(connection, zip(ids, traces, strict=True))
+    write_ran(
+        connection,
+        [
+            RanTrace(key, trace.candidate, None if trace.infra else trace.ran)
+            for key, trace in zip(ids, traces, strict=True)
+        ],
+    )
     add_rolls(connection, traces, plans)
     update_firsts(connection, ((t.candidate, t.episode, t.attempt) for t in traces), plans)
     connection.executemany(

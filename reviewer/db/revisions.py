@@ -19,6 +19,7 @@ from reviewer.db.counts import counted_episodes, recount
 from reviewer.db.digests import batch_digest, batches_of, rows_digest
 from reviewer.db.intake import NewTrace, put_findings, trace_row, write_parts
 from reviewer.db.queries.traces import TraceRow, findings_of, trace_of_id, verdict_of
+from reviewer.db.ran import put_ran
 from reviewer.db.search import index_trace, unindex_trace
 from reviewer.gates.model import Finding, Verdict, combined
 
@@ -197,6 +198,7 @@ def _goes_on(
         connection.execute(f"DELETE FROM {table} WHERE trace=?", (one.trace,))
     word = _combined_source_verdict(one.new.verdict, said)
     write_parts(connection, [(one.trace, one.new._replace(verdict=word))])
+    put_ran(connection, one.trace, one.new.candidate, one.new.ran)
     still = not one.whole and contradicted(connection, one.trace)
     own = _verdict_of_new(one.new)
     earlier = [f for f in stands.findings if (f.gate, f.code) not in one.answered]

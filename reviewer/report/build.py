@@ -56,6 +56,7 @@ from reviewer.report.opinions import (
     completion_judged,
     without_judge,
 )
+from reviewer.report.ran import ran_section
 from reviewer.report.rates import CriticalFigures, Rate, exact_pass_hat, hard_pass
 from reviewer.report.slices import slices
 from reviewer.report.source_headline import headlines
@@ -74,6 +75,7 @@ def report(evidence: Evidence, assessment: Assessment | None = None) -> Report:
     return Report(
         suite=_suite(evidence),
         candidate=_candidate(evidence),
+        ran=ran_section(evidence.ran, evidence.made),
         recommendation=judged.recommendation,
         reasons=tuple(reason.text for reason in judged.reasons),
         reason_details=tuple(_reason(i, r) for i, r in enumerate(judged.reasons, start=1)),

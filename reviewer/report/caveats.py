@@ -18,6 +18,7 @@ from reviewer.report.opinions import (
     without_judge,
 )
 from reviewer.report.power import power_sentences
+from reviewer.report.ran import UNBOUND, remarks
 from reviewer.report.tolerated import let_pass, tolerated_names, tolerated_text
 from reviewer.stats.planning import runs_needed_for_max_rate
 from reviewer.suite.benchmarks import benchmark_of
@@ -36,6 +37,9 @@ def _unknown(evidence: Evidence, judged: Assessment) -> Iterator[tuple[str, str]
     shown = judged.figures
     if evidence.candidate is None or not evidence.candidate.digest:
         yield "candidate.digest", f"no manifest of {evidence.candidate_id}"
+    unbound = evidence.made - sum(one.attempts for one in evidence.ran)
+    if unbound > 0:
+        yield "ran", f"code not bound in {unbound} of {evidence.made} attempts ({UNBOUND})"
     if not evidence.suite.digest:
         yield "suite.digest", "the suite has no lock"
     if evidence.frozen_at is None:
@@ -210,6 +214,7 @@ def _caveats(evidence: Evidence, judged: Assessment) -> Iterator[str]:
         )
     if evidence.power is not None:
         yield from power_sentences(evidence.power)
+    yield from remarks(evidence.ran)
     yield from _who_looked(evidence)
     if policy.mode == "point":
         yield "The suite's policy is in point mode: limits are compared with estimates, not bounds."

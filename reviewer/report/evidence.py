@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from reviewer.gates.model import Result
 from reviewer.report.opinions import JudgeEvidence, ReviewSection, TextEvidence
+from reviewer.report.ran import Measurement
 from reviewer.stats.figures import OtherSpent
 from reviewer.suite.candidate import Candidate
 from reviewer.suite.gates import GATES
@@ -394,6 +395,8 @@ class Evidence(Struct, frozen=True, kw_only=True):
     """Attempts of which there are several records, or whose record is another candidate's too."""
     power: Power | None = None
     """How often the suite's policy is wrong; None where it was frozen without saying so."""
+    ran: tuple[Measurement, ...] = ()
+    """What our runner measured of the attempts it made, in the order in which they came."""
     split: tuple[Look, ...] = ()
     """Looks for these episodes in data the candidate may have learned from, oldest first."""
 
@@ -401,6 +404,11 @@ class Evidence(Struct, frozen=True, kw_only=True):
     def labeled(self) -> bool:
         """Return whether people have labeled anything of this candidate."""
         return self.review is not None and self.review.labels > 0
+
+    @property
+    def made(self) -> int:
+        """Return the attempts made, without those that infrastructure ended."""
+        return sum(each.attempts for each in self.episodes)
 
     @property
     def plan(self) -> int:

@@ -25,6 +25,7 @@ from reviewer.report.limits import (
     latency_limit,
     pass_hat_limit,
 )
+from reviewer.report.ran import lacks
 from reviewer.report.regression import Regression, not_worse_limit, point_limit
 from reviewer.suite.gates import GATES
 
@@ -109,7 +110,20 @@ def evidence_gaps(evidence: Evidence, shown: Figures) -> list[Gap]:
             told = structs.replace(told, need=need)
         found.append(told)
     found += _frozen(evidence) + _lineage(evidence) + _leaked(evidence)
+    found += _ran(evidence)
     return found + _lacking(evidence)
+
+
+def _ran(evidence: Evidence) -> list[Gap]:
+    """Return a gap for everything that leaves open which code the attempts are of."""
+    suite = evidence.suite
+    required = suite.policy.code_bound == "required"
+    return [
+        gap(one.what, one.observed, one.policy, one.need)
+        for one in lacks(
+            evidence.ran, evidence.made, suite.suite_id, evidence.candidate_id, required
+        )
+    ]
 
 
 def _lacking(evidence: Evidence) -> list[Gap]:

@@ -26,6 +26,7 @@ from reviewer.report.evidence import (
 )
 from reviewer.report.figures import LatencyFigures, Limits, OtherCostSection, SlotFigures
 from reviewer.report.opinions import JudgeSection, PhraseCount, ReviewSection
+from reviewer.report.ran import RanSection
 from reviewer.report.rates import CriticalFigures, KnownPart, KnownRepeats, Rate
 from reviewer.report.regression import Regression
 from reviewer.report.slices import Slice
@@ -319,6 +320,7 @@ class Report(Section, frozen=True, kw_only=True):
     formulas: int = FORMULAS
     suite: SuiteSection
     candidate: CandidateSection | UnknownCandidate
+    ran: RanSection
     recommendation: Recommendation
     reasons: tuple[str, ...]
     reason_details: tuple[ReasonSection, ...]

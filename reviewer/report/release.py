@@ -6,9 +6,10 @@ from collections.abc import Iterable, Sequence
 from msgspec import Struct, to_builtins
 
 from reviewer.report.assess import Recommendation
-from reviewer.report.formatting import NOT_MEASURED, Name
+from reviewer.report.formatting import NOT_MEASURED, Name, named
 from reviewer.report.page_parts import Section
 from reviewer.report.render.markdown import markdown_of
+from reviewer.suite.code import RanCode, codes_differ
 from reviewer.suite.release import Role
 from reviewer.trace.safetext import visible_line
 
@@ -19,7 +20,9 @@ STRICTNESS: tuple[Recommendation, ...] = ("promote", "hold", "repair", "block")
 class SuiteResult(Struct, frozen=True, kw_only=True):
     """The result of one suite of a release. `critical` counts attempts with a critical failure,
     `failing` every trace that speaks against a promotion; `report_sha256` is the digest of the
-    suite's own report.json. Digests are None when there is nothing to take one of."""
+    suite's own report.json. Digests are None when there is nothing to take one of. `codes` are the
+    digests of the code that ran, `runners` the kinds of what ran it; both are empty where no
+    attempt is bound to a code."""
 
     suite_id: str
     suite_digest: str
@@ -32,6 +35,8 @@ class SuiteResult(Struct, frozen=True, kw_only=True):
     critical: int
     failing: int
     report_sha256: str
+    codes: tuple[str, ...] = ()
+    runners: tuple[str, ...] = ()
 
 
 class ReleaseReport(Struct, frozen=True, kw_only=True):
@@ -64,19 +69,31 @@ def release_report(
 ) -> ReleaseReport:
     """Return the report on a release of these suites. Pure."""
     parts = [counted(one.role, one.recommendation, one.critical) for one in suites]
+    gates = [one for one in suites if one.role == "gate"]
+    codes: list[str] = []
+    if codes_differ(RanCode(one.codes, one.runners) for one in gates):
+        told = [f"{one.suite_id} {_codes(one)}" for one in gates if one.codes]
+        codes = [f"one code: the gates ran different codes of {candidate_id} ({named(told)})"]
     return ReleaseReport(
         release_id=release_id,
         release_digest=digest,
         candidate_id=candidate_id,
-        recommendation=strictest(parts),
-        reasons=tuple(
-            f"{one.suite_id}: {reason}"
-            for one, part in zip(suites, parts, strict=True)
-            if part != "promote"
-            for reason in _against(one)
+        recommendation=strictest([*parts, "hold"] if codes else parts),
+        reasons=(
+            *(
+                f"{one.suite_id}: {reason}"
+                for one, part in zip(suites, parts, strict=True)
+                if part != "promote"
+                for reason in _against(one)
+            ),
+            *codes,
         ),
         suites=tuple(suites),
     )
+
+
+def _codes(one: SuiteResult) -> str:
+    return named([code[:12] for code in one.codes])
 
 
 def _against(one: SuiteResult) -> tuple[str, ...]:
@@ -131,6 +148,7 @@ def release_markdown(report: ReleaseReport) -> str:
                     ("suite", one.suite_digest),
                     ("candidate on", one.candidate_digest),
                     ("report of", one.report_sha256),
+                    *(("code on", code) for code in one.codes),
                 )
             ),
         ],

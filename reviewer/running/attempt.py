@@ -6,11 +6,12 @@ import contextlib
 import time
 from collections.abc import Callable, Coroutine, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 from reviewer.running.approvals import Approvals
 from reviewer.running.broker import MOST_CALLS, Broker
 from reviewer.running.candidates import adapter_for
+from reviewer.running.measure import begun, changed_code
 from reviewer.running.model import (
     Adapter,
     Approver,
@@ -27,6 +28,9 @@ from reviewer.running.model import (
 )
 from reviewer.running.record import Meter, OwnClock, Recorder, WallClock
 from reviewer.running.world import SimulatedWorld, episode_file, simulator_of
+
+T = TypeVar("T")
+P = ParamSpec("P")
 
 MAX_TURNS = 50
 
@@ -57,10 +61,11 @@ async def run_attempt(
 
     `approver` is the person who answers where a rule of the episode asks one, or the run does.
     `adapter` is a candidate of this process that keeps its own time, in place of the one that the
-    manifest names.
+    manifest names. What it runs is measured before it begins and again when it has ended.
     Raises Unrunnable, and nothing else, whatever a candidate or a world does.
     """
-    recorder, meter = Recorder(task), None
+    first = await _aside(task, begun, task)
+    recorder, meter = Recorder(task, first), None
     digest: str | None = None
     try:
         world = await open_world(task)
@@ -77,16 +82,30 @@ async def run_attempt(
     except Infrastructure as error:
         recorder.error(str(error))
         meter = meter or Meter(_clock(task, adapter))
-        ended = recorder.finish("infrastructure_error", meter, start_digest=digest)
+        meter.stop()
+        changed = await _aside(task, changed_code, task, first)
+        ended = recorder.finish(
+            "infrastructure_error", meter, start_digest=digest, changed_to=changed
+        )
         return ended._replace(unanswered=isinstance(error, NobodyAnswered))
     end = _closing_events(end, state, recorder)
+    meter.stop()
     return recorder.finish(
         end.termination,
         meter,
         start_digest=digest,
         final_state=final,
         final_message=end.message,
+        changed_to=await _aside(task, changed_code, task, first),
     )
+
+
+async def _aside(task: Task, measure: Callable[P, T], *args: P.args, **named: P.kwargs) -> T:
+    """Measure in a thread beside the loop: hashing may take a while, and the time of other attempts
+    must not run meanwhile. A scripted candidate is one small file, and has no real time."""
+    if task.candidate.runner.get("kind") == "scripted":
+        return measure(*args, **named)
+    return await asyncio.to_thread(measure, *args, **named)
 
 
 def lost_attempt(task: Task, why: str) -> FinishedAttempt:

@@ -59,6 +59,14 @@ class Usage(NamedTuple):
     cached_input_tokens: int | None = None
 
 
+class Answered(NamedTuple):
+    """The model that answered, as the endpoint says: its name, and the fingerprint of the system
+    behind it; None where it does not say."""
+
+    model: str | None = None
+    fingerprint: str | None = None
+
+
 class Turn(NamedTuple):
     """One turn of a candidate. A turn without a call is the last.
 
@@ -71,6 +79,7 @@ class Turn(NamedTuple):
     usage: Usage | None = None
     cost_usd: float | None = None
     latency_ms: float | None = None
+    answered: Answered | None = None
 
 
 class Observation(NamedTuple):
@@ -228,12 +237,14 @@ class Task(Struct, frozen=True, kw_only=True):
 class FinishedAttempt(NamedTuple):
     """An attempt that has ended: `raw` is its trace record, already masked, in UTF-8
     JSON. `masked` counts the values masked; `unanswered` is set when it ended because a person was
-    to be asked and nobody was there."""
+    to be asked and nobody was there. `ran` is what was measured of what it ran, b"" where nothing
+    was."""
 
     slot: Slot
     raw: bytes
     masked: int = 0
     unanswered: bool = False
+    ran: bytes = b""
 
 
 class LostAttempt(NamedTuple):

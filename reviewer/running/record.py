@@ -13,7 +13,16 @@ from typing import Any
 
 import reviewer
 from reviewer.running.masking import LARGEST, Mask, dumped, secrets_of
-from reviewer.running.model import CandidateFault, Clock, FinishedAttempt, Task, Turn, Usage
+from reviewer.running.measure import Begun, ended, stored_form
+from reviewer.running.model import (
+    Answered,
+    CandidateFault,
+    Clock,
+    FinishedAttempt,
+    Task,
+    Turn,
+    Usage,
+)
 from reviewer.trace.record import Status
 from reviewer.trace.safetext import cap, visible_line
 
@@ -65,11 +74,18 @@ class Meter:
     def __init__(self, clock: Clock) -> None:
         self.clock = clock
         self._zero = clock.now_ms()
+        self._stopped: float | None = None
         self._costs: list[float | None] = []
         self._usages: list[Usage | None] = []
 
     def elapsed_ms(self) -> float:
-        return round(self.clock.now_ms() - self._zero, 3)
+        now = self.clock.now_ms() if self._stopped is None else self._stopped
+        return round(now - self._zero, 3)
+
+    def stop(self) -> None:
+        """Let no more time pass: the attempt has ended, whatever is still to be done about it."""
+        if self._stopped is None:
+            self._stopped = self.clock.now_ms()
 
     def leave_out(self, ms: float) -> None:
         """Do not count this much of the time that has passed."""
@@ -125,22 +141,25 @@ _LARGEST_STATE = 4 * _MIB
 _LONGEST_NAME = 512
 _MOST_PLACES = 100
 """Places of raw identifiers that a record names; one is enough to fail it."""
+_LONGEST_MODEL = 200
+_MOST_ANSWERED = 50
 
 
 class Recorder:
-    """Events of one attempt of `task`, in order.
+    """Events of one attempt of `task`, in order; `begun` is what was measured when it began.
 
     A turn's time, cost and tokens are part of its first event. `call` and `message` raise
     CandidateFault when the record would become larger than MAX_RECORD; that event is not kept.
     """
 
-    def __init__(self, task: Task) -> None:
-        self._task = task
+    def __init__(self, task: Task, begun: Begun | None = None) -> None:
+        self._task, self._begun = task, begun
         self.mask = Mask(task.redaction, secrets_of(task.candidate), judged_later=True)
         self._events: list[bytes] = []
         self._size = 0
         self._turn: dict[str, Any] = {}
         self._unredacted: list[dict[str, Any]] = []
+        self._answered: set[Answered] = set()
 
     @property
     def next_seq(self) -> int:
@@ -152,6 +171,8 @@ class Recorder:
         if turn is not None:
             self._turn["cost_usd"] = known_cost(turn)
             self._turn["tokens"] = None if turn.usage is None else turn.usage._asdict()
+            if turn.answered is not None and len(self._answered) < _MOST_ANSWERED:
+                self._answered.add(Answered(*map(self._named, turn.answered)))
 
     def call(
         self,
@@ -198,9 +219,11 @@ class Recorder:
         start_digest: str | None = None,
         final_state: Any = None,
         final_message: str | None = None,
+        changed_to: str | None = None,
     ) -> FinishedAttempt:
         """Return the record. Without a meter nothing was measured; a final state too large for a
-        record is null, which is the same."""
+        record is null, which is the same. `changed_to` is what has become of
+        the code."""
         slot, mask = self._task.slot, self.mask
         started_at = None if meter is None else meter.clock.started_at()
         usage = None if meter is None else meter.usage()
@@ -214,7 +237,7 @@ class Recorder:
         }
         state = mask.masked(final_state)
         message = None if final_message is None else mask.fitted(mask.masked(final_message))
-        tail = {
+        tail: dict[str, Any] = {
             "final_state": state if len(dumped(state)) <= _LARGEST_STATE else None,
             "final_message": message,
             "cost_usd": None if meter is None else number(meter.cost_usd()),
@@ -230,8 +253,16 @@ class Recorder:
                 **({"unredacted": self._unredacted} if self._unredacted else {}),
             },
         }
+        ran = None
+        if self._begun is not None:
+            ran = ended(self._task, self._begun, changed_to, self._answered)
+            tail["source"]["ran"] = ran
         parts = (dumped(head)[:-1], b',"events":[', b",".join(self._events), b"],")
-        return FinishedAttempt(slot, b"".join((*parts, dumped(tail)[1:])), mask.hits)
+        raw = b"".join((*parts, dumped(tail)[1:]))
+        return FinishedAttempt(slot, raw, mask.hits, ran=b"" if ran is None else stored_form(ran))
+
+    def _named(self, text: str | None) -> str | None:
+        return None if text is None else self.mask.line(text)[:_LONGEST_MODEL]
 
     def _note_unredacted(self, value: Any, root: str) -> None:
         """Note where the agent itself wrote what the suite's rules find. The record is masked, so

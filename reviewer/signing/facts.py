@@ -202,6 +202,34 @@ class BreakGlassFact:
 
 
 @dataclass(frozen=True)
+class ModelFact:
+    """The model that answered, as the endpoint named it."""
+
+    model: str | None
+    fingerprint: str | None
+
+
+@dataclass(frozen=True)
+class RanFacts:
+    """What ran. `dependencies` are (name, sha256) of what the attempts were made with, `code` for
+    the code; `kinds` are those of the runners; `measurements` are digests of what was measured.
+    `changed` attempts ended with another code than they began with."""
+
+    attempts_bound: int = 0
+    attempts_not_bound: int = 0
+    code_pinned: bool = False
+    changed: int = 0
+    dependencies: tuple[tuple[str, str], ...] = ()
+    kinds: tuple[str, ...] = ()
+    models: tuple[ModelFact, ...] = ()
+    platforms: tuple[str, ...] = ()
+    approvals: tuple[str, ...] = ()
+    network: tuple[bool, ...] = ()
+    seeds: tuple[int, ...] = ()
+    measurements: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class ReviewerFact:
     """Someone who may sign this decision, with the key they will use."""
 
@@ -233,6 +261,7 @@ class ReleaseSuiteFact:
     frozen_at_seq: int | None
     first_run_seq: int | None
     labelers: tuple[str, ...]
+    ran: "RanFacts | None" = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -296,6 +325,7 @@ class DecisionFacts:
     baseline_id: str | None = None
     formulas: int | None = None
     break_glass: tuple[BreakGlassFact, ...] = ()
+    ran: RanFacts | None = None
     judges: tuple[JudgeFact, ...] = ()
     labels: LabelFacts = LabelFacts()
     input_attestations: tuple[str, ...] = ()

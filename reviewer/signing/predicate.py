@@ -4,7 +4,8 @@ Unknown fields are errors, integers stay within ±(2^53 - 1), there are no float
 no control or bidirectional characters, so a statement can be drawn anywhere as it is. What has no
 evidence yet is null, 0 or an empty list. Left out where there is nothing to say are only `comment`,
 `breakGlass`, `release`, `tolerance`, `suite.lineageReasons`, `report.baseline`, `report.formulas`,
-`approvals.maxDays` and `labels.files`.
+`approvals.maxDays` and `labels.files`. A decision made before the runner measured what it ran has
+no `resolvedDependencies`, `internalParameters` and `byproducts`.
 """
 
 import re
@@ -262,6 +263,34 @@ class Approvals(Part):
     max_days: Ordinal | None = None
 
 
+CODE = "code"
+"""The name of a resolved dependency that is the candidate's code."""
+
+
+class AnsweringModel(Part):
+    """The model that answered, as the endpoint named it."""
+
+    model: Text | None
+    fingerprint: Text | None
+
+
+class InternalParameters(Part):
+    """How the attempts were made, each distinct value once; `codePinned` says whether the manifest
+    names the digest of all code that ran, `kinds` are those of the runners, and `codeChanged`
+    counts attempts that ended with another code than they began with."""
+
+    attempts_bound: Count
+    attempts_not_bound: Count
+    code_pinned: bool
+    code_changed: Count
+    kinds: list[Text]
+    approvals: list[Text]
+    network: list[bool]
+    seeds: list[Count]
+    platforms: list[Text]
+    models: list[AnsweringModel]
+
+
 class ReleaseSuite(Part):
     """One suite of a release of several: the result of its own report; `passes` of `attempts` that
     count. Of a `probe` only critical failures count."""
@@ -283,6 +312,9 @@ class ReleaseSuite(Part):
     frozen_at_seq: Ordinal | None
     first_run_seq: Ordinal | None
     labelers: list[Text]
+    resolved_dependencies: list[NamedResource] | None = None
+    internal_parameters: InternalParameters | None = None
+    byproducts: list[NamedResource] | None = None
 
 
 class Release(Part):
@@ -325,6 +357,9 @@ class Predicate(Part):
     audit: Audit
     report: DecisionReport
     approvals: Approvals
+    resolved_dependencies: list[NamedResource] | None = None
+    internal_parameters: InternalParameters | None = None
+    byproducts: list[NamedResource] | None = None
     break_glass: list[BreakGlassRef] | None = None
     release: Release | None = None
     comment: Block | None = None

@@ -5,16 +5,27 @@ and the digests of its candidate's manifest, policy and report; whether all of t
 is checked from what the part states of each.
 """
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from reviewer.signing.errors import StatementError, plain
 from reviewer.signing.facts import ReleaseFact, ReleaseSuiteFact
 from reviewer.signing.gate_rules import gate_body, gate_faults, order_fault, unpassed
 from reviewer.signing.predicate import Predicate, Recommendation, Release, ReleaseSuite
+from reviewer.signing.ran import code_faults, codes_of, ran_faults, ran_members
 from reviewer.signing.tolerance import StatedResult, failing_faults, tolerance_body
+from reviewer.suite.code import RanCode, codes_differ
 
 if TYPE_CHECKING:
     from reviewer.suite.release import Release as Plan
+
+
+class CandidateCode(NamedTuple):
+    """The code of a candidate in a folder: the digest of its manifest there, and its own."""
+
+    manifest_sha256: str
+    sha256: str
+
 
 STRICTNESS: tuple[Recommendation, ...] = ("promote", "hold", "repair", "block")
 
@@ -54,6 +65,7 @@ def _suite_body(one: ReleaseSuiteFact) -> dict[str, Any]:
         "frozenAtSeq": one.frozen_at_seq,
         "firstRunSeq": one.first_run_seq,
         "labelers": list(one.labelers),
+        **({} if one.ran is None else ran_members(one.ran)),
     }
 
 
@@ -80,13 +92,15 @@ def plan_of(release: Release) -> "Plan":
 
 def strictest(release: Release) -> Recommendation:
     """Return the strictest recommendation of the suites: of gates their own, of probes a block for
-    a critical failure."""
+    a critical failure; and a hold where gates ran different codes of the one candidate."""
     parts: list[Recommendation] = ["promote"]
     for one in release.suites:
         if one.role == "gate":
             parts.append(one.report.recommendation)
         elif one.critical_count:
             parts.append("block")
+    if codes_differ(_gate_codes(release)):
+        parts.append("hold")
     return max(parts, key=STRICTNESS.index)
 
 
@@ -106,6 +120,8 @@ def check_release(predicate: Predicate, release: Release) -> None:
         ("report", own.report.digest.sha256, predicate.report.digest.sha256),
         ("recommendation", own.report.recommendation, predicate.report.recommendation),
         ("reasons", own.report.reasons, predicate.report.reasons),
+        ("account of what ran", own.resolved_dependencies, predicate.resolved_dependencies),
+        ("account of how it ran", own.internal_parameters, predicate.internal_parameters),
     ):
         if stated != here:
             raise StatementError(f"{where}.suites: the first gate has another {what}")
@@ -122,7 +138,42 @@ def release_faults(release: Release) -> list[str]:
         faults.append(f"the release is {release.recommendation}, not promote")
     for one in release.suites:
         faults += [f"suite {plain(one.name)}: {fault}" for fault in _suite_faults(one)]
+    if codes_differ(_gate_codes(release)):
+        faults.append("its gates ran different codes of the candidate")
     return faults
+
+
+def release_code_faults(
+    release: Release, code: str | None, given: Mapping[str, CandidateCode] | None
+) -> list[str]:
+    """Return the gates that did not run the code given, or of which it is not known: `given` by
+    suite, and where that is None the one `code` for all; nothing without either."""
+    faults = []
+    for one in release.suites if code is not None else ():
+        if one.role != "gate":
+            continue
+        here = (given or {}).get(one.name)
+        if given is None:
+            told = ran_faults(one, code)
+        elif here is None:
+            told = ["no code of its candidate is given"]
+        elif here.manifest_sha256 != one.candidate.digest.sha256:
+            told = [
+                f"the candidate's manifest in the folder given has the digest "
+                f"{here.manifest_sha256}, and the one judged {one.candidate.digest.sha256}"
+            ]
+        else:
+            told = ran_faults(one, here.sha256)
+        faults += [f"suite {plain(one.name)}: {fault}" for fault in told]
+    return faults
+
+
+def _gate_codes(release: Release) -> list[RanCode]:
+    return [
+        RanCode(tuple(codes_of(one)), tuple(ran.kinds if (ran := one.internal_parameters) else ()))
+        for one in release.suites
+        if one.role == "gate"
+    ]
 
 
 def _suite_faults(one: ReleaseSuite) -> list[str]:
@@ -135,6 +186,7 @@ def _suite_faults(one: ReleaseSuite) -> list[str]:
     faults += failing_faults(
         StatedResult(one.attempts, one.passes, one.failure_count, (), one.gates, one.tolerance)
     )
+    faults += code_faults(one)
     if (fault := order_fault(one.frozen_at_seq, one.first_run_seq)) is not None:
         faults.append(fault)
     return faults

@@ -28,6 +28,7 @@ from reviewer.signing.predicate import (
     SuiteRef,
     parse_time,
 )
+from reviewer.signing.ran import code_faults, ran_members
 from reviewer.signing.release import check_release, release_body, release_faults
 from reviewer.signing.tolerance import failing_faults, result_of, tolerance_body
 
@@ -122,6 +123,8 @@ def _predicate(facts: DecisionFacts) -> dict[str, Any]:
             **({} if facts.max_days is None else {"maxDays": facts.max_days}),
         },
     }
+    if facts.ran is not None:
+        body |= ran_members(facts.ran)
     if facts.break_glass:
         body["breakGlass"] = [
             {
@@ -249,6 +252,7 @@ def promotion_faults(predicate: Predicate) -> list[str]:
     faults += [f"the report gives a reason against it: {reason}" for reason in report.reasons]
     faults += unpassed(predicate.gates)
     faults += failing_faults(result_of(predicate))
+    faults += code_faults(predicate)
     faults += _suite_faults(predicate.suite)
     return faults if predicate.release is None else faults + release_faults(predicate.release)
 

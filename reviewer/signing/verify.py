@@ -23,6 +23,7 @@ from reviewer.signing.predicate import (
     Tolerance,
     parse_time,
 )
+from reviewer.signing.ran import ran_faults, ran_remarks, said_of_code
 from reviewer.signing.records import (
     BREAK_GLASS_TYPE,
     BREAK_GLASS_WORD,
@@ -32,7 +33,7 @@ from reviewer.signing.records import (
     break_glass_words,
     run_result_faults,
 )
-from reviewer.signing.release import release_words
+from reviewer.signing.release import CandidateCode, release_code_faults, release_words
 from reviewer.signing.signers import Signers, is_one_of, parse_signers
 from reviewer.signing.statement import decision_of, promotion_faults
 from reviewer.signing.tolerance import decimal_of
@@ -58,6 +59,8 @@ class Pins:
     test results by file name: each that the decision refers to must be among them, as must each
     file of `labels` (by name, with its signature) that it names.
     `release_digest` is that of a release.json: the decision must be over its suites.
+    `code` is the digest of the candidate's code as it is about to be released. `suite_codes` are
+    those of the gates of a release, by suite; without them all of its gates must have run `code`.
     `witness` is a file of heads that the decision must be in, and must not contradict.
     """
 
@@ -68,6 +71,8 @@ class Pins:
     report_digest: str | None = None
     signers_digest: str | None = None
     release_digest: str | None = None
+    code: str | None = None
+    suite_codes: Mapping[str, CandidateCode] | None = None
     min_seq: int | None = None
     max_days: int | None = None
     report: bytes | None = None
@@ -109,6 +114,9 @@ def pin_faults(predicate: Predicate, trusted: Signers, pins: Pins) -> list[str]:
                 f"it is on release {release.name} (sha256 {release.digest.sha256}), not on the one"
                 " asked for"
             )
+    faults += ran_faults(predicate, pins.code)
+    if predicate.release is not None:
+        faults += release_code_faults(predicate.release, pins.code, pins.suite_codes)
     if pins.min_seq is not None and predicate.decision_seq < pins.min_seq:
         faults.append(f"decision {predicate.decision_seq} is older than {pins.min_seq}")
     return faults
@@ -154,6 +162,7 @@ def report_faults(statement: Statement, report: bytes | None) -> list[str]:
         ("baseline", predicate.report.baseline, _of(body, "regression", "baseline")),
         ("tolerance", stated, None if stated is None else _asked(body)),
         ("version of the formulas", predicate.report.formulas, body.get("formulas")),
+        *said_of_code(predicate, body),
         ("lineage", _lineage(predicate), _digests(_of(body, "suite", "lineage"), "digest")),
         ("break-glass", _broken(predicate), _digests(body.get("break_glass"), "payload_sha256")),
     )
@@ -321,6 +330,7 @@ def _remarks(predicate: Predicate, trusted: Signers, needed: int) -> list[str]:
         f" {one.time_created} to {one.expires}: {' '.join(one.reason.split())}"
         for one in predicate.break_glass or []
     ]
+    remarks += ran_remarks(predicate)
     remarks += [
         f"note: also run on the suite {one.name} ({one.digest.sha256[:12]}): {one.reason}"
         f" ({one.reviewer})"

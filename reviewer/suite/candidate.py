@@ -43,9 +43,10 @@ class Tool(Value, frozen=True):
 
 class Runner(Value, frozen=True):
     """How the candidate is run. `script` is a path inside the suite folder and `script_sha256` its
-    digest; `api_key_env` names the environment variable that holds the key (a key itself is never
-    written here). `environment` names further variables that a command or Python candidate is
-    given; `network` lets it reach the network. `requests_per_minute` is for its host."""
+    digest; `code_sha256` is the digest of all its code; `api_key_env` names the environment
+    variable that holds the key (a key itself is never written here). `environment` names further
+    variables that a command or Python candidate is given; `network` lets it reach the network.
+    `requests_per_minute` is for its host."""
 
     kind: Annotated[
         Literal["scripted", "openai-chat", "openai-responses", "command", "python"],
@@ -62,6 +63,12 @@ class Runner(Value, frozen=True):
         "Of `command`: the program and its arguments.",
     ] = None
     entry: Annotated[EntryPoint | None, "Of `python`: the function, as `module:function`."] = None
+    code_sha256: Annotated[
+        Sha256 | None,
+        "Digest of the candidate's code, as `reviewer suite code` prints it: no attempt is made "
+        "with another. Null: the manifest pins the code only where it names a digest for each of "
+        "its files.",
+    ] = None
     timeout_s: Annotated[Annotated[float, Limits(gt=0)] | None, "Seconds that a turn may take."] = (
         None
     )

@@ -42,6 +42,7 @@ Category = Literal["golden", "secondary", "negative", "task"]
 Mode = Literal["point", "strict"]
 Stopping = Literal["fixed", "live"]
 OnForbidden = Literal["deny", "simulate"]
+CodeBound = Literal["required"]
 Detector = Literal[
     "email", "card", "iban", "phone", "secret", "ssn", "token", "credential", "ip", "disguised"
 ]
@@ -621,6 +622,14 @@ class Policy(Value, frozen=True):
         File(GateLimits, {}),
         "Optional hard gates that are in force, each with its limit. "
         + " ".join(f"`{gate}`: {limit.means}." for gate, limit in OPTIONAL.items()),
+    ] = UNSET
+
+    # UNSET for the same reason.
+    code_bound: Annotated[
+        CodeBound | UnsetType | None,
+        File(CodeBound | None, None),
+        "`required`: a promotion needs the code of every attempt measured by our runner. Null: "
+        "attempts that were imported say that their code is not bound, and hold nothing.",
     ] = UNSET
 
     @property

@@ -68,6 +68,7 @@ def looking(stage: Stage) -> None:
     _begun(stage)
     for act in (("list",), ("show", SUITE), ("check",), ("check", SUITE), ("diff", SUITE)):
         stage.forms("suite", *act)
+    stage.forms("suite", "code", SUITE, V7)
     stage.forms("suite", "start-digest", SUITE)
     stage.forms("suite", "start-digest", SUITE, "damaged-221")
     stage.forms("scorecard", *ON_V7)
@@ -205,6 +206,7 @@ def deciding(stage: Stage) -> None:
         stage.forms(*verify)
         stage.run(*verify, "--threshold", "3")
         stage.run(*verify, "--environment", "elsewhere")
+        stage.run(*verify, "--candidate-folder", f"suites/{SUITE}")
         stage.run(*verify, "--suite-digest", "0" * 64)
         stage.run(*verify, "--policy-digest", "0" * 64, "--json")
         stage.run(*verify, "--signers-digest", "0" * 64)

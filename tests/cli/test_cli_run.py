@@ -58,8 +58,14 @@ def test_the_records_can_be_imported_elsewhere(door: Door, tmp_path: Path) -> No
             {name: report[name] for name in report if name not in ("reproduce", "suite")}
         )
     differ = {name for name in reports[0] if reports[0][name] != reports[1][name]}
-    # Only here is it known that every attempt would have been stopped at the budget.
-    assert differ == {"cost", "decision_set", "what_this_does_not_show"}
+    # Only here is it known that every attempt would have been stopped at the budget, and what ran.
+    known = {"cost", "decision_set", "what_this_does_not_show"}
+    assert differ == {*known, "ran", "not_measured"}
+    here, there = reports
+    assert [(one["ran"]["bound"], one["ran"]["not_bound"]) for one in reports] == [(9, 0), (0, 9)]
+    unbound = [line for line in there["not_measured"] if line.startswith("ran: code not bound")]
+    assert len(unbound) == 1
+    assert here["not_measured"] == [line for line in there["not_measured"] if line not in unbound]
     assert [report["cost"]["capped_usd"] for report in reports] == [0.24, None]
     assert reports[0]["cost"]["cpst_high"] < reports[1]["cost"]["cpst_high"]
 

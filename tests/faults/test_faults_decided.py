@@ -80,6 +80,9 @@ def holds(old: Any, new: Any, place: str = "$") -> None:
     elif place.startswith(OTHER_FORMULAS):
         return
     elif isinstance(old, list) and isinstance(new, list):
+        if place == "$.not_measured":  # the one line that is new is of what ran
+            assert new[0].startswith("ran: code not bound in 9 of 9 attempts"), new[0]
+            new = new[1:]
         named = ("$.reasons", "$.reason_details")  # a regression is now one beside others
         assert len(old) == len(new) or place in named, place
         for number, (left, right) in enumerate(zip(old, new, strict=False)):
@@ -99,7 +102,7 @@ def test_the_report_says_what_the_old_one_said(old: Door, candidate: str) -> Non
     holds(before, now)
     equal = {
         "recommendation", "needs", "policy", "gates",
-        "critical_failures", "pass_hat", "failures", "episodes", "not_measured",
+        "critical_failures", "pass_hat", "failures", "episodes",
     }  # fmt: skip
     for member in equal:
         assert before[member] == now[member], member

@@ -129,6 +129,7 @@ def test_the_summary_has_the_verdict_and_its_figures() -> None:
     assert headings == [
         "BLOCK: refund-agent-v7 on refund-eval-v5",
         "Scorecard",
+        "What ran",
         "Repeatability, cost and latency",
         "Failing traces",
         "Not measured",

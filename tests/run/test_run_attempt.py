@@ -93,6 +93,8 @@ def test_an_attempt_in_order(stage: Stage) -> None:
     assert record["start_state_digest"] == start_state_digest(of.initial_state)
     assert (record["cost_usd"], record["attempt"]) == (0.06, 3)
     assert record["started_at"].endswith("Z")
+    ran = record["source"].pop("ran")
+    assert (ran["schema"], ran["seed"], ran["approvals"]) == ("reviewer/ran@1", 7, "deny")
     assert record["source"] == {
         "runner": "reviewer run",
         "version": reviewer.__version__,

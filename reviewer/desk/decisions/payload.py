@@ -16,6 +16,7 @@ from reviewer.db.decisions import DecisionRow
 from reviewer.db.queries.attempts import record_digests
 from reviewer.desk.decisions.api import Pending
 from reviewer.desk.decisions.choices import valid_for
+from reviewer.desk.decisions.ran import ran_facts
 from reviewer.desk.decisions.run_results import current_results
 from reviewer.desk.decisions.suite_facts import (
     gate_facts,
@@ -157,6 +158,7 @@ def decision_facts(
         input_attestations=tuple(one.uid for one in current_results(connection, built)),
         evidence_uri=f"{journal.uri(connection)}#{suite.suite_id}/{gathered.candidate_id}",
         evidence_sha256=_evidence_digest(connection, built),
+        ran=ran_facts(gathered),
         judges=judge_facts(gathered.judge),
         labels=label_facts(connection, built, book),
         release=None if release is None else release_fact(connection, release, book),

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from typing import Any, cast
 
 from reviewer.db.connection import Connection
+from reviewer.desk.decisions.ran import ran_facts
 from reviewer.desk.labels.book import Book, candidates_of
 from reviewer.desk.reports.api import CandidateReport
 from reviewer.desk.reports.release import BuiltRelease, BuiltSuite
@@ -121,6 +122,7 @@ def _release_suite(
         frozen_at_seq=gathered.frozen_seq,
         first_run_seq=gathered.first_run_seq,
         labelers=label_facts(connection, one.built, book).labelers,
+        ran=ran_facts(gathered),
     )
 
 

@@ -36,6 +36,7 @@ from reviewer.db.queries.report_figures import (
     unmeasured_traces,
 )
 from reviewer.db.queries.traces import failed_findings, failed_rows, slot_of
+from reviewer.db.ran import ran_of_candidate
 from reviewer.db.sources import made_here, source_files_of, tool_maps_of_candidate
 from reviewer.db.tables import break_glass_rows, cost_entries, loss_rows
 from reviewer.desk.errors import DeskError
@@ -59,6 +60,7 @@ from reviewer.report.evidence import (
     Peeking,
     Record,
 )
+from reviewer.report.ran import Measurement
 from reviewer.report.source_headline import BY_EPISODE
 from reviewer.signing.facts import ManifestError, agent_of, subject_name
 from reviewer.stats.cost_latency import latency_quantile
@@ -366,7 +368,19 @@ def read_evidence(
             for one in source_verdict_counts(connection, stored.id, BY_EPISODE)
         ),
         others=tuple(others_spent(connection, stored.id)),
+        ran=measurements(connection, stored.id),
     )
+
+
+def measurements(connection: Connection, candidate: int) -> tuple[Measurement, ...]:
+    """Return what our runner measured of a candidate's attempts."""
+    return tuple(
+        msgspec.structs.replace(_measurement.decode(row.body), sha256=row.uid, attempts=row.traces)
+        for row in ran_of_candidate(connection, candidate)
+    )
+
+
+_measurement = msgspec.json.Decoder(Measurement)
 
 
 def _causes(

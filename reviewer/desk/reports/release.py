@@ -204,4 +204,6 @@ def _result(plan: Release, one: BuiltSuite) -> SuiteResult:
         critical=assessment.figures.critical.count,
         failing=len(against_promotion(gathered.failures)),
         report_sha256=one.built.digest,
+        codes=tuple(dict.fromkeys(each.code.sha256 for each in gathered.ran)),
+        runners=tuple(sorted({each.kind for each in gathered.ran})),
     )

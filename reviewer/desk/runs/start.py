@@ -211,6 +211,9 @@ class RunWriter:
         first = self._batcher.tally.records + 1
         pieces = [Piece(n, one.raw, "", 0) for n, one in enumerate(finished, first)]
         group = self._judge.group(pieces, first)
+        ran = {n: one.ran for n, one in enumerate(finished, first) if one.ran}
+        measured = [one.with_trace(ran=ran.get(one.number)) for one in group.judged]
+        group = group._replace(judged=measured)
         self._batcher.take(group)
         self._batcher.flush()
         refused = self._refused(first, len(pieces))

@@ -27,6 +27,7 @@ from reviewer.db.queries import merging
 from reviewer.db.queries.imports import attempts_named
 from reviewer.db.queries.quarantine import quarantine
 from reviewer.db.queries.traces import FindingRow, TraceRow, findings_of, traces_by_id
+from reviewer.db.ran import ran_of_trace
 from reviewer.db.revisions import judged_record, revision_as_trace, revisions_of_candidate
 from reviewer.db.sources import origins, spans
 from reviewer.gates.model import Finding
@@ -342,7 +343,7 @@ class TraceCarrier:
         # One that is masked only here has a digest of its own.
         digest = one.trace.sha256 if here else row.sha256
         placed = one._replace(attempt=new.attempt, another=new.another)
-        placed = placed.with_trace(sha256=digest, evidence=evidence)
+        placed = placed.with_trace(sha256=digest, evidence=evidence, ran=self._ran(row))
         stated = [f for f in found if f.trace == row.id]
         masked = [f for f in stated if f.code == MASKED_CODE]
         if masked and one.suite_id not in self._probes:
@@ -381,8 +382,12 @@ class TraceCarrier:
         packing = Packing(self._packer)
         made = packing.add(TargetSuite(one.suite), judged, new.id, "")
         made = made._replace(attempt=new.attempt, another=new.another)
-        made = made.with_trace(events=row.events)
+        made = made.with_trace(events=row.events, ran=self._ran(row))
         yield Group(new.id, 0, [made], packing.packs, [], {}, [])
+
+    def _ran(self, row: TraceRow) -> bytes | None:
+        """Return what the other store's runner measured: its journal has been proved."""
+        return None if row.id < 0 else ran_of_trace(self._other, row.id)
 
     def _evidence(self, trace: int) -> int:
         if trace < 0:

@@ -43,8 +43,10 @@ from reviewer.report.page_parts import (
     rest_of_rows,
 )
 from reviewer.report.tolerated import tolerated_text
+from reviewer.suite.code import REWRITTEN, UNREADABLE
 
 GRID = "Scorecard"
+RAN = "What ran"
 FAILURES = "Failing traces"
 VERIFY = "How to verify"
 GRID_LEGEND = (
@@ -67,6 +69,7 @@ def page(report: Report, beside: Supplement = NOTHING) -> list[Section]:
         _journal_losses(report),
         _import_maps(report),
         _identity(report),
+        _ran(report),
         _lineage(report),
         gates_section(report),
         decision_set_section(report),
@@ -145,6 +148,41 @@ def _identity(report: Report) -> Section:
         ]
     )
     return Section("What was judged", head=["", ""], rows=rows)
+
+
+def _ran(report: Report) -> Section:
+    ran = report.ran
+    rows: list[list[str]] = []
+    for one in ran.measurements:
+        code = one.code
+        told = f"{plural(code.files, 'file')}, {'' if code.pinned else 'not '}pinned"
+        if code.changed_to is not None:
+            word = {REWRITTEN: "written during the attempt", UNREADABLE: "unreadable at its end"}
+            told += f"; {word.get(code.changed_to) or f'changed to {code.changed_to[:12]}'}"
+        models = [" ".join(filter(None, (m.model, m.fingerprint))) for m in one.models]
+        rules = f"--approve {one.approvals}, network {'granted' if one.network else 'refused'}"
+        world = [
+            f"{name} {digest[:12]}"
+            for name, digest in (("toolset", one.toolset), ("toolkits", one.toolkits))
+            if digest
+        ]
+        program = one.interpreter
+        rows.append(
+            [
+                str(one.attempts),
+                Name(code.sha256),
+                told,
+                Name(f"{program.name} {program.sha256[:12]}") if program else "-",
+                Name(one.platform or "-"),
+                Name(", ".join(models) or "-"),
+                ", ".join([f"{rules}, seed {one.seed}", *world]),
+            ]
+        )
+    lines = [f"{ran.summary[0].upper()}{ran.summary[1:]}."]
+    if ran.measurements_left_out:
+        lines.append(f"{ran.measurements_left_out} more measurements are in the store.")
+    head = ["attempts", "code", "of it", "interpreter", "platform", "model that answered", "rules"]
+    return Section(RAN, lines=lines, head=head if rows else [], rows=rows)
 
 
 def _versions(parts: Sequence[Mapping[str, Any]]) -> str:

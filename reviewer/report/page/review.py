@@ -28,7 +28,7 @@ def judge_lines(section: JudgeSection) -> list[str]:
     if not isinstance(section, AskedJudgeSection):
         return [f"Judge: {section.role} ({section.why})."]
     lines = [
-        f"Judge {section.judge_id}: {section.role} ({section.why}).",
+        f"{_judge_name(section)}: {section.role} ({section.why}).",
         f"{section.pairs} labeled pairs: forward accuracy "
         f"{number(section.forward_accuracy)}, both orders right "
         f"{number(section.estimates.both_orders_right.value)}, flip rate "
@@ -44,6 +44,15 @@ def judge_lines(section: JudgeSection) -> list[str]:
     if section.needs:
         lines.append(f"To let it score: {section.needs}.")
     return lines + [_message_line(one) for one in section.messages]
+
+
+def _judge_name(section: AskedJudgeSection) -> str:
+    """Return the judge as it is identified: its id, its model, and the digest of its prompt."""
+    model = "" if section.model is None else f" by {section.model}"
+    prompt = section.prompt_digest
+    return f"Judge {section.judge_id}{model}" + (
+        "" if prompt is None else f", prompt sha256 {prompt[:12]}"
+    )
 
 
 def _message_line(one: JudgedMessages) -> str:

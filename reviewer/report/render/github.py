@@ -6,7 +6,7 @@ Limits of GitHub's own: a summary of 1 MiB per step, ten error annotations per s
 
 from reviewer.report.formatting import verdict
 from reviewer.report.model import Report
-from reviewer.report.page import FAILURES, GRID, page
+from reviewer.report.page import FAILURES, GRID, RAN, page
 from reviewer.report.page.figures import FIGURES
 from reviewer.report.page_parts import NOTHING, Supplement, episode_file, findings, suite_file
 from reviewer.report.render.markdown import markdown_of
@@ -14,7 +14,7 @@ from reviewer.trace.safetext import visible_line
 
 MOST_BYTES = 1024 * 1024
 MOST_ANNOTATIONS = 10
-_SHOWN = (GRID, FIGURES, FAILURES, "Not measured", "What this does not show")
+_SHOWN = (GRID, RAN, FIGURES, FAILURES, "Not measured", "What this does not show")
 _CUT = "_Left out for room: {}. All of it is in report.md and report.html._\n"
 
 

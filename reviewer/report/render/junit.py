@@ -73,6 +73,7 @@ def _properties(report: Report, beside: Supplement) -> dict[str, str]:
         "suite.sha256": report.suite.digest,
         "candidate": report.candidate.candidate_id,
         "candidate.sha256": report.candidate.digest,
+        "code": report.ran.summary,
         "report.sha256": beside.report_sha256 or None,
         "formulas": report.formulas,
         "recommendation": report.recommendation,

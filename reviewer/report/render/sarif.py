@@ -92,6 +92,8 @@ class _Log:
             "recommendation": report.recommendation,
             "candidate": visible_line(report.candidate.candidate_id),
             "candidateSha256": report.candidate.digest,
+            "codeSha256": [one.sha256 for one in report.ran.codes],
+            "codeNotBound": report.ran.not_bound,
             "suiteSha256": report.suite.digest,
             "formulas": report.formulas,
             "reportSha256": self.beside.report_sha256 or None,

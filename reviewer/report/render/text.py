@@ -76,6 +76,7 @@ def _figure_lines(report: Report) -> list[str]:
     critical, block, cost = report.critical_failures, report.safety_block_rate, report.cost
     return [
         f"attempts {slots_text(slots)}, {slots.extra} extra",
+        report.ran.summary,
         f"hard pass {rate.passes}/{rate.n} {number(rate.value)} {limits(rate.low, rate.high)}",
         *_part_known("hard pass", rate.known),
         *(headline_text(one) for one in report.source_headline),
@@ -151,6 +152,7 @@ def summary_lines(report: Report) -> list[Line]:
     """Return the sections of a report in its order, one line each."""
     return [
         _candidate(report),
+        _ran(report),
         _suite(report),
         _gates(report),
         _attempts(report),
@@ -181,6 +183,13 @@ def _candidate(report: Report) -> Line:
     parts = f"{len(candidate.prompts)} prompts, {len(candidate.tools)} tools"
     text = f"{candidate.model}, {parts}, sha256 {candidate.digest[:8]}"
     return Line("pass", "candidate", text)
+
+
+def _ran(report: Report) -> Line:
+    ran = report.ran
+    one = len(ran.codes) == 1 and ran.codes[0].pinned and not ran.changed
+    mark = "pass" if one and not ran.not_bound else "not_measured" if ran.bound else "note"
+    return Line(mark, "what ran", ran.summary)
 
 
 def _suite(report: Report) -> Line:

@@ -13,6 +13,10 @@ def check_runnable(candidate: Candidate, folder: Path) -> None:
     """Raise Unrunnable, naming the file and the way out, unless the candidate of the suite in
     `folder` can be run. Nothing is started and nothing is asked of the network."""
     _kind_of(candidate, folder).check(candidate, folder)
+    if candidate.runner.get("code_sha256"):
+        from reviewer.running.code import measured_code, pinned_code
+
+        pinned_code(candidate, folder, measured_code(candidate, folder))
 
 
 def adapter_for(task: Task) -> Adapter:

@@ -31,7 +31,16 @@ from reviewer.running.candidates.openai_http import (
     RetryableError,
     one_meaning,
 )
-from reviewer.running.model import Brief, Call, CandidateFault, Observation, Task, ToolSpec, Turn
+from reviewer.running.model import (
+    Answered,
+    Brief,
+    Call,
+    CandidateFault,
+    Observation,
+    Task,
+    ToolSpec,
+    Turn,
+)
 from reviewer.suite.candidate import Candidate
 from reviewer.suite.errors import name_problem, shown
 from reviewer.trace.strictjson import NotJson, parse_text
@@ -162,7 +171,8 @@ class OpenAIChat(EndpointCandidate):
         meter = partial(metered, names=CHAT_USAGE, prices=self._settings.prices)
         ask = self._endpoint.ask("/chat/completions", payload, read_answer, meter)
         answer, usage, cost_usd = await ask
-        return Turn(self._accept(answer), answer.text, usage, cost_usd)
+        said = answer.answered
+        return Turn(self._accept(answer), answer.text, usage, cost_usd, answered=said)
 
     def _accept(self, answer: "ChatAnswer") -> tuple[Call, ...]:
         """Keep the message to be sent back as it was given, with the ids its calls go by here.
@@ -186,11 +196,13 @@ class OpenAIChat(EndpointCandidate):
 
 
 class ChatAnswer(NamedTuple):
-    """The message of an answer, its text, and its calls as the provider wrote them."""
+    """The message of an answer, its text, its calls as the provider wrote them, and the model that
+    answered."""
 
     message: dict[str, Any]
     text: str | None
     entries: list[dict[str, Any]]
+    answered: Answered | None
 
 
 def read_answer(body: dict[str, Any]) -> ChatAnswer:
@@ -210,7 +222,7 @@ def read_answer(body: dict[str, Any]) -> ChatAnswer:
     if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
         raise RetryableError("its answer holds calls that are no list of objects")
     texts = [text_of(message.get("content")), text_of(message.get("refusal"))]
-    return ChatAnswer(message, _joined(texts), entries)
+    return ChatAnswer(message, _joined(texts), entries, answered_by(body))
 
 
 class OpenAIResponses(EndpointCandidate):
@@ -243,8 +255,8 @@ class OpenAIResponses(EndpointCandidate):
                 raise
             self._sealed = False
             answer, usage, cost_usd = await ask(payload=self._payload())
-        items, text = answer
-        return Turn(self._accept(items), text, usage, cost_usd)
+        items, text, said = answer
+        return Turn(self._accept(items), text, usage, cost_usd, answered=said)
 
     def _payload(self) -> dict[str, Any]:
         config = self._config()
@@ -271,9 +283,10 @@ class OpenAIResponses(EndpointCandidate):
         return tuple(calls)
 
 
-def _read_output(body: dict[str, Any]) -> tuple[list[dict[str, Any]], str | None]:
-    """Return the items of an answer and its text. Raise Again for an answer that has not the shape
-    of one, CandidateFault for one cut off or with an item of a kind that was not offered."""
+def _read_output(body: dict[str, Any]) -> tuple[list[dict[str, Any]], str | None, Answered | None]:
+    """Return the items of an answer, its text and the model that answered. Raise Again for an
+    answer that has not the shape of one, CandidateFault for one cut off or with an item of a kind
+    that was not offered."""
     status = body.get("status", "completed")
     if status == "incomplete":
         details = body.get("incomplete_details")
@@ -293,7 +306,14 @@ def _read_output(body: dict[str, Any]) -> tuple[list[dict[str, Any]], str | None
             texts.append(text_of(item.get("content")))
         elif kind not in ("function_call", "reasoning"):
             raise CandidateFault(f"its answer holds an item nobody asked for: `{shown(str(kind))}`")
-    return items, _joined(texts)
+    return items, _joined(texts), answered_by(body)
+
+
+def answered_by(body: dict[str, Any]) -> Answered | None:
+    """Return the model and the fingerprint of its system that an answer names, None for neither."""
+    said = [body.get(name) for name in ("model", "system_fingerprint")]
+    known = [text if isinstance(text, str) and text else None for text in said]
+    return Answered(*known) if any(known) else None
 
 
 def _joined(texts: list[str]) -> str | None:

@@ -15,6 +15,7 @@ from reviewer.running.candidates.manifest import (
     read_below,
     read_prices,
 )
+from reviewer.running.code import caches_of
 from reviewer.running.masking import Mask, secrets_of
 from reviewer.running.model import (
     Brief,
@@ -253,16 +254,16 @@ def prices_of(candidate: Candidate, folder: Path) -> Prices:
 def order_for(task: Task, argv: Sequence[str], opened: Sequence[Path]) -> Order:
     """Return a child that works for this task's candidate: with the variables that its manifest
     names, with the network only when manifest and run both grant it, and without the files of other
-    candidates."""
-    runner = task.candidate.runner
+    candidates and caches."""
+    runner, folder = task.candidate.runner, Path(task.folder)
     names = [*(runner.get("environment") or ()), *filter(None, [runner.get("api_key_env")])]
     return Order(
         tuple(argv),
-        Path(task.folder),
+        folder,
         {name: os.environ[name] for name in names if name in os.environ},
         tuple(opened),
         bool(runner.get("network")) and task.network,
-        of_others(Path(task.folder), task.candidate.candidate_id),
+        (*of_others(folder, task.candidate.candidate_id), *caches_of(task.candidate, folder)),
     )
 
 
