@@ -7,18 +7,17 @@ from reviewer.cli.parser import act, acts_of
 
 if TYPE_CHECKING:
     from reviewer.cli.parser import Acts
-from pathlib import Path
 from typing import Any
 
-from reviewer.cli import leaks, suite_power, trials
+from reviewer.cli import leaks, suite_makers, suite_power, trials
 from reviewer.cli.leaks import leaks_arguments
 from reviewer.cli.opening import desk_of, workspace_of
-from reviewer.cli.say import fact, note, out, out_json, table
+from reviewer.cli.say import note, out, out_json, table
+from reviewer.cli.suite_makers import maker_arguments
 from reviewer.cli.suite_power import power_arguments
 from reviewer.desk import suites
 from reviewer.desk.errors import DeskError
 from reviewer.desk.suites import ReadySuite, ready_suite, stored_digest
-from reviewer.desk.workspace import suite_making
 from reviewer.exit_codes import ExitCode
 from reviewer.report.formatting import plural
 from reviewer.suite import freeze as freezing
@@ -53,7 +52,7 @@ def _suite_arguments(command: argparse.ArgumentParser) -> None:
     leaks_arguments(acts)
     power_arguments(acts)
     _lineage_arguments(acts)
-    _maker_arguments(acts)
+    maker_arguments(acts)
 
 
 def _lineage_arguments(acts: "Acts") -> None:
@@ -62,36 +61,6 @@ def _lineage_arguments(acts: "Acts") -> None:
     lineage.add_argument("suite", help="suite id")
     lineage.add_argument("other", nargs="?", default="", help="another suite, to say why both")
     lineage.add_argument("--reason", default="", metavar="TEXT", help="why both were used")
-
-
-def _maker_arguments(acts: "Acts") -> None:
-    """Acts that make a suite, not frozen yet, of what another tool expects."""
-    for name, file, text in (
-        ("from-tau2", "TASKS", "make a suite of tau2-bench tasks: what they expect, as contracts"),
-        ("from-golden", "DATASET", "make a suite of golden records, JSON or JSON lines"),
-    ):
-        made = act(acts, name, text)
-        made.add_argument("file", metavar=file, help="a file, or one packed with gzip or Zstandard")
-        made.add_argument("--as", dest="new_id", default="", metavar="ID", help="the suite's id")
-        if name == "from-golden":
-            made.add_argument(
-                "--match", choices=("strict", "unordered", "subset", "superset"),
-                default="superset", metavar="MODE",
-                help="made calls against the expected ones, where a record does not say: superset "
-                "(default: each of them, in any order), unordered, subset, strict",
-            )  # fmt: skip
-            continue
-        made.add_argument(
-            "--domain", default="", metavar="D",
-            help="airline, retail, telecom, banking_knowledge, mock: which tools write "
-            "(default: as the tasks say)",
-        )  # fmt: skip
-        made.add_argument("--policy", metavar="FILE", help="the agent's policy, kept in the suite")
-        made.add_argument(
-            "--require", choices=("all", "writes"), default="all", metavar="WHICH",
-            help="all expected tools (default); writes: where reward_basis has no ACTION, those "
-            "that write",
-        )  # fmt: skip
 
 
 ARGUMENTS = {
@@ -112,8 +81,7 @@ def run(arguments: argparse.Namespace) -> int:
         "leaks": leaks.run,
         "power": suite_power.run,
         "lineage": _lineage,
-        "from-tau2": _make,
-        "from-golden": _make,
+        **dict.fromkeys(suite_makers.MAKERS, suite_makers.run),
     }[arguments.act](arguments)
 
 
@@ -320,37 +288,3 @@ def _lineage(arguments: argparse.Namespace) -> int:
         ("suite", "digest", "passed there", "why", "by", "at"),
     )
     return ExitCode.DONE
-
-
-def _make(arguments: argparse.Namespace) -> int:
-    """Make a suite; 20 when records were left out, though the others are in it."""
-    place, file = workspace_of(arguments), Path(arguments.file)
-    if arguments.act == "from-tau2":
-        policy = Path(arguments.policy) if arguments.policy else None
-        made = suite_making.from_tau2(
-            place, file, arguments.new_id, arguments.domain, policy, arguments.require
-        )
-    else:
-        made = suite_making.from_golden(place, file, arguments.new_id, arguments.match)
-    if arguments.json:
-        out_json(
-            {
-                "suite_id": made.suite_id,
-                "folder": str(made.folder),
-                "episodes": made.episodes,
-                "left_out": [one._asdict() for one in made.left_out],
-                "notes": [{"note": text, "episodes": times} for text, times in made.notes],
-            }
-        )
-    else:
-        _say_made(made)
-    return ExitCode.INVALID if made.left_out else ExitCode.DONE
-
-
-def _say_made(made: suite_making.MadeSuite) -> None:
-    fact(f"{made.suite_id}: {made.episodes} episodes in {made.folder}")
-    for one in made.left_out:
-        fact(f"left out: {one.record}: {one.reason}")
-    for text, times in made.notes:
-        note(f"note: {text} ({times} episode{'s' if times != 1 else ''})")
-    note(f"not frozen: read the contracts, then reviewer suite freeze {made.suite_id}")

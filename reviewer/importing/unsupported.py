@@ -50,10 +50,20 @@ def reason(head: Head, inside: bool = False) -> str:
     name = tool(head)
     if not name or (inside and name in _BESIDE_RUNS):
         return ""
-    return f"{name}: there is no reader for it, and nothing of it was read; {_WAY_OUT}"
+    way = f"make a suite of it: reviewer suite {_SUITES[name]}" if name in _SUITES else _WAY_OUT
+    return f"{name}: there is no reader for it, and nothing of it was read; {way}"
 
 
 _WAY_OUT = "export its runs as OTLP/JSON, or write them as trace records (docs/formats.md)"
+_SUITES = {
+    "a Google ADK eval set, which says what is expected": "from-evalset",
+    "a Google ADK test file, which says what is expected": "from-evalset",
+    "BFCL questions, which say what is asked": "from-bfcl",
+    "an OpenAI eval, which says how rows are graded": "from-openai-evals",
+    "an OpenAI eval run, which says what is asked": "from-openai-evals",
+    "output items of an OpenAI eval run": "from-openai-evals",
+}
+"""What says what is expected and is no trace: the act that makes a suite of it."""
 _Row = dict[str, Any]
 
 
@@ -238,6 +248,16 @@ _TOOLS: tuple[_Tool, ...] = (
     _Tool("lm-evaluation-harness samples", ("doc_id", "doc", "target", "resps")),
     _Tool("HELM results", ("adapter_spec", "request_states")),
     _Tool("BFCL results", ("id", "result", "input_token_count")),
+    _Tool("BFCL questions, which say what is asked", ("id", "question", "function")),
+    _Tool("BFCL questions, which say what is asked", ("id", "question", "involved_classes")),
+    _Tool("an OpenAI eval, which says how rows are graded", ("object", "testing_criteria"),
+          _among("object", "eval")),
+    _Tool("an OpenAI eval run, which says what is asked", ("object", "data_source"),
+          _among("object", "eval.run")),
+    _Tool("output items of an OpenAI eval run", ("object", "datasource_item"),
+          _among("object", "eval.run.output_item")),
+    _Tool("output items of an OpenAI eval run", ("object", "data"),
+          _inside("data", "datasource_item")),
     _Tool("a Dify export", ("app", "workflow", "kind")),
     _Tool("n8n executions", ("workflowData", "executionData")),
     _Tool("n8n executions", ("workflowId", "mode", "startedAt", "data")),

@@ -302,6 +302,38 @@ def suites(stage: Stage) -> None:
     stage.keep_store()
 
 
+def expectations(stage: Stage) -> None:
+    """Suites of what other tools expect of an agent."""
+    _begun(stage)
+    stage.copy(DATA / "suite_sources", "told")
+    stage.copy(DATA / "formats_c" / "agentdojo", "runs")
+    stage.copy(DATA / "formats_c" / "google-adk" / "lamps.evalset.json", "told/adk/lamps.json")
+    for found in sorted((stage.root / "told" / "adk").iterdir()):
+        stage.run("suite", "from-evalset", f"told/adk/{found.name}")
+    lamps = ("suite", "from-evalset", "told/adk/lamps.json", "--as", "lamps-any")
+    stage.run(*lamps, "--match", "superset", "--json")
+    for found in sorted((stage.root / "told" / "bfcl").glob("*.json")):
+        stage.run("suite", "from-bfcl", f"told/bfcl/{found.name}")
+    stage.copy(DATA / "suite_sources" / "bfcl" / "BFCL_v4_parallel.json", "alone.json")
+    stage.run("suite", "from-bfcl", "alone.json")
+    stage.run(
+        "suite", "from-bfcl", "alone.json", "--texts", "free", "--as", "free", "--json",
+        "--answers", "told/bfcl/possible_answer/BFCL_v4_parallel.json",
+    )  # fmt: skip
+    for name in ("agent_tool_routing.jsonl", "tickets.jsonl", "eval.json"):
+        stage.run("suite", "from-openai-evals", f"told/openai_evals/{name}")
+    told = ("--eval", "told/openai_evals/eval.json")
+    for name in ("run", "output_items"):
+        rows = f"told/openai_evals/{name}.json"
+        stage.run("suite", "from-openai-evals", rows, *told, "--as", name.replace("_", "-"))
+    stage.run(
+        "suite", "from-openai-evals", "told/openai_evals/tickets.jsonl", *told,
+        "--answer", "answer", "--as", "tickets", "--json",
+    )  # fmt: skip
+    stage.run("suite", "from-agentdojo", "runs", "--require", "writes", "--as", "dojo")
+    stage.run("suite", "check")
+
+
 EPISODE_MAP = {
     "schema": "reviewer/episode-map@1",
     "episodes": {"their id": "damaged-221"},
@@ -416,7 +448,17 @@ def _of_data(kind: str) -> Scene:
 
 SCENES: dict[str, Scene] = {
     play.__name__: play
-    for play in (program, looking, running, reviewing, deciding, suites, importing, stores)
+    for play in (
+        program,
+        looking,
+        running,
+        reviewing,
+        deciding,
+        suites,
+        expectations,
+        importing,
+        stores,
+    )
 } | {
     f"data-{folder.name}": _of_data(folder.name)
     for folder in sorted(DATA.iterdir())

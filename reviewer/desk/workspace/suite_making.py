@@ -1,63 +1,43 @@
-"""Making a suite from the expectations of other tools: tau2-bench tasks, golden records.
+"""Making a suite from the expectations of other tools: tau2-bench tasks, golden records, eval sets
+of Google's ADK, BFCL categories, OpenAI evals, AgentDojo runs."""
 
-The folder is written completely under another name and renamed into place. It is not frozen: a
-person reads the contracts first.
-"""
-
-import hashlib
 import re
-import secrets
-import shutil
-from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from reviewer.desk.errors import DeskError
 from reviewer.desk.place import Workspace
+from reviewer.desk.workspace.suite_records import (
+    Beside,
+    MadeSuite,
+    SourceRecord,
+    digest_of,
+    drafted,
+    head_of,
+    loaded,
+    records_of,
+    written,
+)
 from reviewer.exit_codes import ExitCode
-from reviewer.importing.head import Head
-from reviewer.importing.pipeline.opening import refused
-from reviewer.importing.pipeline.split import Unreadable
-from reviewer.importing.reader import Rejected
-from reviewer.importing.source import Source
-from reviewer.importing.walking import EACH
 from reviewer.suite.derived import (
     INVENTED,
-    ContractDraft,
-    NoContract,
-    Omission,
-    checked,
-    files_of,
+    adk,
+    agentdojo,
+    bfcl,
     golden,
+    openai_evals,
     tau2,
 )
 from reviewer.suite.derived.tau2 import WRITES, writes_of
-from reviewer.suite.errors import id_problem, shown
+from reviewer.suite.errors import shown
 
 _LISTS = ("goldens", "examples", "cases", "test_cases", "records", "data")
 """Members under which tools keep the records of a file that is one object."""
-_PASSED = ("simulations", EACH)
-"""Other members of a results file, passed over one at a time."""
-
-
-class MadeSuite(NamedTuple):
-    """The suite that was made: its folder, its episodes, what was left out and why, and how often
-    each note on reading applies (note, number of episodes)."""
-
-    suite_id: str
-    folder: Path
-    episodes: int
-    left_out: tuple[Omission, ...]
-    notes: tuple[tuple[str, int], ...]
-
-
-class _SourceRecord(NamedTuple):
-    """One record of a file: its place, its value, or why it has none."""
-
-    place: str
-    value: Any
-    problem: str = ""
+_CASES = ("eval_cases", "evalCases")
+_ROWS = ("data", "items", "output_items")
+_MOST_RUNS = 100_000
+"""Files of a folder of runs that are looked at."""
 
 
 def from_tau2(
@@ -73,11 +53,11 @@ def from_tau2(
     Raises DeskError when the file cannot be read, holds no task that becomes a contract, or when
     the suite exists already.
     """
-    head = _head(file)
+    head = head_of(file)
     info = head.value.get("info") if isinstance(head.value, dict) else None
     settings = info.get("environment_info") if isinstance(info, dict) else None
     named = settings if isinstance(settings, dict) else {}
-    records = list(_records(file, ("tasks",), head))
+    records = list(records_of(file, ("tasks",), head))
     domain = domain or _text(named.get("domain_name")) or _domain(records)
     words = _policy(policy) if policy is not None else _text(named.get("policy"))
     writes = writes_of(domain)
@@ -88,140 +68,246 @@ def from_tau2(
             f"--domain names one of {known}",
             exit_code=ExitCode.USAGE,
         )
-    drafts = _drafted(records, lambda task, _: tau2.contract_of(task, writes, require), tau2.id_of)
+    drafts = drafted(records, lambda task, _: tau2.contract_of(task, writes, require), tau2.id_of)
     title = f"tau2-bench {domain}".strip() + ": tasks as contracts"
-    return _written(
-        place, suite_id or f"tau2-{_slug(domain) or _slug(file.stem)}-v1", title, file, drafts,
-        {"domain": domain} if domain else {}, INVENTED, words,
-    )  # fmt: skip
+    return written(
+        place,
+        suite_id or f"tau2-{_slug(domain) or _slug(file.stem)}-v1",
+        title,
+        file,
+        drafts,
+        Beside(_told(file, **({"domain": domain} if domain else {})), INVENTED, words),
+    )
 
 
 def from_golden(
     place: Workspace, file: Path, suite_id: str = "", match: golden.Match = "superset"
 ) -> MadeSuite:
     """Make a suite of the golden records in `file` (JSON or JSON lines). Raises DeskError."""
-    records = _records(file, _LISTS, _head(file))
-    drafts = _drafted(
+    records = records_of(file, _LISTS, head_of(file))
+    drafts = drafted(
         records, lambda one, number: golden.contract_of(one, number, match), golden.named
     )
     title = f"{shown(file.name)} as contracts"
-    return _written(
-        place, suite_id or f"{_slug(file.stem) or 'golden'}-v1", title, file, drafts, {}
-    )
+    name = suite_id or f"{_slug(file.stem) or 'golden'}-v1"
+    return written(place, name, title, file, drafts, Beside(_told(file)))
 
 
-class _Drafts(NamedTuple):
-    made: list[tuple[ContractDraft, bytes]]
-    left_out: list[Omission]
-
-
-def _drafted(
-    records: "Iterator[_SourceRecord] | list[_SourceRecord]",
-    contract: Callable[[Any, int], ContractDraft],
-    name: Callable[[dict[str, Any]], str],
-) -> _Drafts:
-    """Draft a contract of each record that gives one, and note why the others do not."""
-    drafts = _Drafts([], [])
-    taken: dict[str, str] = {}
-    for number, record in enumerate(records, 1):
-        own = name(record.value) if isinstance(record.value, dict) else ""
-        called = shown(f"{record.place} ({own})" if own else record.place, 200)
-        try:
-            if record.problem:
-                raise NoContract(record.problem)
-            drafted = contract(record.value, number)
-            episode_id = drafted.episode["episode_id"]
-            if episode_id in taken:
-                raise NoContract(f"its id is also that of {taken[episode_id]}")
-            drafts.made.append((drafted, checked(drafted)))
-            taken[episode_id] = record.place
-        except NoContract as why:
-            drafts.left_out.append(Omission(called, str(why)))
-    return drafts
-
-
-def _written(
-    place: Workspace,
-    suite_id: str,
-    title: str,
-    file: Path,
-    drafts: _Drafts,
-    told: dict[str, Any],
-    redaction: dict[str, Any] | None = None,
-    policy: str = "",
+def from_evalset(
+    place: Workspace, file: Path, suite_id: str = "", match: golden.Match = "strict"
 ) -> MadeSuite:
-    if (reason := id_problem(suite_id)) is not None:
-        raise DeskError(
-            f"{shown(suite_id)}: {reason}", "--as names the suite", exit_code=ExitCode.USAGE
-        )
-    folder = place.suite_folder(suite_id)
-    if folder.exists():
-        raise DeskError(f"{folder} exists already", "--as gives the new suite another id")
-    if not drafts.made:
-        reasons = [f"{one.record}: {one.reason}" for one in drafts.left_out[:5]]
-        raise DeskError(f"{file}: no contract can be made of it", *reasons)
-    source = {"made_from": file.name, "sha256": _digest(file), **told}
-    notes = Counter(note for drafted, _ in drafts.made for note in dict.fromkeys(drafted.notes))
-    files = files_of(suite_id, title, drafts.made, source, redaction, policy)
-    _write(folder, files)
-    return MadeSuite(
-        suite_id, folder, len(drafts.made), tuple(drafts.left_out), tuple(notes.items())
+    """Make a suite of an eval set of Google's ADK, or of an older *.test.json. Raises DeskError."""
+    stem = re.sub(r"\.(evalset|test)\Z", "", file.stem)
+    head = head_of(file)
+    records: Iterator[SourceRecord] | list[SourceRecord] = records_of(file, _CASES, head)
+    if adk.is_turn(head.first):
+        records = _one_case(list(records))
+    drafts = drafted(
+        records,
+        lambda case, number: adk.contract_of(case, f"{_slug(stem) or 'case'}-{number}", match),
+        adk.named,
     )
+    title = f"{shown(file.name)} as contracts"
+    name = suite_id or f"{_slug(stem) or 'evalset'}-v1"
+    return written(place, name, title, file, drafts, Beside(_told(file)))
 
 
-def _write(folder: Path, files: dict[str, bytes]) -> None:
-    draft = folder.with_name(f".{folder.name[:80]}.{secrets.token_hex(4)}")
+def _one_case(turns: list[SourceRecord]) -> list[SourceRecord]:
+    """Return the turns of a file as the one conversation that they are."""
+    problem = next((f"{one.place}: {one.problem}" for one in turns if one.problem), "")
+    return [SourceRecord("the file", adk.turns_of([one.value for one in turns]), problem)]
+
+
+def from_bfcl(
+    place: Workspace,
+    file: Path,
+    suite_id: str = "",
+    answers: Path | None = None,
+    texts: bfcl.Texts = "exact",
+) -> MadeSuite:
+    """Make a suite of a category of BFCL. `answers` is its file of possible answers; None is the
+    one in the folder possible_answer beside the questions, if any. Raises DeskError."""
+    beside = file.parent / "possible_answer" / file.name
+    if answers is None and beside.is_file():
+        answers = beside
+    records = records_of(file, (), head_of(file))
+    known = {} if answers is None else _answers(answers)
+    drafts = drafted(
+        records,
+        lambda one, _: bfcl.contract_of(
+            one, known.get(bfcl.id_of(one)) if isinstance(one, dict) else None, texts
+        ),
+        bfcl.id_of,
+    )
+    told = _told(file)
+    if answers is not None:
+        told |= {"answers": answers.name, "answers_sha256": digest_of(answers)}
+    name = suite_id or f"{_slug(file.stem) or 'bfcl'}-v1"
+    title = f"BFCL {shown(file.stem)}: calls as contracts"
+    return written(place, name, title, file, drafts, Beside(told, INVENTED))
+
+
+def _answers(file: Path) -> dict[str, Any]:
+    """Return the possible answers by their question's id. Raises DeskError for one that cannot be
+    read: its question would look as if it had none."""
+    found: dict[str, Any] = {}
+    for one in records_of(file, (), head_of(file)):
+        problem = one.problem
+        if not problem and not (isinstance(one.value, dict) and bfcl.id_of(one.value)):
+            problem = "is no possible answer: it has no id"
+        elif not problem and bfcl.id_of(one.value) in found:
+            problem = f"the id {shown(bfcl.id_of(one.value))} is there twice"
+        if problem:
+            raise DeskError(f"{file}: {one.place}: {problem}", "--answers names another file")
+        found[bfcl.id_of(one.value)] = one.value
+    return found
+
+
+def from_openai_evals(
+    place: Workspace,
+    file: Path,
+    suite_id: str = "",
+    evaluation: Path | None = None,
+    answer: str = "",
+) -> MadeSuite:
+    """Make a suite of the rows of an OpenAI eval: a dataset, a run, or a run's output items.
+    `evaluation` is the eval with its testing_criteria, where the file does not hold it; `answer`
+    is the member of a row that holds a recorded answer. Raises DeskError."""
+    head = head_of(file)
+    first = head.value if isinstance(head.value, dict) else {}
+    held = tuple(name for name in _ROWS if isinstance(first.get(name), list))
+    messages = None
+    records: Iterator[SourceRecord] | list[SourceRecord]
+    if "data_source" in head.names:
+        records, messages = _run_rows(file)
+    elif "testing_criteria" in head.names and not held:
+        raise DeskError(
+            f"{file}: is an eval, which says how rows are graded and holds no row",
+            "give its dataset, a run or a run's output items as the file, and this with --eval",
+        )
+    else:
+        if "has_more" in head.names and loaded(file).get("has_more"):
+            raise DeskError(
+                f"{file}: is one page of a longer list (has_more)",
+                "put the entries of all pages into one file, a line each",
+            )
+        records = records_of(file, held, head)
+    graders: tuple[dict[str, Any], ...] = ()
+    if evaluation is not None:
+        graders = _graders(evaluation)
+    elif "testing_criteria" in head.names:
+        graders = _graders(file)
+    told = openai_evals.Eval(graders, messages, answer)
+    drafts = drafted(
+        records, lambda row, number: openai_evals.contract_of(row, number, told),
+        openai_evals.named,
+    )  # fmt: skip
+    source = _told(file)
+    if evaluation is not None:
+        source |= {"eval": evaluation.name, "eval_sha256": digest_of(evaluation)}
+    if graders:
+        source["testing_criteria"] = list(graders)
+    name = suite_id or f"{_slug(file.stem) or 'openai-eval'}-v1"
+    title = f"OpenAI eval {shown(file.name)} as contracts"
+    beside = Beside(source, criteria=openai_evals.criteria_of(graders))
+    return written(place, name, title, file, drafts, beside)
+
+
+def _graders(file: Path) -> tuple[dict[str, Any], ...]:
+    """Return the graders of an eval, alone or the only one of a list. Raises DeskError."""
+    value = loaded(file)
+    listed = value.get("data") if isinstance(value, dict) else value
+    if "testing_criteria" not in (value if isinstance(value, dict) else {}):
+        value = listed[0] if isinstance(listed, list) and len(listed) == 1 else None
     try:
-        for path, data in files.items():
-            target = draft / path
-            target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_bytes(data)
-        draft.rename(folder)
-    except OSError as error:
-        shutil.rmtree(draft, ignore_errors=True)
-        raise DeskError(f"{folder}: cannot be written ({error.strerror})") from error
+        found = openai_evals.graders_of(value)
+    except ValueError as error:
+        raise DeskError(f"{file}: {error}") from None
+    if not found:
+        raise DeskError(
+            f"{file}: is not one eval with testing_criteria",
+            "--eval names the answer of GET /v1/evals/EVAL_ID",
+        )
+    return found
 
 
-def _head(file: Path) -> Head:
-    try:
-        head = Head(file)
-    except (Unreadable, OSError) as error:
-        raise _refused(file, error) from error
-    if problem := refused(head.start[:64]):
-        raise DeskError(f"{file}: {problem}")
-    return head
+def _run_rows(file: Path) -> tuple[list[SourceRecord], dict[str, Any] | None]:
+    """Return the rows that a run holds, and its input_messages. Raises DeskError where its rows
+    are elsewhere."""
+    run = loaded(file)
+    told = run.get("data_source") if isinstance(run, dict) else None
+    source = told.get("source") if isinstance(told, dict) else None
+    rows = source.get("content") if isinstance(source, dict) else None
+    if not isinstance(rows, list):
+        kept = _text(source.get("id")) if isinstance(source, dict) else ""
+        raise DeskError(
+            f"{file}: data_source holds no rows"
+            + (f": they are in the file {shown(kept)} of the service" if kept else ""),
+            "give that file (GET /v1/files/FILE_ID/content), or the run's output items "
+            "(GET /v1/evals/EVAL_ID/runs/RUN_ID/output_items)",
+        )
+    messages = told.get("input_messages") if isinstance(told, dict) else None
+    records = [
+        SourceRecord(f"data_source.source.content[{at}]", row) for at, row in enumerate(rows)
+    ]
+    return records, messages if isinstance(messages, dict) else None
 
 
-def _refused(file: Path, error: Unreadable | OSError) -> DeskError:
-    why = str(error) if isinstance(error, Unreadable) else f"cannot be read: {error.strerror}"
-    return DeskError(f"{file}: {why}")
+def from_agentdojo(
+    place: Workspace, path: Path, suite_id: str = "", require: agentdojo.Require = "all"
+) -> MadeSuite:
+    """Make a suite of the tasks and injections that runs of AgentDojo met, one file or a folder of
+    them. What they expect is asked of the installed package. Raises DeskError."""
+    from reviewer.desk.workspace.agentdojo_tasks import Tasks
+
+    runs = _runs(path)
+    tasks = Tasks()
+    drafts = drafted(
+        runs, lambda run, _: agentdojo.contract_of(run, tasks.task_of(run), require),
+        agentdojo.id_of,
+    )  # fmt: skip
+    names = {agentdojo.id_of(one.value): one.value for one in runs if isinstance(one.value, dict)}
+    made = [drafted.episode["episode_id"] for drafted, _ in drafts.made]
+    beside = Beside(
+        {"runs": len(runs)} if path.is_dir() else _told(path),
+        INVENTED,
+        episode_map={agentdojo.reader_id(names[one]): one for one in made},
+    )
+    name = suite_id or f"agentdojo-{_slug(path.stem)}-v1"
+    title = "AgentDojo: tasks and injections as contracts"
+    return written(place, name, title, path, drafts, beside)
 
 
-def _records(file: Path, lists: tuple[str, ...], head: Head) -> Iterator[_SourceRecord]:
-    """Yield the records of a file: elements of one of `lists`, of an array, or lines."""
-    source = Source(file)
-    held = next((name for name in lists if isinstance(head.value, dict) and name in head.names), "")
-    try:
-        if not held:
-            for piece in source.pieces():
-                yield _value(source, f"record {piece.number}", piece.raw, piece.problem)
-            return
-        for part in source.walk((held, EACH), _PASSED):
-            if part.path[:1] == (held,) or (part.problem and not part.path):
-                where = f"{held}[{part.path[1]}]" if len(part.path) == 2 else held
-                yield _value(source, where, part.raw, part.problem)
-    except (Unreadable, OSError) as error:
-        raise _refused(file, error) from error
+def _runs(path: Path) -> list[SourceRecord]:
+    """Return the runs in a file or a folder, each task with its injection once. Raises
+    DeskError."""
+    if not path.is_dir():
+        return list(records_of(path, (), head_of(path)))
+    found: list[SourceRecord] = []
+    met: set[str] = set()
+    files = sorted(path.rglob("*.json"))
+    if len(files) > _MOST_RUNS:
+        raise DeskError(f"{path}: over {_MOST_RUNS} files", "name a folder of one pipeline")
+    for file in files:
+        where = str(file.relative_to(path))
+        try:
+            value, problem = loaded(file), ""
+        except DeskError as error:
+            value, problem = None, str(error)
+        name = agentdojo.id_of(value)
+        if not name or name not in met:
+            found.append(SourceRecord(where, value, problem))
+        met.add(name)
+    if not files:
+        raise DeskError(f"{path}: no run file (*.json) in it")
+    return found
 
 
-def _value(source: Source, place: str, raw: bytes, problem: str) -> _SourceRecord:
-    try:
-        return _SourceRecord(place, None if problem else source.value(raw), problem)
-    except Rejected as error:
-        return _SourceRecord(place, None, "; ".join(error.codes))
+def _told(file: Path, **more: str) -> dict[str, Any]:
+    return {"sha256": digest_of(file), **more}
 
 
-def _domain(records: list[_SourceRecord]) -> str:
+def _domain(records: list[SourceRecord]) -> str:
     """Return the domain that all tasks name, "" when they differ or name none."""
     tasks = [one.value for one in records if isinstance(one.value, dict)]
     named = {domain for task in tasks if (domain := tau2.domain_of(task))}
@@ -235,11 +321,6 @@ def _policy(path: Path) -> str:
         raise DeskError(f"{path}: is not UTF-8 text") from None
     except OSError as error:
         raise DeskError(f"{path}: cannot be read: {error.strerror}") from error
-
-
-def _digest(file: Path) -> str:
-    with file.open("rb") as handle:
-        return hashlib.file_digest(handle, "sha256").hexdigest()
 
 
 def _slug(name: str) -> str:

@@ -3,7 +3,7 @@
 Pure: from parsed JSON to the files of a suite that is not frozen yet. What a source expects and no
 gate can hold is not bent into one: it is kept beside the contracts for people, or the record is
 left out with its reason. Here are the contract drafted from one record and the files of a suite
-made of such drafts; `tau2` and `golden` read the records.
+made of such drafts; the modules beside it read the records of one tool each.
 """
 
 import json
@@ -77,6 +77,7 @@ def checked(drafted: ContractDraft) -> bytes:
 
 
 POLICY_FILE = "policy.md"
+MAP_FILE = "episode-map.json"
 INVENTED = {
     "keys": [],
     "allow_keys": [
@@ -93,15 +94,20 @@ INVENTED = {
 }
 """Redaction for a benchmark whose customers are invented: their data are no secrets, keys are."""
 
-_ASSERTIONS = {
-    "criterion_id": "assertions",
-    "title": "assertions",
-    "asks": "holds what suite.json lists for the task (source, nl_assertions)",
-    "scale": "binary",
-    "levels": [{"value": 1, "label": "yes"}, {"value": 2, "label": "no"}],
-    "weak": "one of them does not hold",
-    "strong": "all of them hold",
-}
+_ASKED = {"nl_assertions": "assertions", "rubrics": "rubrics"}
+"""What contracts show that is for people → the criterion of the rubric that asks it."""
+
+
+def _criterion(kind: str) -> dict[str, Any]:
+    return {
+        "criterion_id": _ASKED[kind],
+        "title": _ASKED[kind],
+        "asks": f"holds what suite.json lists for the task (source, {kind})",
+        "scale": "binary",
+        "levels": [{"value": 1, "label": "yes"}, {"value": 2, "label": "no"}],
+        "weak": "one of them does not hold",
+        "strong": "all of them hold",
+    }
 
 
 def files_of(
@@ -111,9 +117,13 @@ def files_of(
     source: Mapping[str, Any],
     redaction: Mapping[str, Any] | None = None,
     policy: str = "",
+    criteria: Sequence[Mapping[str, Any]] = (),
+    episode_map: Mapping[str, str] | None = None,
 ) -> dict[str, bytes]:
     """Path → content. `made` are contracts with their files, in the order to show them; `source`
-    says what they were made of; `policy` is the agent's, kept with the suite. Raises NoContract."""
+    says what they were made of; `policy` is the agent's, kept with the suite; `criteria` are
+    questions for people, asked of every message; `episode_map` says how the source calls the
+    episodes. Raises NoContract."""
     shown: dict[str, dict[str, Any]] = {}
     files: dict[str, bytes] = {}
     for drafted, data in made:
@@ -130,14 +140,18 @@ def files_of(
     }
     head["redaction"] = {"detectors": list(DETECTORS)} if redaction is None else dict(redaction)
     files[SUITE_FILE] = encoded(head)
-    if "nl_assertions" in shown:
+    asked = [*criteria, *(_criterion(kind) for kind in _ASKED if kind in shown)]
+    if asked:
         rubric = {
             "schema": "reviewer/rubric@1",
             "rubric_id": f"{suite_id}-messages",
             "version": "v1",
-            "criteria": [_ASSERTIONS],
+            "criteria": asked,
         }
         files[RUBRIC_FILE] = encoded(rubric)
+    if episode_map:
+        named = {"schema": "reviewer/episode-map@1", "episodes": dict(episode_map)}
+        files[MAP_FILE] = encoded(named)
     if policy:
         files[POLICY_FILE] = policy.encode("utf-8", "replace")
     return files

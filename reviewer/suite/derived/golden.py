@@ -88,6 +88,18 @@ def texts_of(value: Any) -> list[str]:
     return list(dict.fromkeys(text for one in values if (text := text_of(one))))
 
 
+def too_common(text: str) -> str:
+    """Return why looking for a text proves nothing, "" when it can be looked for: one or two
+    letters are in almost any message."""
+    signs = [sign for sign in text if sign.isalnum()]
+    if not signs:
+        return f"`{text[:20]}` has no word to look for"
+    least = 2 if all(map(str.isdigit, signs)) else 3
+    if text.isascii() and len(signs) < least:
+        return f"`{text}` is in almost any message: looking for it proves nothing"
+    return ""
+
+
 def _role(message: Any) -> str:
     if not isinstance(message, dict):
         return ""
@@ -207,7 +219,7 @@ def contract_of(record: Any, number: int, match: Match = "superset") -> Contract
         "schema": "reviewer/episode@1",
         "episode_id": _id(record, number, notes),
         "title": text_of(record.get("title")),
-        "user_request": _request(record),
+        "user_request": request_of(record),
         "initial_state": start if isinstance(start, dict) else {},
         "tools": tools,
         "expected": expected,
@@ -251,7 +263,8 @@ def _id(record: dict[str, Any], number: int, notes: list[str]) -> str:
     return found or f"golden-{number}"
 
 
-def _request(record: dict[str, Any]) -> str:
+def request_of(record: dict[str, Any]) -> str:
+    """Return what a record asks, under one of its usual names."""
     asked = _first(record, REQUESTS)
     if isinstance(asked, dict):
         inner = _first(asked, ("messages", *REQUESTS))
