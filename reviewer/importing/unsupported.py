@@ -122,15 +122,6 @@ def _rpc(*methods: str) -> Callable[[_Row], bool]:
     return ask
 
 
-def _wrapped_rpc(row: _Row) -> bool:
-    """JSON-RPC calls of tools within whatever a logger puts around them."""
-    for name in ("msg", "payload", "data", "body", "request", "params"):
-        held = row.get(name)
-        if isinstance(held, dict) and held.get("jsonrpc") == "2.0":
-            return True
-    return False
-
-
 def _ends(name: str, *ends: str) -> Callable[[_Row], bool]:
     return lambda row: isinstance(row[name], str) and row[name].endswith(ends)
 
@@ -138,12 +129,6 @@ def _ends(name: str, *ends: str) -> Callable[[_Row], bool]:
 def _dspy(row: _Row) -> bool:
     held = row["trajectory"]
     return isinstance(held, dict) and "tool_name_0" in held
-
-
-def _acp_start(row: _Row) -> bool:
-    held = row.get("message", row)
-    held = held.get("params") if isinstance(held, dict) else None
-    return _rpc("initialize")(row) and isinstance(held, dict) and held.get("protocolVersion") == 1
 
 
 def _part_kind(row: _Row) -> bool:
@@ -191,17 +176,11 @@ _BESIDE_RUNS = frozenset({
     "Gemini CLI's totals, not a trace", "Strands metrics, not a trace",
     "Claude Code's note on a sub-agent", "a Cline session's facts, not its messages",
 })  # fmt: skip
-_CODEX_TYPES = ("thread.started", "turn.started", "turn.completed", "turn.failed",
-                "item.started", "item.updated", "item.completed")  # fmt: skip
 _TOOLS: tuple[_Tool, ...] = (
     _Tool(_NOTES, ("sessionId", "operation", "type"), _among("type", "queue-operation")),
     _Tool(_NOTES, ("leafUuid", "summary", "type"), _among("type", "summary")),
     _Tool(_NOTES, ("type", "snapshot", "messageId"), _among("type", "file-history-snapshot")),
     _Tool("Claude Code's note on a sub-agent", ("agentType", "toolUseId", "spawnDepth")),
-    _Tool("a Codex CLI session", ("type", "payload"),
-          _among("type", "session_meta", "response_item", "turn_context", "event_msg")),
-    _Tool("Codex CLI's exec --json", ("type",), _among("type", *_CODEX_TYPES)),
-    _Tool("a Gemini CLI session", ("sessionId", "projectHash")),
     _Tool("Gemini CLI's totals, not a trace", ("session_id", "response", "stats")),
     _Tool("a Google ADK eval set, which says what is expected", ("eval_set_id", "eval_cases")),
     _Tool("Google ADK eval results", ("eval_set_result_id", "eval_case_results")),
@@ -211,19 +190,12 @@ _TOOLS: tuple[_Tool, ...] = (
     _Tool("a Strands session's facts, not its messages",
           ("agent_id", "conversation_manager_state")),
     _Tool("Strands metrics, not a trace", ("total_cycles", "tool_usage", "traces")),
-    _Tool("an OpenCode session", ("info", "messages"), _inside("messages", "info", "parts")),
-    _Tool("an OpenCode session", ("info", "messages"), _inside("info", "projectID", "directory")),
-    _Tool("OpenCode's run --format json", ("sessionID", "type", "part")),
     _Tool("an OpenCode session's part", ("sessionID", "messageID", "type")),
     _Tool("a Cline session's facts, not its messages", ("session_id", "pid", "workspace_root")),
     _Tool("Cline's or Roo Code's screen messages", ("ts", "type", "say")),
     _Tool("Cline's or Roo Code's screen messages", ("ts", "type", "ask")),
     _Tool("a Goose session", ("working_dir", "description", "message_count")),
     _Tool("a pi session", ("type", "version", "cwd", "id"), _among("type", "session")),
-    _Tool("ACP traffic", (), _rpc("session/", "fs/", "terminal/")),
-    _Tool("ACP traffic", (), _acp_start),
-    _Tool("MCP traffic", (), _rpc("tools/", "initialize", "notifications/", "resources/",
-                                  "prompts/", "sampling/", "elicitation/", "completion/")),
     _Tool("Bedrock model invocation logs", ("schemaType", "modelId"),
           _among("schemaType", "ModelInvocationLog")),
     _Tool("a Gemini API exchange", ("candidates", "usageMetadata")),
@@ -265,7 +237,6 @@ _TOOLS: tuple[_Tool, ...] = (
     _Tool("a Google ADK session's events", ("author", "content", "invocation_id")),
     _Tool("a Gemini CLI checkpoint", ("history", "clientHistory")),
     _Tool("an OpenAI Agents SDK run result", ("new_items", "input")),
-    _Tool("a Codex CLI session", ("id", "timestamp", "instructions")),
     _Tool("a LangGraph checkpoint", ("channel_values", "channel_versions")),
     _Tool("LangChain's stream of events", ("event", "run_id", "data"), _starts("event", "on_")),
     _Tool("LangChain's agent steps", ("intermediate_steps",)),
@@ -274,7 +245,6 @@ _TOOLS: tuple[_Tool, ...] = (
     _Tool("a LangSmith data set", ("inputs", "outputs"), _inside("inputs", "messages")),
     _Tool("an A2A task", ("contextId", "history")),
     _Tool("A2A traffic", (), _rpc("message/", "tasks/", "agent/")),
-    _Tool("MCP traffic", (), _wrapped_rpc),
     _Tool("Anthropic batch results", ("custom_id", "result")),
     _Tool("a stream of an API's events without its request", (), is_stream),
     _Tool("a stream of the Vercel AI SDK", ("type", "toolCallId"), _starts("type", "tool-input")),

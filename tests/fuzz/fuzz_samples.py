@@ -60,6 +60,22 @@ SAMPLES: dict[str, tuple[Sample, ...]] = {
     ),
     "claude-code-stream-json": (Sample("formats_c/claude-code", "stream-json.jsonl"),),
     "braintrust-logs": (Sample("formats_c/braintrust", "logs.jsonl"),),
+    "codex-rollout": (
+        Sample(
+            "formats_c/codex",
+            "rollout-2026-11-22T21-42-56-01a20536-54a0-71b0-b275-ee1543810b71.jsonl",
+        ),
+    ),
+    "codex-exec-json": (Sample("formats_c/codex", "exec-json.jsonl"),),
+    "gemini-cli": (
+        Sample("formats_c/gemini-cli/chats", "session-2026-11-22T21-53-4790c8e0.jsonl", whole=True),
+    ),
+    "opencode-export": (
+        Sample("formats_c/opencode", "export-ses_dfac8bad5ffeyfA0i4QgVXnDrE.json", whole=True),
+    ),
+    "opencode-run": (Sample("sessions", "opencode-run.jsonl"),),
+    "acp": (Sample("formats_c/acp", "opencode.jsonl"),),
+    "mcp-traffic": (Sample("formats_c/mcp", "traffic.jsonl"),),
     "gaia": (Sample("smolagents", "rows.jsonl"),),
     "google-adk-session": (
         Sample("formats_c/google-adk", "lamp-return-1.session.json"),

@@ -9,17 +9,9 @@ import pytest
 from doors import Door
 from wire_cases import NAMED
 
-CODEX = {"timestamp": "2026-11-22T21:42:56Z", "type": "session_meta", "payload": {"id": "T"}}
 ADK = {"id": "s", "appName": "shop", "userId": "u", "state": {}, "events": []}
 MLFLOW = {"info": {"trace_id": "tr-1", "trace_metadata": {}, "state": "OK"}, "data": {"spans": []}}
-RPC = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "refund"}}
-ACP = {"jsonrpc": "2.0", "id": 1, "method": "session/prompt", "params": {}}
 KNOWN: list[tuple[str, Any, str]] = [
-    ("rollout.jsonl", [CODEX], "Codex CLI session"),
-    ("exec.jsonl", [{"type": "thread.started", "thread_id": "0"}, {"type": "turn.started"}],
-     "Codex CLI's exec --json"),
-    ("g.jsonl", [{"sessionId": "4", "projectHash": "7", "startTime": "t", "kind": "main"}],
-     "Gemini CLI session"),
     ("adk.json", json.dumps(ADK, indent=2), "Google ADK session"),
     ("set.json", json.dumps({"eval_set_id": "l", "eval_cases": []}), "suite from-evalset"),
     ("bfcl.json", json.dumps({"id": "a_0", "question": [], "function": []}), "suite from-bfcl"),
@@ -37,11 +29,6 @@ KNOWN: list[tuple[str, Any, str]] = [
     ("weave.jsonl", [{"project_id": "p", "id": "0", "trace_id": "0", "inputs": {},
                       "op_name": "weave:///p/op/x:1"}], "Weave calls"),
     ("bt.jsonl", [{"id": "c", "metrics": {}, "span_attributes": {"type": "task"}}], "Braintrust"),
-    ("mcp.jsonl", [{"timestamp": "t", "direction": "client->server", "message": RPC}], "MCP"),
-    ("bare.jsonl", [RPC], "MCP traffic"),
-    ("acp.jsonl", [{"direction": "client->agent", "message": ACP}], "ACP traffic"),
-    ("oc.json", json.dumps({"info": {"id": "ses_1", "projectID": "g", "directory": "/"},
-                            "messages": [{"info": {"role": "user"}, "parts": []}]}), "OpenCode"),
     ("m.json", json.dumps({"message": {"role": "user", "content": [{"text": "x"}]}, "message_id": 0,
                            "redact_message": None}), "Strands session"),
     ("gpt.json", json.dumps([{"title": "t", "mapping": {}, "current_node": "n"}]), "ChatGPT"),

@@ -9,16 +9,8 @@ import pytest
 from counted import COUNTS, FILES, counted, of_the_file, refused, wanted
 
 REFUSED = (
-    "acp/opencode.jsonl",
-    "codex/exec-json.jsonl",
-    "codex/rollout-2026-11-22T21-42-56-01a20536-54a0-71b0-b275-ee1543810b71.jsonl",
-    "gemini-cli/chats/4790c8e0-1fe6-403d-acb2-269799a01cb2/a4dd4ab3-f4fa-4bd3-9782-8efc7186e1cc.jsonl",
-    "gemini-cli/chats/session-2026-11-22T21-53-4790c8e0.jsonl",
     "gemini-cli/output.json",
     "google-adk/lamps.evalset.json",
-    "mcp/traffic.jsonl",
-    "opencode/export-ses_dfac883bcffegWOsLdEX1ix2TF.json",
-    "opencode/export-ses_dfac8bad5ffeyfA0i4QgVXnDrE.json",
 )
 """Files of tools that have no reader: each is refused by its tool's name."""
 
@@ -33,9 +25,16 @@ COUNTED_OTHERWISE: dict[str, dict[str, Any]] = {
         "tools": {"look_up_lamp": 4, "refund_lamp": 1},
     },
 }
-PARENT = "claude-code/9a7b165c-6146-4a06-b9c3-07c56c395f84"
+CLAUDE = "claude-code/9a7b165c-6146-4a06-b9c3-07c56c395f84"
+GEMINI = "gemini-cli/chats"
 WITH_SUB_AGENTS = {
-    f"{PARENT}.jsonl": f"{PARENT}/subagents/agent-a618c3c887c77c07c.jsonl",
+    f"{CLAUDE}.jsonl": f"{CLAUDE}/subagents/agent-a618c3c887c77c07c.jsonl",
+    f"{GEMINI}/session-2026-11-22T21-53-4790c8e0.jsonl": (
+        f"{GEMINI}/4790c8e0-1fe6-403d-acb2-269799a01cb2/a4dd4ab3-f4fa-4bd3-9782-8efc7186e1cc.jsonl"
+    ),
+    "opencode/export-ses_dfac8bad5ffeyfA0i4QgVXnDrE.json": (
+        "opencode/export-ses_dfac883bcffegWOsLdEX1ix2TF.json"
+    ),
 }
 """Sessions whose sub-agent's file is read with them: its calls are theirs."""
 READ = [name for name in COUNTS if not name.startswith("_") and name not in REFUSED]

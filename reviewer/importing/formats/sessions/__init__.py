@@ -122,7 +122,7 @@ class Step(NamedTuple):
     """What one side said or did at once. `actor` is who did it; `value` is a text, a call's
     arguments, or what a call returned."""
 
-    kind: Literal["text", "call", "result", "error"]
+    kind: Literal["text", "call", "result", "error", "approval"]
     actor: str
     value: Any
     id: str = ""
@@ -147,6 +147,7 @@ class Session:
         self.ended: Any = None
         self.prompts = 0
         self._odd: Counter[str] = Counter()
+        self._made: Counter[str] = Counter()
 
     def say(self, actor: str, text: Any, at: Any = None, **more: Any) -> None:
         """Take what was said; a text without words is none. The first text of the user is what was
@@ -176,6 +177,10 @@ class Session:
         """Take an error outside any call."""
         self.steps.append(Step("error", "", text, at=at))
 
+    def decided(self, approval: dict[str, Any], own: Any, at: Any = None) -> None:
+        """Take a decision on the call of that id."""
+        self.steps.append(Step("approval", "", approval, _text(own), at=at))
+
     def clocked(self, at: Any) -> None:
         """Note when something happened."""
         if at is not None:
@@ -201,6 +206,7 @@ class Session:
                     continue  # the same line once more
                 if step.id:
                     made.setdefault(step.id, []).append((step.name, step.value))
+                self._made[step.id] += 1
                 self._call(step)
                 for one in waiting.pop(step.id, ()) if step.id else ():
                     self._result(one, told)
@@ -210,14 +216,18 @@ class Session:
                 self._result(step, told)
             elif step.kind == "error":
                 self.draft.error(step.value, at=step.at)
+            elif step.kind == "approval":
+                self.draft.approval(step.value, step.id, at=step.at)
             else:
                 self.draft.message(step.actor, step.value, at=step.at, **step.more or {})
                 theirs = step.actor not in ("user", "system") and isinstance(step.value, str)
                 if theirs and holds_blocks(step.value):
                     self.draft.unread(f"messages[{len(self.draft.events)}].text")
         if self._odd:
-            kinds = ", ".join(f"{name} ({count})" for name, count in sorted(self._odd.items()))
-            self.draft.note(f"records of kinds that are not known: {kinds}")
+            self.draft.note(
+                f"{self._odd.total()} records of {len(self._odd)} kinds that are not known were "
+                "looked through"
+            )
 
     def _call(self, step: Step) -> None:
         if inner_calls(str(step.name), step.value) is not None:  # a call that holds others
@@ -234,7 +244,7 @@ class Session:
         if step.value in earlier:
             return  # the same line once more
         more = {name: value for name, value in (step.more or {}).items() if value is not None}
-        if earlier:
+        if len(earlier) >= max(1, self._made[step.id]):
             self.draft.note(MORE_RESULTS)
             self.draft.message("tool", step.value, at=step.at)
         else:

@@ -1,0 +1,231 @@
+"""Codex CLI: a rollout of one thread, `{timestamp, type, payload}` a line.
+
+What the model saw is in `response_item`; `event_msg` repeats it as the screen showed it, with exit
+codes and tokens. A call that is only in an event (made inside another tool) is still an act.
+Sub-agents are threads with rollouts of their own.
+"""
+
+import os
+import re
+from collections.abc import Iterator
+from functools import lru_cache, partial
+from pathlib import Path
+from typing import Any
+
+from reviewer.importing.draft import tokens
+from reviewer.importing.facts import FormatFacts
+from reviewer.importing.formats.base import at_path, mapping, shown, started_ms, text
+from reviewer.importing.formats.sessions import (
+    SUB_AGENTS,
+    Line,
+    SessionFormat,
+    by_number,
+    lines_of,
+    rows,
+    took,
+)
+from reviewer.importing.formats.sessions.codex_story import Story, Thread
+from reviewer.importing.head import Head
+from reviewer.importing.pipeline.split import Unreadable
+from reviewer.importing.reader import Broken, Foreign
+from reviewer.importing.source import Source
+
+_TYPES = ("session_meta", "response_item", "turn_context", "event_msg", "compacted")
+_ROLLOUT = re.compile(r"rollout-.*?([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\.jsonl\Z")
+_PARENT = re.compile(rb'"parent_thread_id"\s*:\s*"([\w-]{1,64})"')
+_SPAWN = (b"spawn_agent", b"thread_spawn")
+_META = 1 << 16
+"""Bytes of a rollout in which its parent is named."""
+_MOST_ROLLOUTS = 20_000
+
+
+def is_line(value: dict[str, Any]) -> bool:
+    """Return whether this is a line of a rollout."""
+    if value.get("type") in _TYPES and isinstance(value.get("payload"), dict):
+        return True
+    return "instructions" in value and {"id", "timestamp"} <= value.keys() and "type" not in value
+
+
+class CodexReader(SessionFormat):
+    name = "codex-rollout"
+    facts = FormatFacts(
+        by="lines of `timestamp`, `type` (`session_meta` first) and `payload`",
+        steps="yes, sub-agents' too; those whose rollout is missing leave it not measured",
+        times="yes",
+        tokens="the last total of the thread",
+        attempt="no: one for each thread",
+        beside="rollouts of threads that name it as their parent",
+    )
+
+    def sniff(self, head: Head) -> bool:
+        return any(is_line(row) for row in rows(head))
+
+    def candidate_id(self, path: Path) -> str:
+        return "codex"
+
+    def ran_at(self, path: Path) -> float:
+        first = shown(path)
+        return started_ms(first.get("timestamp") if isinstance(first, dict) else None)
+
+    def companions(self, path: Path) -> tuple[Path, ...]:
+        return tuple(sorted(_below(path, _children_of(path), {path})))
+
+    def traces(self, source: Source) -> Iterator[Foreign | Broken]:
+        found = lines_of(source)
+        threads = _threads(found.lines)
+        if not threads and found.broken:
+            yield Broken(("json:no line could be read",))
+        for number, lines in enumerate(threads):
+            own = _own(lines)
+            files = source.companions if len(threads) == 1 else ()
+            make = partial(_attempt, source, own or f"{source.place}-{number}", lines, files)
+            yield source.attempt(partial(make, found.broken), own)
+
+
+def _children_of(path: Path) -> dict[str, tuple[Path, ...]]:
+    """Return rollouts by the thread that started them; only for one that started any."""
+    try:
+        with path.open("rb") as handle:
+            if not any(word in line for line in handle for word in _SPAWN):
+                return {}
+    except OSError:
+        return {}
+    folder = path.absolute().parent
+    root = next((one for one in folder.parents if one.name.endswith("sessions")), folder)
+    if len(folder.parts) - len(root.parts) > 3:  # sessions/YYYY/MM/DD
+        root = folder
+    return _by_parent(root, _state(root))
+
+
+def _state(root: Path) -> tuple[tuple[str, int], ...]:
+    """Return what changes with the rollouts below a folder: the times of its folders."""
+    found: list[tuple[str, int]] = []
+    for folder, _, _ in os.walk(root):
+        try:
+            found.append((folder, os.stat(folder).st_mtime_ns))
+        except OSError:
+            continue
+    return tuple(found[:_MOST_ROLLOUTS])
+
+
+@lru_cache(maxsize=8)
+def _by_parent(root: Path, state: tuple[tuple[str, int], ...]) -> dict[str, tuple[Path, ...]]:
+    found: dict[str, tuple[Path, ...]] = {}
+    seen = 0
+    for folder, _ in state:
+        try:
+            names = sorted(os.listdir(folder))
+        except OSError:
+            continue
+        for name in names:
+            if not _ROLLOUT.match(name) or seen >= _MOST_ROLLOUTS:
+                continue
+            seen += 1
+            try:
+                with Path(folder, name).open("rb") as handle:
+                    matched = _PARENT.search(handle.read(_META))
+            except OSError:
+                continue
+            if matched:
+                parent = matched.group(1).decode()
+                found[parent] = (*found.get(parent, ()), Path(folder, name))
+    return found
+
+
+def _below(path: Path, children: dict[str, tuple[Path, ...]], seen: set[Path]) -> Iterator[Path]:
+    """Yield the rollouts of a thread's sub-agents, and of theirs."""
+    first = shown(path) if children else None
+    own = text(at_path(first, "payload", "id"))
+    for child in children.get(own, ()):
+        if child not in seen and child.name != path.name:
+            seen.add(child)
+            yield child
+            yield from _below(child, children, seen)
+
+
+def _own(lines: list[Line]) -> str:
+    for line in lines:
+        value = line.value
+        if value.get("type") == "session_meta":
+            return text(at_path(value, "payload", "id"))
+        if "payload" not in value and "instructions" in value:
+            return text(value.get("id"))
+    return ""
+
+
+def _threads(lines: list[Line]) -> list[list[Line]]:
+    """Return the lines of each thread. A second beginning behind what was said is another thread; a
+    thread that was forked has that of its parent right behind its own."""
+    found: list[list[Line]] = []
+    said, own = False, ""
+    for line in lines:
+        value = line.value
+        if value.get("type") == "session_meta":
+            name = text(at_path(value, "payload", "id"))
+            if not found or (said and name != own):
+                found.append([])
+                said, own = False, name
+        said = said or value.get("type") == "response_item"
+        if not found:
+            found.append([])
+        found[-1].append(line)
+    return found
+
+
+def _thread(source: Source, path: Path) -> Thread:
+    shown_path = os.path.relpath(path, source.path.parent)
+    try:
+        found = lines_of(source, path)
+    except (Unreadable, OSError):
+        return Thread(shown_path, path.stem[-36:], "sub-agent", [], ["file"])
+    meta = next((one.value for one in found.lines if one.value.get("type") == "session_meta"), {})
+    spawn = mapping(at_path(meta, "payload", "source", "subagent", "thread_spawn"))
+    actor = text(spawn.get("agent_role")) or text(spawn.get("agent_nickname")) or "sub-agent"
+    if actor in ("user", "agent", "system"):
+        actor = f"sub-agent {actor}"
+    return Thread(shown_path, _own(found.lines), actor[:80], *found)
+
+
+def _attempt(
+    source: Source, own: str, lines: list[Line], files: tuple[Path, ...], broken: list[str]
+) -> Foreign:
+    story = Story([_thread(source, path) for path in files])
+    session, draft = story.session, story.session.draft
+    story.tell(lines)
+    story.rest()
+    session.write()
+    story.settle(lines)
+    for path in broken:
+        draft.unread(path)
+    for thread in story.threads:
+        for path in thread.broken:
+            draft.unread(f"{thread.path}: {path}")
+        session.account.tell(by_number(thread.lines), draft, f"{thread.path}: lines")
+    session.account.tell(by_number(lines), draft, "lines")
+    if story.threads:
+        draft.note(SUB_AGENTS)
+        draft.source["sub-agents"] = {"files": len(story.threads)}
+    if story.models:
+        draft.source["models"] = story.models
+    meta = next((one.value for one in lines if one.value.get("type") == "session_meta"), {})
+    if version := text(at_path(meta, "payload", "cli_version")):
+        draft.source["versions"] = [version[:80]]
+    draft.identity = f"thread:{own}"
+    usage = mapping(story.usage)
+    return draft.foreign(
+        episode_id=own,
+        candidate_id=source.candidate or (story.models[-1] if story.models else source.home),
+        final_message=story.final or draft.last_words(),
+        latency_ms=took(session),
+        termination=story.termination,
+        started_at=draft.at(session.began),
+        usage=tokens(
+            input_tokens=usage.get("input_tokens"),
+            output_tokens=usage.get("output_tokens"),
+            cached_tokens=usage.get("cached_input_tokens"),
+            reasoning_tokens=usage.get("reasoning_output_tokens"),
+            total_tokens=usage.get("total_tokens"),
+        ),
+        title=session.title,
+        user_request=session.title,
+    )

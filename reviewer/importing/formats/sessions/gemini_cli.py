@@ -1,0 +1,374 @@
+"""Gemini CLI: the log of a session, and those of its sub-agents.
+
+A later record of one id replaces the earlier (an answer is written before its calls, then with
+them), `$set` replaces members and `$rewindTo` takes messages back. What was taken back or replaced
+did run: its calls are kept, its words stand under another name. Older versions wrote one object.
+"""
+
+import os
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from reviewer.importing.draft import Status, summed, tokens
+from reviewer.importing.facts import FormatFacts
+from reviewer.importing.formats.base import mapping, objects, shown, started_ms, text
+from reviewer.importing.formats.sessions import (
+    SUB_AGENTS,
+    Line,
+    Session,
+    SessionFormat,
+    by_number,
+    lines_of,
+    rows,
+    took,
+)
+from reviewer.importing.head import Head
+from reviewer.importing.pipeline.split import Unreadable
+from reviewer.importing.reader import Broken, Foreign
+from reviewer.importing.source import Source
+
+_OF_CALL = frozenset(
+    (
+        *("id", "name", "args", "result", "status", "timestamp", "agentId", "resultDisplay"),
+        *("description", "displayName", "renderOutputAsMarkdown", "tailToolCallRequest"),
+        *("approvalMode", "outcome", "durationMs"),
+    )
+)
+_STATUS: dict[str, Status] = {"success": "ok", "error": "error", "cancelled": "denied"}
+_QUIET = ("info", "warning")
+_INJECTED = ("<session_context>", "<system-reminder>")
+_TAKEN_BACK = "agent, taken back"
+TAKEN_BACK = "messages were taken back or replaced: the calls in them are kept as evidence"
+
+
+class GeminiCliReader(SessionFormat):
+    name = "gemini-cli"
+    facts = FormatFacts(
+        by="`sessionId, projectHash, startTime`",
+        steps="yes, sub-agents' too; those whose file is missing leave it not measured",
+        times="yes",
+        tokens="the main agent's",
+        attempt="no: one for each session",
+        beside="`<session>/*.jsonl`, the logs of its sub-agents",
+    )
+
+    def sniff(self, head: Head) -> bool:
+        return any({"sessionId", "projectHash"} <= row.keys() for row in rows(head))
+
+    def candidate_id(self, path: Path) -> str:
+        return "gemini-cli"
+
+    def ran_at(self, path: Path) -> float:
+        first = shown(path)
+        return started_ms(first.get("startTime") if isinstance(first, dict) else None)
+
+    def companions(self, path: Path) -> tuple[Path, ...]:
+        first = shown(path)
+        own = first.get("sessionId") if isinstance(first, dict) else None
+        if not isinstance(own, str) or not own or os.sep in own or own in (".", ".."):
+            return ()
+        try:
+            found = sorted((path.parent / own).glob("*.jsonl"))
+        except (OSError, ValueError):
+            return ()
+        return tuple(one for one in found if one.is_file() and one != path)
+
+    def traces(self, source: Source) -> Iterator[Foreign | Broken]:
+        found = lines_of(source)
+        logs = _logs(found.lines)
+        for log in logs:
+            files = source.companions if len(logs) == 1 else ()
+            make = partial(_attempt, source, log, files, found.broken)
+            yield source.attempt(make, text(log.head.get("sessionId")))
+        if not logs:
+            yield Broken(("missing:sessionId",))
+
+
+class _Log(NamedTuple):
+    """A log: what it says of the session, and its lines."""
+
+    head: dict[str, Any]
+    lines: list[Line]
+
+
+def _logs(lines: list[Line]) -> list[_Log]:
+    found: list[_Log] = []
+    for line in lines:
+        value = line.value
+        if "projectHash" in value and isinstance(value.get("sessionId"), str):
+            if not found or found[-1].head["sessionId"] != value["sessionId"]:
+                found.append(_Log(value, []))
+        elif not found:
+            found.append(_Log({"sessionId": text(value.get("sessionId"))}, []))
+        found[-1].lines.append(line)
+    return [log for log in found if log.head["sessionId"]]
+
+
+class _Folded(NamedTuple):
+    """Messages of a log in order, each once; those of them that were taken back, by identity;
+    earlier states and messages that were replaced and hold calls that no later one has; and the
+    lines of changes that are not known."""
+
+    messages: list[dict[str, Any]]
+    back: set[int]
+    gone: list[dict[str, Any]]
+    odd: list[int]
+
+
+class _Fold:
+    """The state of a log while it is read."""
+
+    def __init__(self) -> None:
+        self.live: dict[str, tuple[int, dict[str, Any]]] = {}
+        self.back: list[tuple[int, dict[str, Any]]] = []
+        self.gone: list[dict[str, Any]] = []
+        self._count = 0
+
+    def put(self, message: dict[str, Any]) -> None:
+        """Take a message; one of its id is replaced where it is."""
+        self._count += 1
+        own = text(message.get("id")) or f"number {self._count}"
+        before = self.live.get(own)
+        if before is not None:
+            self.gone.append(before[1])
+        self.live[own] = (self._count if before is None else before[0], message)
+
+    def set(self, messages: list[dict[str, Any]]) -> None:
+        """Replace all messages."""
+        self.gone += [message for _, message in self.live.values()]
+        self.live.clear()
+        for message in messages:
+            self.put(message)
+
+    def rewind(self, point: Any) -> None:
+        """Take back a message, and what follows it; all of them where it is not there."""
+        names = list(self.live)
+        at = names.index(point) if point in names else len(names)
+        self.back += [self.live.pop(name) for name in names[at:]]
+
+
+def _folded(log: _Log) -> _Folded:
+    fold, odd = _Fold(), []
+    for line in log.lines:
+        value = line.value
+        for message in objects(value.get("messages")):
+            fold.put(message)
+        changed = value.get("$set")
+        if isinstance(changed, dict) and "messages" in changed:
+            fold.set(objects(changed["messages"]))
+        if "$rewindTo" in value:
+            point = value["$rewindTo"]
+            fold.rewind(point.get("id") if isinstance(point, dict) else point)
+        if "type" in value and "id" in value:
+            fold.put(value)
+        elif not value.keys() <= {"$set", "$rewindTo"} and "projectHash" not in value:
+            odd.append(line.number)
+    every = sorted((*fold.live.values(), *fold.back), key=lambda one: one[0])
+    messages = [message for _, message in every]
+    made = [_made(call) for message in messages for call in objects(message.get("toolCalls"))]
+    gone = [
+        message
+        for message in fold.gone
+        if any(_made(call) not in made for call in objects(message.get("toolCalls")))
+    ]
+    return _Folded(messages, {id(message) for _, message in fold.back}, gone, odd)
+
+
+def _made(call: dict[str, Any]) -> tuple[Any, Any, Any]:
+    return call.get("id"), call.get("name"), call.get("args")
+
+
+class _Story:
+    """Messages being told into a session."""
+
+    def __init__(self, session: Session, files: dict[str, tuple[str, str, _Log]]) -> None:
+        self.session = session
+        self.files = files
+        self.told: set[str] = set()
+        self.models: list[str] = []
+        self.usages: list[dict[str, int] | None] = []
+        self.missing: list[tuple[str, str]] = []
+        self.answered: set[str] = set()
+
+    def log(self, log: _Log, agent: str = "") -> _Folded:
+        """Take a log; `agent` is the sub-agent whose it is."""
+        folded = _folded(log)
+        for message in (*folded.messages, *folded.gone):
+            for one in objects(message.get("toolCalls")):
+                if one.get("result") is not None:
+                    self.answered.add(text(one.get("id")))
+        for message in folded.messages:
+            self._message(message, agent, id(message) in folded.back)
+        for message in folded.gone:
+            self._calls(message, agent or "agent")
+        if folded.back or folded.gone:
+            self.session.draft.note(TAKEN_BACK)
+        return folded
+
+    def _message(self, message: dict[str, Any], agent: str, back: bool) -> None:
+        session, at, kind = self.session, message.get("timestamp"), message.get("type")
+        if not agent:
+            session.clocked(at)
+        if kind == "user":
+            self._user(message, agent, back)
+        elif kind == "gemini":
+            session.account.read(
+                message, ("id", "type", "content", "toolCalls", "thoughts", "tokens")
+            )
+            session.account.whole(message.get("thoughts"), message.get("tokens"))
+            words = _words(message.get("content"))
+            session.account.whole(message.get("content"))
+            session.say(_TAKEN_BACK if back else agent or "agent", words, at)
+            self._calls(message, agent or "agent")
+            if not agent:
+                model = text(message.get("model"))
+                self.models += [model] if model and model not in self.models else []
+                self.usages.append(_tokens(message.get("tokens")))
+        elif kind == "error":
+            session.wrong(_words(message.get("content")), at)
+        elif kind not in _QUIET:
+            session.odd(kind)
+
+    def _user(self, message: dict[str, Any], agent: str, back: bool) -> None:
+        session, at, content = self.session, message.get("timestamp"), message.get("content")
+        parts = content if isinstance(content, list) else [content]
+        session.account.read(message, ("id", "type", "content", "displayContent"))
+        for part in objects(parts):
+            answer = part.get("functionResponse")
+            if isinstance(answer, dict):
+                session.account.whole(part)
+                if text(answer.get("id")) not in self.answered:
+                    name = text(answer.get("name"))
+                    session.result(answer.get("response"), answer.get("id"), name, None, at)
+        words = _words(content)
+        injected = words.lstrip().startswith(_INJECTED)
+        actor = "system" if injected else "user, taken back" if back else agent or "user"
+        session.say(actor, words, at)
+
+    def _calls(self, message: dict[str, Any], actor: str) -> None:
+        session = self.session
+        session.account.every(message.get("toolCalls"))
+        for call in objects(message.get("toolCalls")):
+            session.account.read(call, _OF_CALL, strict=True)
+            session.account.whole(*(call.get(one) for one in ("args", "result", "resultDisplay")))
+            own, at, name = call.get("id"), call.get("timestamp"), call.get("name")
+            session.call(actor, name, call.get("args"), own, at)
+            self._spawned(call, text(own))
+            if call.get("result") is not None:
+                status = _STATUS.get(text(call.get("status")))
+                session.result(_seen(call["result"]), own, text(name), status, at)
+
+    def _spawned(self, call: dict[str, Any], own: str) -> None:
+        agent = text(call.get("agentId"))
+        progress = mapping(call.get("resultDisplay")).get("isSubagentProgress") is True
+        if agent in self.files:
+            actor, path, log = self.files[agent]
+            if path not in self.told:
+                self.told.add(path)
+                self.log(log, actor)
+        elif agent or (
+            call.get("status") != "error" and (progress or call.get("name") == "invoke_agent")
+        ):
+            self.missing.append((own, agent))
+
+
+def _attempt(source: Source, log: _Log, paths: tuple[Path, ...], broken: list[str]) -> Foreign:
+    session = Session("gemini-cli")
+    draft = session.draft
+    files: dict[str, tuple[str, str, _Log]] = {}
+    bad: list[str] = []
+    for path in paths:
+        shown_path = os.path.relpath(path, source.path.parent)
+        try:
+            found = lines_of(source, path)
+        except (Unreadable, OSError):
+            bad.append(f"{shown_path}: file")
+            continue
+        bad += [f"{shown_path}: {name}" for name in found.broken]
+        for one in _logs(found.lines):
+            files[text(one.head.get("sessionId"))] = ("sub-agent", shown_path, one)
+    story = _Story(session, files)
+    folded = story.log(log)
+    for actor, place, one in files.values():
+        if place not in story.told:
+            story.told.add(place)
+            story.log(one, actor)
+    session.write()
+    for own, agent in story.missing:
+        session.absent(f"{agent[:80] or 'log of its sub-agent'}.jsonl", own)
+    for name in (*broken, *bad):
+        draft.unread(name)
+    for _, place, one in files.values():
+        session.account.tell(by_number(one.lines), draft, f"{place}: lines")
+    session.account.tell(by_number(log.lines), draft, "lines")
+    for number in folded.odd:
+        session.draft.unread(f"lines[{number}]")
+    termination = _ended(session, log, folded)
+    own = text(log.head.get("sessionId"))
+    draft.identity = f"session:{own}"
+    if files:
+        draft.note(SUB_AGENTS)
+        draft.source["sub-agents"] = {"files": len(files)}
+    if story.models:
+        draft.source["models"] = story.models
+    begun = log.head.get("startTime")
+    return draft.foreign(
+        episode_id=own,
+        candidate_id=source.candidate or (story.models[-1] if story.models else source.home),
+        final_message=draft.last_words(),
+        latency_ms=took(session),
+        termination=termination,
+        started_at=draft.at(begun) or draft.at(session.began),
+        usage=summed(story.usages) if story.usages else None,
+        title=session.title,
+        user_request=session.title,
+    )
+
+
+def _ended(session: Session, log: _Log, folded: _Folded) -> str | None:
+    """Return how a session ended; it is noted where nothing says so."""
+    for message in reversed([one for one in folded.messages if id(one) not in folded.back]):
+        kind, calls = message.get("type"), objects(message.get("toolCalls"))
+        if kind == "info" and "cancelled" in _words(message.get("content")):
+            return "interrupted by the user"
+        if kind in _QUIET:
+            continue
+        if kind == "error":
+            return "error"
+        sub_agent = log.head.get("kind") == "subagent"
+        done = sub_agent and any(one.get("name") == "complete_task" for one in calls)
+        if kind == "gemini" and (done or (not calls and _words(message.get("content")).strip())):
+            return None
+        break
+    session.unended()
+    return None
+
+
+def _seen(result: Any) -> Any:
+    """Return what a call returned out of the parts it was sent back in."""
+    answers = [mapping(one.get("functionResponse")) for one in objects(result)]
+    found = [one["response"] for one in answers if "response" in one]
+    return found[0] if len(found) == 1 and len(objects(result)) == 1 else result
+
+
+def _words(content: Any) -> str:
+    if isinstance(content, list):
+        return "\n".join(
+            one if isinstance(one, str) else text(one.get("text"))
+            for one in content
+            if isinstance(one, str) or (isinstance(one, dict) and "text" in one)
+        )
+    return text(mapping(content).get("text")) or text(content)
+
+
+def _tokens(value: Any) -> dict[str, int] | None:
+    held = mapping(value)
+    return tokens(
+        input_tokens=held.get("input"),
+        output_tokens=held.get("output"),
+        cached_tokens=held.get("cached"),
+        reasoning_tokens=held.get("thoughts"),
+        total_tokens=held.get("total"),
+    )

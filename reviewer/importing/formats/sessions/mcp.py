@@ -1,0 +1,103 @@
+"""Traffic between an MCP client and its server, JSON-RPC a line: which tools were called, with
+what, and what came of it. There is no model in it, and no word of anybody."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from reviewer.importing.draft import Status
+from reviewer.importing.facts import FormatFacts
+from reviewer.importing.formats.base import mapping, text
+from reviewer.importing.formats.sessions import Session, SessionFormat, by_number, lines_of, rows
+from reviewer.importing.formats.sessions.rpc import Requests, messages_in, messages_of
+from reviewer.importing.head import Head
+from reviewer.importing.reader import Broken, Foreign
+from reviewer.importing.source import Source
+
+METHODS = (
+    *("tools/", "initialize", "notifications/", "resources/", "prompts/", "sampling/"),
+    *("elicitation/", "completion/", "roots/", "logging/", "ping"),
+)
+_KNOWN = (*METHODS, "tasks/")
+NO_MODEL = "traffic of a tool server has no model: what was said and tokens are not measured"
+
+
+class McpReader(SessionFormat):
+    name = "mcp-traffic"
+    facts = FormatFacts(
+        by="JSON-RPC of `tools/…`, bare or as a logger wrote it",
+        steps="tool calls alone",
+        times="where the log has them",
+        attempt="no: one for each file",
+    )
+
+    def sniff(self, head: Head) -> bool:
+        return any(
+            text(one.get("method")).startswith(METHODS) and not _of_acp(one)
+            for row in rows(head)
+            for one in messages_in(row)
+        )
+
+    def candidate_id(self, path: Path) -> str:
+        return "mcp"
+
+    def traces(self, source: Source) -> Iterator[Foreign | Broken]:
+        yield source.attempt(lambda: _attempt(source))
+
+
+def _of_acp(value: dict[str, Any]) -> bool:
+    return value.get("method") == "initialize" and isinstance(
+        mapping(value.get("params")).get("protocolVersion"), int
+    )
+
+
+def _attempt(source: Source) -> Foreign:
+    found = lines_of(source)
+    session = Session("mcp-traffic")
+    draft, account = session.draft, session.account
+    requests = Requests()
+    client = ""
+    calls = 0
+    ids: dict[int, str] = {}
+    for message in messages_of(found.lines):
+        session.clocked(message.at)
+        value = message.value
+        if message.method == "tools/call":
+            calls += 1
+            ids[id(value)] = f"{message.value.get('id')}-{calls}"
+            account.read(value, ("jsonrpc", "id", "method", "params"))
+            account.read(message.params, ("name", "arguments", "_meta", "task"), strict=True)
+            account.whole(message.params.get("arguments"), message.params.get("_meta"))
+            given = message.params.get("arguments")
+            session.call("agent", message.params.get("name"), given, ids[id(value)], message.at)
+        elif message.method == "initialize":
+            client = text(mapping(message.params.get("clientInfo")).get("name")) or client
+        if message.method.startswith(_KNOWN):
+            if message.method != "tools/call":
+                account.whole(value)
+        elif message.method:
+            session.odd(message.method)
+        if message.method and "id" in value:
+            requests.asked(message)
+        elif message.answers:
+            asked = requests.answered(message)
+            if asked is None:
+                draft.unread(f"lines[{message.number}]")
+                continue
+            account.whole(value)
+            if asked.method == "tools/call":
+                result, error = value.get("result"), value.get("error")
+                failed = error is not None or mapping(result).get("isError") is True
+                seen = error if error is not None else result
+                status: Status = "error" if failed else "ok"
+                session.result(seen, ids[id(asked.value)], "", status, message.at)
+    session.write()
+    for name in found.broken:
+        draft.unread(name)
+    account.tell(by_number(found.lines), draft, "lines")
+    draft.note(NO_MODEL)
+    return draft.foreign(
+        episode_id=source.place,
+        candidate_id=source.candidate or client or source.home,
+        started_at=draft.at(session.began),
+    )

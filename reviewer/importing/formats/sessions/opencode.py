@@ -1,0 +1,443 @@
+"""OpenCode: a session as `opencode export` writes it, the files it kept one object each, and the
+lines of `run --format json`.
+
+A command that failed is `completed`, with its exit code beside it: both are kept. Sub-agents are
+sessions of their own, whose cost is not in their parent's.
+"""
+
+import math
+import os
+import re
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from reviewer.importing.draft import measured, summed, tokens, whole
+from reviewer.importing.facts import FormatFacts
+from reviewer.importing.formats.base import at_path, mapping, objects, text
+from reviewer.importing.formats.sessions import (
+    SUB_AGENTS,
+    Session,
+    SessionFormat,
+    by_number,
+    lines_of,
+    rows,
+    took,
+)
+from reviewer.importing.head import Head
+from reviewer.importing.pipeline.split import Unreadable
+from reviewer.importing.reader import Broken, Foreign, Rejected
+from reviewer.importing.source import Source
+
+_QUIET = frozenset(
+    (
+        *("step-start", "step-finish", "reasoning", "snapshot", "patch", "file", "agent"),
+        *("compaction", "retry", "subtask"),
+    )
+)
+_CHILD = re.compile(rb'"sessionI[dD]"\s*:\s*"(ses_\w{1,60})"')
+_ENDS = {"length": "max_output_tokens", "content-filter": "content_filter", "error": "error"}
+_GOOD = ("stop", "end_turn", "end-turn")
+_MOST_PARTS = 50_000
+
+
+class Exported(NamedTuple):
+    """A session: what it says of itself, and its messages."""
+
+    info: dict[str, Any]
+    messages: list[dict[str, Any]]
+
+
+class OpenCodeReader(SessionFormat):
+    name = "opencode-export"
+    facts = FormatFacts(
+        by="`info` and `messages` of `info` and `parts`, or a session's file in its storage",
+        steps="yes, sub-agents' too; those whose session is missing leave it not measured",
+        times="yes",
+        cost="the session's own; 0 is null",
+        tokens="the session's own",
+        attempt="no: one for each session",
+        beside="exports of sessions that name it as their parent, or its messages and parts",
+    )
+
+    def sniff(self, head: Head) -> bool:
+        return _is_export(head.first) or _is_stored(head.first)
+
+    def candidate_id(self, path: Path) -> str:
+        return "opencode"
+
+    def companions(self, path: Path) -> tuple[Path, ...]:
+        seen = {path}
+        return tuple(sorted(_beside(path, seen)))
+
+    def traces(self, source: Source) -> Iterator[Foreign | Broken]:
+        yield source.attempt(partial(self._attempt, source))
+
+    def _attempt(self, source: Source) -> Foreign:
+        value = source.load()
+        children: dict[str, Exported] = {}
+        if _is_stored(value):
+            session, children = _stored(source, value)
+        elif _is_export(value):
+            session = _exported(value)
+            for path in source.companions:
+                try:
+                    held = source.load(path)
+                except (Unreadable, OSError):
+                    continue  # its call says that it is missing
+                if _is_export(held):
+                    one = _exported(held)
+                    children[text(one.info.get("id"))] = one
+        else:
+            raise Rejected("type:record")
+        return _foreign(source, session, children)
+
+
+def _is_export(value: Any) -> bool:
+    if not isinstance(value, dict) or not isinstance(value.get("info"), dict):
+        return False
+    info, messages = value["info"], value.get("messages")
+    named = str(info.get("id", "")).startswith("ses_") or {"projectID", "directory"} <= info.keys()
+    first = messages[0] if isinstance(messages, list) and messages else None
+    typed = isinstance(first, dict) and isinstance(first.get("info"), dict) and "parts" in first
+    return isinstance(messages, list) and (typed or (named and not messages))
+
+
+def _is_stored(value: Any) -> bool:
+    return (
+        isinstance(value, dict)
+        and str(value.get("id", "")).startswith("ses_")
+        and isinstance(value.get("time"), dict)
+        and ("projectID" in value or "directory" in value or "version" in value)
+        and "messages" not in value
+    )
+
+
+def _exported(value: dict[str, Any]) -> Exported:
+    return Exported(value["info"], objects(value.get("messages")))
+
+
+def _beside(path: Path, seen: set[Path]) -> Iterator[Path]:
+    """Yield the sessions that this one started, and those that they did; of a stored session its
+    messages and their parts too."""
+    try:
+        raw = path.read_bytes() if path.stat().st_size < 64 << 20 else b""
+    except OSError:
+        return
+    root = path.parent.parent.parent
+    stored = path.name.startswith("ses_") and (root / "message").is_dir()
+    if stored:
+        for file in _files(root / "message" / path.stem):
+            yield file
+            for part in _files(root / "part" / file.stem):
+                yield part
+                try:
+                    raw += part.read_bytes() if part.stat().st_size < 1 << 20 else b""
+                except OSError:
+                    continue
+    for own in dict.fromkeys(one.decode() for one in _CHILD.findall(raw)):
+        for child in sorted(path.parent.glob(f"*{own}.json")):
+            if child not in seen and child != path:
+                seen.add(child)
+                yield child
+                yield from _beside(child, seen)
+
+
+def _files(folder: Path) -> list[Path]:
+    try:
+        names = sorted(os.listdir(folder))[:_MOST_PARTS]
+    except OSError:
+        return []
+    return [folder / name for name in names if name.endswith(".json")]
+
+
+def _stored(source: Source, value: dict[str, Any]) -> tuple[Exported, dict[str, Exported]]:
+    """Return a session out of its storage, and those it started."""
+    parts: dict[str, list[dict[str, Any]]] = {}
+    messages: dict[str, list[dict[str, Any]]] = {}
+    infos = [value]
+    for path in source.companions:
+        held = source.beside(path)
+        if not isinstance(held, dict):
+            parts.setdefault(path.parent.name, []).append({"type": f"unreadable {path.name}"})
+        elif _is_stored(held):
+            infos.append(held)
+        elif "messageID" in held:
+            parts.setdefault(text(held["messageID"]), []).append(held)
+        else:
+            messages.setdefault(text(held.get("sessionID")), []).append(held)
+    found = [
+        Exported(
+            info,
+            [
+                {"info": one, "parts": parts.get(text(one.get("id")), [])}
+                for one in messages.get(text(info.get("id")), [])
+            ],
+        )
+        for info in infos
+    ]
+    return found[0], {text(one.info.get("id")): one for one in found[1:]}
+
+
+class _Story:
+    """A session being told, with those that it started."""
+
+    def __init__(self, name: str, children: dict[str, Exported]) -> None:
+        self.session = Session(name)
+        self.children = children
+        self.told: set[str] = set()
+        self.missing: list[tuple[str, str]] = []
+        self.models: list[str] = []
+        self.usages: list[dict[str, int] | None] = []
+        self.costs: list[float | None] = []
+        self.ended: str | None = ""
+        """None after an ordinary end, empty where none is stated."""
+
+    def tell(self, exported: Exported, actor: str = "") -> None:
+        """Take a session; `actor` is the sub-agent whose it is."""
+        for message in exported.messages:
+            info = mapping(message.get("info"))
+            account = self.session.account
+            account.read(message, ("info", "parts"))
+            account.every(message.get("parts"))
+            if not isinstance(message.get("parts"), list):
+                self.session.draft.unread("messages.parts")
+            if info.get("role") == "user":
+                self._user(message, info, actor)
+            else:
+                self._answer(message, info, actor)
+
+    def rest(self) -> None:
+        """Take the sessions that no call was found for."""
+        for own, child in self.children.items():
+            if own not in self.told:
+                self.told.add(own)
+                self.tell(child, "sub-agent")
+
+    def _user(self, message: dict[str, Any], info: dict[str, Any], actor: str) -> None:
+        at = mapping(info.get("time")).get("created")
+        typed: list[str] = []
+        for part in objects(message.get("parts")):
+            if part.get("type") == "text":
+                self.session.account.read(part, ("type", "text"))
+                if part.get("synthetic") is True or part.get("ignored") is True:
+                    self.session.say("system", part.get("text"), at)
+                else:
+                    typed.append(text(part.get("text")))
+            else:
+                self._other(part)
+        if not actor:
+            self.session.clocked(at)
+            self.ended = ""
+        self.session.say(actor or "user", "\n".join(typed), at)
+
+    def _answer(self, message: dict[str, Any], info: dict[str, Any], actor: str) -> None:
+        time = mapping(info.get("time"))
+        for part in objects(message.get("parts")):
+            self.part(part, actor)
+        error = info.get("error")
+        if isinstance(error, dict):
+            held = mapping(error.get("data"))
+            self.session.wrong(text(held.get("message")) or text(error.get("name")), None)
+        if actor:
+            return
+        self.session.clocked(time.get("created"))
+        self.session.clocked(time.get("completed"))
+        model = text(info.get("modelID"))
+        self.models += [model] if model and model not in self.models else []
+        self.usages.append(tokens_of(info.get("tokens")))
+        self.costs.append(measured(info.get("cost")))
+        reasons = [text(one.get("reason")) for one in objects(message.get("parts"))
+                   if one.get("type") == "step-finish"]  # fmt: skip
+        self.finished(text(info.get("finish")) or (reasons[-1] if reasons else ""))
+        if isinstance(error, dict):
+            aborted = error.get("name") == "MessageAbortedError"
+            self.ended = "interrupted by the user" if aborted else "error"
+
+    def finished(self, reason: str) -> None:
+        """Note how the last answer ended."""
+        self.ended = None if reason in _GOOD else _ENDS.get(reason, "")
+
+    def part(self, part: dict[str, Any], actor: str = "") -> None:
+        """Take a part of an answer."""
+        session, kind = self.session, part.get("type")
+        at = mapping(part.get("time")).get("start")
+        if kind == "text":
+            session.account.read(part, ("type", "text"))
+            side = "system" if part.get("synthetic") is True else actor or "agent"
+            session.say(side, part.get("text"), at)
+        elif kind == "tool":
+            self._tool(part, actor or "agent")
+        else:
+            self._other(part)
+
+    def _other(self, part: dict[str, Any]) -> None:
+        if part.get("type") in _QUIET:
+            self.session.account.read(part, ("type",))
+        else:
+            self.session.odd(part.get("type"))
+            self.session.account.apart(part)
+
+    def _tool(self, part: dict[str, Any], actor: str) -> None:
+        session, state = self.session, mapping(part.get("state"))
+        account = session.account
+        known = ("type", "tool", "callID", "state", "id", "sessionID", "messageID", "metadata")
+        account.read(part, known, strict=True)
+        held = ("status", "input", "output", "error", "metadata", "title", "time", "attachments")
+        account.read(state, (*held, "raw"), strict=True)
+        account.whole(part.get("metadata"), *(state.get(one) for one in held))
+        own = text(part.get("callID")) or text(part.get("id"))
+        time, name = mapping(state.get("time")), part.get("tool")
+        session.call(actor, name, state.get("input"), own, time.get("start"))
+        about = mapping(state.get("metadata"))
+        child = text(about.get("sessionId") or about.get("sessionID"))
+        if child in self.children:
+            if child not in self.told:
+                self.told.add(child)
+                agent = text(mapping(state.get("input")).get("subagent_type")) or "sub-agent"
+                if agent in ("user", "agent", "system"):
+                    agent = f"sub-agent {agent}"
+                self.tell(self.children[child], agent[:80])
+        elif name == "task" and (child or state.get("status") != "error"):
+            self.missing.append((own, child))
+        status = state.get("status")
+        if status == "completed":
+            seen, code = state.get("output"), about.get("exit")
+            if whole(code) or (isinstance(code, int) and code < 0):
+                seen = {"output": seen, "exit": code}
+            session.result(seen, own, text(name), "ok", time.get("end"))
+        elif status == "error":
+            session.result(state.get("error"), own, text(name), "error", time.get("end"))
+
+
+def _foreign(source: Source, exported: Exported, children: dict[str, Exported]) -> Foreign:
+    story = _Story("opencode-export", children)
+    session, draft, info = story.session, story.session.draft, exported.info
+    story.tell(exported)
+    story.rest()
+    session.write()
+    for own, child in story.missing:
+        session.absent(f"{child[:80] or 'session of its sub-agent'}.json", own)
+    for one in (exported, *children.values()):
+        session.account.tell(one.messages, draft, "messages")
+    if story.ended == "":
+        session.unended()
+    if children:
+        draft.note(SUB_AGENTS)
+        draft.source["sub-agents"] = {"files": len(children)}
+    if story.models:
+        draft.source["models"] = story.models
+    if version := text(info.get("version")):
+        draft.source["versions"] = [version[:80]]
+    own = text(info.get("id"))
+    draft.identity = f"session:{own}" if own else ""
+    return draft.foreign(
+        episode_id=own or source.place,
+        candidate_id=source.candidate or (story.models[-1] if story.models else source.home),
+        final_message=draft.last_words(),
+        cost_usd=measured(info.get("cost")) or _cost(story.costs),
+        latency_ms=took(session),
+        termination=story.ended or None,
+        started_at=draft.at(mapping(info.get("time")).get("created")),
+        usage=summed(story.usages) if story.usages else None,
+        title=text(info.get("title")) or session.title,
+        user_request=session.title,
+    )
+
+
+def _cost(costs: list[float | None]) -> float | None:
+    known = [one for one in costs if one is not None]
+    return math.fsum(known) if known and len(known) == len(costs) else None
+
+
+def tokens_of(value: Any) -> dict[str, int] | None:
+    """Return tokens with cached ones as part of the input."""
+    held = mapping(value)
+    cached, written = at_path(held, "cache", "read"), at_path(held, "cache", "write")
+    fresh = whole(held.get("input"))
+    if fresh is None:
+        return None
+    return tokens(
+        input_tokens=fresh + (whole(cached) or 0) + (whole(written) or 0),
+        output_tokens=held.get("output"),
+        cached_tokens=cached,
+        cache_write_tokens=written,
+        reasoning_tokens=held.get("reasoning"),
+    )
+
+
+# Lines of a run -----------------------------------------------------------------------------------
+
+_LINES = ("step_start", "text", "tool_use", "step_finish", "reasoning", "error")
+
+
+class OpenCodeRunReader(SessionFormat):
+    name = "opencode-run"
+    facts = FormatFacts(
+        by="lines with `type`, `sessionID` and `part`",
+        steps="yes, but no prompt; a run that started sub-agents is not measured",
+        times="yes",
+        cost="yes; 0 is null",
+        tokens="yes",
+        attempt="no: one for each session",
+    )
+
+    def sniff(self, head: Head) -> bool:
+        return any(
+            row.get("type") in _LINES and "sessionID" in row and ("part" in row or "error" in row)
+            for row in rows(head)
+        )
+
+    def candidate_id(self, path: Path) -> str:
+        return "opencode"
+
+    def traces(self, source: Source) -> Iterator[Foreign | Broken]:
+        found = lines_of(source)
+        sessions: dict[str, list[Any]] = {}
+        for line in found.lines:
+            sessions.setdefault(text(line.value.get("sessionID")), []).append(line)
+        for own, lines in sessions.items():
+            yield source.attempt(partial(_run, source, own, lines, found.broken), own)
+
+
+def _run(source: Source, own: str, lines: list[Any], broken: list[str]) -> Foreign:
+    story = _Story("opencode-run", {})
+    session, draft = story.session, story.session.draft
+    for line in lines:
+        value, part = line.value, line.value.get("part")
+        session.clocked(value.get("timestamp"))
+        session.account.read(value, ("type", "sessionID", "part", "timestamp"))
+        if value.get("type") == "error":
+            held = mapping(value.get("error"))
+            words = text(mapping(held.get("data")).get("message")) or text(held.get("name"))
+            session.wrong(words or "error", value.get("timestamp"))
+            story.ended = "error"
+        elif not isinstance(part, dict):
+            session.odd(value.get("type"))
+        else:
+            story.part(part)
+            if part.get("type") == "step-finish":
+                story.usages.append(tokens_of(part.get("tokens")))
+                story.costs.append(measured(part.get("cost")))
+                story.finished(text(part.get("reason")))
+            else:
+                story.ended = ""
+    session.write()
+    for call_id, child in story.missing:
+        session.absent(f"{child[:80] or 'session of its sub-agent'}.json", call_id)
+    for name in broken:
+        draft.unread(name)
+    session.account.tell(by_number(lines), draft, "lines")
+    if story.ended == "":
+        session.unended()
+    draft.identity = f"session:{own}" if own else ""
+    return draft.foreign(
+        episode_id=own or source.place,
+        candidate_id=source.candidate or source.home,
+        final_message=draft.last_words(),
+        cost_usd=_cost(story.costs),
+        termination=story.ended or None,
+        started_at=draft.at(session.began),
+        usage=summed(story.usages) if story.usages else None,
+    )
