@@ -217,7 +217,7 @@ class FileImport:
         """Return the names of the attempt of which this file holds a part: it keeps its names."""
         options = self.context.options
         suites = {suite.suite_id for suite in self.context.suites}
-        for one in self.job.linked.called(names):
+        for one in self.job.linked.called(map(self.judge.lasting_name, names)):
             private = one.suite_id in suites
             if private is self.judge.probing or options.candidate not in ("", one.candidate_id):
                 continue
@@ -227,7 +227,8 @@ class FileImport:
 
     def _meet(self, names: Iterable[str], candidate_id: str, episode_id: str) -> None:
         suite_id = self.judge.own_suite()
-        self.job.linked.meet(names, AttemptName(suite_id, candidate_id, episode_id))
+        kept = map(self.judge.lasting_name, names)
+        self.job.linked.meet(kept, AttemptName(suite_id, candidate_id, episode_id))
 
     def _request_place(self, name: str, request: Any) -> int:
         """Return which of the episodes of a name has this first request, from 0. In a private suite

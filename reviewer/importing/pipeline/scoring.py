@@ -137,6 +137,16 @@ class Scorer:
             self._own_suite = own
         return self._own_suite
 
+    def lasting_name(self, name: str) -> str:
+        """Return the permanent name of an attempt as it is kept: one with an identifier in it as
+        its digest, so that two of them stay two."""
+        if self.redactor.masked(name) == name:
+            return name
+        kind = name.partition(":")[0] if ":" in name else ""
+        kind = kind if self.redactor.masked(kind) == kind else ""
+        digest = hashlib.sha256(name.encode("utf-8", "replace")).hexdigest()[:32]
+        return f"{kind}:masked {digest}"
+
     def _masked_name(self, name: str) -> str:
         """Mask identifiers in a name, also where a reader made hyphens of what parted them."""
         masked = self.redactor.masked
@@ -173,12 +183,12 @@ class Scorer:
                 continue
             title = foreign.title and self.redactor.masked(foreign.title)
             record = packing.add(*found, number, title, self.detail(foreign.verdict))
-            identity = foreign.identity or _session(found[1].record)
+            identity = self.lasting_name(foreign.identity or _session(found[1].record))
             if foreign.replaces is not None or identity:
                 record = record._replace(
                     replaces=foreign.replaces,
                     identity=identity,
-                    names=foreign.names,
+                    names=tuple(map(self.lasting_name, foreign.names)),
                     read_with=foreign.read_with,
                 )
             done.judged.append(record)
