@@ -621,3 +621,41 @@ def test_latency_is_the_roots(tmp_path: Path) -> None:
     assert one(tmp_path, agent(1), model(2, parent=1), late)["latency_ms"] == 10_000
     under = span(1, name="POST /chat", lasts=20), model(2, parent=1), model(3, parent=1, at=15)
     assert one(tmp_path, *under)["latency_ms"] == 20_000
+
+
+# Laminar ------------------------------------------------------------------------------------------
+
+
+def test_laminar_the_executor_is_the_agent_and_evaluators_give_scores(tmp_path: Path) -> None:
+    """Attributes as lmnr 0.8 sets them."""
+    ask = {"role": "user", "content": "Refund L-7"}
+    made = {"id": "c1", "type": "function", "function": {"name": "refund", "arguments": "{}"}}
+    path = tmp_path / "spans.json"
+    spans = [
+        span(1, name="evaluation", lmnr__span__type="EVALUATION", lasts=9),
+        span(2, 1, 1, 5, name="desk", lmnr__span__type="EXECUTOR", lmnr__span__input='"Refund L-7"',
+             lmnr__span__output='"Done."'),
+        span(3, 2, 1, 1, name="openai.chat", lmnr__span__type="LLM", lmnr__span__input=[ask],
+             lmnr__span__output=[{"role": "assistant", "tool_calls": [made]}],
+             gen_ai__request__model="m-1", gen_ai__usage__input_tokens=10,
+             gen_ai__usage__output_tokens=2),
+        span(4, 2, 2, 1, name="refund", lmnr__span__type="TOOL", lmnr__span__input="{}",
+             lmnr__span__output='"refunded"'),
+        span(5, 1, 7, 1, name="exact", lmnr__span__type="EVALUATOR", lmnr__span__output="1"),
+        span(6, 1, 8, 1, name="tone", lmnr__span__type="EVALUATOR",
+             lmnr__span__output='{"polite": 0.5, "short": 1}'),
+        span(7, 6, 8, 0.5, name="judge", lmnr__span__type="LLM", gen_ai__request__model="m-2",
+             gen_ai__usage__input_tokens=99, gen_ai__usage__output_tokens=9),
+    ]  # fmt: skip
+    path.write_text(json.dumps(request(*spans)))
+    (found,) = read(OtlpReader(), path)
+    record = json.loads(found.raw)
+    assert used(record) == [("refund", "ok")]
+    assert said(record) == [("user", "Refund L-7")]
+    assert record["final_message"] == "Done."
+    assert record["usage"] == {"input_tokens": 10, "output_tokens": 2}
+    assert found.verdict is not None
+    assert found.verdict.detail["scores"] == [
+        {"name": "exact", "value": 1}, {"name": "polite", "value": 0.5},
+        {"name": "short", "value": 1},
+    ]  # fmt: skip

@@ -161,6 +161,7 @@ _CONVERSATIONS = (
     "gen_ai.conversation.id", "session.id", "langfuse.session.id",
     "ai.telemetry.metadata.sessionId", "traceloop.association.properties.session_id",
     "traceloop.association.properties.conversation_id", "gcp.vertex.agent.session_id",
+    "lmnr.association.properties.session_id",
 )  # fmt: skip
 
 
@@ -186,7 +187,8 @@ class Run(NamedTuple):
 
 _METADATA = (
     "metadata.", "ai.telemetry.metadata.", "langfuse.trace.metadata.",
-    "langfuse.observation.metadata.", "traceloop.association.properties.", "",
+    "langfuse.observation.metadata.", "traceloop.association.properties.",
+    "lmnr.association.properties.metadata.", "",
 )  # fmt: skip
 
 
@@ -267,11 +269,12 @@ def tool_use(span: Span) -> ToolUse:
 _GIVEN = (
     "gen_ai.tool.call.arguments", "tool_arguments", "gcp.vertex.agent.tool_call_args",
     "ai.toolCall.args", "ai.toolCall.input", "traceloop.entity.input", "langfuse.observation.input",
-    "input.value", "tool.parameters",
+    "input.value", "tool.parameters", "lmnr.span.input",
 )  # fmt: skip
 _BACK = (
     "gen_ai.tool.call.result", "tool_response", "gcp.vertex.agent.tool_response",
     "ai.toolCall.result", "traceloop.entity.output", "langfuse.observation.output", "output.value",
+    "lmnr.span.output",
 )  # fmt: skip
 TOLD_BY_TOOLS = frozenset((*_GIVEN, *_BACK))
 """Attributes with the arguments and the result of a tool span: neither holds another call."""

@@ -358,7 +358,8 @@ def _tell_end(span: Span, telling: Conversation, *, known: bool, alone: bool) ->
 
 def _asked(span: Span) -> list[Turn]:
     """Return what a run was asked, as far as its own span says."""
-    raw = span.first("langfuse.observation.input", "input.value", "traceloop.entity.input")
+    names = ("langfuse.observation.input", "input.value", "traceloop.entity.input")
+    raw = span.first(*names, "lmnr.span.input")
     return inputs(span) or _plain(raw, "user")
 
 

@@ -78,7 +78,10 @@ def last_output(span: Span) -> str | None:
     return raw if isinstance(raw, str) or raw is None else encoded(raw).decode()
 
 
-_RETURNED = ("langfuse.observation.output", "output.value", "traceloop.entity.output")
+_RETURNED = (
+    *("langfuse.observation.output", "output.value", "traceloop.entity.output"),
+    "lmnr.span.output",
+)
 
 
 def text_of(said: list[Turn]) -> str | None:
@@ -103,7 +106,24 @@ def scores_of(tree: Tree) -> SourceVerdict | None:
     found = [_score(one) for one in objects(given)]
     events = (event for span in tree.all for event in span.events)
     found += [_evaluation(e.attributes) for e in events if e.name == "gen_ai.evaluation.result"]
+    for span in tree.others.get("grader", ()):
+        if span.text("lmnr.span.type") in _EVALUATORS:
+            found += _of_evaluator(span)
     return SourceVerdict(detail={"scores": found[:MOST_SCORES]}) if found else None
+
+
+_EVALUATORS = ("EVALUATOR", "HUMAN_EVALUATOR")
+
+
+def _of_evaluator(span: Span) -> list[dict[str, Any]]:
+    """Return what an evaluator of Laminar's gave back: a number, or several by their names."""
+    value = plain(span.first("lmnr.span.output"))
+    named = value if isinstance(value, dict) else {span.name: value}
+    return [
+        {"name": name, "value": number}
+        for name, one in named.items()
+        if (number := amount(one)) is not None
+    ]
 
 
 def _score(given: dict[str, Any]) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 agent, the spans above it, and the model calls that several spans describe.
 
 The dialects: OpenTelemetry's `gen_ai.*` (present and former names), OpenInference, Vercel's `ai.*`,
-Google's ADK, pydantic-ai, Traceloop, LangSmith and Langfuse.
+Google's ADK, pydantic-ai, Traceloop, LangSmith, Langfuse and Laminar.
 """
 
 import re
@@ -25,7 +25,12 @@ _SPAN_KINDS: dict[str, Kind] = {
     "tool": "tool",
     "agent": "agent",
     **dict.fromkeys(("chain", "span", "workflow", "task", "guardrail", "retriever"), "chain"),
-    "evaluator": "judge",
+    # Laminar's: what runs the agent on a data point, and the spans around and beside it
+    "executor": "agent",
+    "evaluation": "",
+    **dict.fromkeys(("default", "pipeline"), "chain"),
+    "cached": "model",
+    **dict.fromkeys(("evaluator", "human_evaluator"), "judge"),
     **dict.fromkeys(("embedding", "reranker", "event"), ""),
 }
 _OPERATIONS: dict[str, Kind] = {
@@ -35,7 +40,9 @@ _OPERATIONS: dict[str, Kind] = {
     "invoke_workflow": "chain",
     **dict.fromkeys(("create_agent", "embeddings"), ""),
 }
-_DECLARED = ("openinference.span.kind", "langsmith.span.kind", "traceloop.span.kind")
+_DECLARED = (
+    "openinference.span.kind", "langsmith.span.kind", "traceloop.span.kind", "lmnr.span.type",
+)  # fmt: skip
 
 
 def kind_of(span: Span) -> Kind:
