@@ -141,6 +141,7 @@ SAMPLES: dict[str, tuple[Sample, ...]] = {
     "strands-session": (
         Sample("formats_c/strands/sessions/session_lamp-return-1", "session.json", whole=True),
     ),
+    "opik-traces": (Sample("opik", "trace.json"),),
     "swe-agent": (
         Sample("swe_agent", "function_calling_simple.traj", ("all_preds.jsonl", "args.yaml")),
     ),
@@ -163,6 +164,7 @@ SAMPLES: dict[str, tuple[Sample, ...]] = {
         ),
         Sample(TERMINAL_BENCH, "results.json", whole=True),
     ),
+    "vercel-ai-stream": (Sample("vercel_ai", "stream.sse"),),
     "weave-calls": (Sample("formats_c/weave", "calls.jsonl"),),
     "webarena": (Sample("webarena", "run_llama3-8b/render_0.html", whole=True),),
     "webarena-verified": (

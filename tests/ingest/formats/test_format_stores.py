@@ -6,14 +6,16 @@ from typing import Any
 
 import pytest
 from counted import FILES
-from span_files import events, read, spent, told, used
+from span_files import DATA, events, read, spent, told, used
 
 from reviewer.importing.formats.otel.reader import SpanReader
 from reviewer.importing.formats.stores.braintrust import BraintrustReader
 from reviewer.importing.formats.stores.mlflow import MlflowReader
+from reviewer.importing.formats.stores.opik import OpikReader
 from reviewer.importing.formats.stores.weave import WeaveReader
 
 MLFLOW, WEAVE, BRAINTRUST = MlflowReader(), WeaveReader(), BraintrustReader()
+OPIK = OpikReader()
 TOOLS = [("look_up_lamp", "ok"), ("look_up_lamp", "error"), ("refund_lamp", "ok")]
 SAMPLES: dict[SpanReader, Path] = {
     MLFLOW: FILES / "mlflow" / "trace_0.json",
@@ -249,6 +251,42 @@ def test_braintrust_rows_as_its_api_returns_them(tmp_path: Path) -> None:
     plain = the(BRAINTRUST, SAMPLES[BRAINTRUST])
     record = the(BRAINTRUST, written(tmp_path, {"events": rows(BRAINTRUST), "cursor": "x"}))
     assert record["events"] == plain["events"]
+
+
+# Opik ---------------------------------------------------------------------------------------------
+
+
+def test_opik_a_trace_with_its_spans() -> None:
+    path = DATA / "opik" / "trace.json"
+    record = the(OPIK, path)
+    assert used(record) == TOOLS
+    assert record["usage"] == {"input_tokens": 600, "output_tokens": 66, "cached_tokens": 100}
+    assert record["cost_usd"] == pytest.approx(0.003)
+    assert (record["episode_id"], record["candidate_id"]) == ("lamp-return-1", "lamp_desk fake-1")
+    assert verdict(OPIK, path) == [("correct", 1.0)]
+
+
+def test_opik_anthropics_cached_tokens_are_added(tmp_path: Path) -> None:
+    value = json.loads((DATA / "opik" / "trace.json").read_text())
+    for span in value["spans"]:
+        if span["type"] == "llm":
+            span["usage"] = {
+                "prompt_tokens": 9, "completion_tokens": 2, "original_usage.input_tokens": 4,
+                "original_usage.output_tokens": 2, "original_usage.cache_read_input_tokens": 5,
+            }  # fmt: skip
+    record = the(OPIK, written(tmp_path, value))
+    assert record["usage"]["input_tokens"] == 27
+    assert record["usage"]["cached_tokens"] == 15
+
+
+def test_opik_a_span_of_no_clear_kind_is_not_measured(tmp_path: Path) -> None:
+    value = json.loads((DATA / "opik" / "trace.json").read_text())
+    refund = next(one for one in value["spans"] if one["name"] == "refund_lamp")
+    refund.update(type="general", name="wire_money")
+    record = the(OPIK, written(tmp_path, value))
+    assert [one["path"] for one in record["unread"]] == ["spans[wire_money].type"]
+    refund.update(type="robot")
+    assert the(OPIK, written(tmp_path, value))["unread"]
 
 
 # All ----------------------------------------------------------------------------------------------

@@ -443,6 +443,14 @@ class VercelModelReader(DialectReader):
             transcript.say(step, "assistant", tokens=tokens_of(step.get("usage")))
         return steps
 
+    def foreign(
+        self, source: Source, number: int, value: dict[str, Any], draft: Draft, messages: list[Any]
+    ) -> Foreign:
+        if last := mapping(next(reversed(_steps(value)), None)):
+            about = {"finishReason": last.get("finishReason")}
+            value = {"model": at_path(last, "model", "modelId"), **about, **value}
+        return super().foreign(source, number, value, draft, messages)
+
 
 def _steps(value: Any) -> list[Any]:
     """Return the steps of a result that hold typed content."""

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from reviewer.importing.draft import Draft, added, amount, at_least, encoded
+from reviewer.importing.foreign_json import parse_text
 from reviewer.importing.formats.base import objects, present
 from reviewer.importing.formats.otel import Span, aggregated_usage, cost_of, plain, usage_of
 from reviewer.importing.formats.otel.messages import messages, outputs
@@ -117,7 +118,8 @@ _EVALUATORS = ("EVALUATOR", "HUMAN_EVALUATOR")
 
 def _of_evaluator(span: Span) -> list[dict[str, Any]]:
     """Return what an evaluator of Laminar's gave back: a number, or several by their names."""
-    value = plain(span.first("lmnr.span.output"))
+    raw = span.first("lmnr.span.output")
+    value = parse_text(raw) if isinstance(raw, str) else raw
     named = value if isinstance(value, dict) else {span.name: value}
     return [
         {"name": name, "value": number}
