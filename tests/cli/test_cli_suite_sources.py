@@ -382,6 +382,12 @@ def test_what_holds_no_rows_says_where_they_are(door: Door, name: str) -> None:
     assert reason in said.err
 
 
+def test_columns_of_a_data_set_are_only_columns(door: Door) -> None:
+    row = {"input": "Capital?", "ideal": "Paris", "data_source": "atlas", "testing_criteria": "-"}
+    door.ok("suite", "from-openai-evals", door.file("rows.jsonl", [row, {**row, "id": "b"}]))
+    assert sorted(episodes(door, "rows-v1")) == ["b", "item-1"]
+
+
 @pytest.mark.parametrize("content", ["[]", '{"testing_criteria": 5}', '{"a": 1}', "{", ""])
 def test_a_file_that_is_no_eval_is_refused(door: Door, content: str) -> None:
     told = door.file("eval.json", content)

@@ -178,15 +178,15 @@ def from_openai_evals(
     held = tuple(name for name in _ROWS if isinstance(first.get(name), list))
     messages = None
     records: Iterator[SourceRecord] | list[SourceRecord]
-    if "data_source" in head.names:
+    if isinstance(first.get("data_source"), dict):
         records, messages = _run_rows(file)
-    elif "testing_criteria" in head.names and not held:
+    elif isinstance(first.get("testing_criteria"), list) and not held:
         raise DeskError(
             f"{file}: is an eval, which says how rows are graded and holds no row",
             "give its dataset, a run or a run's output items as the file, and this with --eval",
         )
     else:
-        if "has_more" in head.names and loaded(file).get("has_more"):
+        if held and "has_more" in head.names and loaded(file).get("has_more"):
             raise DeskError(
                 f"{file}: is one page of a longer list (has_more)",
                 "put the entries of all pages into one file, a line each",
@@ -195,7 +195,7 @@ def from_openai_evals(
     graders: tuple[dict[str, Any], ...] = ()
     if evaluation is not None:
         graders = _graders(evaluation)
-    elif "testing_criteria" in head.names:
+    elif held and "testing_criteria" in head.names:
         graders = _graders(file)
     told = openai_evals.Eval(graders, messages, answer)
     drafts = drafted(
