@@ -145,6 +145,24 @@ def test_records_of_a_dataset_that_give_none_are_named(door: Door, shape: str) -
     door.ok("suite", "freeze", "gold-v1")
 
 
+def test_an_answer_that_any_message_holds_is_not_required(door: Door) -> None:
+    """ "B" is in almost any message: a contract that required it could not fail."""
+    records = [
+        {"input": "Which?", "answer": "B", "expected_tools": ["choose"], "name": "with a tool"},
+        {"input": "Which?", "answer": "No", "name": "alone"},
+        {"input": "How many?", "answer": "3.5", "name": "a number"},
+    ]
+    said = door.run("suite", "from-golden", door.file("g.jsonl", records), "--as", "g-v1")
+    assert said.code == 20
+    assert "record 2 (alone): expects only an answer of 2 characters, `No` is in almost" in said.out
+    assert "never required" in said.err
+    files = held(door, "g-v1")
+    expected = files["episodes/with a tool.json"]["expected"]
+    assert expected["message_reference"] == "B"
+    assert "message_contains" not in expected
+    assert files["episodes/a number.json"]["expected"] == {"message_contains": ["3.5"]}
+
+
 def test_a_suite_is_never_written_over(door: Door) -> None:
     door.ok("suite", "from-tau2", AIRLINE)
     before = held(door, "tau2-airline-v1")
@@ -183,7 +201,7 @@ def test_the_name_of_a_suite_is_a_name(door: Door, name: str) -> None:
 
 
 def test_text_of_a_record_cannot_speak_to_the_terminal(door: Door) -> None:
-    path = door.file("a.jsonl", [{"id": "a\x1b[31m\nb", "answer": "42"}, {"answer": "1"}])
+    path = door.file("a.jsonl", [{"id": "a\x1b[31m\nb", "answer": "42"}, {"answer": "11"}])
     said = door.run("suite", "from-golden", path, "--as", "g-v1")
     assert said.code == 20
     assert "\x1b" not in said.both

@@ -106,10 +106,13 @@ def written(
         raise DeskError(f"{file}: no contract can be made of it", *reasons)
     source = {"made_from": file.name, **beside.told}
     notes = Counter(note for drafted, _ in drafts.made for note in dict.fromkeys(drafted.notes))
-    files = files_of(
-        suite_id, title, drafts.made, source, beside.redaction, beside.policy, beside.criteria,
-        beside.episode_map,
-    )  # fmt: skip
+    try:
+        files = files_of(
+            suite_id, title, drafts.made, source, beside.redaction, beside.policy,
+            beside.criteria, beside.episode_map,
+        )  # fmt: skip
+    except NoContract as why:
+        raise DeskError(f"{file}: {why}") from None
     _write(folder, files)
     return MadeSuite(
         suite_id, folder, len(drafts.made), tuple(drafts.left_out), tuple(notes.items())

@@ -198,6 +198,10 @@ _READ = frozenset(
 ) | {*MODES, *ENDS, *STARTS, *MARKS, "title"}
 
 UNNAMED = "no id in the record: named by its place"
+COMMON = (
+    "answers of one or two letters are in almost any message: they are compared with "
+    "(message_reference), never required"
+)
 LONG = f"answers over {SHORT} characters are compared with (message_reference), never required"
 
 
@@ -315,7 +319,10 @@ def _wording(told: dict[str, Any], expected: dict[str, Any], notes: list[str]) -
     says = texts_of(_first(told, SAYS))
     answer, conversation = text_of(_first(told, ANSWERS)), told.get("trajectory")
     reference = ""
-    if answer and len(answer) <= SHORT and "\n" not in answer:
+    if answer and too_common(answer):
+        reference = answer
+        notes.append(COMMON)
+    elif answer and len(answer) <= SHORT and "\n" not in answer:
         says.append(answer)
     elif answer:
         reference = answer
@@ -332,9 +339,10 @@ def _wording(told: dict[str, Any], expected: dict[str, Any], notes: list[str]) -
 
 def _why_empty(told: dict[str, Any], expected: dict[str, Any]) -> str:
     if "message_reference" in expected:
-        length = len(expected["message_reference"])
+        answer = expected["message_reference"]
+        why = too_common(answer) or "which no gate can check"
         return (
-            f"expects only an answer of {length} characters, which no gate can check: say what "
+            f"expects only an answer of {len(answer)} characters, {why}: say what "
             "must be in it (must_contain), or which tools are to be called (expected_tools)"
         )
     listed = [name for name in CALLS if name in told]

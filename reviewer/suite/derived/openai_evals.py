@@ -13,7 +13,14 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from reviewer.suite.derived import ContractDraft, NoContract
-from reviewer.suite.derived.golden import SHORT, is_conversation, request_of, text_of, too_common
+from reviewer.suite.derived.golden import (
+    SHORT,
+    is_conversation,
+    request_of,
+    text_of,
+    texts_of,
+    too_common,
+)
 from reviewer.suite.errors import id_problem
 from reviewer.suite.json_values import at, path_of
 
@@ -148,13 +155,12 @@ def criteria_of(graders: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     for number, grader in enumerate(graders, 1):
         if grader.get("type") not in MODELS:
             continue
-        title = " ".join(_name(grader).split())[:80]
+        title = " ".join(_name(grader).split())[:80] or f"grader {number}"
         slug = re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-")[:60] or f"grader-{number}"
         yes, no = "passes", "does not pass"
-        if passing := [text_of(one) for one in grader.get("passing_labels") or ()]:
-            yes = ", ".join(passing)[:100]
-            others = [text_of(one) for one in grader.get("labels") or ()]
-            no = ", ".join(one for one in others if one not in passing)[:100] or no
+        if passing := texts_of(grader.get("passing_labels")):
+            others = [one for one in texts_of(grader.get("labels")) if one not in passing]
+            yes, no = ", ".join(passing)[:100], ", ".join(others)[:100] or no
         name = slug if slug not in found else f"{slug[:50]}-{number}"
         found[name] = {
             "criterion_id": name,
