@@ -68,9 +68,13 @@ def _golden(made: argparse.ArgumentParser) -> None:
 
 def _evalset(made: argparse.ArgumentParser) -> None:
     made.add_argument(
-        "--match", choices=_MODES, default="strict", metavar="MODE",
-        help="made calls against the expected ones: strict (default, as ADK's EXACT), superset "
-        "(each of them, as ANY_ORDER), unordered, subset",
+        "--match", choices=_MODES, default=None, metavar="MODE",
+        help="made calls against the expected ones: strict, superset (each of them, in any order), "
+        "unordered, subset (default: as the configuration says, else strict)",
+    )  # fmt: skip
+    made.add_argument(
+        "--config", metavar="FILE",
+        help="how the eval set is graded (default: test_config.json beside it)",
     )  # fmt: skip
 
 
@@ -143,7 +147,9 @@ def _made(arguments: argparse.Namespace) -> MadeSuite:
     if arguments.act == "from-golden":
         return suite_making.from_golden(place, file, name, arguments.match)
     if arguments.act == "from-evalset":
-        return suite_making.from_evalset(place, file, name, arguments.match)
+        return suite_making.from_evalset(
+            place, file, name, arguments.match, _path(arguments.config)
+        )
     if arguments.act == "from-bfcl":
         return suite_making.from_bfcl(place, file, name, _path(arguments.answers), arguments.texts)
     if arguments.act == "from-openai-evals":

@@ -312,6 +312,11 @@ def expectations(stage: Stage) -> None:
         stage.run("suite", "from-evalset", f"told/adk/{found.name}")
     lamps = ("suite", "from-evalset", "told/adk/lamps.json", "--as", "lamps-any")
     stage.run(*lamps, "--match", "superset", "--json")
+    stage.run("suite", "from-evalset", "told/adk_config/simple.test.json")
+    stage.run(
+        "suite", "from-evalset", "told/adk/tools.test.json", "--as", "share",
+        "--config", "told/adk_config/test_config.json",
+    )  # fmt: skip
     for found in sorted((stage.root / "told" / "bfcl").glob("*.json")):
         stage.run("suite", "from-bfcl", f"told/bfcl/{found.name}")
     stage.copy(DATA / "suite_sources" / "bfcl" / "BFCL_v4_parallel.json", "alone.json")

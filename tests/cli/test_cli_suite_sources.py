@@ -121,6 +121,55 @@ def test_the_state_of_a_session_is_its_start_and_its_end(door: Door) -> None:
     assert episode["expected"] == {"state": {"step": 2}}
 
 
+def test_the_configuration_beside_an_eval_set_says_how_calls_are_compared(door: Door) -> None:
+    path = SOURCES / "adk_config/simple.test.json"
+    said = door.ok("suite", "from-evalset", path)
+    assert "tool_trajectory_avg_score passes at 0.2 of turns and runs" in said.err
+    (episode,) = episodes(door, "simple-v1").values()
+    assert episode["expected"]["trajectory_match"] == "strict"
+    source = of_suite(door, "simple-v1", "suite.json")["source"]
+    assert source["config"] == "test_config.json"
+
+
+def test_a_configuration_can_leave_calls_or_their_order_free(door: Door) -> None:
+    path = ADK / "dependent_tool_calls.test.json"
+    told = {"tool_trajectory_avg_score": {"threshold": 1.0, "matchType": "in order"}}
+    config = door.file("in_order.json", {"criteria": told})
+    said = door.ok("suite", "from-evalset", path, "--config", config, "--as", "ordered-v1")
+    assert "IN_ORDER lets other calls come between" in said.err
+    (episode,) = episodes(door, "ordered-v1").values()
+    assert episode["tools"]["order"] == "in_order"
+    assert episode["expected"]["trajectory_match"] == "superset"
+    text = {"rubricId": "Polite", "rubricContent": {"textProperty": "It is polite."}}
+    asked = {"rubric_based_final_response_quality_v1": {"threshold": 0.8, "rubrics": [text]}}
+    config = door.file("rubrics.json", {"criteria": asked})
+    said = door.run("suite", "from-evalset", path, "--config", config, "--as", "shown-v1")
+    assert said.code == 20
+    assert "does not compare calls" in said.err
+    both = ("--config", config, "--match", "superset", "--as", "both-v1")
+    door.ok("suite", "from-evalset", path, *both)
+    (question,) = of_suite(door, "both-v1", "rubric.json")["criteria"]
+    assert (question["criterion_id"], question["asks"]) == ("polite", "It is polite.")
+    (episode,) = episodes(door, "both-v1").values()
+    assert episode["tools"]["order"] == "any"
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        ("[]", "has no criteria"),
+        ('{"criteria": {"tool_trajectory_avg_score": {"match_type": "A"}}}', "not known: A"),
+        ('{"criteria": {"tool_', "JSON"),
+    ],
+)
+def test_a_configuration_that_is_none_is_named(door: Door, content: str, reason: str) -> None:
+    config = door.file("config.json", content)
+    said = door.run("suite", "from-evalset", LAMPS, "--config", config)
+    assert said.code == 20, said
+    assert reason in said.err
+    assert str(config) in said.err
+
+
 def test_a_simulated_user_is_left_out_by_name(door: Door) -> None:
     said = door.run("suite", "from-evalset", ADK / "conversation_scenario.test.json")
     assert said.code == 20

@@ -39,6 +39,33 @@ def adk_cases() -> list[Any]:
     ]
 
 
+def adk_configs() -> list[Any]:
+    rubric = {"rubricId": "Polite", "rubricContent": {"textProperty": "It is polite."}}
+    asked = {"threshold": 0.8, "rubrics": [rubric]}
+    order = {"threshold": 1.0, "match_type": "IN_ORDER"}
+    told = {"criteria": {"tool_trajectory_avg_score": order, "rubric_based_v1": asked}}
+    return [[case, told] for case in adk_cases()]
+
+
+def of_config(value: Any) -> Any:
+    case, told = value if isinstance(value, list) and len(value) == 2 else (value, None)
+    try:
+        criteria = adk.criteria_of(told)
+    except ValueError as error:
+        raise NoContract(str(error)) from None
+    _asked(adk.questions_of(criteria))
+    return adk.contract_of(case, "case-1", criteria)
+
+
+def _asked(criteria: list[dict[str, Any]]) -> None:
+    """Check that criteria make a rubric that a suite may have."""
+    if not criteria:
+        return
+    rubric = {"schema": "reviewer/rubric@1", "rubric_id": "r", "version": "v1"}
+    files = {SUITE_FILE: SUITE, RUBRIC_FILE: encoded({**rubric, "criteria": criteria})}
+    assert not [one for one in check_suite(files).problems if one.file == RUBRIC_FILE]
+
+
 def bfcl_pairs() -> list[Any]:
     found = []
     for path in sorted((SOURCES / "bfcl").glob("*.json")):
@@ -62,11 +89,7 @@ def of_eval(value: Any) -> Any:
         graders = openai_evals.graders_of(told)
     except ValueError as error:
         raise NoContract(str(error)) from None
-    criteria = openai_evals.criteria_of(graders)
-    rubric = {"schema": "reviewer/rubric@1", "rubric_id": "r", "version": "v1"}
-    if criteria:
-        files = {SUITE_FILE: SUITE, RUBRIC_FILE: encoded({**rubric, "criteria": criteria})}
-        assert not [one for one in check_suite(files).problems if one.file == RUBRIC_FILE]
+    _asked(openai_evals.criteria_of(graders))
     shown = messages if isinstance(messages, dict) else None
     return openai_evals.contract_of(row, 1, openai_evals.Eval(graders, shown, "answer"))
 
@@ -92,6 +115,7 @@ def dojo_runs() -> list[Any]:
 
 KINDS: dict[str, tuple[Callable[[], list[Any]], Callable[[Any], Any]]] = {
     "adk": (adk_cases, lambda case: adk.contract_of(case, "case-1")),
+    "adk-config": (adk_configs, of_config),
     "bfcl": (bfcl_pairs, of_bfcl),
     "openai-evals": (eval_rows, of_eval),
     "agentdojo": (dojo_runs, of_run),

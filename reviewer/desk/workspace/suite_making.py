@@ -94,22 +94,45 @@ def from_golden(
 
 
 def from_evalset(
-    place: Workspace, file: Path, suite_id: str = "", match: golden.Match = "strict"
+    place: Workspace,
+    file: Path,
+    suite_id: str = "",
+    match: golden.Match | None = None,
+    config: Path | None = None,
 ) -> MadeSuite:
-    """Make a suite of an eval set of Google's ADK, or of an older *.test.json. Raises DeskError."""
+    """Make a suite of an eval set of Google's ADK, or of an older *.test.json. `config` is its
+    test_config.json, None the one beside it, if any; `match` overrides how that compares calls.
+    Raises DeskError."""
     stem = re.sub(r"\.(evalset|test)\Z", "", file.stem)
     head = head_of(file)
+    beside = file.parent / "test_config.json"
+    if config is None and beside.is_file():
+        config = beside
+    criteria = adk.Criteria() if config is None else _criteria(config)
+    if match is not None:
+        criteria = criteria._replace(compared=True, match=match, in_order=False)
     records: Iterator[SourceRecord] | list[SourceRecord] = records_of(file, _CASES, head)
     if adk.is_turn(head.first):
         records = _one_case(list(records))
     drafts = drafted(
         records,
-        lambda case, number: adk.contract_of(case, f"{_slug(stem) or 'case'}-{number}", match),
+        lambda case, number: adk.contract_of(case, f"{_slug(stem) or 'case'}-{number}", criteria),
         adk.named,
     )
+    told = _told(file)
+    if config is not None:
+        told |= {"config": config.name, "config_sha256": digest_of(config)}
     title = f"{shown(file.name)} as contracts"
     name = suite_id or f"{_slug(stem) or 'evalset'}-v1"
-    return written(place, name, title, file, drafts, Beside(_told(file)))
+    questions = adk.questions_of(criteria)
+    return written(place, name, title, file, drafts, Beside(told, criteria=questions))
+
+
+def _criteria(config: Path) -> adk.Criteria:
+    try:
+        return adk.criteria_of(loaded(config))
+    except ValueError as error:
+        raise DeskError(f"{config}: {error}", "--config names another file") from None
 
 
 def _one_case(turns: list[SourceRecord]) -> list[SourceRecord]:

@@ -7,7 +7,7 @@ spellings, `user_content` and `userContent`. The list of an older `*.test.json` 
 """
 
 import re
-from typing import Any
+from typing import Any, NamedTuple
 
 from reviewer.suite.derived import ContractDraft, NoContract
 from reviewer.suite.derived.golden import GoldenCall, Match, calls_of, text_of
@@ -28,7 +28,76 @@ END_STATE = "final_session_state is required of the final state, which ADK itsel
 RUBRICS = "rubrics are for people: in suite.json under source, asked by the rubric"
 PROGRESS = "intermediate responses of sub-agents are not compared"
 SCENARIO = "the user is simulated by a plan (conversation_scenario): nothing is expected of calls"
+SHOWN = (
+    "the configuration does not compare calls (no tool_trajectory_avg_score): they are only shown; "
+    "--match requires them"
+)
+IN_ORDER = (
+    "IN_ORDER lets other calls come between: the tools are required in order, their arguments in any"
+)
+TRAJECTORY = "tool_trajectory_avg_score"
 _PLAIN = re.compile(r"[^.\[\]]+\Z")
+
+
+class Criteria(NamedTuple):
+    """How an eval set is graded: whether and how calls are compared, the share of turns and runs
+    that must agree, and rubrics that all cases share (id, text)."""
+
+    compared: bool = True
+    match: Match = "strict"
+    in_order: bool = False
+    threshold: float = 1.0
+    rubrics: tuple[tuple[str, str], ...] = ()
+
+    def average(self) -> str:
+        """Return the note on a threshold below 1, "" without one."""
+        if not self.compared or self.threshold >= 1:
+            return ""
+        return (
+            f"{TRAJECTORY} passes at {self.threshold:g} of turns and runs: here the calls of every "
+            "session must agree (policy.hard_pass_rate sets the share of attempts)"
+        )
+
+
+def criteria_of(config: Any) -> Criteria:
+    """Return what a test_config.json asks for. Raises ValueError for what is none."""
+    listed = config.get("criteria") if isinstance(config, dict) else None
+    if not isinstance(listed, dict):
+        raise ValueError("has no criteria: it is no configuration of an ADK eval")
+    rubrics = [
+        (text_of(_member(rubric, "rubric_id")), _said(rubric))
+        for criterion in listed.values()
+        if isinstance(held := _member(criterion, "rubrics"), list)
+        for rubric in held
+    ]
+    told = tuple(dict.fromkeys(one for one in rubrics if all(one)))
+    if TRAJECTORY not in listed:
+        return Criteria(compared=False, rubrics=told)
+    asked = listed[TRAJECTORY]
+    kind = re.sub(r"[\s-]", "_", text_of(_member(asked, "match_type")).upper())
+    known = {"": 0, "EXACT": 0, "0": 0, "IN_ORDER": 1, "1": 1, "ANY_ORDER": 2, "2": 2}.get(kind)
+    if known is None:
+        raise ValueError(f"{TRAJECTORY} has a match_type that is not known: {kind[:40]}")
+    least = _member(asked, "threshold") if isinstance(asked, dict) else asked
+    number = isinstance(least, (int, float)) and not isinstance(least, bool)
+    threshold = float(least) if number else 1.0
+    return Criteria(True, "superset" if known else "strict", known == 1, threshold, told)
+
+
+def questions_of(criteria: Criteria) -> list[dict[str, Any]]:
+    """Return the criteria of a rubric that the shared rubrics become."""
+    found: dict[str, dict[str, Any]] = {}
+    for name, text in criteria.rubrics:
+        slug = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:60] or "rubric"
+        slug = slug if slug not in found else f"{slug[:50]}-{len(found) + 1}"
+        found[slug] = {
+            "criterion_id": slug,
+            "title": " ".join(name.split())[:80],
+            "asks": " ".join(text.split())[:1000],
+            "scale": "binary",
+            "levels": [{"value": 1, "label": "yes"}, {"value": 2, "label": "no"}],
+        }
+    return list(found.values())
 
 
 def turns_of(values: list[Any]) -> dict[str, Any]:
@@ -47,10 +116,10 @@ def named(case: dict[str, Any]) -> str:
     return text_of(case.get("name") if found is None else found)
 
 
-def contract_of(case: Any, name: str, match: Match = "strict") -> ContractDraft:
+def contract_of(case: Any, name: str, criteria: Criteria = Criteria()) -> ContractDraft:
     """Return the contract of one eval case. `name` is its id where it has none that can be a
-    file's name; `match` is how made calls are compared with the expected ones. Raises NoContract.
-    """
+    file's name; `criteria` say how made calls are compared with the expected ones. Raises
+    NoContract."""
     if not isinstance(case, dict):
         raise NoContract("is no object")
     notes: list[str] = []
@@ -59,19 +128,22 @@ def contract_of(case: Any, name: str, match: Match = "strict") -> ContractDraft:
     expected: dict[str, Any] = {}
     tools: dict[str, Any] = {}
     if steps:
-        expected = {"trajectory": [step.step() for step in steps], "trajectory_match": match}
-        if match != "subset":
-            names = dict.fromkeys(step.tool for step in steps)
-            tools = {"required": list(names), "order": "any"}
-        if len(turns) > 1:
+        expected["trajectory"] = [step.step() for step in steps]
+        if criteria.compared:
+            expected["trajectory_match"] = criteria.match
+            tools = _required(steps, criteria, notes)
+        else:
+            notes.append(SHOWN)
+        if criteria.compared and len(turns) > 1:
             notes.append(WHOLE_SESSION)
     _end(case, expected, notes)
     if reference := _response(turns[-1]) if turns else "":
         expected["message_reference"] = reference
         notes.append(LAST_RESPONSE)
     shown = _rubrics(case, turns, notes)
-    if not expected.keys() - {"message_reference"}:
-        raise NoContract(_why_empty(case, turns, reference, bool(shown)))
+    if not tools and not expected.keys() & {"trajectory_match", "state"}:
+        uncompared = SHOWN if steps else ""
+        raise NoContract(uncompared or _why_empty(case, turns, reference, bool(shown)))
     if any(_progress(turn) for turn in turns):
         notes.append(PROGRESS)
     state = _state(case)
@@ -87,6 +159,18 @@ def contract_of(case: Any, name: str, match: Match = "strict") -> ContractDraft:
     }
     kept = {member: value for member, value in episode.items() if value not in ("", {}, [])}
     return ContractDraft(kept, shown, tuple(notes))
+
+
+def _required(steps: list[GoldenCall], criteria: Criteria, notes: list[str]) -> dict[str, Any]:
+    if average := criteria.average():
+        notes.append(average)
+    if criteria.match == "subset":
+        return {}
+    names = list(dict.fromkeys(step.tool for step in steps))
+    if not criteria.in_order:
+        return {"required": names, "order": "any"}
+    notes.append(IN_ORDER)
+    return {"required": names, "order": "in_order"}
 
 
 def _member(value: Any, name: str) -> Any:
@@ -199,13 +283,15 @@ def _rubrics(
     texts = []
     for holder in (case, *turns):
         listed = _member(holder, "rubrics")
-        for rubric in listed if isinstance(listed, list) else ():
-            said = _member(_member(rubric, "rubric_content"), "text_property")
-            texts.append(text_of(said))
+        texts += [_said(rubric) for rubric in (listed if isinstance(listed, list) else ())]
     kept = list(dict.fromkeys(text for text in texts if text))
     if kept:
         notes.append(RUBRICS)
     return {"rubrics": kept} if kept else {}
+
+
+def _said(rubric: Any) -> str:
+    return text_of(_member(_member(rubric, "rubric_content"), "text_property"))
 
 
 def _why_empty(
