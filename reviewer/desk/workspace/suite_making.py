@@ -108,7 +108,7 @@ def from_evalset(
     beside = file.parent / "test_config.json"
     if config is None and beside.is_file():
         config = beside
-    criteria = adk.Criteria() if config is None else _criteria(config)
+    criteria = adk.EXACT if config is None else _criteria(config)
     if match is not None:
         criteria = criteria._replace(compared=True, match=match, in_order=False)
     records: Iterator[SourceRecord] | list[SourceRecord] = records_of(file, _CASES, head)

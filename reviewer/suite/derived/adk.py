@@ -33,7 +33,8 @@ SHOWN = (
     "--match requires them"
 )
 IN_ORDER = (
-    "IN_ORDER lets other calls come between: the tools are required in order, their arguments in any"
+    "IN_ORDER lets other calls come between: the tools are required in order, their arguments in "
+    "any order"
 )
 TRAJECTORY = "tool_trajectory_avg_score"
 _PLAIN = re.compile(r"[^.\[\]]+\Z")
@@ -57,6 +58,10 @@ class Criteria(NamedTuple):
             f"{TRAJECTORY} passes at {self.threshold:g} of turns and runs: here the calls of every "
             "session must agree (policy.hard_pass_rate sets the share of attempts)"
         )
+
+
+EXACT = Criteria()
+"""How ADK grades an eval set without a configuration."""
 
 
 def criteria_of(config: Any) -> Criteria:
@@ -116,7 +121,7 @@ def named(case: dict[str, Any]) -> str:
     return text_of(case.get("name") if found is None else found)
 
 
-def contract_of(case: Any, name: str, criteria: Criteria = Criteria()) -> ContractDraft:
+def contract_of(case: Any, name: str, criteria: Criteria = EXACT) -> ContractDraft:
     """Return the contract of one eval case. `name` is its id where it has none that can be a
     file's name; `criteria` say how made calls are compared with the expected ones. Raises
     NoContract."""
