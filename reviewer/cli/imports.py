@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         OnProgress,
         Tally,
     )
+    from reviewer.desk.imports.sessions import SessionView
     from reviewer.desk.place import Workspace
 
 SHOWN_REFUSALS = 20
@@ -35,8 +36,32 @@ SHOWN_REFUSALS = 20
 
 def _import_arguments(take: argparse.ArgumentParser) -> None:
     take.add_argument(
-        "paths", nargs="+", metavar="PATH", help="files, folders, patterns; - is stdin"
+        "paths", nargs="*", metavar="PATH", help="files, folders, patterns; - is stdin"
     )
+    take.add_argument(
+        "--from",
+        dest="tool",
+        default="",
+        metavar="TOOL",
+        help="sessions where a coding agent keeps them: claude-code, codex, gemini-cli, opencode,"
+        " cline; alone or with --list: say which there are",
+    )
+    take.add_argument("--list", action="store_true", help="with --from: list, import nothing")
+    take.add_argument(
+        "--session",
+        nargs="+",
+        default=[],
+        metavar="ID",
+        help="with --from: these, by id or its start",
+    )
+    take.add_argument(
+        "--project",
+        action="append",
+        default=[],
+        metavar="DIR",
+        help="with --from: those of this project (its folder, or the folder's name)",
+    )
+    take.add_argument("--all", action="store_true", help="with --from: all of them")
     take.add_argument(
         "--format",
         default="auto",
@@ -96,6 +121,18 @@ def _import(arguments: argparse.Namespace) -> int:
         index_behind,
     )
 
+    if arguments.tool:
+        found = _chosen(arguments)
+        if found is None:
+            return ExitCode.DONE
+        arguments.paths = found
+    elif arguments.list or arguments.all or arguments.session or arguments.project:
+        words = "--list, --session, --project and --all choose among the sessions of --from TOOL"
+        raise DeskError(words, exit_code=ExitCode.USAGE)
+    elif not arguments.paths:
+        raise DeskError(
+            "import what? name files or folders, or --from TOOL", exit_code=ExitCode.USAGE
+        )
     workspace = workspace_of(arguments)
     names = import_map(Path(arguments.episode_map)) if arguments.episode_map else ImportMap()
     if arguments.episode_map and not arguments.suite:
@@ -122,6 +159,43 @@ def _import(arguments: argparse.Namespace) -> int:
             results = _imported(arguments, workspace, paths, asked)
             index_behind(workspace)
     return _answer(arguments, results)
+
+
+def _chosen(arguments: argparse.Namespace) -> list[str] | None:
+    """Return the files of the sessions that are meant; None where they were listed instead."""
+    from reviewer.desk.imports.sessions import chosen, homes, sessions
+
+    if arguments.paths:
+        raise DeskError("--from TOOL finds the files itself: name none", exit_code=ExitCode.USAGE)
+    found = sessions(arguments.tool)
+    meant = bool(arguments.session or arguments.project or arguments.all)
+    if meant:
+        found = chosen(found, arguments.session, arguments.project, arguments.all)
+    if not found:
+        places = ", ".join(str(place) for place in homes(arguments.tool))
+        raise DeskError(f"no session of {arguments.tool} in {places}")
+    if meant and not arguments.list:
+        return [one.path for one in found]
+    _list(arguments, found)
+    return None
+
+
+def _list(arguments: argparse.Namespace, found: list[SessionView]) -> None:
+    if arguments.json:
+        from msgspec import to_builtins
+
+        out_json(to_builtins(found))
+        return
+    rows: list[tuple[str, ...]] = [
+        (
+            visible_line(one.project), visible_line(one.id), one.at, f"{one.size:,}",
+            visible_line(one.problem or one.request),
+        )
+        for one in found
+    ]  # fmt: skip
+    table(rows, ("project", "session", "last written", "bytes", "first request"))
+    if not arguments.list:
+        note("nothing was imported: choose with --session ID, --project DIR or --all")
 
 
 def _imported(

@@ -62,7 +62,7 @@ def unread(record: dict[str, Any]) -> list[str]:
 @pytest.mark.parametrize(
     ("path", "name", "missing"),
     [(GEMINI, "gemini-cli", "a4dd4ab3-f4fa-4bd3-9782-8efc7186e1cc.jsonl (no such file)"),
-     (OPENCODE, "opencode-export", "ses_dfac883bcffegWOsLdEX1ix2TF.json (no such file)")],
+     (OPENCODE, "opencode-export", "session of its sub-agent (no such file)")],
 )  # fmt: skip
 def test_a_sub_agent_is_read_with_its_session_or_missed(
     tmp_path: Path, path: Path, name: str, missing: str

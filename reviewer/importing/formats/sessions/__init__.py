@@ -5,6 +5,7 @@ What these readers share is here: lines of which each may be broken by itself, a
 written once all of it was met, because a result may come before its call and a line may come twice.
 """
 
+import hashlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
@@ -21,6 +22,7 @@ from reviewer.importing.messages.usual import inner_calls
 from reviewer.importing.pipeline.split import Unreadable, shape
 from reviewer.importing.reader import Rejected
 from reviewer.importing.source import Source
+from reviewer.trace import late
 
 LINES = 50
 """Lines that are looked at: session files begin with lines that carry little."""
@@ -262,6 +264,29 @@ class Session:
         missing."""
         self.draft.unread(f"end of the session{CUT}")
         self.draft.note(NO_END)
+
+
+_UUID = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
+_PLAIN_ID = late(rf"{_UUID}|a[0-9a-f]{{7,31}}")
+
+
+def plain_id(own: Any, otherwise: str) -> str:
+    """Return an id that says nothing but which one is meant; `otherwise` in the place of a text
+    that may say more: what is not read is named in findings, which hold no values."""
+    return own if isinstance(own, str) and _PLAIN_ID.fullmatch(own) else otherwise
+
+
+_LASTING = late(rf"{_UUID}|ses_[0-9A-Za-z]{{20,40}}")
+
+
+def lasting(kind: str, own: str) -> str:
+    """Return the name by which the same session is known again; empty for one without an id. A text
+    that may say more than which one is meant is replaced by its digest."""
+    if not own:
+        return ""
+    if _LASTING.fullmatch(own):
+        return f"{kind}:{own}"
+    return f"{kind}:sha256-{hashlib.sha256(own.encode('utf-8', 'replace')).hexdigest()[:32]}"
 
 
 def _text(value: Any) -> str:

@@ -1,12 +1,11 @@
 """A session of Claude Code being told: its own lines, and those of its sub-agents behind the calls
 that started them; and which sub-agents nothing is known of."""
 
-import re
 from typing import Any, NamedTuple
 
 from reviewer.importing.draft import summed
 from reviewer.importing.formats.base import mapping, objects, text
-from reviewer.importing.formats.sessions import Line, Session
+from reviewer.importing.formats.sessions import Line, Session, plain_id
 from reviewer.importing.messages import tokens_of
 from reviewer.importing.messages.blocks import parts_of
 
@@ -26,7 +25,6 @@ _TOLD = ("<local-command-", "<bash-stdout>", "<bash-stderr>", "<task-notificatio
 _SPAWNS = ("Task", "Agent")
 _NEVER_RAN = ("<tool_use_error>", "InputValidationError", "Agent type '", "Error: Agent type")
 INTERRUPTED = "[Request interrupted by user"
-_AGENT_ID = re.compile(r"[\w-]{1,80}\Z")
 
 
 class Child(NamedTuple):
@@ -93,14 +91,15 @@ class Story:
         itself."""
         for line in lines:
             value = line.value
-            if value.get("type") in SPOKEN and isinstance(value.get("message"), dict):
+            kind = text(value.get("type"))
+            if kind in SPOKEN and isinstance(value.get("message"), dict):
                 self._spoken(line, child, alone)
-            elif value.get("type") in _QUIET:
+            elif kind in _QUIET:
                 self.session.account.whole(value)
-            elif value.get("type") == "system" and value.get("subtype") == "compact_boundary":
+            elif kind == "system" and value.get("subtype") == "compact_boundary":
                 self.compactions += 1
-            elif value.get("type") not in _KNOWN:
-                self.session.odd(value.get("type"))
+            elif kind not in _KNOWN:
+                self.session.odd(kind)
 
     def rest(self) -> None:
         """Take the files of sub-agents that no call was found for."""
@@ -200,7 +199,7 @@ class Story:
             if one.kind == "call":
                 session.call(actor, one.name, one.value, one.id, at)
                 if not one.certain:
-                    session.draft.unread(f"calls.{one.name[:80]}")
+                    session.draft.unread("calls.input")
                 if one.name in _SPAWNS:
                     self.spawned[one.id] = text(mapping(one.value).get("prompt"))
                 if one.id in self.links:
@@ -222,14 +221,14 @@ def missing_of(story: Story, lines: list[Line]) -> None:
                 own = text(block.get("tool_use_id"))
                 results[own] = block
                 agent = text(mapping(line.value.get("toolUseResult")).get("agentId"))
-                known[own] = agent if _AGENT_ID.match(agent) else ""
+                known[own] = plain_id(agent, "of-its-call")
     for own, prompt in story.spawned.items():
         if own in story.links:
             continue
         if prompt in inside:
             inside.remove(prompt)
         elif not _never_ran(results.get(own)):
-            agent = known.get(own) or "of its call"
+            agent = known.get(own, "of-its-call")
             story.session.absent(f"subagents/agent-{agent}.jsonl", own)
 
 

@@ -12,7 +12,14 @@ from typing import Any
 from reviewer.importing.draft import measured
 from reviewer.importing.facts import FormatFacts
 from reviewer.importing.formats.base import mapping, objects, text
-from reviewer.importing.formats.sessions import Line, SessionFormat, by_number, lines_of, rows
+from reviewer.importing.formats.sessions import (
+    Line,
+    SessionFormat,
+    by_number,
+    lasting,
+    lines_of,
+    rows,
+)
 from reviewer.importing.formats.sessions.claude_story import SPOKEN, Story, missing_of
 from reviewer.importing.head import Head
 from reviewer.importing.messages import tokens_of
@@ -126,7 +133,7 @@ def _attempt(source: Source, name: str, lines: list[Line], broken: list[str]) ->
     draft.source.update(facts)
     if isinstance(last.get("modelUsage"), dict):
         models += [str(model) for model in last["modelUsage"]]
-    draft.identity = f"session:{name}" if name else ""
+    draft.identity = lasting("session", name)
     title = session.title
     return draft.foreign(
         episode_id=name or source.place,

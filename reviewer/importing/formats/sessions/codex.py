@@ -20,6 +20,7 @@ from reviewer.importing.formats.sessions import (
     Line,
     SessionFormat,
     by_number,
+    lasting,
     lines_of,
     rows,
     took,
@@ -210,7 +211,7 @@ def _attempt(
     meta = next((one.value for one in lines if one.value.get("type") == "session_meta"), {})
     if version := text(at_path(meta, "payload", "cli_version")):
         draft.source["versions"] = [version[:80]]
-    draft.identity = f"thread:{own}"
+    draft.identity = lasting("thread", own)
     usage = mapping(story.usage)
     return draft.foreign(
         episode_id=own,

@@ -14,7 +14,9 @@ from reviewer.importing.formats.sessions import (
     Session,
     SessionFormat,
     by_number,
+    lasting,
     lines_of,
+    plain_id,
     rows,
 )
 from reviewer.importing.head import Head
@@ -106,13 +108,13 @@ def _attempt(source: Source, own: str, lines: list[Line], broken: list[str]) -> 
     session.write()
     draft.note(NO_PROMPT)
     for call_id, thread in spawned:
-        session.absent(f"rollout-{thread or 'of-its-call'}.jsonl", call_id)
+        session.absent(f"rollout-{plain_id(thread, 'of-its-call')}.jsonl", call_id)
     for path in broken:
         draft.unread(path)
     session.account.tell(by_number(lines), draft, "lines")
     if open_turn:
         session.unended()
-    draft.identity = f"thread:{own}" if own else ""
+    draft.identity = lasting("thread", own)
     return draft.foreign(
         episode_id=own or source.place,
         candidate_id=source.candidate or source.home,

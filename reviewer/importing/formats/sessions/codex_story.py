@@ -92,7 +92,7 @@ class Story:
             self._meet(_payload(line.value))
         for line in lines:
             value, payload = line.value, _payload(line.value)
-            kind, at = value.get("type"), value.get("timestamp")
+            kind, at = text(value.get("type")), value.get("timestamp")
             if thread is None and kind in ("response_item", "event_msg", "session_meta"):
                 self.session.clocked(at)
             if kind == "response_item" or ("payload" not in value and "instructions" not in value):
@@ -122,7 +122,7 @@ class Story:
             self.tell(thread.lines, thread)
 
     def _meet(self, payload: dict[str, Any]) -> None:
-        kind = payload.get("type")
+        kind = text(payload.get("type"))
         if kind in _CALLS or kind in _ALONE:
             self._calls.add(_call_id(payload))
         elif kind == "item_completed":
@@ -142,7 +142,7 @@ class Story:
             self._failed[own] = "error"
 
     def _item(self, line: Line, payload: dict[str, Any], thread: Thread | None, at: Any) -> None:
-        session, account, kind = self.session, self.session.account, payload.get("type")
+        session, account, kind = self.session, self.session.account, text(payload.get("type"))
         actor = "agent" if thread is None else thread.actor
         if kind == "message":
             self._message(line, payload, thread, at)
@@ -204,7 +204,7 @@ class Story:
         held = mapping(payload.get("item")) if kind == "item_completed" else payload
         own = text(held.get("id") if kind == "item_completed" else held.get("call_id"))
         self._started(own, held)
-        if held.get("type") in _SHOWN or own in self._calls:
+        if text(held.get("type")) in _SHOWN or own in self._calls:
             session.account.whole(payload)
         elif held.get("type") in ("CommandExecution", "exec_command_end"):
             session.account.whole(payload)
@@ -292,7 +292,11 @@ def _call_id(payload: dict[str, Any]) -> str:
 
 def _done(payload: dict[str, Any]) -> Status | None:
     """Return the status of a call that has no output of its own."""
-    return "ok" if payload.get("type") in _ALONE and payload.get("status") == "completed" else None
+    return (
+        "ok"
+        if text(payload.get("type")) in _ALONE and payload.get("status") == "completed"
+        else None
+    )
 
 
 def _called(payload: dict[str, Any]) -> tuple[Any, Any, str]:

@@ -20,7 +20,9 @@ from reviewer.importing.formats.sessions import (
     Session,
     SessionFormat,
     by_number,
+    lasting,
     lines_of,
+    plain_id,
     rows,
     took,
 )
@@ -297,7 +299,7 @@ def _attempt(source: Source, log: _Log, paths: tuple[Path, ...], broken: list[st
             story.log(one, actor)
     session.write()
     for own, agent in story.missing:
-        session.absent(f"{agent[:80] or 'log of its sub-agent'}.jsonl", own)
+        session.absent(f"{plain_id(agent, 'log of its sub-agent')}.jsonl", own)
     for name in (*broken, *bad):
         draft.unread(name)
     for _, place, one in files.values():
@@ -307,7 +309,7 @@ def _attempt(source: Source, log: _Log, paths: tuple[Path, ...], broken: list[st
         session.draft.unread(f"lines[{number}]")
     termination = _ended(session, log, folded)
     own = text(log.head.get("sessionId"))
-    draft.identity = f"session:{own}"
+    draft.identity = lasting("session", own)
     if files:
         draft.note(SUB_AGENTS)
         draft.source["sub-agents"] = {"files": len(files)}

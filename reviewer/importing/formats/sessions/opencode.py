@@ -21,6 +21,7 @@ from reviewer.importing.formats.sessions import (
     Session,
     SessionFormat,
     by_number,
+    lasting,
     lines_of,
     rows,
     took,
@@ -187,7 +188,7 @@ class _Story:
         self.session = Session(name)
         self.children = children
         self.told: set[str] = set()
-        self.missing: list[tuple[str, str]] = []
+        self.missing: list[str] = []
         self.models: list[str] = []
         self.usages: list[dict[str, int] | None] = []
         self.costs: list[float | None] = []
@@ -273,7 +274,7 @@ class _Story:
             self._other(part)
 
     def _other(self, part: dict[str, Any]) -> None:
-        if part.get("type") in _QUIET:
+        if text(part.get("type")) in _QUIET:
             self.session.account.read(part, ("type",))
         else:
             self.session.odd(part.get("type"))
@@ -300,7 +301,7 @@ class _Story:
                     agent = f"sub-agent {agent}"
                 self.tell(self.children[child], agent[:80])
         elif name == "task" and (child or state.get("status") != "error"):
-            self.missing.append((own, child))
+            self.missing.append(own)
         status = state.get("status")
         if status == "completed":
             seen, code = state.get("output"), about.get("exit")
@@ -317,8 +318,8 @@ def _foreign(source: Source, exported: Exported, children: dict[str, Exported]) 
     story.tell(exported)
     story.rest()
     session.write()
-    for own, child in story.missing:
-        session.absent(f"{child[:80] or 'session of its sub-agent'}.json", own)
+    for own in story.missing:
+        session.absent("session of its sub-agent", own)
     for one in (exported, *children.values()):
         session.account.tell(one.messages, draft, "messages")
     if story.ended == "":
@@ -331,7 +332,7 @@ def _foreign(source: Source, exported: Exported, children: dict[str, Exported]) 
     if version := text(info.get("version")):
         draft.source["versions"] = [version[:80]]
     own = text(info.get("id"))
-    draft.identity = f"session:{own}" if own else ""
+    draft.identity = lasting("session", own)
     return draft.foreign(
         episode_id=own or source.place,
         candidate_id=source.candidate or (story.models[-1] if story.models else source.home),
@@ -424,14 +425,14 @@ def _run(source: Source, own: str, lines: list[Any], broken: list[str]) -> Forei
             else:
                 story.ended = ""
     session.write()
-    for call_id, child in story.missing:
-        session.absent(f"{child[:80] or 'session of its sub-agent'}.json", call_id)
+    for call_id in story.missing:
+        session.absent("session of its sub-agent", call_id)
     for name in broken:
         draft.unread(name)
     session.account.tell(by_number(lines), draft, "lines")
     if story.ended == "":
         session.unended()
-    draft.identity = f"session:{own}" if own else ""
+    draft.identity = lasting("session", own)
     return draft.foreign(
         episode_id=own or source.place,
         candidate_id=source.candidate or source.home,
