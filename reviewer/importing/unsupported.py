@@ -213,8 +213,6 @@ _TOOLS: tuple[_Tool, ...] = (
     _Tool("browser-use's history", ("history",), _inside("history", "model_output", "result")),
     _Tool("a METR Vivaria run", ("taskId", "agentBranches")),
     _Tool("a METR task-standard run", ("task_id", "run_id", "score_binarized")),
-    _Tool("promptfoo results", ("evalId", "results")),
-    _Tool("promptfoo results", ("version", "results", "table", "stats")),
     _Tool("DeepEval results", ("testCases", "metricsScores")),
     _Tool("lm-evaluation-harness results", ("results", "configs", "n-shot")),
     _Tool("lm-evaluation-harness samples", ("doc_id", "doc", "target", "resps")),

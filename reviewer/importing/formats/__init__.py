@@ -34,6 +34,7 @@ OURS = (
     "gaia:GaiaReader",
     "hal:HalReader",
     "agentbench:AgentBenchReader",
+    "promptfoo:PromptfooReader",
     "stores.langsmith:LangSmithReader",
     "stores.mlflow:MlflowReader",
     "stores.weave:WeaveReader",

@@ -1,0 +1,227 @@
+"""Results of promptfoo: `promptfoo eval -o results.json` (or `.jsonl`, a result a line).
+
+A result is one prompt for one test of one provider: what was asked, what came back, and what the
+assertions said of it. `success` is the verdict of the source; a failed assertion is no error of the
+run. What came out of promptfoo's cache was not run: its cost and its time are not measured."""
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+from reviewer.importing.draft import Draft, amount, tokens
+from reviewer.importing.facts import FormatFacts
+from reviewer.importing.foreign_json import parse_text
+from reviewer.importing.formats.base import Format, at_path, mapping, objects, text, value_of
+from reviewer.importing.formats.chat import are_messages
+from reviewer.importing.head import Head
+from reviewer.importing.messages import Transcript
+from reviewer.importing.reader import Broken, Foreign, Rejected
+from reviewer.importing.source import Source
+from reviewer.importing.walking import EACH
+from reviewer.trace.record import SourceVerdict
+
+CACHED = "answers out of promptfoo's cache: their cost, time and tokens are not of this run"
+NO_RESULTS = "promptfoo: no results in the file"
+_BROKE = 2
+"""`failureReason` of a result that has no answer because something broke; 1 is an assertion's."""
+_ENDS = {"stop": "stop", "length": "max_output_tokens", "content_filter": "content_filter"}
+
+
+class PromptfooReader(Format):
+    name = "promptfoo"
+    facts = FormatFacts(
+        by="`results` with `prompts` and `results`; `promptIdx` and `testIdx`",
+        steps="one exchange: what was asked and answered",
+        tools="calls in the answer, not run",
+        cost="yes; of cached answers none",
+        tokens="yes; of cached answers none",
+        times="duration",
+        verdict="`success`, `score`",
+    )
+
+    def sniff(self, head: Head) -> bool:
+        first = head.first
+        return _is_result(first) or _is_eval(first)
+
+    def traces(self, source: Source) -> Iterator[Foreign | Broken]:
+        with source.open() as handle:
+            start = handle.read(1)
+        eval_file = start in (b"{", b"\xef") and _is_eval(Head(source.path).first)
+        if not eval_file:
+            for number, (name, value) in enumerate(source.records(), 1):
+                if isinstance(value, Broken):
+                    yield value
+                else:
+                    yield source.attempt(partial(_result, source, number, value, False, ""), name)
+            return
+        yield from _of_eval(source)
+
+
+def _of_eval(source: Source) -> Iterator[Foreign | Broken]:
+    prompts: list[str] = []
+    stamp, number = "", 0
+    ways = (("results", "prompts", EACH), ("results", "results", EACH), ("results", EACH))
+    for part in source.walk(*ways):
+        if part.path[:2] == ("results", "prompts") and len(part.path) == 3:
+            prompts.append(text(at_path(value_of(source, part), "provider")))
+        elif part.path == ("results", "timestamp"):
+            stamp = text(value_of(source, part))
+        elif _is_place(part.path):
+            number += 1
+            name = f"result {number}"
+            if part.problem:
+                yield Broken((part.problem,), name)
+                continue
+            several = len(prompts) > len(set(prompts))
+            yield source.attempt(partial(_parsed, source, number, part.raw, several, stamp), name)
+        elif part.problem:
+            yield Broken((part.problem,), "results")
+    if not number:
+        source.notes.add(NO_RESULTS)
+
+
+def _is_place(path: tuple[str | int, ...]) -> bool:
+    if len(path) == 3 and path[:2] == ("results", "results"):
+        return isinstance(path[2], int)
+    return len(path) == 2 and path[0] == "results" and isinstance(path[1], int)
+
+
+def _is_eval(value: Any) -> bool:
+    if not isinstance(value, dict):
+        return False
+    held = value.get("results")
+    if isinstance(held, dict) and ("evalId" in value or "prompts" in held or "stats" in held):
+        return "results" in held
+    return isinstance(held, list) and any(map(_is_result, held[:5]))
+
+
+def _is_result(value: Any) -> bool:
+    if not isinstance(value, dict) or "provider" not in value or "prompt" not in value:
+        return False
+    return "success" in value and bool({"testIdx", "gradingResult", "vars"} & value.keys())
+
+
+def _parsed(source: Source, number: int, raw: bytes, several: bool, stamp: str) -> Foreign:
+    return _result(source, number, source.value(raw), several, stamp)
+
+
+def _result(source: Source, number: int, value: Any, several: bool, stamp: str) -> Foreign:
+    if not _is_result(value):
+        raise Rejected("type:result")
+    draft = Draft("promptfoo")
+    transcript = Transcript(draft)
+    account = transcript.account
+    response = mapping(value.get("response"))
+    _asked(transcript, value)
+    _answered(transcript, response)
+    error, broke = value.get("error"), value.get("failureReason") == _BROKE
+    error = response.get("error") if response.get("error") else error if broke else None
+    if error:
+        transcript.wrong(error)
+    transcript.finish()
+    account.read(value, _READ)
+    account.read(response, ("output", "error", "tokenUsage", "finishReason"))
+    account.tell(value, draft)
+    cached = response.get("cached") is True
+    if cached:
+        draft.note(CACHED)
+    provider = value.get("provider")
+    who = text(at_path(provider, "label")) or text(at_path(provider, "id")) or text(provider)
+    label = text(at_path(value, "prompt", "label"))
+    test = value.get("testIdx")
+    named = text(at_path(value, "testCase", "description")) or text(value.get("description"))
+    place = test + 1 if isinstance(test, int) else number
+    return draft.foreign(
+        episode_id=named or f"{source.place}-{place}",
+        candidate_id=source.candidate or _candidate(who, label if several else "") or source.home,
+        final_message=draft.last_words(),
+        cost_usd=None if cached else amount(value.get("cost")),
+        latency_ms=None if cached else amount(value.get("latencyMs")),
+        usage=None if cached else _tokens(response.get("tokenUsage")),
+        started_at=draft.at(stamp) if stamp else None,
+        termination="error" if error else _ENDS.get(text(response.get("finishReason"))),
+        verdict=_verdict(value, text(error)),
+        title=named,
+    )
+
+
+_READ = (
+    *("response", "prompt", "provider", "error", "success", "score", "testIdx", "promptIdx"),
+    *("promptId", "id", "latencyMs", "cost", "gradingResult", "testCase", "vars", "namedScores"),
+)
+
+
+def _candidate(who: str, label: str) -> str:
+    return f"{who} {label[:60]}".strip()
+
+
+def _asked(transcript: Transcript, value: dict[str, Any]) -> None:
+    """Take the prompt as it was sent: messages as JSON text, or one text."""
+    prompt = value["prompt"]
+    raw = prompt.get("raw") if isinstance(prompt, dict) else prompt
+    parsed = parse_text(raw) if isinstance(raw, str) and raw.lstrip()[:1] in ("[", "{") else raw
+    listed = parsed.get("messages") if isinstance(parsed, dict) else parsed
+    if are_messages(listed):
+        transcript.say_all(listed)
+    elif raw not in (None, ""):
+        transcript.say({"role": "user", "content": raw if isinstance(raw, str) else str(raw)})
+
+
+def _answered(transcript: Transcript, response: dict[str, Any]) -> None:
+    """Take what a provider gave back: a text, a message, or calls alone."""
+    output, account = response.get("output"), transcript.account
+    if output in (None, "", [], {}):
+        return
+    calls = objects(output)
+    if isinstance(output, str):
+        transcript.say({"role": "assistant", "content": output})
+    elif isinstance(output, list) and len(calls) == len(output) and _all_calls(calls):
+        account.every(output)
+        transcript.say({"role": "assistant", "content": None, "tool_calls": output})
+    elif isinstance(output, dict) and {"content", "tool_calls"} & output.keys():
+        transcript.say(output, "assistant")
+    else:
+        transcript.draft.note("an answer is an object, which no message holds: kept as it is")
+        transcript.say({"role": "assistant", "content": str(output)})
+        account.read(response, ("error", "tokenUsage", "finishReason"))
+
+
+def _all_calls(calls: list[dict[str, Any]]) -> bool:
+    return all("function" in one or ("name" in one and "arguments" in one) for one in calls)
+
+
+def _tokens(usage: Any) -> dict[str, int] | None:
+    held = mapping(usage)
+    return tokens(
+        input_tokens=held.get("prompt"),
+        output_tokens=held.get("completion"),
+        cached_tokens=held.get("cached") if held.get("prompt") else None,
+        reasoning_tokens=at_path(held, "completionDetails", "reasoning"),
+        total_tokens=held.get("total"),
+    )
+
+
+def _verdict(value: dict[str, Any], error: str) -> SourceVerdict:
+    """Return what the assertions said."""
+    passed, graded = value.get("success"), mapping(value.get("gradingResult"))
+    failed = [
+        text(at_path(one, "assertion", "type")) or "assertion"
+        for one in objects(graded.get("componentResults"))
+        if one.get("pass") is False
+    ]
+    named = {n: one for n, one in mapping(value.get("namedScores")).items() if _number(one)}
+    detail: dict[str, Any] = {"reason": text(graded.get("reason"))[:1000]}
+    if failed:
+        detail["failed_assertions"] = failed[:50]
+    if named:
+        detail["named_scores"] = named
+    return SourceVerdict(
+        passed=passed if isinstance(passed, bool) else None,
+        reward=float(value["score"]) if _number(value.get("score")) else None,
+        exception=error or None,
+        detail=detail,
+    )
+
+
+def _number(value: Any) -> bool:
+    return type(value) in (int, float) and -1e9 < value < 1e9

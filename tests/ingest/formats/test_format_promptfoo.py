@@ -1,0 +1,115 @@
+"""promptfoo: what was asked and answered, and what the assertions said of it."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from span_files import DATA, events, read, said
+
+from reviewer.importing.formats.promptfoo import PromptfooReader
+from reviewer.importing.head import Head
+from reviewer.importing.reader import Broken, Foreign
+from reviewer.importing.source import Source
+
+READER = PromptfooReader()
+SAMPLE = DATA / "promptfoo" / "results.json"
+
+
+def loaded() -> Any:
+    return json.loads(SAMPLE.read_text())
+
+
+def records(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(one.raw) for one in read(READER, path)]
+
+
+def written(folder: Path, text: str) -> Path:
+    path = folder / "results.json"
+    path.write_text(text)
+    return path
+
+
+def lines(folder: Path, values: list[Any]) -> Path:
+    return written(folder, "".join(json.dumps(one) + "\n" for one in values))
+
+
+def test_each_result_is_an_attempt_with_its_verdict() -> None:
+    found = read(READER, SAMPLE)
+    verdicts = [one.verdict for one in found]
+    assert [one.passed for one in verdicts if one] == [True, False, True, False]
+    assert [one.reward for one in verdicts if one] == [1.0, 0.0, 1.0, 0.0]
+    assert [one.exception for one in verdicts if one] == [None, None, None, "API error: 429"]
+    first, second, third, fourth = records(SAMPLE)
+    assert said(first) == [("user", "What does lamp L-7 cost?"), ("agent", "It costs 39.50.")]
+    assert (first["candidate_id"], second["candidate_id"]) == ("openai:model-a", "openai:model-b")
+    assert first["episode_id"] == second["episode_id"] != third["episode_id"]
+    assert first["usage"]["input_tokens"] == 37
+    assert (first["cost_usd"], first["latency_ms"]) == (0.0005, 5794)
+    assert said(third) == [("system", "You help with lamps."), ("user", "Refund L-7.")]
+    assert [(one["tool"], one["status"]) for one in events(third, "tool_call")] == [
+        ("refund_lamp", "pending")
+    ]
+    assert fourth["termination"] == "error"
+    assert fourth["cost_usd"] is None
+    assert not [one for one in (first, second, third, fourth) if "unread" in one]
+
+
+def test_every_envelope_says_the_same(tmp_path: Path) -> None:
+    value = loaded()
+    plain = [one["events"] for one in records(SAMPLE)]
+    rows = value["results"]["results"]
+    assert [one["events"] for one in records(lines(tmp_path, rows))] == plain
+    old = {"version": 2, "results": rows, "table": {}, "stats": {}}
+    assert READER.sniff(Head(written(tmp_path, json.dumps(old))))
+    assert [one["events"] for one in records(written(tmp_path, json.dumps(old)))] == plain
+
+
+def test_cached_answers_have_no_cost_and_no_time(tmp_path: Path) -> None:
+    (row, *_) = loaded()["results"]["results"]
+    row["response"]["cached"] = True
+    (record,) = records(lines(tmp_path, [row]))
+    assert record["cost_usd"] is None
+    assert record["latency_ms"] is None
+    assert "usage" not in record
+
+
+def test_prompts_of_one_provider_are_candidates(tmp_path: Path) -> None:
+    value = loaded()
+    value["results"]["prompts"].append({**value["results"]["prompts"][0], "label": "other"})
+    found = records(written(tmp_path, json.dumps(value)))
+    assert found[0]["candidate_id"] == "openai:model-a {{question}}"
+
+
+@pytest.mark.parametrize(
+    "output",
+    [{"name": "wire", "arguments": {"to": 1}}, [{"type": "robot_call", "what": {"to": 1}}],
+     [{"functionCall": {"name": "wire", "args": {}}}]],
+)  # fmt: skip
+def test_an_answer_that_could_be_an_act_is_not_measured(tmp_path: Path, output: Any) -> None:
+    (row, *_) = loaded()["results"]["results"]
+    row["response"]["output"] = output
+    (record,) = records(lines(tmp_path, [row]))
+    assert record["unread"]
+
+
+def test_a_missing_verdict_is_none(tmp_path: Path) -> None:
+    (row, *_) = loaded()["results"]["results"]
+    row["success"] = "yes"
+    del row["score"]
+    (found,) = read(READER, lines(tmp_path, [row]))
+    assert found.verdict is not None
+    assert (found.verdict.passed, found.verdict.reward) == (None, None)
+
+
+def test_a_file_that_is_cut_off_gives_what_is_whole(tmp_path: Path) -> None:
+    text = SAMPLE.read_text()
+    whole = [one["events"] for one in records(SAMPLE)]
+    for size in range(200, len(text), 997):
+        path = written(tmp_path, text[:size])
+        if not READER.sniff(Head(path)):
+            continue
+        found = list(READER.traces(Source(path)))
+        told = [json.loads(one.raw)["events"] for one in found if isinstance(one, Foreign)]
+        assert told == whole[: len(told)]
+        assert len(told) == len(whole) or any(isinstance(one, Broken) for one in found)
