@@ -29,7 +29,10 @@ _QUOTED = (b'"episode_id"', b'"candidate_id"', b'"final_state"')
 """Members of a record of ours that are seldom another tool's."""
 LOOKED_AT = 50
 CHUNK = 1 << 20
-_OPENERS = (b"{", b"[", b"PK\x03\x04", b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"\xef\xbb\xbf", b"<")
+_OPENERS = (
+    *(b"{", b"[", b"PK\x03\x04", b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"\xef\xbb\xbf", b"<"),
+    b"data",  # of server-sent events
+)
 _TEXTS = (".json", ".jsonl", ".ndjson", ".traj", ".eval")
 MOST_FILES = 2_000_000
 STDIN = "(standard input)"

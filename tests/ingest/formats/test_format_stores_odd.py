@@ -1,5 +1,5 @@
-"""Files of stores and frameworks made odd: cut, doubled, mixed, compressed, in other encodings, of a
-later version. Each is read, refused with a reason, or not measured; never a fault, and never better
+"""Files of stores and frameworks made odd: cut, doubled, compressed, in other encodings, of unknown
+kinds. Each is read, refused with a reason, or not measured; never a fault, and never better
 than the file it was made of."""
 
 import gzip
@@ -17,6 +17,9 @@ from span_files import DATA
 from reviewer import api
 from reviewer.importing.formats import named
 from reviewer.importing.head import Head
+from reviewer.importing.pipeline.split import Unreadable
+from reviewer.importing.reader import Broken
+from reviewer.importing.source import Source
 
 SAMPLES = {
     "langsmith-runs": FILES / "langsmith" / "tracer_runs.jsonl",
@@ -34,7 +37,7 @@ Facts = dict[str, Any]
 
 
 def imported(path: Path) -> tuple[list[str], list[Facts]]:
-    """(what was refused, the facts of every attempt)."""
+    """(why files or records were refused, the facts of every attempt)."""
     with tempfile.TemporaryDirectory() as folder, api.make_workspace(folder) as desk:
         results = desk.import_traces(str(path))
         assert results
@@ -44,7 +47,8 @@ def imported(path: Path) -> tuple[list[str], list[Facts]]:
             for candidate in desk.candidates(suite.suite_id)
             for trace_id in desk.trace_ids(suite.suite_id, candidate.candidate_id)
         ]
-        return [one.problem for one in results if one.problem], found
+        problems = [one.problem or "records" for one in results if one.problem or one.refused]
+        return problems, found
 
 
 def _facts(desk: api.Workspace, trace_id: str) -> Facts:
@@ -158,8 +162,8 @@ def test_unknown_kinds_are_refused_or_not_measured(tmp_path: Path, name: str) ->
         problems, _ = imported(path)
         assert problems
         return
-    from reviewer.importing.reader import Broken
-    from reviewer.importing.source import Source
-
-    for one in reader.traces(Source(path)):  # type: ignore[attr-defined]
-        assert isinstance(one, Broken) or json.loads(one.raw).get("unread")
+    try:
+        found = list(reader.traces(Source(path)))  # type: ignore[attr-defined]
+    except Unreadable:
+        return
+    assert any(isinstance(one, Broken) or json.loads(one.raw).get("unread") for one in found)
