@@ -22,7 +22,6 @@ MESSAGES = (
     "anthropic-messages",
     "autogen",
     "bedrock-converse",
-    "cline",
     "gemini",
     "genai-messages",
     "hermes",
@@ -60,6 +59,14 @@ SAMPLES: dict[str, tuple[Sample, ...]] = {
     ),
     "claude-code-stream-json": (Sample("formats_c/claude-code", "stream-json.jsonl"),),
     "braintrust-logs": (Sample("formats_c/braintrust", "logs.jsonl"),),
+    "cline": (
+        Sample("messages", "cline.json"),
+        Sample(
+            "formats_c/cline/1795384839649_u3as6",
+            "1795384839649_u3as6.messages.json",
+            whole=True,
+        ),
+    ),
     "codex-rollout": (
         Sample(
             "formats_c/codex",

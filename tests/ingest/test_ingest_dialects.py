@@ -138,7 +138,8 @@ def test_a_session_of_cline_says_what_failed_and_what_its_sub_agents_hide(tmp_pa
     assert (record["episode_id"], record["candidate_id"]) == ("s-1", "m")
     assert record["usage"]["input_tokens"] == 1200
     spawned = {"type": "tool_use", "id": "c2", "name": "spawn_agent", "input": {"task": "look"}}
-    assert read(tmp_path, json.dumps(cline(call, spawned))).unread == ["spawn_agent"]
+    missed = "messages of its sub-agent (no such file)"
+    assert read(tmp_path, json.dumps(cline(call, spawned))).unread == [missed]
 
 
 @pytest.mark.parametrize("path", SAMPLES, ids=lambda path: f"{path.parent.name}/{path.stem}")

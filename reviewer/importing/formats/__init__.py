@@ -63,7 +63,7 @@ OURS = (
     "chat.langchain:LangChainReader",
     "chat.openai:OpenAIAgentsReader",
     "chat.openai:OpenAIResponsesReader",
-    "chat.dialects:ClineReader",
+    "sessions.cline:ClineReader",
     "chat.dialects:AnthropicMessagesReader",
     "chat.dialects:AutoGenReader",
     "chat.dialects:BedrockConverseReader",

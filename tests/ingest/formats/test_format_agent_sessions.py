@@ -75,6 +75,27 @@ def test_a_sub_agent_is_read_with_its_session_or_missed(
     assert found.kind == "holds", found
 
 
+def test_a_session_of_cline_is_read_with_its_sub_agents_and_its_facts(tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(FILES / "cline/1795384839649_u3as6", tmp_path / "s"))
+    main, facts = folder / "1795384839649_u3as6.messages.json", folder / "1795384839649_u3as6.json"
+    whole = read(main, "cline")
+    assert tools(whole).count("run_commands") == 3
+    assert "unread" not in whole
+    for status, wanted in (("failed", "error"), ("aborted", "interrupted by the user")):
+        facts.write_text(json.dumps({"session_id": "s", "status": status}))
+        assert read(main, "cline")["termination"] == wanted
+    facts.write_text(json.dumps({"status": "running"}))
+    assert unread(read(main, "cline")) == [END]
+    facts.unlink()
+    child = folder / "agent_1795384840379_3azl2l.messages.json"
+    held = json.loads(child.read_text())
+    held["messages"][1]["content"][0]["type"] = "teleport"
+    child.write_text(json.dumps(held))
+    assert unread(read(main, "cline"))
+    child.unlink()
+    assert unread(read(main, "cline")) == ["messages of its sub-agent (no such file)"]
+
+
 def gemini(*lines: dict[str, Any]) -> list[dict[str, Any]]:
     return [{"sessionId": "S", "projectHash": "p", "startTime": "2026-01-01T00:00:00Z"}, *lines]
 

@@ -27,7 +27,11 @@ COUNTED_OTHERWISE: dict[str, dict[str, Any]] = {
 }
 CLAUDE = "claude-code/9a7b165c-6146-4a06-b9c3-07c56c395f84"
 GEMINI = "gemini-cli/chats"
+CLINE = "cline/1795384839649_u3as6"
 WITH_SUB_AGENTS = {
+    f"{CLINE}/1795384839649_u3as6.messages.json": (
+        f"{CLINE}/agent_1795384840379_3azl2l.messages.json"
+    ),
     f"{CLAUDE}.jsonl": f"{CLAUDE}/subagents/agent-a618c3c887c77c07c.jsonl",
     f"{GEMINI}/session-2026-11-22T21-53-4790c8e0.jsonl": (
         f"{GEMINI}/4790c8e0-1fe6-403d-acb2-269799a01cb2/a4dd4ab3-f4fa-4bd3-9782-8efc7186e1cc.jsonl"

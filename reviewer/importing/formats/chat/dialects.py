@@ -11,9 +11,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from reviewer.importing import unsupported
-from reviewer.importing.draft import Draft, elapsed_ms, summed, tokens
+from reviewer.importing.draft import Draft, elapsed_ms
 from reviewer.importing.facts import FormatFacts
-from reviewer.importing.foreign_json import parse_text
 from reviewer.importing.formats.base import Format, at_path, mapping, objects, sequence
 from reviewer.importing.formats.chat import (
     answered,
@@ -323,68 +322,6 @@ class DialectReader(OpenAIChatReader):
 class AnthropicMessagesReader(DialectReader):
     name = dialect = "anthropic-messages"
     facts = FormatFacts(by="content of `tool_use`, `tool_result`, `thinking`", tokens="logs only")
-
-
-class ClineReader(DialectReader):
-    """A session of Cline 3: Anthropic's blocks, with what failed in the results themselves. What
-    its sub-agents did is in other files, so a session that started any is not measured."""
-
-    name = "cline"
-    facts = FormatFacts(
-        by="`sessionId, origin, agent, messages`",
-        steps="yes; not what sub-agents did",
-        times="yes",
-        tokens="yes",
-    )
-    plain = False
-
-    def sniff(self, head: Head) -> bool:
-        return head.has("sessionId", "origin", "agent", "messages") and super().sniff(head)
-
-    def tell(self, transcript: Transcript, message: Any) -> None:
-        held = mapping(message)
-        spent_here = held.get("metrics")
-        counts = _metrics(spent_here) if isinstance(spent_here, dict) else None
-        transcript.say(message, tokens=counts, started_at=transcript.draft.at(held.get("ts")))
-        transcript.failed_where(_unsuccessful)
-
-    def usage(self, value: dict[str, Any], messages: list[Any]) -> dict[str, Any] | None:
-        held = [one.get("metrics") for one in objects(messages)]
-        return summed([_metrics(one) for one in objects(held)])
-
-    def foreign(
-        self, source: Source, number: int, value: dict[str, Any], draft: Draft, messages: list[Any]
-    ) -> Foreign:
-        for seq, event in enumerate(draft.events, 1):
-            if event["kind"] == "tool_call" and event["tool"] == "spawn_agent":
-                draft.unread("spawn_agent", seq)
-                draft.note("what sub-agents did is in files of their own")
-        about = objects([one.get("modelInfo") for one in objects(messages)])
-        models = [one["id"] for one in about if one.get("id")]
-        return draft.foreign(
-            episode_id=value.get("sessionId"),
-            candidate_id=source.candidate or (models[-1] if models else source.path.stem),
-            final_message=draft.last_words(),
-            usage=self.usage(value, messages),
-        )
-
-
-def _metrics(value: dict[str, Any]) -> dict[str, int] | None:
-    return tokens(
-        input_tokens=value.get("inputTokens"),
-        output_tokens=value.get("outputTokens"),
-        cached_tokens=value.get("cacheReadTokens"),
-        cache_write_tokens=value.get("cacheWriteTokens"),
-    )
-
-
-def _unsuccessful(seen: Any) -> bool:
-    """Return whether a result says of itself that it failed."""
-    value = parse_text(seen) if isinstance(seen, str) and seen[:1] == "{" else seen
-    return any(
-        isinstance(one, dict) and one.get("success") is False
-        for one in (value if isinstance(value, list) else [value])
-    )
 
 
 class BedrockConverseReader(DialectReader):
