@@ -35,6 +35,7 @@ OURS = (
     "hal:HalReader",
     "agentbench:AgentBenchReader",
     "promptfoo:PromptfooReader",
+    "openai_evals:OpenAIEvalsReader",
     "stores.langsmith:LangSmithReader",
     "stores.mlflow:MlflowReader",
     "stores.weave:WeaveReader",
