@@ -157,11 +157,10 @@ def add_episodes(
 ) -> dict[str, int]:
     """Give a probe suite episodes its source named later (a private suite never grows); returns
     their keys."""
-    # The newest row has the last place; the largest of all would be a walk over every episode.
-    last = connection.execute(
-        "SELECT position FROM episode WHERE suite=? ORDER BY id DESC LIMIT 1", (suite.id,)
+    (last,) = connection.execute(
+        "SELECT max(position) FROM episode WHERE suite=?", (suite.id,)
     ).fetchone()
-    start = 0 if last is None else last[0] + 1
+    start = 0 if last is None else last + 1
     contracts.put_episodes(connection, suite.id, start, episodes)
     return episode_keys(connection, suite.id, [episode.episode_id for episode in episodes])
 

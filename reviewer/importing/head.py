@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterator
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from reviewer.importing.foreign_json import MAX_DEPTH, NotJson, deep, extent, parse
 from reviewer.importing.pipeline.opening import kind_of, opened, start_of
@@ -12,8 +12,11 @@ from reviewer.importing.pipeline.split import Unreadable
 from reviewer.importing.walking import EACH, walk
 
 SHOWN = 256 * 1024
+MOST_LINES = 50
 _TOKEN = re.compile(rb'"(?:[^"\\]++|\\.)*+"|["{}\[\],:]', re.DOTALL)
 _BLANK = b" \t\r\n"
+
+T = TypeVar("T")
 
 
 class Head:
@@ -29,7 +32,7 @@ class Head:
         self.path = path
         self.start = start_of(path, SHOWN)
         self.kind = kind_of(self.start[:32])
-        self._answers: dict[str, str] = {}
+        self._answers: dict[str, Any] = {}
 
     @cached_property
     def text(self) -> bytes:
@@ -70,22 +73,37 @@ class Head:
         except (Unreadable, OSError):
             return frozenset()
 
-    def once(self, name: str, work: Callable[[], str]) -> str:
-        """Return what `work` answers about this file; it is called once for each name."""
+    def once(self, name: str, work: Callable[[], T]) -> T:
+        """Return what `work` answers about this file; it is called once for each name, since
+        several readers ask the same."""
         if name not in self._answers:
             self._answers[name] = work()
-        return self._answers[name]
+        answer: T = self._answers[name]
+        return answer
 
-    def lines(self, most: int = 50) -> Iterator[Any]:
-        """Yield the values of the first lines that lie whole in the start and are JSON."""
+    def lines(self, most: int = MOST_LINES) -> Iterator[Any]:
+        """Yield the values of those of the first `most` lines, at most `MOST_LINES`, that lie whole
+        in the start and are JSON. Each is parsed once, when it is first asked for."""
+        assert most <= MOST_LINES
+        for number in range(most):
+            if number == len(self._lines):
+                line = next(self._left, None)
+                if line is None:
+                    return
+                try:
+                    self._lines.append((parse(line),))
+                except NotJson:
+                    self._lines.append(())
+            yield from self._lines[number]
+
+    @cached_property
+    def _lines(self) -> list[tuple[Any, ...]]:
+        return []
+
+    @cached_property
+    def _left(self) -> Iterator[bytes]:
         text = self.text if self.whole else self.text.rpartition(b"\n")[0]
-        for number, line in enumerate(text.split(b"\n")):
-            if number == most:
-                return
-            try:
-                yield parse(line)
-            except NotJson:
-                continue
+        return iter(text.split(b"\n", MOST_LINES)[:MOST_LINES])
 
 
 def first_value(text: bytes) -> Any:

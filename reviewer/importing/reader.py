@@ -229,10 +229,16 @@ def foreseen(reader: str = "", *known: type[Exception]) -> Iterator[None]:
 
 def ask_reader(question: Callable[[], T], otherwise: T, reader: str = "") -> T:
     """Return the answer of a reader; `otherwise` when it breaks over the question."""
-    try:
-        with foreseen(reader):
-            return question()
+    try:  # written out, since every reader is asked about every file: `foreseen` takes longer
+        return question()
+    except OSError:
+        raise
     except Unreadable:
+        return otherwise
+    except Exception as error:
+        if os.environ.get(DEBUG) == "raise":
+            raise
+        show(error, reader)
         return otherwise
 
 

@@ -54,8 +54,14 @@ class OpenAIChatReader(Format):
     """True when a message holds all facts of it: `tell` adds nothing."""
 
     def sniff(self, head: Head) -> bool:
+        how = f"the dialect, by {type(self).messages.__qualname__}"
+        dialect = head.once(how, lambda: self._dialect(head))
+        return dialect is not None and (not self.dialect or dialect == self.dialect)
+
+    def _dialect(self, head: Head) -> str | None:
+        """Return the dialect of a file's messages, empty for any; None when it has none of ours."""
         if unsupported.tool(head):
-            return False  # messages of a tool that keeps more than messages
+            return None  # messages of a tool that keeps more than messages
         first = opened_pair(head.first)
         found = self.messages(head.value) or self.messages(first)
         if found and is_pair(first):
@@ -63,9 +69,7 @@ class OpenAIChatReader(Format):
             found = [*found, answered(answer) if isinstance(answer, dict) else None]
         if not found and is_message(head.value):
             found = list(head.lines()) if isinstance(head.value, dict) else []
-        if not found:
-            return False
-        return not self.dialect or dialect_of(found) == self.dialect
+        return dialect_of(found) if found else None
 
     def messages(self, value: Any) -> list[Any]:
         """Return the messages of a record, empty when it has none."""
