@@ -9,10 +9,7 @@ import pytest
 from doors import Door
 from wire_cases import NAMED
 
-ADK = {"id": "s", "appName": "shop", "userId": "u", "state": {}, "events": []}
-MLFLOW = {"info": {"trace_id": "tr-1", "trace_metadata": {}, "state": "OK"}, "data": {"spans": []}}
 KNOWN: list[tuple[str, Any, str]] = [
-    ("adk.json", json.dumps(ADK, indent=2), "Google ADK session"),
     ("set.json", json.dumps({"eval_set_id": "l", "eval_cases": []}), "suite from-evalset"),
     ("bfcl.json", json.dumps({"id": "a_0", "question": [], "function": []}), "suite from-bfcl"),
     ("eval.json", json.dumps({"object": "eval", "testing_criteria": []}),
@@ -21,16 +18,6 @@ KNOWN: list[tuple[str, Any, str]] = [
      "suite from-openai-evals"),
     ("items.json", json.dumps({"object": "list", "data": [{"datasource_item": {}}]}),
      "suite from-openai-evals"),
-    ("state.json", json.dumps({"$schemaVersion": "1.21", "original_input": []}, indent=1),
-     "OpenAI Agents SDK run state"),
-    ("ls.jsonl", [{"id": "0", "name": "x", "start_time": "t", "run_type": "chain", "inputs": {}}],
-     "LangSmith runs"),
-    ("mlflow.json", json.dumps(MLFLOW, indent=4), "MLflow trace"),
-    ("weave.jsonl", [{"project_id": "p", "id": "0", "trace_id": "0", "inputs": {},
-                      "op_name": "weave:///p/op/x:1"}], "Weave calls"),
-    ("bt.jsonl", [{"id": "c", "metrics": {}, "span_attributes": {"type": "task"}}], "Braintrust"),
-    ("m.json", json.dumps({"message": {"role": "user", "content": [{"text": "x"}]}, "message_id": 0,
-                           "redact_message": None}), "Strands session"),
     ("gpt.json", json.dumps([{"title": "t", "mapping": {}, "current_node": "n"}]), "ChatGPT"),
     ("aider.md", "# aider chat started at 2025-01-01 10:00:00\n\n#### hi\n", "Aider"),
     ("helm.json", json.dumps({"adapter_spec": {}, "request_states": []}), "HELM"),

@@ -347,7 +347,6 @@ QUIET: dict[str, Any] = {
 NAMED: list[tuple[Any, str]] = [
     ({"author": "a", "content": {}, "invocationId": "i"}, "Google ADK"),
     ({"history": [], "clientHistory": []}, "Gemini CLI checkpoint"),
-    ({"$schemaVersion": "1.0", "originalInput": "x"}, "run state"),
     ({"input": "x", "new_items": []}, "Agents SDK run result"),
     ({"channel_values": {}, "channel_versions": {}}, "LangGraph checkpoint"),
     ({"event": "on_tool_start", "run_id": "r", "data": {}}, "stream of events"),
