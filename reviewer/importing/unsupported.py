@@ -61,7 +61,6 @@ _SUITES = {
     "BFCL questions, which say what is asked": "from-bfcl",
     "an OpenAI eval, which says how rows are graded": "from-openai-evals",
     "an OpenAI eval run, which says what is asked": "from-openai-evals",
-    "output items of an OpenAI eval run": "from-openai-evals",
 }
 """What says what is expected and is no trace: the act that makes a suite of it."""
 _Row = dict[str, Any]
@@ -224,10 +223,6 @@ _TOOLS: tuple[_Tool, ...] = (
           _among("object", "eval")),
     _Tool("an OpenAI eval run, which says what is asked", ("object", "data_source"),
           _among("object", "eval.run")),
-    _Tool("output items of an OpenAI eval run", ("object", "datasource_item"),
-          _among("object", "eval.run.output_item")),
-    _Tool("output items of an OpenAI eval run", ("object", "data"),
-          _inside("data", "datasource_item")),
     _Tool("a Dify export", ("app", "workflow", "kind")),
     _Tool("n8n executions", ("workflowData", "executionData")),
     _Tool("n8n executions", ("workflowId", "mode", "startedAt", "data")),
