@@ -6,6 +6,8 @@ saying so, hold a whole file in memory.
 """
 
 import json
+import os
+import shutil
 import tempfile
 import tracemalloc
 from collections.abc import Callable, Iterator
@@ -255,6 +257,13 @@ def _peak(reader: Reader, folder: Path, many: Many, count: int) -> _Peak:
         tracemalloc.stop()
 
 
+def _same_file(source: str, target: str) -> None:
+    try:
+        os.link(source, target)  # readers may pass over symbolic links
+    except OSError:
+        shutil.copy2(source, target)
+
+
 class _in_place_of:
     """A copy of a file's folder with other bytes in the file."""
 
@@ -264,10 +273,8 @@ class _in_place_of:
 
     def __enter__(self) -> Path:
         copy = Path(self._folder.name, self._path.parent.name or "folder")
-        copy.mkdir()
-        for other in self._path.parent.iterdir():
-            if other.is_file() and other != self._path:
-                (copy / other.name).symlink_to(other.resolve())
+        shutil.copytree(self._path.parent, copy, copy_function=_same_file)
+        (copy / self._path.name).unlink()
         file = copy / self._path.name
         file.write_bytes(self._raw)
         return file

@@ -25,7 +25,7 @@ UNREAD = {
     "hal": "the second attempt has calls without names",
 }
 """Formats whose sample holds what nobody can read, so that its attempts are not measured."""
-WITHOUT_CALLS = ("jaeger", "openinference")
+WITHOUT_CALLS = ("jaeger", "openai-evals", "openinference")
 EXCERPT = ("no such file", "it gives no attempt", "Import them with")
 """What is said of samples that are a part of a run."""
 
