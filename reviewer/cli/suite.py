@@ -168,6 +168,8 @@ def _show(arguments: argparse.Namespace) -> int:
         return ExitCode.DONE
     out(f"suite {suite.suite_id}  {suite.title}")
     out(f"digest {suite.digest}")
+    if suite.predecessor:
+        out(f"predecessor {suite.predecessor}")
     if suite.probe:
         out("probe: shown and compared, never certifying a release")
         if (known := benchmark_of(suite.suite_id)) is not None:

@@ -95,9 +95,9 @@ def write_lock(folder: Path) -> str:
 def freeze_as(folder: Path, new_id: str, power: MakePower | None = None) -> NewVersion:
     """Make the edited content a suite of its own and puts the frozen one back, byte for byte.
 
-    The new suite is a sibling folder named `new_id`, with that id inside, the same candidates (with
-    their scripts) and no traces. Nothing is written unless the content is valid and every frozen
-    file can be put back from its verified copy.
+    The new suite is a sibling folder named `new_id`, with that id inside and the frozen one as its
+    predecessor, the same candidates (with their scripts) and no traces. Nothing is written unless
+    the content is valid and every frozen file can be put back from its verified copy.
     """
     if (reason := id_problem(new_id)) is not None:
         raise ContractError(shown(new_id), "$", reason)
@@ -111,7 +111,8 @@ def freeze_as(folder: Path, new_id: str, power: MakePower | None = None) -> NewV
     lock_bytes, lock = _frozen_lock(folder)
     edited = {path: data for path, data in state.files.items() if path != LOCK_FILE}
     originals = _originals(folder, lock, edited)
-    renamed = {**edited, SUITE_FILE: _with_id(edited.get(SUITE_FILE, b""), new_id)}
+    head = _as_successor(edited.get(SUITE_FILE, b""), new_id, suite_digest(lock_bytes))
+    renamed = {**edited, SUITE_FILE: head}
     suite = _valid(renamed)
     made = None if power is None else power(suite, renamed.get(POWER_FILE))
     if made is not None:
@@ -204,13 +205,25 @@ def _copy(folder: Path, entry: LockEntry) -> bytes | None:
     return data if suite_digest(data) == entry.sha256 else None
 
 
-def _with_id(data: bytes, new_id: str) -> bytes:
-    """suite.json with another suite_id, its layout kept where that is certain."""
+_SUITE_ID = re.compile(rb'(\s*)("suite_id"\s*:\s*)"(?:[^"\\]|\\.)*"')
+_PREDECESSOR = re.compile(rb'("predecessor"\s*:\s*)(?:null|"[^"\\]*")')
+
+
+def _as_successor(data: bytes, new_id: str, predecessor: str) -> bytes:
+    """Return suite.json with another suite_id and the digest of the suite that it replaces, its
+    layout kept where that is certain."""
     raw = load_object(data, SUITE_FILE)
-    wanted = {**raw, "suite_id": new_id}
-    member = re.compile(rb'("suite_id"\s*:\s*)"(?:[^"\\]|\\.)*"')
+    wanted = {**raw, "suite_id": new_id, "predecessor": predecessor}
     text = json.dumps(new_id, ensure_ascii=False).encode()
-    replaced = member.sub(lambda found: found.group(1) + text, data, count=1)
+    digest = f'"{predecessor}"'.encode()
+    if "predecessor" in raw:
+        replaced = _SUITE_ID.sub(lambda found: found[1] + found[2] + text, data, count=1)
+        replaced = _PREDECESSOR.sub(lambda found: found[1] + digest, replaced, count=1)
+    else:
+        more = b'"predecessor": ' + digest
+        replaced = _SUITE_ID.sub(
+            lambda found: found[1] + found[2] + text + b"," + found[1] + more, data, count=1
+        )
     if load_object(replaced, SUITE_FILE) == wanted:
         return replaced
     return (json.dumps(wanted, ensure_ascii=False, indent=2) + "\n").encode()

@@ -29,6 +29,7 @@ from reviewer.suite.fields import (
     Names,
     Positive,
     Rate,
+    Sha256,
     Short,
     Text,
     Wordings,
@@ -677,6 +678,12 @@ class Suite(Value, frozen=True, kw_only=True):
     title: Annotated[str, "A line to show."] = ""
     # The sha256 of the lock.
     digest: Annotated[str, COMPUTED] = ""
+    # UNSET without it, so that suites frozen before keep their bytes in stores.
+    predecessor: Annotated[
+        Sha256 | UnsetType | None,
+        File(Sha256 | None, None),
+        "The digest of the suite that this one replaces: the sha256 of its lock. Null: none.",
+    ] = UNSET
     probe: Annotated[bool, "Whether the suite only probes: nothing is ever promoted by it."] = False
     policy: Annotated[Policy, "When a candidate may be promoted."] = Policy()
     redaction: Annotated[

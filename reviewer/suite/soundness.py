@@ -3,9 +3,11 @@ refused. Pure.
 
 A suite that was frozen earlier keeps working: only `suite check` of what is not frozen, and
 `freeze`, ask here. A toolkit's states are its program's, so of a suite with a toolkit only the
-names of tools are checked; of a suite without any world, whose traces are imported, nothing is.
+names of tools and budgets are checked; of a suite without any world, whose traces are imported,
+budgets alone.
 """
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -13,22 +15,33 @@ from msgspec import UNSET
 
 from reviewer.suite.errors import Problem, json_path, shown
 from reviewer.suite.json_values import MISSING, Path, at, path_of, same
-from reviewer.suite.model import Episode
+from reviewer.suite.model import RED_TEAM, Budget, Episode
 from reviewer.suite.reachable import holds, reachable_states
 from reviewer.suite.toolset import Toolset, equipped, simulated
 from reviewer.suite.values import TOOLSET_FILE
 
 Found = Iterator[tuple[str, str]]
 
+_MARKS = re.compile(
+    r"not (?:this|the|your|an?) (?:agent|assistant)|not (?:yours|for you)\b|\bforbidden\b|"
+    r"\bprohibited\b|\boff[- ]limits\b|\b(?:do|must|should|may|can) ?not (?:be )?"
+    r"(?:call|use|invoke)|\bnever (?:be )?(?:call|use|invoke)|\bnot allowed\b",
+    re.I,
+)
+
 
 def soundness_problems(
     episodes: Mapping[str, Episode], toolset: Toolset | None
 ) -> Iterator[Problem]:
-    """Yield why these episodes (by path) cannot fail or cannot be met."""
+    """Yield why these episodes (by path) cannot fail or cannot be met, and descriptions of tools
+    that say who may call them."""
     whole = {path: equipped(episode, toolset) for path, episode in episodes.items()}
     worlds = {path: one for path, one in whole.items() if one.simulator}
+    for path, episode in episodes.items():
+        yield from (Problem(path, *each) for each in _budget(episode.budget))
     if toolset is not None or worlds:
         yield from _forbidden(whole, toolset)
+        yield from _descriptions(whole, toolset)
     for path, episode in worlds.items():
         tools = simulated(episode)
         found = _world(episode, tools) if tools else _listed(episode, toolset)
@@ -36,6 +49,26 @@ def soundness_problems(
         yield from (Problem(path, *each) for each in _own_paths(episodes[path], episode))
     if toolset is not None and worlds:
         yield from _toolset_paths(toolset, list(worlds.values()))
+
+
+_MOST = {
+    "max_steps": (10_000, "calls"),
+    "max_timeouts": (10_000, "timeouts in a row"),
+    "max_cost_usd": (10_000, "USD"),
+    "max_latency_ms": (7 * 24 * 3_600_000, "milliseconds, a week"),
+}
+"""What no attempt comes near: a budget beyond it fails nobody."""
+
+
+def _budget(budget: Budget) -> Found:
+    for name, (most, unit) in _MOST.items():
+        limit = getattr(budget, name)
+        if limit is not None and limit > most:
+            reason = (
+                f"no attempt comes near this budget (more than {most} {unit}), so none can fail by "
+                "it: lower it, or take it out"
+            )
+            yield f"$.budget.{name}", reason
 
 
 def _forbidden(episodes: Mapping[str, Episode], toolset: Toolset | None) -> Iterator[Problem]:
@@ -55,6 +88,37 @@ def _forbidden(episodes: Mapping[str, Episode], toolset: Toolset | None) -> Iter
                 )
             way_out = f": list it in {TOOLSET_FILE}"
             yield Problem(path, json_path(("tools", "forbidden", i)), reason + way_out)
+
+
+def _descriptions(episodes: Mapping[str, Episode], toolset: Toolset | None) -> Iterator[Problem]:
+    """Yield the descriptions that tell a candidate which tools it must not call."""
+    texts: dict[tuple[str, str], tuple[str, str]] = {}
+    for i, tool in enumerate(() if toolset is None else toolset.tools):
+        for place, text in _told(tool.description, tool.parameters):
+            texts[tool.name, text] = TOOLSET_FILE, json_path(("tools", i, *place))
+    for path, episode in episodes.items():
+        for name, tool_of in simulated(episode).items():
+            told = _told(tool_of.get("description", ""), tool_of.get("parameters") or {})
+            for place, text in told:
+                where = json_path(("simulator", "tools", name, *place))
+                texts.setdefault((name, text), (path, where))
+    for (name, text), (file, where) in texts.items():
+        mark = _MARKS.search(text)
+        if mark and not all(one.tools.lets(name) for one in episodes.values()):
+            reason = (
+                f"`{shown(mark[0])}` tells which tool an episode forbids: say what the tool does, "
+                "as its real environment would"
+            )
+            yield Problem(file, where, reason)
+
+
+def _told(description: str, parameters: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
+    """Yield what an agent reads of a tool: its description, and those of its parameters."""
+    yield ("description",), description
+    for name, part in (parameters.get("properties") or {}).items():
+        text = part.get("description") if isinstance(part, dict) else None
+        if isinstance(text, str):
+            yield ("parameters", "properties", name, "description"), text
 
 
 def _listed(episode: Episode, toolset: Toolset | None) -> Found:
@@ -79,7 +143,34 @@ def _world(episode: Episode, tools: Mapping[str, dict[str, Any]]) -> Found:
         if states and not any(holds(conditions, state) for state in states):
             reason = f"required tool `{shown(tool)}` only errs: no state meets its preconditions"
             yield json_path(("tools", "required", i)), reason
-    yield from _ends(episode, exists, states, None if final is None else path_of(final))
+    end = None if final is None else path_of(final)
+    yield from _ends(episode, exists, states, end)
+    yield from _idle(episode, end)
+
+
+def _idle(episode: Episode, final: Path | None) -> Found:
+    """Yield a contract that an attempt without a call or a word meets, unless it is there to
+    refuse."""
+    expected = episode.expected
+    asks = (
+        episode.tools.required
+        or episode.writes
+        or expected.message_contains
+        or expected.claims
+        or (expected.trajectory and expected.trajectory_match not in (None, "subset"))
+    )
+    refuses = episode.category == "negative" or RED_TEAM in episode.tags
+    if asks or refuses or not _met(episode, *_end(episode.initial_state, final)):
+        return
+    where, end = "$.tools.required", "no end is expected"
+    if expected.final_state is not UNSET or expected.state:
+        part = "final_state" if expected.final_state is not UNSET else "state"
+        where, end = f"$.expected.{part}", "the end that is expected is the start"
+    yield (
+        where,
+        f"{end}, and no tool or wording is required: an attempt that does nothing passes; require "
+        f"one, or tag the episode `{RED_TEAM}` where the contract is to refuse",
+    )
 
 
 def _responses(episode: Episode, tools: Mapping[str, dict[str, Any]]) -> Found:

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar
 
 import msgspec
+from msgspec import UNSET
 
 from reviewer.suite.errors import ContractError
 from reviewer.suite.lock import LOCK_FILE, make_lock, suite_digest
@@ -71,6 +72,7 @@ def suite_value(raw: Raw, episodes: Iterable[Episode], digest: str) -> Suite:
         suite_id=raw["suite_id"],
         title=raw.get("title", ""),
         digest=digest,
+        predecessor=raw.get("predecessor") or UNSET,
         probe=raw.get("probe", False),
         policy=policy_value(raw.get("policy", {})),
         redaction=converted(raw.get("redaction", {}), RedactionRules, SUITE_FILE),

@@ -133,7 +133,10 @@ def test_freeze_as_writes_the_new_version_and_restores_the_old_byte_for_byte(ful
     assert contents(full.suite) == frozen
     new = full.root / "suites" / "refund-eval-v6"
     assert (new / EPISODE).read_bytes() == after
-    assert json.loads((new / "suite.json").read_bytes())["suite_id"] == "refund-eval-v6"
+    head = json.loads((new / "suite.json").read_bytes())
+    digest = hashlib.sha256((full.suite / "suite.lock").read_bytes()).hexdigest()
+    assert (head["suite_id"], head["predecessor"]) == ("refund-eval-v6", digest)
+    assert f"predecessor {digest}\n" in full.ok("suite", "show", "refund-eval-v6").out
     full.ok("suite", "check")
     assert (
         full.run("--export-report", full.root / "out", "--suite", SUITE, "--candidate", V8).code

@@ -263,3 +263,29 @@ def test_a_waiver_that_covers_nothing_is_refused(door: Door) -> None:
 def test_a_suite_without_a_world_is_frozen_and_says_that_it_was_not_tried(door: Door) -> None:
     write(door.root, episode(simulator=None))
     assert "tried: not tried: no world" in door.ok("suite", "freeze", "tried").err
+
+
+def needing(*required: str, order: str = "any") -> dict[str, Any]:
+    """A contract whose label is made only once the order was looked up."""
+    lookup = {**TOOLS["lookup"], "effects": [{"arguments": {"order": "o-1"}, "merge": {"seen": 1}}]}
+    label = {
+        **TOOLS["label"],
+        "preconditions": [{"path": "seen", "equals": 1, "error": "look the order up first"}],
+    }
+    changed = tools("refund", "check", lookup=lookup, label=label)
+    wanted = {"required": list(required), "order": order}
+    return episode(simulator=changed, tools=wanted)
+
+
+@pytest.mark.parametrize(
+    "one",
+    [needing("lookup", "label"), needing("label", "lookup"), needing("lookup", "label",
+     order="in_order"), needing()],
+    ids=["in turn", "the other way round", "in order", "none required"],
+)  # fmt: skip
+def test_the_oracle_makes_the_call_that_a_precondition_needs(
+    door: Door, one: dict[str, Any]
+) -> None:
+    write(door.root, one)
+    said = door.run("suite", "trial", "tried")
+    assert "oracle (makes the required calls and says what is expected): passes" in said.out, said

@@ -5,6 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import msgspec
 import pytest
 from contract_examples import SHIPPED, candidate, episode, files, packed, suite, write
 
@@ -270,12 +271,29 @@ def test_an_edit_becomes_a_suite_of_its_own_and_the_frozen_one_comes_back(folder
     assert freeze_as(made.folder, "small-v3").restored == ("episodes/e-1.json",)
 
 
-def test_the_new_suite_differs_from_the_edited_one_by_its_id_only(folder: Path) -> None:
+def test_the_new_suite_differs_from_the_edited_one_by_its_id_and_predecessor(folder: Path) -> None:
     head = b'{\n  "schema":"reviewer/suite@1",\n\n  "suite_id" : "small-v1", "title": "suite_id"}'
     (folder / "suite.json").write_bytes(head)
-    freeze(folder)
+    first = freeze(folder)
     made = freeze_as(folder, "small-v2")
-    assert (made.folder / "suite.json").read_bytes() == head.replace(b"small-v1", b"small-v2")
+    told = f'"small-v2",\n\n  "predecessor": "{first}"'.encode()
+    second = head.replace(b'"small-v1"', told)
+    assert (made.folder / "suite.json").read_bytes() == second
+    assert read_suite(made.folder).suite.predecessor == first
+    # The next one names the one before it, wherever the member is.
+    third = freeze_as(made.folder, "small-v3")
+    wanted = second.replace(b"small-v2", b"small-v3").replace(first.encode(), made.digest.encode())
+    assert (third.folder / "suite.json").read_bytes() == wanted
+    assert read_suite(folder).suite.predecessor is msgspec.UNSET
+
+
+def test_a_predecessor_is_a_digest(folder: Path) -> None:
+    (folder / "suite.json").write_bytes(packed({**suite(), "predecessor": "small-v0"}))
+    with pytest.raises(ContractError, match="predecessor"):
+        freeze(folder)
+    (folder / "suite.json").write_bytes(packed({**suite(), "predecessor": None}))
+    freeze(folder)
+    assert read_suite(folder).suite.predecessor is msgspec.UNSET
 
 
 def test_an_id_inside_another_member_is_left_alone(folder: Path) -> None:

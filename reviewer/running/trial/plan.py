@@ -89,7 +89,7 @@ class _World:
     def with_effects(self, steps: list[Step], proofs: set[str], free: bool) -> list[Step]:
         """Return the steps in an order in which their preconditions hold (where the order is
         `free`), with the effects that are wanted of them, and with the calls of other allowed tools
-        that lead to the wanted end."""
+        that lead to the wanted end, or to what these calls need."""
         state = self._episode.initial_state
         waiting, done = list(steps), list[Step]()
         while waiting:
@@ -99,11 +99,15 @@ class _World:
                 else 0
             )
             step = waiting.pop(place)
-            step = step._replace(effect=self._effect(step, state))
+            if step.whole is None:
+                effect = self._effect(step, state)
+                if effect is None:
+                    effect = self._opening(step.tool, [one.tool for one in waiting], state)
+                step = step._replace(effect=effect)
             state = self._after(step, state)
             done.append(step)
         for _ in range(_MOST_WRITES if not self._met(state) else 0):
-            better = self._nearer(state)
+            better = self._nearer(state) or self._first(state)
             if better is None:
                 break
             at_proof = next((n for n, step in enumerate(done) if step.tool in proofs), len(done))
@@ -164,14 +168,37 @@ class _World:
 
     def _nearer(self, state: Any) -> Step | None:
         """Return a call of an allowed tool after which more of the wanted end is there."""
-        tools = self._episode.tools
         for name in self._tools:
-            allowed = tools.allowed is None or name in tools.allowed
-            if name in tools.forbidden or not allowed or not self._holds(name, state):
-                continue
-            effect = self._effect(Step(name), state)
-            if effect is not None:
-                return Step(name, effect=effect)
+            if self._episode.tools.lets(name) and self._holds(name, state):
+                effect = self._effect(Step(name), state)
+                if effect is not None:
+                    return Step(name, effect=effect)
+        return None
+
+    def _first(self, state: Any) -> Step | None:
+        """Return a call of an allowed tool after which another one, which leads nearer to the
+        wanted end, is no longer kept from it by its preconditions."""
+        allowed = [name for name in self._tools if self._episode.tools.lets(name)]
+        wanted = [
+            name
+            for name in allowed
+            if not self._holds(name, state) and self._effect(Step(name), state) is not None
+        ]
+        for name in allowed:
+            if self._holds(name, state):
+                effect = self._opening(name, wanted, state)
+                if effect is not None:
+                    return Step(name, effect=effect)
+        return None
+
+    def _opening(self, tool: str, others: Sequence[str], state: Any) -> dict[str, Any] | None:
+        """Return the arguments of the tool's effect by which the preconditions of one of the others
+        come to hold."""
+        closed = [name for name in others if not self._holds(name, state)]
+        for effect in self._tools.get(tool, {}).get("effects", ()) if closed else ():
+            after = merged(state, effect["merge"])
+            if any(self._holds(name, after) for name in closed):
+                return dict(effect.get("arguments") or {})
         return None
 
 
