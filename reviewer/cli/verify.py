@@ -134,7 +134,7 @@ def _pins(arguments: argparse.Namespace) -> dict[str, Any]:
                     exit_code=ExitCode.USAGE,
                 )
             pins[name] = pinned
-        pins["max_days"] = suite.max_days
+        pins["max_days"], pins["rates"] = suite.max_days, suite.rates
         pins["threshold"] = max(suite.threshold, arguments.threshold or 1)
     return pins
 

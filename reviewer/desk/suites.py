@@ -195,12 +195,14 @@ def manifest(
 
 class SuitePins(NamedTuple):
     """Digests are sha256 in hex; `threshold` is the number of approvers of a PROMOTE, `max_days`
-    the longest a decision may last, None without a limit."""
+    the longest a decision may last, None without a limit. `rates` are the policy's hard_pass_rate
+    and completion_min as decimals."""
 
     suite_digest: str
     policy_digest: str
     threshold: int
     max_days: int | None
+    rates: tuple[str, str | None]
 
 
 def suite_pins(folder: Path) -> SuitePins:
@@ -213,9 +215,14 @@ def suite_pins(folder: Path) -> SuitePins:
         suite = read_suite(folder).suite
     except ContractError as error:
         raise DeskError(str(error)) from error
-    approvals = suite.policy.approvals
+    policy, approvals = suite.policy, suite.policy.approvals
+    least = policy.completion_min
     return SuitePins(
-        suite.digest, policy_digest(suite.policy), approvals.promote, approvals.longest
+        suite_digest=suite.digest,
+        policy_digest=policy_digest(policy),
+        threshold=approvals.promote,
+        max_days=approvals.longest,
+        rates=(str(policy.hard_pass_rate), None if least is None else str(least)),
     )
 
 

@@ -143,6 +143,7 @@ def _suite(evidence: Evidence) -> SuiteSection:
         frozen_before_first_run=frozen_before_first_run(evidence),
         lineage=evidence.lineage,
         source=suite.source,
+        waivers=suite.waivers,
     )
 
 

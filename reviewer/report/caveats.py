@@ -20,10 +20,10 @@ from reviewer.report.opinions import (
 from reviewer.report.power import power_sentences
 from reviewer.report.ran import UNBOUND, remarks
 from reviewer.report.tolerated import let_pass, tolerated_names, tolerated_text
+from reviewer.report.waived import waiver_text
 from reviewer.stats.planning import runs_needed_for_max_rate
 from reviewer.suite.benchmarks import benchmark_of
 from reviewer.suite.model import Policy
-from reviewer.trace.safetext import visible_line
 
 NO_LEDGER = "no cost of this kind is recorded"
 
@@ -141,12 +141,7 @@ def _caveats(evidence: Evidence, judged: Assessment) -> Iterator[str]:
         "the figures hold for episodes like these, not for all requests."
     )
     for waiver in evidence.suite.waived:
-        what = (
-            "the oracle, which meets every contract, does not pass this suite"
-            if waiver.agent == "oracle"
-            else f"nothing in this suite stops the trial agent {waiver.agent}"
-        )
-        yield f"By waiver, {what}: {visible_line(waiver.reason)}"
+        yield waiver_text(waiver)
     if evidence.suite.probe:
         yield "A public probe may have been trained on, and it never certifies a release."
         if (known := benchmark_of(evidence.suite.suite_id)) is not None:

@@ -33,7 +33,7 @@ from reviewer.report.slices import Slice
 from reviewer.report.source_headline import HeadlineSection
 from reviewer.report.tolerated import Tolerated
 from reviewer.stats.formulas import FORMULAS
-from reviewer.suite.model import Mode, Policy
+from reviewer.suite.model import Mode, Policy, Waiver
 from reviewer.suite.power import Power
 
 SCHEMA = "reviewer/report@1"
@@ -53,6 +53,13 @@ class SuiteSection(Section, frozen=True, kw_only=True):
     frozen_before_first_run: bool
     lineage: tuple[LineageSuite, ...]
     source: dict[str, Any]
+    # Left out where there are none.
+    waivers: tuple[Waiver, ...] | UnsetType = UNSET
+
+    @property
+    def waived(self) -> tuple[Waiver, ...]:
+        """Return the waivers of the suite."""
+        return () if self.waivers is UNSET else self.waivers
 
 
 class UnknownCandidate(Section, frozen=True, kw_only=True):

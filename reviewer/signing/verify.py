@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from reviewer.exit_codes import ExitCode
-from reviewer.signing.errors import AttestError, StatementError, load_object
+from reviewer.signing.errors import AttestError, StatementError, load_object, plain
 from reviewer.signing.gate_rules import gate_faults
 from reviewer.signing.label_files import StoredFile, label_faults
 from reviewer.signing.predicate import (
@@ -54,7 +54,8 @@ class Pins:
     """Digests are sha256 in hex, with or without `sha256:`; None pins nothing.
 
     `threshold` is the least number of approvers of a PROMOTE, `min_seq` the highest decisionSeq
-    already seen for this agent and environment, `max_days` the longest that a decision may last.
+    already seen for this agent and environment, `max_days` the longest that a decision may last,
+    `rates` the suite's hard_pass_rate and completion_min: what it tolerates must follow from them.
     `report` is the report.json the decision must be about and agree with. `attestations` are signed
     test results by file name: each that the decision refers to must be among them, as must each
     file of `labels` (by name, with its signature) that it names.
@@ -75,6 +76,7 @@ class Pins:
     suite_codes: Mapping[str, CandidateCode] | None = None
     min_seq: int | None = None
     max_days: int | None = None
+    rates: tuple[str, str | None] | None = None
     report: bytes | None = None
     attestations: Mapping[str, bytes] | None = None
     labels: Mapping[str, StoredFile] | None = None
@@ -117,9 +119,25 @@ def pin_faults(predicate: Predicate, trusted: Signers, pins: Pins) -> list[str]:
     faults += ran_faults(predicate, pins.code)
     if predicate.release is not None:
         faults += release_code_faults(predicate.release, pins.code, pins.suite_codes)
+    faults += rate_faults(predicate.tolerance, pins.rates)
     if pins.min_seq is not None and predicate.decision_seq < pins.min_seq:
         faults.append(f"decision {predicate.decision_seq} is older than {pins.min_seq}")
     return faults
+
+
+def rate_faults(stated: Tolerance | None, rates: tuple[str, str | None] | None) -> list[str]:
+    """Return whether what a decision tolerates follows from other rates than the suite's."""
+    if stated is None or rates is None:
+        return []
+    if decimal_of(rates[0]) == 1:
+        return ["it tolerates failures, and the suite's policy asks for every attempt"]
+    if (stated.hard_pass_rate, stated.completion_min) == rates:
+        return []
+    return [
+        f"it tolerates by hardPassRate {plain(stated.hard_pass_rate)} and completionMin "
+        f"{plain(stated.completion_min or 'none')}; the suite's policy has {rates[0]} and "
+        f"{rates[1] or 'none'}"
+    ]
 
 
 def term_faults(predicate: Predicate, pins: Pins) -> list[str]:

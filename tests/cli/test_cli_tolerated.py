@@ -10,6 +10,9 @@ from doors import Door, make_template
 from strict_suite import make_candidate, make_suite, names
 from test_cli_decisions import make_key
 
+from reviewer.signing.dsse import parse_envelope, sign_payload
+from reviewer.signing.keys import load_signer
+
 SUITE, EPISODES = "rates-v1", 5
 RATES: dict[str, Any] = {
     "mode": "point", "hard_pass_rate": 0.8, "completion_min": 0.8, "pass_hat": {"k": 1, "min": 0.5},
@@ -65,6 +68,35 @@ def test_what_a_rate_tolerates_is_promoted_by_name(desk: Door) -> None:
         "--signers", desk.root / "store" / "signers",
     )  # fmt: skip
     assert (checked.code, "PROMOTE" in checked.out) == (0, True), checked.both
+
+
+@pytest.mark.parametrize(
+    ("changed", "code", "says"),
+    [
+        ({}, 0, ""),
+        ({"hardPassRate": "0.5"}, 30, "hardPassRate 0.5 and completionMin 0.8; the suite's policy "
+         "has 0.8 and 0.8"),
+        ({"completionMin": None}, 30, "hardPassRate 0.8 and completionMin none"),
+    ],
+)  # fmt: skip
+def test_a_tolerance_of_other_rates_than_the_suites_is_refused(
+    desk: Door, changed: dict[str, Any], code: int, says: str
+) -> None:
+    made(desk, "lax", {(names(EPISODES)[0], 2): "nothing"})
+    assert sign(desk, "lax").code == 0
+    (file,) = (desk.root / "store" / "decisions").glob("*promote*")
+    statement = json.loads(parse_envelope(file.read_bytes()).payload)
+    statement["predicate"]["tolerance"].update(changed)
+    signer = load_signer(str(desk.root / "robin"), environ={})
+    forged = desk.file("forged.dsse.json", sign_payload(json.dumps(statement).encode(), signer))
+    folder = desk.root / "suites" / SUITE
+    argv = (
+        "verify", forged, "--candidate-manifest", folder / "candidates" / "lax.json",
+        "--signers", desk.root / "store" / "signers",
+    )  # fmt: skip
+    assert desk.run(*argv).code == 0
+    said = desk.run(*argv, "--suite-folder", folder)
+    assert (said.code, says in said.both) == (code, True), said.both
 
 
 def test_one_more_asks_for_repair_and_a_critical_one_blocks(desk: Door) -> None:

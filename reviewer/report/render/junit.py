@@ -13,6 +13,7 @@ from reviewer.report.figures import Place
 from reviewer.report.formatting import NOT_MEASURED, failed_by
 from reviewer.report.model import EpisodeSection, Failure, FindingPlace, Report
 from reviewer.report.page_parts import NOTHING, AttemptFact, Supplement
+from reviewer.report.waived import waiver_text
 from reviewer.trace.safetext import visible_line
 
 _NO_VERDICT = "the verdict is not measured"
@@ -83,6 +84,7 @@ def _properties(report: Report, beside: Supplement) -> dict[str, str]:
         "cost_usd": report.cost.total_usd,
         "cpst_usd": report.cost.cpst_usd,
         "latency_p95_ms": report.latency_ms.p95,
+        **{f"waiver.{one.agent}": waiver_text(one) for one in report.suite.waived},
     }
     return {name: NOT_MEASURED if v is None else str(v) for name, v in found.items()}
 

@@ -23,6 +23,7 @@ from reviewer.report.page_parts import (
     findings,
     suite_file,
 )
+from reviewer.report.waived import waiver_text
 from reviewer.suite.gates import COVERS, CRITICAL_GATES, GATE_CODES
 from reviewer.trace.safetext import visible_line
 
@@ -79,6 +80,7 @@ class _Log:
         self._index: dict[str, int] = {}
         self._alike: Counter[tuple[str, str, str]] = Counter()
         self._recommended()
+        self._waived()
         for one in findings(report):
             self._finding(one)
         self._absent()
@@ -107,6 +109,11 @@ class _Log:
         if report.needs:
             text += f". Needed: {'; '.join(report.needs)}"
         self._add(f"release/{word}", text, suite_file(self.beside.suite_path), "", [])
+
+    def _waived(self) -> None:
+        for one in self.report.suite.waived:
+            where = suite_file(self.beside.suite_path)
+            self._add("suite/waiver", waiver_text(one), where, "", [one.agent], kind="review")
 
     def _finding(self, one: Finding) -> None:
         trace = one.trace
@@ -197,6 +204,9 @@ def _rule(rule: str) -> dict[str, Any]:
         said, whole = f"The report recommends to {name}", "A release is promoted, or it is not."
     elif family == "evidence":
         said, whole = f"Evidence {name}", "Missing evidence is never a pass."
+    elif family == "suite":
+        said = "The suite is used though its trial finds it unsound"
+        whole = "A sound suite stops each bad trial agent, and its oracle passes."
     else:
         said = f"{name.replace('_', ' ')} ({family} gate)"
         whole = f"Hard gate {family}: {COVERS.get(family, 'a hard gate')}."
@@ -206,7 +216,7 @@ def _rule(rule: str) -> dict[str, Any]:
         "shortDescription": {"text": said},
         "fullDescription": {"text": whole},
         "help": {"text": f"{whole} `reviewer show TRACE_ID --event SEQ` shows the evidence."},
-        "defaultConfiguration": {"level": "none" if family == "evidence" else "error"},
+        "defaultConfiguration": {"level": "none" if family in ("evidence", "suite") else "error"},
     }
     if family in CRITICAL_GATES:
         tags.append("security")

@@ -34,6 +34,7 @@ from reviewer.report.page.review import review_summary
 from reviewer.report.rates import KnownPart
 from reviewer.report.source_headline import headline_text
 from reviewer.report.tolerated import tolerated_names, tolerated_text
+from reviewer.report.waived import waiver_text
 from reviewer.trace.safetext import visible_line
 
 _MOST_LINES = 20
@@ -94,6 +95,7 @@ def _figure_lines(report: Report) -> list[str]:
         ),
         *others_texts(cost.others),
         *_tolerated(report),
+        *_waived(report),
         *_grown(report),
         *_bounds(report),
     ]
@@ -120,6 +122,11 @@ def _tolerated(report: Report) -> list[str]:
     """Return the failures that the policy tolerates, by name; nothing where there are none."""
     found = report.tolerated
     return [f"{tolerated_text(found)}: {tolerated_names(found)}"] if found else []
+
+
+def _waived(report: Report) -> list[str]:
+    """Return why an unsound suite is used; nothing where it is sound."""
+    return [waiver_text(one) for one in report.suite.waived]
 
 
 def _grown(report: Report) -> list[str]:
@@ -154,6 +161,7 @@ def summary_lines(report: Report) -> list[Line]:
         _candidate(report),
         _ran(report),
         _suite(report),
+        *(Line("not_measured", "waiver", text) for text in _waived(report)),
         _gates(report),
         _attempts(report),
         *_passed(report),
