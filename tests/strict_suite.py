@@ -38,6 +38,8 @@ def make_suite(
         (folder / "episodes" / f"{name}.json").write_bytes(compact(told))
     suite = json.loads((SHIPPED / "suite.json").read_text(encoding="utf-8"))
     suite.update(suite_id=suite_id, episodes=names(episodes), policy={**STRICT, **policy})
+    del suite["predecessor"]
+    (folder / "toolset.json").write_bytes((SHIPPED / "toolset.json").read_bytes())
     (folder / "suite.json").write_bytes(compact(suite))
     door.ok("suite", "freeze", suite_id)
 

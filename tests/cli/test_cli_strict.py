@@ -236,19 +236,32 @@ def test_a_new_version_keeps_the_gate_where_episodes_are_the_same(promoted: Door
     assert "PROMOTE" in said.err
 
 
-@pytest.mark.parametrize("changed", ["contract", "gates", "folder"])
-def test_a_version_that_is_another_asks_for_the_baseline(promoted: Door, changed: str) -> None:
-    if changed == "folder":
-        next_version(promoted)
-        (promoted.root / "suites" / STRICT).rename(promoted.root / "elsewhere")
+def edited(folder: Path, changed: str) -> None:
+    """Change every contract, what a tool is described as, or the code behind tools."""
+    if changed == "contract":
+        for file in (folder / "episodes").glob("*.json"):
+            body = json.loads(file.read_bytes())
+            file.write_text(json.dumps({**body, "user_request": "Refund it, please."}))
+    elif changed == "toolset":
+        text = (folder / "toolset.json").read_text()
+        assert "Makes a prepaid return label." in text
+        told = text.replace("Makes a prepaid return label.", "Makes a return label.")
+        (folder / "toolset.json").write_text(told)
     else:
-        next_version(promoted, **({"gates": {"loops": 3}} if changed == "gates" else {}))
-        if changed == "contract":
-            for file in (promoted.root / "suites" / NEXT / "episodes").glob("*.json"):
-                body = json.loads(file.read_bytes())
-                file.write_text(json.dumps({**body, "user_request": "Refund it, please."}))
-            promoted.ok("suite", "freeze", NEXT, "--as", "refund-strict-v3")
-    suite = "refund-strict-v3" if changed == "contract" else NEXT
+        (folder / "toolkits").mkdir()
+        (folder / "toolkits" / "shop.py").write_text("class Shop:\n    pass\n")
+
+
+@pytest.mark.parametrize("changed", ["contract", "toolset", "toolkit", "gates", "folder"])
+def test_a_version_that_is_another_asks_for_the_baseline(promoted: Door, changed: str) -> None:
+    suite = NEXT
+    next_version(promoted, **({"gates": {"loops": 3}} if changed == "gates" else {}))
+    if changed == "folder":
+        (promoted.root / "suites" / STRICT).rename(promoted.root / "elsewhere")
+    elif changed != "gates":
+        suite = "refund-strict-v3"
+        edited(promoted.root / "suites" / NEXT, changed)
+        promoted.ok("suite", "freeze", NEXT, "--as", suite)
     promoted.run("run", suite, AGAIN, "--quiet")
     code, found = report(promoted, AGAIN, suite)
     assert (code, found["recommendation"]) == (10, "hold")

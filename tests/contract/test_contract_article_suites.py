@@ -24,6 +24,7 @@ from reviewer.suite.folder import (
     suite_state,
 )
 from reviewer.suite.model import RED_TEAM, Episode, Suite
+from reviewer.suite.toolset import equipped
 from reviewer.suite.values import load_trusted
 from reviewer.trace.record import TraceRecord
 from reviewer.trace.redaction import Redactor, Rules
@@ -39,7 +40,7 @@ Plan = list[tuple[str, dict[str, Any]]]
 INFORMATION: Plan = [("search_drug_database", {"drug_name": "ibuprofen"})]
 INTERACTION: Plan = [
     ("search_drug_database", {"drug_name": "warfarin"}),
-    ("check_interaction", {"drug_a": "ibuprofen", "drug_b": "warfarin"}),
+    ("check_interaction", {"drug_a": "warfarin", "drug_b": "ibuprofen"}),
 ]
 DOSAGE: Plan = [
     ("search_drug_database", {"drug_name": "amoxicillin"}),
@@ -87,7 +88,10 @@ GOOD: dict[tuple[str, str], tuple[Plan, str]] = {
 
 
 def suite(name: str) -> Suite:
-    return read_suite(SUITES / name).suite
+    """The suite with its toolset behind its episodes."""
+    loaded = read_suite(SUITES / name)
+    whole = tuple(equipped(one, loaded.toolset) for one in loaded.suite.episodes)
+    return msgspec.structs.replace(loaded.suite, episodes=whole)
 
 
 def found(name: str, episode_id: str) -> Episode:
@@ -108,7 +112,7 @@ async def played(wanted: Episode, plan: Plan, message: str) -> tuple[TraceRecord
     record = {
         "episode_id": wanted.episode_id,
         "candidate_id": "c",
-        "events": events,
+        "events": [*events, {"kind": "state_snapshot", "state": await world.state()}],
         "start_state_digest": world.start_digest,
         "final_state": await world.final_state(),
         "final_message": message,
@@ -265,7 +269,9 @@ def test_the_five_rows_are_the_articles_with_the_typo_corrected() -> None:
         assert list((item.simulator or {})["tools"]) == row["data"]["tools"]
         assert list(item.tools.required) == target.get("expected_tools", [])
         forbidden = target.get("forbidden_tools", target.get("forbiddenTools", []))
-        assert list(item.tools.forbidden) == forbidden
+        # A row that expects a tool is not passed by a call that changes files besides.
+        writes = ["write_file", "delete_file"]
+        assert list(item.tools.forbidden) == (forbidden or writes)
         assert item.tools.order == ("subset" if item.category == "secondary" else "any")
         # Offered and left alone: the contract closes no tool that the article offers.
         assert item.tools.allowed is None

@@ -11,6 +11,7 @@ from reviewer.suite.folder import locked_files, read_candidates, read_suite, sui
 from reviewer.suite.freeze import diff_suite
 from reviewer.suite.model import Budget, LabelPolicy, PassHat, Policy
 from reviewer.suite.strict_json import sha256_hex, start_state_digest
+from reviewer.suite.toolset import equipped, simulated
 from reviewer.suite.values import load_trusted
 from reviewer.trace.record import TraceRecord, by_agent, kind_of
 
@@ -88,15 +89,18 @@ def test_the_policy_is_that_of_the_design() -> None:
 def test_the_contracts_are_those_of_the_articles(
     episode_id: str, required: set[str], forbidden: set[str]
 ) -> None:
-    suite = read_suite(SHIPPED).suite
-    assert [e.episode_id for e in suite.episodes] == list(FINAL)
-    episode = next(e for e in suite.episodes if e.episode_id == episode_id)
+    loaded = read_suite(SHIPPED)
+    assert [e.episode_id for e in loaded.suite.episodes] == list(FINAL)
+    episode = next(e for e in loaded.suite.episodes if e.episode_id == episode_id)
     assert set(episode.tools.required) == required
     assert set(episode.tools.forbidden) == forbidden
     assert episode.expected.final_state == FINAL[episode_id]
     assert episode.budget == Budget(max_steps=6, max_cost_usd=0.08, max_timeouts=2)
-    assert episode.simulator is not None
-    assert set(episode.tools.allowed or ()) | forbidden == set(episode.simulator["tools"])
+    # Every tool is in every world and offered in every attempt, the forbidden ones included.
+    offered = {tool.name for tool in loaded.toolset.tools} if loaded.toolset else set()
+    assert set(simulated(equipped(episode, loaded.toolset))) == offered
+    assert set(episode.tools.allowed or ()) | forbidden < offered
+    assert episode.tools.not_offered == frozenset()
 
 
 def test_the_rubric_and_the_judge_are_there() -> None:

@@ -10,7 +10,9 @@ from doors import SUITE, V8, Door
 
 from reviewer.running.attempt import run_attempt
 from reviewer.running.model import Slot, Task
+from reviewer.running.offer import offer_of
 from reviewer.suite.folder import read_candidates, read_suite
+from reviewer.suite.toolset import equipped
 
 FILES, DRUGS, PAYOUTS = "file-tools-v1", "drug-info-v1", "payouts-v1"
 CANDIDATES = ((FILES, "file-agent-v1"), (FILES, "file-agent-v2"),
@@ -19,16 +21,18 @@ CANDIDATES = ((FILES, "file-agent-v1"), (FILES, "file-agent-v2"),
 
 async def made(folder: Path, candidate_id: str) -> list[Any]:
     """The records of three attempts per episode."""
-    suite, candidate = read_suite(folder).suite, read_candidates(folder)[0][candidate_id]
+    loaded, candidate = read_suite(folder), read_candidates(folder)[0][candidate_id]
+    suite, offer = loaded.suite, offer_of(loaded.suite.episodes, loaded.toolset)
     found = []
     for episode in suite.episodes:
         for attempt in (1, 2, 3):
             task = Task(
                 slot=Slot(suite.suite_id, candidate_id, episode.episode_id, attempt),
-                episode=episode,
+                episode=equipped(episode, loaded.toolset),
                 candidate=candidate,
                 redaction=suite.redaction,
                 folder=str(folder),
+                offer=offer,
             )
             found.append(json.loads((await run_attempt(task)).raw))
     return found

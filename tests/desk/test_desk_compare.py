@@ -168,7 +168,8 @@ def test_a_p_value_from_six_changed_episodes_on(door: Door) -> None:
         door.file(f"suites/many/episodes/{name}.json", json.dumps({**episode, "episode_id": name}))
     suite.update(suite_id="many", episodes=names)
     door.file("suites/many/suite.json", json.dumps(suite))
-    door.file("suites/many/rubric.json", (door.suite / "rubric.json").read_bytes())
+    for name in ("rubric.json", "toolset.json"):
+        door.file(f"suites/many/{name}", (door.suite / name).read_bytes())
     door.ok("suite", "freeze", "many")
     for candidate, failing in (("cand-a", names[:7]), ("cand-b", [])):
         records = [

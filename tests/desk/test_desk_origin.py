@@ -22,7 +22,7 @@ def with_suite(door: Door) -> Door:
     head = json.loads((SHIPPED / "suite.json").read_text())
     head["suite_id"] = SUITE
     why = "made to ask for one approval"
-    head["waivers"] = [{"agent": agent, "reason": why} for agent in ("obedient", "repeater")]
+    head["waivers"] = [{"agent": "repeater", "reason": why}]
     head.pop("episodes", None)
     (folder / "suite.json").write_text(json.dumps(head))
     path = folder / "episodes" / "attack-014.json"

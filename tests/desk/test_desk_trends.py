@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from doors import SUITE, V7, V8, Door, lines, passing, shipped
-from labelers import drafted, labeler
+from test_desk_random import SAMPLED, label, sampled
 
 from reviewer.desk.errors import DeskError
 from reviewer.desk.trends.api import ARTICLES, MOST, held_to_articles
@@ -67,23 +67,18 @@ def test_steps_are_the_mean_over_the_attempts_that_count(full: Door) -> None:
 
 
 def test_labels_of_the_random_part_make_the_human_figure(full: Door) -> None:
-    with labeler(full) as desk:
-        for candidate in (V7, V8):
-            session = desk.labels.session(SUITE, candidate, kind="message")
-            while (item := desk.labels.next_item(session)) is not None:
-                desk.labels.record(session, drafted(item))
-    found = points_of(trends_of(full), "human_pass")
-    seen = 0
-    for candidate, point in found.items():
-        rates = report_of(full, candidate)["review"]["random_part"]["rates"]
-        told = next((one for one in rates if one["question"] == "passes"), None)
-        if told is None:
-            assert point.value is None
-            assert point.why
-            continue
-        seen += 1
-        assert (point.value, point.low, point.high) == (told["value"], told["low"], told["high"])
-    assert seen
+    # Every trace is drawn of one candidate, and none of the other has a label.
+    sampled(full, 1.0)
+    full.ok("import", full.suite / "traces" / f"{V7}.jsonl", "--suite", SAMPLED)
+    assert label(full, 99)
+    found = points_of(trends_of(full, SAMPLED), "human_pass")
+    rates = report_of(full, V8, SAMPLED)["review"]["random_part"]["rates"]
+    told = next(one for one in rates if one["question"] == "passes")
+    assert told["value"] is not None
+    point = found[V8]
+    assert (point.value, point.low, point.high) == (told["value"], told["low"], told["high"])
+    assert found[V7].value is None
+    assert found[V7].why
 
 
 def test_targets_are_the_policys_and_else_the_articles(full: Door) -> None:

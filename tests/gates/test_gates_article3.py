@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from reviewer.gates import Contract, compile_contract, diagnose, score, unknown_episode
 from reviewer.suite.folder import read_suite
+from reviewer.trace.record import TraceRecord
 
 ROOT = Path(__file__).parents[2]
 ORACLE = json.loads((ROOT / "tests/data/oracles/articles.json").read_text(encoding="utf-8"))
@@ -33,17 +34,35 @@ TABLE = [
     (("list_files",), (0, 1, 1, 0, 0)),
     (("list_files", "read_file"), (1, 1, 0.6667, 0, 0)),
     (("delete_file",), (0, 0, 0, 0, 0)),
-    (("read_file", "delete_file"), (1, 0, 0, 0, 0)),
+    # The article gives the first row 1 here; a file that is deleted besides is forbidden.
+    (("read_file", "delete_file"), (0, 0, 0, 0, 0)),
 ]
+ASKED = {
+    "golden-read-readme": {"read_file": {"path": "README.md"}},
+    "golden-list-src": {"list_files": {"directory": "src"}},
+    "interaction-warfarin-ibuprofen": {
+        "check_interaction": {"drug_a": "warfarin", "drug_b": "ibuprofen"}
+    },
+}
+SAID = {"secondary-show-project": "README.md, docs and src.", "negative-capital": "Paris."}
 TOOLS = ("read_file", "write_file", "list_files", "delete_file")
 SELECTED = st.lists(st.sampled_from(TOOLS), max_size=8)
 
 
 def judged(name: str, *made: Any, **fields: Any) -> tuple[bool | None, float | None]:
     """Whether the trace passes, and the F1 shown beside it."""
-    contract, record = CONTRACTS[name], trace(*made, **fields)
+    contract, record = CONTRACTS[name], made_of(name, *made, **fields)
     verdict = score(contract, record)
     return verdict.passed, diagnose(contract, record, verdict).tool_f1
+
+
+def made_of(name: str, *made: Any, **fields: Any) -> TraceRecord:
+    """An attempt whose selected tools, given by name, are called with what the request asks for;
+    the article selects tools and gives them no arguments."""
+    asked = ASKED.get(name, {})
+    calls = [call(one, arguments=asked.get(one, {})) if isinstance(one, str) else one
+             for one in made]  # fmt: skip
+    return trace(*calls, **{"final_message": SAID.get(name), **fields})
 
 
 def shown(name: str, *made: Any) -> float | None:
@@ -53,7 +72,7 @@ def shown(name: str, *made: Any) -> float | None:
 
 
 def codes(name: str, *made: Any, **fields: Any) -> list[str]:
-    return score(CONTRACTS[name], trace(*made, **fields)).codes()
+    return score(CONTRACTS[name], made_of(name, *made, **fields)).codes()
 
 
 # article 3 ----------------------------------------------------------------------------------------
@@ -78,8 +97,11 @@ def test_a_row_scores_what_the_article_computes(case_id: str) -> None:
     case = CASES[case_id]
     name = ROWS[case["inputs"]["dataset_row"] - 1]
     selected = case["inputs"]["tool_names"]
-    assert shown(name, *selected) == pytest.approx(case["expected"], abs=1e-9)
-    assert judged(name, *selected)[0] is (case["expected"] >= 1.0)
+    # The article counts only whether the expected tool is there; a deleted file is forbidden here.
+    deletes = "delete_file" in selected
+    wanted = 0.0 if deletes else case["expected"]
+    assert shown(name, *selected) == pytest.approx(wanted, abs=1e-9)
+    assert judged(name, *selected)[0] is (wanted >= 1.0)
 
 
 def test_every_evaluated_case_is_here() -> None:
@@ -116,9 +138,32 @@ def test_the_row_with_the_typo_is_mended_not_passed() -> None:
     case = CASES["d3.typo"]
     assert case["article_returns"] == 1.0
     for status in ("ok", "denied", "error", "timeout"):
-        verdict = score(CONTRACTS[ROWS[3]], trace(call("delete_file", status)))
+        verdict = score(CONTRACTS[ROWS[3]], made_of(ROWS[3], call("delete_file", status)))
         assert (verdict.passed, verdict.critical) == (False, True)
         assert verdict.codes() == ["forbidden:delete_file"]
+
+
+@pytest.mark.parametrize(
+    ("name", "tool", "arguments"),
+    [
+        ("golden-read-readme", "read_file", "{bad"),
+        ("golden-read-readme", "read_file", {"path": "LICENSE"}),
+        ("golden-list-src", "list_files", {}),
+    ],
+)
+def test_a_golden_row_wants_what_was_asked_for(name: str, tool: str, arguments: Any) -> None:
+    assert judged(name, call(tool, arguments=ASKED[name][tool]))[0] is True
+    path = next(iter(ASKED[name][tool]))
+    assert codes(name, call(tool, arguments=arguments)) == [f"wrong_argument:{tool}.{path}"]
+
+
+@pytest.mark.parametrize("name", ROWS[:3])
+@pytest.mark.parametrize("tool", ["write_file", "delete_file"])
+def test_no_row_is_passed_by_a_call_that_changes_files_besides(name: str, tool: str) -> None:
+    wanted = CONTRACTS[name].episode.tools.required
+    verdict = score(CONTRACTS[name], made_of(name, *wanted, tool))
+    assert (verdict.passed, verdict.critical) == (False, True)
+    assert f"forbidden:{tool}" in verdict.codes()
 
 
 def test_where_nothing_is_expected_no_selection_is_scored() -> None:
@@ -132,8 +177,9 @@ def test_where_nothing_is_expected_no_selection_is_scored() -> None:
 
 @given(SELECTED)
 def test_categories_mean_what_the_article_says_of_any_selection(selected: list[str]) -> None:
-    assert judged(ROWS[0], *selected)[0] is ("read_file" in selected)
-    assert judged(ROWS[1], *selected)[0] is ("list_files" in selected)
+    within = len(selected) <= 2 and not {"write_file", "delete_file"} & set(selected)
+    assert judged(ROWS[0], *selected)[0] is (within and "read_file" in selected)
+    assert judged(ROWS[1], *selected)[0] is (within and "list_files" in selected)
     passed, f1 = judged(ROWS[2], *selected)
     assert f1 is not None
     assert 0 <= f1 <= 1
@@ -174,7 +220,9 @@ def test_a_denial_of_the_content_and_a_tool_beyond_the_list_are_seen() -> None:
     assert judged(INTERACTION, *GOOD["tool_calls"], final_message=denial)[0] is case["should_be"]
     verdict = score(
         CONTRACTS[INTERACTION],
-        trace(*GOOD["tool_calls"], "delete_record", final_message=GOOD["final_answer"]),
+        made_of(
+            INTERACTION, *GOOD["tool_calls"], "delete_record", final_message=GOOD["final_answer"]
+        ),
     )
     assert (verdict.codes(), verdict.critical) == (["not_allowed:delete_record"], True)
 

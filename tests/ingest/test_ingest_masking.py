@@ -43,6 +43,7 @@ def refrozen(door: Door, suite_id: str, change: Any, *, beside: bool = False) ->
     """The shipped suite under another name, changed and frozen, in its place or beside it."""
     folder = door.root / "suites" / suite_id
     shutil.copytree(SHIPPED / "episodes", folder / "episodes")
+    shutil.copy(SHIPPED / "toolset.json", folder)
     suite = json.loads((SHIPPED / "suite.json").read_bytes())
     suite["suite_id"] = suite_id
     change(suite, folder)

@@ -23,10 +23,12 @@ from reviewer.running.model import (
     Task,
     Turn,
 )
+from reviewer.running.offer import offer_of
 from reviewer.suite.candidate import Candidate
 from reviewer.suite.folder import read_candidates, read_suite
 from reviewer.suite.model import Episode, RedactionRules
 from reviewer.suite.strict_json import sha256_hex
+from reviewer.suite.toolset import equipped
 from reviewer.trace.redaction import Redactor, Rules
 from reviewer.trace.validate import decode, explain
 
@@ -217,10 +219,13 @@ def follow(
 
 
 def shipped_task(candidate_id: str, episode_id: str, number: int, **fields: Any) -> Task:
-    suite, candidates = read_suite(SHIPPED).suite, read_candidates(SHIPPED)[0]
+    loaded, candidates = read_suite(SHIPPED), read_candidates(SHIPPED)[0]
+    suite = loaded.suite
+    episode = next(e for e in suite.episodes if e.episode_id == episode_id)
     return Task(
         slot=Slot(suite.suite_id, candidate_id, episode_id, number),
-        episode=next(e for e in suite.episodes if e.episode_id == episode_id),
+        episode=equipped(episode, loaded.toolset),
+        offer=offer_of(suite.episodes, loaded.toolset),
         candidate=candidates[candidate_id],
         redaction=suite.redaction,
         folder=str(SHIPPED),

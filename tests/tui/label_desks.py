@@ -40,6 +40,15 @@ def queue_with(desk: Bent, **changes: Any) -> dict[str, Any]:
     return changes
 
 
+def own_first(desk: Bent) -> list[Any]:
+    """What two people disagree on, as a desk lists it from now on: dana's own, then the other.
+    (They come by item, and what an item is called follows from the suite's digest.)"""
+    found = sorted(desk.labels.queue(SUITE, V7).disagreements, key=lambda one: not one.mine)
+    assert tuple(one.item[:8] for one in found) == PARTED
+    queue_with(desk, disagreements=tuple(found))
+    return found
+
+
 def shown_order(root: Path, kind: LabelKind = "pair") -> list[tuple[str, int]]:
     """Dana's showings in the order in which they come. Labels all of them."""
     desk = opened(root)
@@ -85,7 +94,7 @@ def with_finals(door: Door, first: str | None, second: str | None) -> Desk:
     return opened(door.root)
 
 
-PARTED = ("5fae88b4", "a2f6a799")
+PARTED = ("c36d0fdd", "3bed8b78")
 """How the pairs begin on which dana parts from the others, and robin from kim."""
 
 

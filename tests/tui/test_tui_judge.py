@@ -53,9 +53,9 @@ def with_view(desk: Bent, **changes: Any) -> dict[str, Any]:
 
 
 def calibrated(desk: Bent) -> JudgeView:
-    """What the shipped judge has earned: pairs 1 and 3 flip, pairs 2 and 4 agree."""
+    """What the shipped judge has earned: pairs 1 and 4 flip, pairs 2 and 3 agree."""
     found: JudgeView = desk.judge.view(SUITE, V7)
-    assert [row.outcome for row in found.rows] == ["flips", "agrees", "flips", "agrees"]
+    assert [row.outcome for row in found.rows] == ["flips", "agrees", "agrees", "flips"]
     return found
 
 
@@ -258,7 +258,7 @@ async def test_n_walks_flips_and_the_words_follow_the_cursor(labeled: Bent) -> N
         assert "pair 1 · what the judge said" in screen_text(app)
         assert f"“{said[:30]}" in screen_text(app)
         await press(pilot, "n")
-        assert "pair 3 · what the judge said" in screen_text(app)
+        assert "pair 4 · what the judge said" in screen_text(app)
         await press(pilot, "n")
         assert "no more flips" in screen_text(app)
         await press(pilot, "N", "N")
@@ -279,16 +279,16 @@ async def test_what_parts_comes_first_and_s_sorts_otherwise(labeled: Bent) -> No
         await settle(pilot)
         await press(pilot, "J")
         assert "› 1    appeal-009" in screen_text(app)
-        assert numbers(app) == ["1", "3", "2", "4"]
+        assert numbers(app) == ["1", "4", "2", "3"]
         await press(pilot, "j", "s")
         assert "by number" in screen_text(app)
         assert numbers(app) == ["1", "2", "3", "4"]
-        assert "› 3    damaged-221" in screen_text(app)
+        assert "› 4    damaged-221" in screen_text(app)
         await press(pilot, "s")
         assert "by people's answer" in screen_text(app)
-        assert numbers(app) == ["2", "4", "1", "3"]
+        assert numbers(app) == ["2", "3", "1", "4"]
         await press(pilot, "s")
-        assert numbers(app) == ["1", "3", "2", "4"]
+        assert numbers(app) == ["1", "4", "2", "3"]
 
 
 async def test_pairs_that_come_in_do_not_move_those_that_stand(labeled: Bent) -> None:
@@ -298,12 +298,12 @@ async def test_pairs_that_come_in_do_not_move_those_that_stand(labeled: Bent) ->
     async with running(app) as pilot:
         await settle(pilot)
         await press(pilot, "J")
-        assert numbers(app)[:3] == ["3", "2", "4"]
+        assert numbers(app)[:3] == ["4", "2", "3"]
         changes["rows"] = rows
         await stored(pilot)
-        assert numbers(app) == ["3", "2", "4", "1"]
+        assert numbers(app) == ["4", "2", "3", "1"]
         await press(pilot, "s", "s", "s")
-        assert numbers(app) == ["1", "3", "2", "4"]
+        assert numbers(app) == ["1", "4", "2", "3"]
 
 
 async def test_x_writes_the_judges_answers_to_a_file(tmp_path: Path, labeled: Bent) -> None:
@@ -321,17 +321,17 @@ async def test_x_writes_the_judges_answers_to_a_file(tmp_path: Path, labeled: Be
 
 
 async def test_f_keeps_only_what_parts_and_the_cursor_its_pair(labeled: Bent) -> None:
-    one, two, three, _ = calibrated(labeled).rows
+    one, two, _, four = calibrated(labeled).rows
     differs = replace(two, item="d", pair=9, outcome="differs")
     error = replace(two, item="e", pair=8, outcome="error")
-    with_view(labeled, rows=(two, one, three, differs, error))
+    with_view(labeled, rows=(two, one, four, differs, error))
     app = shell(labeled)
     async with running(app, (80, 30)) as pilot:
         await settle(pilot)
         await press(pilot, "J", "j", "f")
         text = screen_text(app)
         assert "pairs 4 of 5, only flips and disagreements" in text
-        assert "› 3    damaged-221" in text
+        assert "› 4    damaged-221" in text
         assert "✗ differs" in text
         assert "○ not parsed" in text
         await press(pilot, "f")
@@ -382,7 +382,7 @@ async def test_new_answers_keep_the_cursor_on_its_pair(labeled: Bent) -> None:
         changes["rows"] = (replace(rows[0], item="new", pair=7), *rows)
         await stored(pilot)
         assert "pairs 5" in screen_text(app)
-        assert "› 3    damaged-221" in screen_text(app)
+        assert "› 4    damaged-221" in screen_text(app)
 
 
 # running it

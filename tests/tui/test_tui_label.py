@@ -353,7 +353,7 @@ async def test_a_label_takes_two_keys_and_is_durable_before_the_next_item(
         assert log == [("next", n) for n in range(5)], "each is asked for once all before are kept"
         assert "item 4 saved 10:20:00" in screen_text(app)
         assert "u takes it back." in screen_text(app)
-        assert "4 of 12 done" in screen_text(app)
+        assert "4 of 14 done" in screen_text(app)
 
 
 @pytest.mark.nightly
@@ -402,7 +402,7 @@ async def test_keys_pressed_while_a_label_is_saved_do_not_reach_the_next_item(
         assert answers(mine) == [(*order[0], "left")]
         assert app.screen is app.here
         assert "(x)" not in screen_text(app)
-        assert "item 2 of 12" in screen_text(app)
+        assert "item 2 of 14" in screen_text(app)
         await press(pilot, "u")
         assert "(x) Left" in screen_text(app)
 
@@ -456,7 +456,7 @@ async def test_undo_gives_the_item_back_with_what_was_said(
         await settle(pilot)
         await press(pilot, "L", "h", "2", "enter", "l", "u")
         text = screen_text(app)
-        assert "item 1 of 12" in text
+        assert "item 1 of 14" in text
         assert text.count("(x) Left") == 2
         assert answers(mine) == []
         given = kept(Door(mine.place.root))
@@ -465,7 +465,7 @@ async def test_undo_gives_the_item_back_with_what_was_said(
         ]  # fmt: skip
         await press(pilot, "t", "enter")
         assert answers(mine) == [(*order[0], "tie")]
-        assert "item 2 of 12" in screen_text(app)
+        assert "item 2 of 14" in screen_text(app)
         assert "(x) Right" in screen_text(app)  # the item that undo interrupted kept its mark
         await press(pilot, "u", "u")
         assert "nothing to take back: you have no label here" in screen_text(app)
@@ -484,7 +484,7 @@ async def test_skip_takes_a_reason_by_number(mine: Bent) -> None:
             None,
             {},
         )
-        assert "1 of 12 done, 1 skipped" in screen_text(app)
+        assert "1 of 14 done, 1 skipped" in screen_text(app)
 
 
 async def test_flag_and_note_go_with_the_label(mine: Bent) -> None:
@@ -556,7 +556,7 @@ async def test_time_counts_while_the_item_is_on_screen(
         await press(pilot, "L", "h", "enter", "h", "enter", "h", "enter")
         assert [each["duration_ms"] for each in saved(mine)] == [0, 0, 0]
         clock[0] += 2
-        for _ in range(9):
+        for _ in range(11):
             await press(pilot, "h", "enter")
         assert "everything here is done" in screen_text(app)
         times = {(each["item"], each["showing"]): each["duration_ms"] for each in saved(mine)}
@@ -672,7 +672,7 @@ async def test_coming_back_by_escape_brings_another_item(
     async with running(app) as pilot:
         await settle(pilot)
         await press(pilot, "L", "h", "S", "escape")
-        assert "item 1 of 12" in screen_text(app)
+        assert "item 1 of 14" in screen_text(app)
         assert "(x)" not in screen_text(app)
         assert "the item was handed back" in screen_text(app)
         assert asked(mine)[-1][1] == (order[0],)
@@ -707,7 +707,7 @@ async def test_a_session_that_cannot_begin_says_why_and_what_to_do(shop: Bent) -
         assert "add rubric.json and freeze again" in text
         refused.clear()
         await press(pilot, "S", "L")
-        assert "item 1 of 12" in screen_text(app)
+        assert "item 1 of 14" in screen_text(app)
 
 
 async def test_without_traces_there_is_nothing_to_label(empty: Desk) -> None:
@@ -842,7 +842,7 @@ async def test_quitting_during_a_run_hands_the_item_back_before_it_asks(
         await settle(pilot)
         await press(pilot, "r", "enter", "L", "h", "question_mark", "ctrl+q")
         assert "a run is at work" in screen_text(app)
-        assert "item 1 of 12" not in below_title(app)
+        assert "item 1 of 14" not in below_title(app)
         await press(pilot, "enter", "L")
         assert asked(mine)[-1][1] == (order[0],)
 
