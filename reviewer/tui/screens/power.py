@@ -1,6 +1,7 @@
 """How often the suite's policy is wrong: the errors in a sentence, by agent, by size, and drawn."""
 
 from collections.abc import Iterable, Sequence
+from textwrap import wrap
 from typing import ClassVar
 
 from textual.binding import BindingType
@@ -50,8 +51,9 @@ def body(found: PowerView, width: int, height: int, view: str) -> list[Line]:
     more = height - len(lines) - 1
     if more > 0:
         lines.append(rule(width, [Span("what it assumes", "strong")], []))
-        lines += [[Span(f" {cut(visible_line(text), width - 2)}", "dim")]
-                  for text in found.assumptions[:more]]  # fmt: skip
+        for text in found.assumptions:
+            wrapped = wrap(visible_line(text), width - 2, subsequent_indent="  ")
+            lines += [[Span(f" {line}", "dim")] for line in wrapped]
     return lines[:height]
 
 
