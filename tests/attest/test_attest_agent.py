@@ -22,6 +22,7 @@ from cryptography.hazmat.primitives.serialization import (
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from reviewer.signing.agent import Agent, connect_agent
 from reviewer.signing.dsse import sign_statement
 from reviewer.signing.errors import (
     AgentError,
@@ -30,7 +31,7 @@ from reviewer.signing.errors import (
     AgentRefused,
     AgentUnavailable,
 )
-from reviewer.signing.keys import Agent, connect_agent, load_signer
+from reviewer.signing.keys import load_signer
 from reviewer.signing.ssh import wire_string
 from reviewer.signing.statement import build_statement
 

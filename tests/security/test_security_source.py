@@ -21,7 +21,7 @@ ITS_OWN_COPY = "reviewer/cli/head_start.py"
 MAY_REACH = {
     "reviewer/cli/serve.py",  # listens, when asked to
     "reviewer/running/candidates/openai_http.py",  # a judge or a candidate that a manifest names
-    "reviewer/signing/keys.py",  # the ssh-agent's socket on this machine
+    "reviewer/signing/agent.py",  # the ssh-agent's socket on this machine
 }
 IN_ITS_OWN_ROOM = "reviewer/running/python_child.py"
 """The process that a Python candidate runs in, which imports the candidate."""
