@@ -39,6 +39,8 @@ DRAWN = (
     Shown("Agreement", "agreement-80x24", "AgreementScreen"),
     Shown("Judge", "judge-80x24", "JudgeScreen"),
     Shown("Decision", "decision-80x24", "DecisionScreen"),
+    Shown("A key to sign with", "guide-no-key-80x24", "KeyScreen"),
+    Shown("May this key sign?", "guide-trust-80x24", "TrustScreen"),
     Shown("Sign", "sign-80x24", "SignScreen"),
     Shown("Runs", "runs-live-80x24", "RunsScreen"),
     Shown("Run a candidate", "run-dialog-80x24", "OrderScreen"),

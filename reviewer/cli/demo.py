@@ -41,7 +41,7 @@ def run(arguments: argparse.Namespace) -> int:
         return _show(arguments, make(folder, example=True))
     folder = Path(tempfile.mkdtemp(prefix="reviewer-demo-"))
     try:
-        return _show(arguments, make(folder, example=True))
+        return _show(arguments, make(folder, example=True)._replace(keys=folder / "keys"))
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 

@@ -77,6 +77,8 @@ def _sign(arguments: argparse.Namespace) -> int:
             "--key is needed: a key file, a .pub, or SHA256:… in ssh-agent",
             exit_code=ExitCode.USAGE,
         )
+    from reviewer.desk.decisions.choices import signed_before
+
     desk = desk_of(arguments)
     if arguments.release:
         return _sign_release(desk, arguments)
@@ -100,6 +102,12 @@ def _sign(arguments: argparse.Namespace) -> int:
         environment=arguments.environment,
     )
     said(signed)
+    before = signed_before(view, decision, [signed.principal], arguments.environment)
+    if before is not None:
+        note(
+            f"{signed.principal} signed {decision} on this very report at {before.created} as "
+            f"decision {before.number}; decision {signed.number} supersedes it"
+        )
     out(signed.path)
     return exit_code(signed)
 

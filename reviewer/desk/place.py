@@ -17,9 +17,15 @@ SIGNERS_HEAD = """\
 
 
 class Workspace(NamedTuple):
-    """The paths of one workspace."""
+    """The paths of one workspace. A throw-away one has a folder of its own for keys (`keys`)."""
 
     root: Path
+    keys: Path | None = None
+
+    @property
+    def throw_away(self) -> bool:
+        """Return whether the folder, and a key made in it, are deleted when the program ends."""
+        return self.keys is not None
 
     @property
     def suites(self) -> Path:

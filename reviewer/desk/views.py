@@ -302,18 +302,23 @@ class Refusal(View, frozen=True):
 
 
 class KeyInfo(View, frozen=True):
-    """A key that could sign: `where` is ssh-agent or a path; `principal` None when untrusted."""
+    """A key that could sign: `where` is ssh-agent or a path; `principal` None when untrusted.
+    `public` is its public half as store/signers has it; `locked` whether its file wants a
+    passphrase."""
 
     fingerprint: str
     comment: str
     where: str
     principal: str | None
     roles: tuple[str, ...]
+    public: str = ""
+    locked: bool = False
 
 
 class SignedDecision(View, frozen=True):
-    """A stored decision: its file, its number, and the result of verifying it. `pending` means that
-    it waits for further approvers and for nothing else."""
+    """A stored decision: its file, its number, when it was made and until when it holds, and the
+    result of verifying it. `pending` means that it waits for further approvers and for nothing
+    else."""
 
     decision: str
     path: str
@@ -324,3 +329,5 @@ class SignedDecision(View, frozen=True):
     lines: tuple[str, ...]
     pending: bool = False
     signers: tuple[str, ...] = ()
+    created: str = ""
+    expires: str = ""

@@ -48,8 +48,10 @@ def made(app: ReviewerApp, desk: Desk) -> dict[str, Made]:
     from reviewer.tui.screens import trends as trends
     from reviewer.tui.screens.compare import episode as compare_episode
     from reviewer.tui.screens.compare import screen as compare
+    from reviewer.tui.screens.decision import key as sign_key
     from reviewer.tui.screens.decision import screen as decision
     from reviewer.tui.screens.decision import sign
+    from reviewer.tui.screens.decision import trust as sign_trust
     from reviewer.tui.screens.dialogs import ask as choose
     from reviewer.tui.screens.dialogs import ask as compare_choose
     from reviewer.tui.screens.dialogs import ask as prompt
@@ -85,8 +87,11 @@ def made(app: ReviewerApp, desk: Desk) -> dict[str, Made]:
         found = desk.compare.attempts(TRACE, f"{SUITE}/{B}/attack-014/1")
         return compare_episode.CompareEpisodeScreen(None, (), 0, found)
 
+    key = KeyInfo(
+        fingerprint=text, comment=text, where=text, principal=text, roles=(text,), public=text
+    )
+
     def signing() -> Screen[Any]:
-        key = KeyInfo(fingerprint=text, comment=text, where=text, principal=text, roles=(text,))
         return sign.SignScreen(desk.decisions.view(SUITE, A), "BLOCK", [key])
 
     return {
@@ -109,6 +114,7 @@ def made(app: ReviewerApp, desk: Desk) -> dict[str, Made]:
         "JudgeOrderScreen": lambda: judge_order.JudgeOrderScreen(SUITE, A, text),
         "JudgePairScreen": judged,
         "JudgeScreen": lambda: judge.JudgeScreen(SUITE, V8),
+        "KeyScreen": lambda: sign_key.KeyScreen(desk.decisions.view(SUITE, A), "BLOCK", text),
         "LabelMessageScreen": lambda: label_message.LabelMessageScreen(SUITE, A),
         "LabelPairScreen": lambda: label_pair.LabelPairScreen(SUITE, A),
         "OrderScreen": lambda: order.OrderScreen(SUITE, A),
@@ -127,6 +133,9 @@ def made(app: ReviewerApp, desk: Desk) -> dict[str, Made]:
         "SkipScreen": skip.SkipScreen,
         "ThemesScreen": themes.ThemesScreen,
         "TrajectoryScreen": lambda: trajectory.TrajectoryScreen(TRACE),
+        "TrustScreen": lambda: sign_trust.TrustScreen(
+            desk.decisions.view(SUITE, A), "BLOCK", [key]
+        ),
         "TrendsScreen": lambda: trends.TrendsScreen(SUITE, A),
         "ViewsScreen": lambda: scorecard_views.ViewsScreen(
             [SavedView(name=text), SavedView(name=WORD, filter=text)]

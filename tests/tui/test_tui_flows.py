@@ -19,6 +19,8 @@ from reviewer.desk.desk import Desk
 from reviewer.desk.errors import DeskError
 from reviewer.tui.app.app import LEVELS, ReviewerApp
 from reviewer.tui.screens.decision.sign import SignScreen
+from reviewer.tui.screens.decision.step import Step
+from reviewer.tui.screens.decision.trust import TrustScreen
 from reviewer.tui.screens.scorecard.controller import SOON
 from reviewer.tui.screens.scorecard.screen import ScorecardScreen
 from reviewer.tui.widgets.grid import Grid
@@ -341,7 +343,7 @@ async def test_a_running_trace_grows_at_its_end(door: Door) -> None:
 def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """A clock tests move by hand: the dialog counts an Enter only after a rest."""
     now = [100.0]
-    monkeypatch.setattr(SignScreen, "clock", staticmethod(lambda: now[0]))
+    monkeypatch.setattr(Step, "clock", staticmethod(lambda: now[0]))
     return now
 
 
@@ -399,12 +401,14 @@ async def test_a_closed_choice_says_why_and_opens_nothing(mine: Bent) -> None:
     async with running(app) as pilot:
         await settle(pilot)
         await press(pilot, "D", "k", "enter")
-        assert "PROMOTE is closed: the report says block" in screen_text(app)
+        assert "PROMOTE is not possible: the report says block" in screen_text(app)
         assert not isinstance(app.screen, SignScreen)
 
 
 async def test_against_the_report_a_comment_is_required(clock: list[float], desk: Desk) -> None:
-    kim = key_of(desk.place.root, comment="kim", where="keys/kim", principal="kim@shopflow")
+    kim = key_of(
+        desk.place.root, comment="kim", where="keys/kim", principal="kim@shopflow", locked=True
+    )
     mine = holding(desk, kim)
     app = shell(mine)
     async with running(app) as pilot:
@@ -438,10 +442,11 @@ async def test_an_untrusted_key_signs_nothing(clock: list[float], desk: Desk) ->
     async with running(app) as pilot:
         await settle(pilot)
         await press(pilot, "D", "enter")
-        clock[0] += 1
-        await press(pilot, "enter")
-        assert "this key is not in store/signers" in screen_text(app)
-        assert mine.asked("decisions.sign") == []
+        assert isinstance(app.screen, TrustScreen)
+        assert "not in store/signers" in screen_text(app)
+        await press(pilot, "escape")
+        assert "nothing is signed yet" in screen_text(app)
+        assert mine.asked("decisions.sign") == mine.asked("decisions.trust") == []
 
 
 async def test_a_report_that_changes_closes_the_dialog(

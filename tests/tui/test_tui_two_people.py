@@ -17,6 +17,7 @@ from reviewer.desk.desk import Desk
 from reviewer.desk.views import KeyInfo, SignedDecision
 from reviewer.tui.app.app import ReviewerApp
 from reviewer.tui.screens.decision.sign import SignScreen
+from reviewer.tui.screens.decision.step import Step
 
 WAITS = Pending(
     number=3,
@@ -45,7 +46,7 @@ def waiting(shop: Bent, pending: Pending = WAITS) -> Bent:
         )
 
     def cosign(
-        _: object, reference: str, key: str = "", passphrase: str | None = None
+        _: object, reference: str, key: str = "", passphrase: str | None = None, **__: Any
     ) -> SignedDecision:
         return SignedDecision(
             decision="PROMOTE", path=pending.path, number=3, principal="rob@shopflow",
@@ -58,7 +59,7 @@ def waiting(shop: Bent, pending: Pending = WAITS) -> Bent:
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     now = [100.0]
-    monkeypatch.setattr(SignScreen, "clock", staticmethod(lambda: now[0]))
+    monkeypatch.setattr(Step, "clock", staticmethod(lambda: now[0]))
     return now
 
 
@@ -104,7 +105,7 @@ async def test_what_this_store_does_not_give_is_closed_and_the_field_named(shop:
         assert "(x) PROMOTE" in screen_text(app), "one of one's own is chosen instead"
         await press(pilot, "k", "enter")
         assert not isinstance(app.screen, SignScreen)
-        assert "decision 3 is closed" in screen_text(app)
+        assert "decision 3 is not possible" in screen_text(app)
         assert "predicate.cost.totalMicros" in screen_text(app)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations  # what only types name is not loaded
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from reviewer.desk.errors import DeskError
 from reviewer.desk.opened import Room, refused
@@ -44,6 +44,35 @@ class Pending(View, frozen=True):
     comment: str
     path: str
     differs: tuple[str, ...] = ()
+
+
+class EarlierDecision(View, frozen=True):
+    """A decision, or a break-glass record (`number` None), that was signed on this candidate.
+    `state` is stands, superseded by N, expired, waits for a signature, break-glass, or that its
+    signature does not verify (`sound` False)."""
+
+    number: int | None
+    word: str
+    signers: tuple[str, ...]
+    environment: str
+    created: str
+    expires: str
+    state: str
+    comment: str
+    path: str
+    report_digest: str = ""
+    sound: bool = True
+
+
+class CheckedDecision(View, frozen=True):
+    """What the verifier says of the file of one earlier decision, in a word and in `lines`. An
+    expired one was sound on the day it was made."""
+
+    number: int | None
+    word: str
+    says: Literal["verified", "waits", "expired", "refused"]
+    lines: tuple[str, ...]
+    report_digest: str = ""
 
 
 class DecisionInfo(View, frozen=True):
@@ -91,6 +120,7 @@ class DecisionView(View, frozen=True):
     valid_days: int = 7
     pending: Pending | None = None
     needed: int = 1
+    earlier: tuple[EarlierDecision, ...] = ()
 
 
 class DecisionsRoom(Room):
@@ -100,6 +130,7 @@ class DecisionsRoom(Room):
         """Return the report as it would be signed, and the decisions that may be made on it."""
         from reviewer.db import journal
         from reviewer.desk.decisions import choices as decision_choices
+        from reviewer.desk.decisions.earlier import earlier_decisions
         from reviewer.desk.decisions.payload import pending_view
         from reviewer.desk.reports import renderings
         from reviewer.desk.scorecards import scorecard
@@ -152,13 +183,88 @@ class DecisionsRoom(Room):
                 valid_days=decision_choices.valid_for(gathered.suite.policy).days,
                 pending=pending,
                 needed=gathered.suite.policy.approvals.promote,
+                earlier=tuple(
+                    earlier_decisions(self._opened.place, connection, suite_id, candidate_id)
+                ),
             )
 
     def keys(self) -> list[KeyInfo]:
         """Return the keys that could sign here."""
-        from reviewer.desk.integrity.trust import available_keys
+        from reviewer.desk.integrity.local_keys import available_keys
 
         return available_keys(self._opened.place)
+
+    def looked_in(self) -> list[tuple[str, str]]:
+        """Return the places where keys are looked for, each with what is there."""
+        from reviewer.desk.integrity.local_keys import looked_in
+
+        return looked_in(self._opened.place)
+
+    def key_file(self) -> str:
+        """Return the file in which `make_key` would put a key, as a person writes it."""
+        from reviewer.desk.integrity.local_keys import key_file, shown
+
+        return shown(key_file(self._opened.place))
+
+    @property
+    def throw_away(self) -> bool:
+        """Return whether the workspace, and a key made here, are deleted when the program ends."""
+        return self._opened.place.throw_away
+
+    def key_at(self, path: str) -> KeyInfo:
+        """Return the key in a file. Raises DeskError for one that cannot sign here."""
+        from reviewer.desk.integrity.local_keys import key_at
+
+        with refused():
+            return key_at(self._opened.place, path)
+
+    def make_key(self, passphrase: str) -> KeyInfo:
+        """Make a key with a passphrase. Raises DeskError when its file is there already."""
+        from reviewer.desk.integrity.local_keys import make_key
+
+        with refused():
+            return make_key(self._opened.place, passphrase)
+
+    def name(self) -> str:
+        """Return the name that is offered for this person's key, "" when it is unknown."""
+        from reviewer.desk.integrity.trust import name_for
+
+        return name_for(self._opened.place, self._opened.reviewer)
+
+    def as_trusted(self, key: KeyInfo) -> KeyInfo:
+        """Return a key with the roles that `store/signers` gives it now."""
+        from reviewer.desk.integrity.local_keys import as_trusted
+
+        return as_trusted(self._opened.place, key)
+
+    def trust(self, principal: str, public: str) -> str:
+        """Add a key (as in a .pub file) to `store/signers` as an approver; returns the line. Raises
+        DeskError when the file would not be valid."""
+        from reviewer.desk.integrity.trust import trust_key
+        from reviewer.signing.errors import AttestError
+        from reviewer.signing.ssh import parse_public_line
+
+        with refused():
+            try:
+                key = parse_public_line(public)[0]
+            except AttestError as error:
+                raise DeskError(str(error)) from error
+            return trust_key(self._opened.place, principal, "approver", key)
+
+    def statement(self, path: str) -> str:
+        """Return what a signed file holds, indented. Raises DeskError for one that holds none."""
+        from reviewer.desk.decisions.earlier import statement_text
+
+        return statement_text(Path(path))
+
+    def check(self, suite_id: str, candidate_id: str) -> list[CheckedDecision]:
+        """Verify the file of every earlier decision on a candidate, as `reviewer verify` does."""
+        from reviewer.desk.decisions.earlier import checked_decisions
+
+        if not self._opened.has_store():
+            return []
+        with refused(), self._opened.reading() as connection:
+            return checked_decisions(self._opened.place, connection, suite_id, candidate_id)
 
     def sign(
         self,
@@ -171,9 +277,10 @@ class DecisionsRoom(Room):
         passphrase: str | None = None,
         baseline: str | None = None,
         environment: str | None = None,
+        keep: Callable[[], bool] | None = None,
     ) -> SignedDecision:
         """Derive the report again, refuse when it is not the one that was read, sign, verify,
-        keep."""
+        keep. `keep` is asked once, when all is checked and nothing is written: False gives up."""
         from reviewer.desk.decisions import choices as decision_choices
         from reviewer.desk.decisions import signing
 
@@ -185,7 +292,7 @@ class DecisionsRoom(Room):
         with refused():
             return signing.sign(
                 self._opened.place, built, self._opened.book, decision, key, comment, passphrase,
-                environment or decision_choices.ENVIRONMENT,
+                environment or decision_choices.ENVIRONMENT, keep=keep,
             )  # fmt: skip
 
     def sign_release(
@@ -235,16 +342,17 @@ class DecisionsRoom(Room):
         passphrase: str | None = None,
         signature: bytes | None = None,
         look: Callable[[str], None] | None = None,
+        keep: Callable[[], bool] | None = None,
     ) -> SignedDecision:
         """Derive a decision (a number, or a file) again from this store, refuse any difference by
         its field, and add one more signature: by a key, or one that ssh-keygen made. `look` is
-        given first what cannot be derived."""
+        given first what cannot be derived; `keep` is as in `sign`."""
         from reviewer.desk.decisions import signing
 
         with refused():
             return signing.add_signature_to(
                 self._opened.place, reference, self._opened.build_of, self._build_release,
-                self._opened.book, key, passphrase, signature, look,
+                self._opened.book, key, passphrase, signature, look, keep,
             )  # fmt: skip
 
     def break_glass(

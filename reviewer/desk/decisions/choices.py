@@ -1,8 +1,9 @@
 """The decisions that may be signed on a report, and how long they last."""
 
+from collections.abc import Collection
 from datetime import timedelta
 
-from reviewer.desk.decisions.api import Choice, Pending
+from reviewer.desk.decisions.api import Choice, DecisionView, EarlierDecision, Pending
 from reviewer.desk.errors import DeskError
 from reviewer.desk.reports.api import CandidateReport
 from reviewer.desk.reports.release import BuiltRelease
@@ -104,3 +105,19 @@ def require_manifest(built: CandidateReport) -> None:
             f"write candidates/{built.gathered.candidate_id}.json in the suite's folder, then "
             "import its traces",
         )
+
+
+def signed_before(
+    view: DecisionView, decision: str, people: Collection[str], environment: str = ENVIRONMENT
+) -> EarlierDecision | None:
+    """Return the newest decision by which one of these people said the same of this very report."""
+    said = [
+        one
+        for one in view.earlier
+        if (one.word, one.report_digest, one.environment)
+        == (decision, view.report_digest, environment)
+        and set(one.signers).intersection(people)
+        and one.sound
+        and one.number is not None
+    ]
+    return said[-1] if said else None

@@ -117,14 +117,15 @@ def sign(
     passphrase: str | None = None,
     environment: str = ENVIRONMENT,
     release: BuiltRelease | None = None,
+    keep: Callable[[], bool] | None = None,
 ) -> SignedDecision:
     """Sign a decision on the report `built`, check the signature with the verifier, then keep it.
     With a `release` of several suites, `built` is the report of its first gate.
 
     Where the policy requires more people, the decision waits for them. Nothing is written until the
-    signed bytes have verified. Raises DeskError: unknown key, an author of the candidate, PROMOTE
-    that the report does not recommend, the same decision waiting already, a store that changed, a
-    refused signature.
+    signed bytes have verified, and `keep` (asked once, then) does not say no. Raises DeskError:
+    unknown key, an author of the candidate, PROMOTE that the report does not recommend, the same
+    decision waiting already, a store that changed, a refused signature.
     """
     require_choice(built, decision, comment, release)
     signers = trusted(workspace)
@@ -158,6 +159,7 @@ def sign(
         except AttestError as error:
             raise DeskError(str(error)) from error
         checked = verified(workspace, built, envelope, now)
+        _ask_whether_to(keep)
         keys = decision_files.keys_of(connection, built.gathered)
         row = decision_files.keep_decision(workspace, connection, one, keys, facts.created)
         witness.add_line(workspace, connection, "decision", row.payload_sha256)
@@ -227,6 +229,7 @@ def add_signature_to(
     passphrase: str | None = None,
     signature: bytes | None = None,
     look: Callable[[str], None] | None = None,
+    keep: Callable[[], bool] | None = None,
 ) -> SignedDecision:
     """Add one more signature to a decision, by a key, or with one that `ssh-keygen -Y sign` made
     (`signature`, a .sig file). `look` is given, line by line, the fields that are taken from the
@@ -275,6 +278,7 @@ def add_signature_to(
         except AttestError as error:
             raise DeskError(f"decision {one.number}: {error}") from error
         checked = verified(workspace, built, envelope, now)
+        _ask_whether_to(keep)
         row = decisions.by_payload(connection, one.digest)
         if row is None:
             keys = decision_files.keys_of(connection, built.gathered)
@@ -286,6 +290,12 @@ def add_signature_to(
         return decision_files.signed_answer(workspace, connection, row, who, checked)
     finally:
         close_writer(connection, workspace.store)
+
+
+def _ask_whether_to(keep: Callable[[], bool] | None) -> None:
+    """Raise DeskError when the person gave up while the key was signing."""
+    if keep is not None and not keep():
+        raise DeskError("given up: nothing was written")
 
 
 def _said_by_the_first(one: DecisionFile) -> list[str]:

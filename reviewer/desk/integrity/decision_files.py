@@ -219,6 +219,7 @@ def signed_answer(
     checked: VerifyResult,
 ) -> SignedDecision:
     """Return a signature that was kept, with the result of the verifier."""
+    told = checked.statement.predicate if checked.statement is not None else None
     return SignedDecision(
         decision=row.decision,
         path=str(workspace.decisions / row.file),
@@ -229,4 +230,6 @@ def signed_answer(
         lines=checked.lines,
         pending=checked.pending,
         signers=tuple(decisions.signers(connection, row.number)),
+        created=told.time_created if told is not None else "",
+        expires=told.expires if told is not None else "",
     )

@@ -1,5 +1,6 @@
 """The trust file, the local keys, and the people who may sign and approve."""
 
+import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
@@ -7,11 +8,9 @@ from typing import NamedTuple
 from reviewer.desk.errors import DeskError
 from reviewer.desk.fencing import nothing_unfenced
 from reviewer.desk.place import SIGNERS_HEAD, Workspace, write_private
-from reviewer.desk.views import KeyInfo
 from reviewer.exit_codes import ExitCode
 from reviewer.report.evidence import Evidence
 from reviewer.signing.errors import (
-    AgentError,
     AgentKeyMissing,
     AgentRefused,
     AgentUnavailable,
@@ -21,27 +20,59 @@ from reviewer.signing.errors import (
     WrongPassphrase,
     plain,
 )
-from reviewer.signing.keys import Signer, connect_agent, load_signer, read_public_file, sign_for
+from reviewer.signing.key_files import read_public_file
+from reviewer.signing.keys import Signer, load_signer, sign_for
 from reviewer.signing.signers import Signers, TrustedKey, is_one_of, parse_signers, read_signers
 from reviewer.signing.ssh import PublicKey
 
 PASSPHRASE_ENV = "REVIEWER_PASSPHRASE"
 HOW_TO_TRUST = "reviewer keys trust PRINCIPAL KEY.pub adds a key as approver"
+DEMO = "@demo.invalid"
+"""The end of the name of a throw-away workspace's signer; no other workspace takes such a name."""
 
 
 def trust(workspace: Workspace, principal: str, roles: str, public: Path) -> str:
     """Add one line to `store/signers`, provided that the whole file stays valid. Returns the
-    line."""
+    line, with the fingerprint in place of the key."""
     try:
         key = read_public_file(public)
-        line = f"{principal} {roles} {key.line()}"
+    except AttestError as error:
+        raise DeskError(f"{public}: {error}") from error
+    try:
+        trust_key(workspace, principal, roles, key)
+    except DeskError as error:
+        raise DeskError(f"{public}: {error}") from error
+    return f"{principal} {roles} {key.keyid}"
+
+
+def trust_key(workspace: Workspace, principal: str, roles: str, key: PublicKey) -> str:
+    """Add a key to `store/signers`, provided that the whole file stays valid. Returns the line."""
+    if principal.lower().endswith(DEMO) != workspace.throw_away:
+        raise DeskError(
+            f"{plain(principal)}: a throw-away key signs as NAME{DEMO}"
+            if workspace.throw_away
+            else f"{plain(principal)}: a name ending in {DEMO} is that of a throw-away key"
+        )
+    line = f"{principal} {roles} {key.line()}"
+    try:
         before = workspace.signers.read_text(encoding="utf-8") if workspace.signers.exists() else ""
         text = (before or SIGNERS_HEAD).rstrip("\n") + f"\n{line}\n"
-        parse_signers(text, str(workspace.signers))
+        found = parse_signers(text, str(workspace.signers)).find(key)
     except (AttestError, OSError, UnicodeDecodeError) as error:
-        raise DeskError(f"{public}: {error}") from error
+        raise DeskError(str(error)) from error
+    if found is None or (found.principal, ",".join(sorted(found.roles))) != (
+        principal,
+        ",".join(sorted(set(roles.split(",")))),
+    ):
+        raise DeskError(f"{plain(principal)}: not a name that {workspace.signers} can hold")
     write_private(workspace.signers, text.encode())
-    return f"{principal} {roles} {key.keyid}"
+    return line
+
+
+def name_for(workspace: Workspace, reviewer: str) -> str:
+    """Return the name that is offered for a new signer, "" when nothing is known of the person."""
+    name = re.sub(r"[^A-Za-z0-9._@+-]+", "-", reviewer).strip("-")
+    return f"{name.split('@')[0] or 'you'}{DEMO}" if workspace.throw_away else name
 
 
 def signers_of(workspace: Workspace) -> Signers | None:
@@ -105,7 +136,7 @@ def ways_out(error: AttestError, key: str) -> tuple[str, ...]:
     shown = plain(key)
     match error:
         case WrongPassphrase():
-            return ("type it again: nothing was written", f"ssh-add {shown} unlocks it once")
+            return ("type it again: nothing was written", f"or unlock it once: ssh-add {shown}")
         case PassphraseNeeded():
             return (f"type its passphrase, or set ${PASSPHRASE_ENV}", f"ssh-add {shown} unlocks it")
         case AgentKeyMissing():
@@ -160,37 +191,3 @@ def approvers_for(signers: Signers, authors: Iterable[str]) -> tuple[TrustedKey,
     return tuple(
         one for one in signers.with_role("approver") if not is_one_of(one.principal, names)
     )
-
-
-def available_keys(workspace: Workspace) -> list[KeyInfo]:
-    """Return the keys that could sign here: those in ssh-agent, then Ed25519 files in ~/.ssh."""
-    signers = signers_of(workspace)
-    found: dict[str, KeyInfo] = {}
-
-    def note(keyid: str, comment: str, where: str) -> None:
-        line = signers.by_keyid(keyid) if signers else None
-        found.setdefault(
-            keyid,
-            KeyInfo(
-                fingerprint=keyid,
-                comment=comment,
-                where=where,
-                principal=line.principal if line else None,
-                roles=tuple(sorted(line.roles)) if line else (),
-            ),
-        )
-
-    try:
-        identities = connect_agent().keys()
-        for held in identities:
-            note(held.public.keyid, held.comment, "ssh-agent")
-    except AgentError:
-        pass  # no agent is a normal state: key files are offered instead
-    for public in sorted((Path.home() / ".ssh").glob("*.pub")):
-        private = public.with_suffix("")
-        if private.exists():
-            try:
-                note(read_public_file(public).keyid, public.stem, str(private))
-            except AttestError:
-                continue  # not an Ed25519 key: it cannot sign here
-    return list(found.values())

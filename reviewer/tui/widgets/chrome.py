@@ -117,6 +117,8 @@ class Menu(LineBox, can_focus=True):
 
     def offer(self, items: Sequence[Line], cursor: int | None = None) -> None:
         """Replace the lines. The cursor stays unless one is given."""
+        if len(items) != len(self.items):
+            self.refresh(layout=True)  # as many are drawn as there is room for now
         self.items = list(items)
         self.cursor = max(0, min(self.cursor if cursor is None else cursor, len(self.items) - 1))
         self._draw()

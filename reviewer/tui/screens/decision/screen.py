@@ -1,137 +1,36 @@
 """The decision: the report as it would be signed, and what may be said about it."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import ClassVar
 
 from textual.binding import BindingType
 from textual.events import Resize
 from textual.widget import Widget
 
-from reviewer.desk.decisions.api import Choice, DecisionView, Pending
+from reviewer.desk.decisions.api import CheckedDecision, DecisionView
+from reviewer.desk.decisions.choices import signed_before
 from reviewer.desk.views import Evidence, KeyInfo, SignedDecision
 from reviewer.trace.safetext import visible_line
 from reviewer.tui.screens.base import DeskScreen, Hint
+from reviewer.tui.screens.decision.guide import SigningGuide
+from reviewer.tui.screens.decision.lines import (
+    checked_block,
+    checked_words,
+    choice_line,
+    earlier_line,
+    may_sign,
+    sections,
+    signed_word,
+    signer_lines,
+    standing,
+    top,
+)
 from reviewer.tui.settings.keys import bind, digits, key_of
-from reviewer.tui.settings.theme import STATES
 from reviewer.tui.shell.places import ToTrace
-from reviewer.tui.views.verdict import verdict_lines
-from reviewer.tui.widgets import words
 from reviewer.tui.widgets.chrome import LineBox, Menu
-from reviewer.tui.widgets.lines import Block, Line, Span, middle, pad, spread
+from reviewer.tui.widgets.lines import Block, Span, middle
 from reviewer.tui.widgets.textview import TextView
 from reviewer.tui.widgets.words import short
-
-SENTENCES = {
-    "PROMOTE": "may be released to {environment}.",
-    "BLOCK": "must not be released to {environment}.",
-    "REPAIR": "must be repaired and reviewed again.",
-}
-
-
-def top(found: DecisionView, width: int) -> list[Line]:
-    """Return the subject of the decision, the verdict, and each reason with its evidence and
-    policy."""
-    decided = f"signed {visible_line(found.decided)}" if found.decided else "undecided"
-    if found.pending is not None:
-        decided = f"waits: decision {found.pending.number}"
-    left = [
-        Span(middle(visible_line(found.candidate_id), width // 3), "strong"),
-        Span(" on ", "dim"),
-        Span(middle(visible_line(found.suite_id), width // 4)),
-        Span("   report ", "dim"),
-        Span(words.short(found.report_digest)),
-    ]
-    lines: list[Line] = [spread(left, [Span(decided, "strong" if found.decided else "dim")], width)]
-    return lines + verdict_lines(found.candidate_id, found.recommendation, found.reasons, 3, width)
-
-
-def sections(found: DecisionView) -> list[Block]:
-    """Every section of the report: mark, name, text."""
-    blocks = []
-    for mark, name, text in found.sections:
-        state = STATES.get(mark)
-        glyph = Span(f" {state.glyph} ", mark) if state else Span(" · ", "dim")
-        label = Span(pad(visible_line(name), 15) + " ", "strong")
-        blocks.append(Block(text, "text", [glyph, label]))
-    return blocks
-
-
-def choice_line(choice: Choice, chosen: bool) -> list[Span]:
-    """One decision: whether it is chosen, whether it is open, and why not."""
-    mark = "(x)" if chosen else "( )"
-    why = "open" if choice.open else "closed"
-    if choice.why:
-        why += f": {visible_line(choice.why)}"
-    name = choice.decision if choice.adds is None else f"co-sign {choice.decision}"
-    return [
-        Span(f" {mark} ", "strong"),
-        Span(pad(name, 16), "strong" if choice.open else "dim"),
-        Span(why, "text" if choice.open else "dim"),
-    ]
-
-
-def key_line(key: KeyInfo) -> list[Span]:
-    """One key: who it is, its fingerprint, where it lies."""
-    name = key.principal or f"{key.comment} (not in store/signers)"
-    where_ = "in ssh-agent" if key.where == "ssh-agent" else key.where
-    return [
-        Span(visible_line(name), "strong" if key.principal else "not_measured"),
-        Span(f"  {middle(visible_line(key.fingerprint), 20)}", "dim"),
-        Span(f"  {middle(visible_line(where_), 24)}"),
-    ]
-
-
-def signer_lines(found: DecisionView, keys: Sequence[KeyInfo] | None, width: int) -> list[Line]:
-    """Return the lines that name the signer and the digests that would be bound."""
-    if keys is None:
-        who: Line = [Span(" looking for keys…", "dim")]
-    elif keys:
-        who = [Span(" key ", "dim"), *key_line(keys[0])]
-        if len(keys) > 1:
-            who = [*who, Span(f"  1 of {len(keys)}", "dim")]
-    else:
-        who = [
-            Span(" ○ no key", "not_measured"),
-            Span(" in ssh-agent or ~/.ssh: reviewer keys says how to get one", "dim"),
-        ]
-    bound = [
-        Span(" candidate ", "dim"),
-        Span(words.short(found.candidate_digest)),
-        Span("   suite ", "dim"),
-        Span(words.short(found.suite_digest)),
-        Span("   journal ", "dim"),
-        Span(f"{words.short(found.journal_head)} at {found.journal_seq:,}"),
-    ]
-    exits = [Span(f"exit code {found.exit_code}", "dim")]
-    wanted = [Span(f"PROMOTE takes {found.needed} people", "dim")] if found.needed > 1 else []
-    return [spread(who, wanted, width), spread(bound, exits, width)]
-
-
-def waiting_lines(pending: Pending) -> list[Line]:
-    """Return the lines about the signature that was made first."""
-    signed = f"{len(pending.signers)} of {pending.needed}"
-    who = ", ".join(visible_line(name) for name in pending.signers) or "nobody that counts"
-    lines: list[Line] = [
-        [Span(f" {pad('signed', 10)}", "dim"), Span(f"{signed}: {who}", "strong")],
-        [
-            Span(f" {pad('made', 10)}", "dim"),
-            Span(f"{visible_line(pending.created)}, until {visible_line(pending.expires)}"),
-        ],
-    ]
-    said = visible_line(pending.comment)
-    if said:
-        lines.append([Span(f" {pad('comment', 10)}", "dim"), Span(middle(said, 56))])
-    return lines
-
-
-def signed_word(signed: SignedDecision) -> Span:
-    """Return the outcome of a signature as a glyph and a word."""
-    if signed.verified:
-        return Span("✓ verified", "pass")
-    if signed.pending:
-        return Span("○ waits for another approver", "not_measured")
-    return Span("✗ not verified", "fail")
-
 
 MODES = ("report", "Markdown", "bytes")
 
@@ -144,12 +43,14 @@ class DecisionScreen(DeskScreen):
         "You are asked: what do you say about this candidate, and do you sign it?",
         "What is hashed is what you see; {view} shows its exact bytes. Nothing is signed",
         "before the dialog that Enter opens. PROMOTE needs a report that says promote.",
+        "Earlier decisions: Enter opens the bytes of one, {verify} verifies all of them.",
     )
     ENTER = "sign the chosen decision"
     NUMBERS = "the evidence of that reason"
     HINTS: ClassVar[tuple[Hint, ...]] = (
         ("jk", "choose", "screen.pick(1)"),
         ("Enter", "sign", "screen.sign"),
+        ("=", "verify", "screen.verify"),
         ("n", "next reason", "screen.reason(1)"),
         ("v", "bytes", "screen.view"),
         ("x", "export", "screen.export"),
@@ -163,6 +64,7 @@ class DecisionScreen(DeskScreen):
         bind("n", "reason(1)", "evidence of next reason"),
         bind("N", "reason(-1)", "of the reason before"),
         bind("v", "view", "report, Markdown, bytes"),
+        bind("equals_sign", "verify", "verify earlier decisions"),
         bind("x", "export", "export the report"),
         bind("y", "copy_digest", "copy the report's digest"),
         bind("o", "pager", "open in $PAGER"),
@@ -170,7 +72,9 @@ class DecisionScreen(DeskScreen):
         *digits("numbered"),
     ]
     CSS = """
-    #report { height: 1fr; }
+    #report { height: 1fr; min-height: 3; }
+    #earlier { height: auto; max-height: 3; }
+    #earlier.tall { max-height: 9; }
     #choices { height: auto; max-height: 5; }
     #signer { height: 3; }
     """
@@ -182,9 +86,11 @@ class DecisionScreen(DeskScreen):
         self._keys: list[KeyInfo] | None = None
         self.mode = "report"
         self._reason = 0
+        self._guide = SigningGuide(self)
 
     def regions(self) -> Iterable[Widget]:
         yield TextView(id="report")
+        yield Menu(id="earlier", ruled=True)
         yield Menu(id="choices", ruled=True)
         yield LineBox(id="signer")
 
@@ -196,6 +102,7 @@ class DecisionScreen(DeskScreen):
     def on_mount(self) -> None:
         self.head([[Span(" building the report…", "dim")]])
         self.foot()
+        self.query_one("#earlier").display = False
         self.choices.focus()
         self._read()
         self.ask("keys", self.shell.desk.decisions.keys, self._take_keys)
@@ -205,8 +112,13 @@ class DecisionScreen(DeskScreen):
         self.ask("decision", lambda: desk.decisions.view(*place), self._take)
 
     def _take_keys(self, keys: list[KeyInfo]) -> None:
-        self._keys = sorted(keys, key=lambda key: key.principal is None)
+        self._keys = sorted(keys, key=lambda key: not may_sign(key))
         self.redraw()
+
+    @property
+    def mine(self) -> set[str]:
+        """The principals whose keys lie here."""
+        return {key.principal for key in self._keys or () if key.principal is not None}
 
     def store_changed(self) -> None:
         super().store_changed()
@@ -229,11 +141,8 @@ class DecisionScreen(DeskScreen):
         self._draw_report(fresh=before is None)
 
     def _changed(self, before: DecisionView, found: DecisionView) -> None:
-        from reviewer.tui.screens.decision.sign import SignScreen
-
         change = f"report changed: {short(before.report_digest)} → {short(found.report_digest)}"
-        if isinstance(self.app.screen, SignScreen) and self.app.screen.dismissible:
-            self.app.screen.dismiss(None)
+        self._guide.leave()
         self.say(change, "strong")
 
     # drawing -----------------------------------------------------------------------------------
@@ -245,19 +154,45 @@ class DecisionScreen(DeskScreen):
             return
         self.head(top(found, self.columns))
         offered = [
-            choice_line(choice, index == self.choices.cursor)
+            choice_line(
+                choice,
+                index == self.choices.cursor,
+                signed_before(found, choice.decision, self.mine),
+            )
             for index, choice in enumerate(found.choices)
         ]
-        self.choices.caption([Span("decision", "strong")], [Span(f"{len(offered)} choices", "dim")])
+        can = sum(choice.open for choice in found.choices)
+        note = f"{can} of {len(offered)} can be chosen"
+        self.choices.caption([Span("decision", "strong")], [Span(note, "dim")])
         self.choices.offer(offered)
-        signer = signer_lines(found, self._keys, self.columns)
+        self._draw_earlier(found)
+        signer = signer_lines(
+            found, self._keys, self.columns, throw_away=self.shell.desk.decisions.throw_away
+        )
         self.query_one("#signer", LineBox).show([[Span("─" * self.columns, "rule")], *signer])
         self.foot()
+
+    def _draw_earlier(self, found: DecisionView) -> None:
+        menu = self.query_one("#earlier", Menu)
+        menu.display = bool(found.earlier)
+        menu.set_class(self.app.size.height >= 40, "tall")
+        if found.earlier:
+            note = f"Enter opens, {key_of('verify')} verifies"
+            title = [Span("earlier decisions", "strong"), Span(f" {len(found.earlier)}", "dim")]
+            more = len(menu.items) != len(found.earlier)
+            menu.caption(title, [Span(note, "dim")])
+            menu.offer(
+                [earlier_line(one, self.mine, self.columns) for one in found.earlier],
+                len(found.earlier) - 1 if more else None,
+            )
 
     def _draw_report(self, *, fresh: bool) -> None:
         if self.found is None:
             return
-        title = [Span("the report, as it will be signed", "strong")]
+        last = standing(self.found)
+        signed = last is not None and last.report_digest == self.found.report_digest
+        words = "the report, as it was signed" if signed else "the report, as it will be signed"
+        title = [Span(words, "strong")]
         note = [Span("v shows its bytes" if self.mode == "report" else self.mode, "dim")]
         if self.mode == "report":
             blocks = sections(self.found)
@@ -281,12 +216,47 @@ class DecisionScreen(DeskScreen):
         self.redraw()
 
     def on_menu_chosen(self, message: Menu.Chosen) -> None:
-        self.action_sign()
+        if message.menu.id == "earlier":
+            self._open_earlier(message.menu.cursor)
+        else:
+            self.action_sign()
+
+    def _open_earlier(self, at: int) -> None:
+        """Show the bytes of an earlier decision."""
+        if self.found is None or at >= len(self.found.earlier):
+            return
+        one, desk = self.found.earlier[at], self.shell.desk
+        name = "break-glass record" if one.number is None else f"decision {one.number}"
+
+        def show(text: str) -> None:
+            title = [Span(f"{name}, what was signed", "strong")]
+            note = [Span(f"{key_of('view')} shows the report again", "dim")]
+            self.query_one("#report", TextView).show([Block(text)], title, note)
+            self.mode = MODES[-1]
+            self.say(self._place(one.path))
+
+        self.ask("statement", lambda: desk.decisions.statement(one.path), show)
+
+    def action_verify(self) -> None:
+        """Verify the files of all earlier decisions."""
+        self.say("verifying…", "dim")
+        desk, place = self.shell.desk, (self.suite_id, self.candidate_id)
+        self.ask("verify", lambda: desk.decisions.check(*place), self._checked)
+
+    def _checked(self, found: list[CheckedDecision]) -> None:
+        if not found:
+            self.say("nothing is signed yet: there is nothing to verify")
+            return
+        shown = self.found.report_digest if self.found is not None else ""
+        title = [Span("what the verifier says", "strong")]
+        note = [Span(f"{key_of('view')} shows the report again", "dim")]
+        blocks = [checked_block(one, one.report_digest == shown) for one in found]
+        self.query_one("#report", TextView).show(blocks, title, note)
+        self.mode = MODES[-1]
+        self.say(*checked_words(found))
 
     def action_sign(self) -> None:
-        """Open the dialog that signs the chosen decision."""
-        from reviewer.tui.screens.decision.sign import SignScreen
-
+        """Sign the chosen decision, guided from the first missing thing on."""
         if self.found is None or self._keys is None:
             self.say("still reading: a moment")
             return
@@ -295,23 +265,26 @@ class DecisionScreen(DeskScreen):
         choice = self.found.choices[self.choices.cursor]
         if not choice.open:
             what = choice.decision if choice.adds is None else f"decision {choice.adds}"
-            self.say(f"{what} is closed: {choice.why}", "fail")
-        elif not self._keys:
-            self.say("no key to sign with: reviewer keys says how to get one", "fail")
+            self.say(f"{what} is not possible: {choice.why}", "fail")
         else:
-            pending = self.found.pending if choice.adds is not None else None
-            dialog = SignScreen(self.found, choice.decision, self._keys, pending)
-            self.app.push_screen(dialog, self._signed)
+            self._guide.begin(self.found, choice, self._keys)
 
-    def _signed(self, signed: SignedDecision | None) -> None:
+    def keys_found(self, keys: list[KeyInfo]) -> None:
+        """The guide made, found or trusted a key."""
+        self._take_keys(keys)
+
+    def signed(self, signed: SignedDecision | None) -> None:
+        """Say what the guide ended with; None is a dialog that was left."""
         if signed is not None:
             self._read()
             word = signed_word(signed)
-            self.say(
-                f"signed, decision {signed.number}, {signed.path} {word.text}; "
-                f"{key_of('export')} exports it",
-                word.style,
-            )
+            told = f"signed, decision {signed.number} {word.text}: "
+            room = self.columns - len(told) - 1
+            self.say(told + middle(self._place(signed.path), room), word.style)
+
+    def _place(self, path: str) -> str:
+        """Return a file of the workspace by its place in it."""
+        return visible_line(path.replace(f"{self.shell.desk.path}/", ""))
 
     def action_reason(self, step: int) -> None:
         """The evidence of the next reason."""

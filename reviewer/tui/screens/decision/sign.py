@@ -1,53 +1,88 @@
-"""The sign dialog: the sentence, what is bound, the key; then the signature, or why not."""
+"""The last step: the sentence, what is bound, the key; then the signature, or why not."""
 
-import time
-from collections.abc import Callable, Sequence
+import shlex
+import textwrap
+import threading
+from collections.abc import Iterable, Sequence
 from typing import ClassVar
 
-from textual import events
-from textual.app import ComposeResult
 from textual.binding import BindingType
-from textual.containers import Horizontal, Vertical
+from textual.widget import Widget
 from textual.widgets import Input
 
-from reviewer.desk.decisions.api import DecisionView, Pending
+from reviewer.desk.decisions.api import CheckedDecision, DecisionView, EarlierDecision, Pending
+from reviewer.desk.decisions.choices import signed_before
 from reviewer.desk.errors import DeskError
 from reviewer.desk.views import KeyInfo, SignedDecision
 from reviewer.trace.safetext import visible_line
-from reviewer.tui.screens.base import Dialog, field
-from reviewer.tui.screens.decision import screen as view
-from reviewer.tui.settings.keys import bind
+from reviewer.tui.screens.base import Hint, hint_line, pressing
+from reviewer.tui.screens.decision import lines as view
+from reviewer.tui.screens.decision.step import Step, entry, way
+from reviewer.tui.settings.keys import bind, digits
 from reviewer.tui.widgets import words
 from reviewer.tui.widgets.chrome import LineBox, Menu
-from reviewer.tui.widgets.lines import Line, Span, middle, pad
+from reviewer.tui.widgets.lines import Line, Span, pad, rule
 
-HELD = 0.3
-"""Seconds without Enter before one counts: the Enter that opened the dialog may still be held."""
+EXPORT, CHECK, CLOSE = range(3)
+"""What can be done once it is signed."""
+ASKED = ("comment", "typed", "passphrase")
+"""The fields, where this decision and this key have them."""
 
 
-class SignScreen(Dialog[SignedDecision | None]):
-    """Signs one decision on one report, by digest. Answers what is in the store, or None."""
+class Wanted:
+    """Whether a signature is still wanted: the person gives up, or it is kept, not both."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._end = ""
+
+    def give_up(self) -> bool:
+        """Return whether nothing will be kept."""
+        return self._ended("given up")
+
+    def keep(self) -> bool:
+        """Return whether it may be kept."""
+        return self._ended("kept")
+
+    def _ended(self, end: str) -> bool:
+        with self._lock:
+            self._end = self._end or end
+            return self._end == end
+
+
+class SignScreen(Step[SignedDecision | KeyInfo | None]):
+    """Signs one decision on one report, by digest. Answers what is in the store, a key that was
+    chosen and may not sign yet, or None."""
 
     NAME = "sign"
     ABOUT = (
         "You put your name to one sentence about one report. What is listed is what is",
-        "bound. tab goes through the fields; Esc leaves without signing.",
+        "bound. tab goes through the fields; Esc leaves without signing. A passphrase is used",
+        "here and kept nowhere.",
     )
     ENTER = "press the chosen button"
-    CSS = """
-    SignScreen #box { width: 72; max-width: 100%; }
-    SignScreen Horizontal { height: 1; }
-    SignScreen Horizontal LineBox { width: 12; }
-    SignScreen Input { width: 1fr; }
-    SignScreen #keys { height: auto; max-height: 3; }
-    SignScreen #state { height: auto; max-height: 6; }
-    """
+    NUMBERS = "that line, once it is signed"
+    HINTS: ClassVar[tuple[Hint, ...]] = (
+        pressing("Enter", "press", "enter"),
+        pressing("tab", "field", "tab"),
+        pressing("Esc", "not now", "escape"),
+        ("y", "copy digest", "screen.copy_digest"),
+        ("r", "look for keys", "screen.look_again"),
+    )
+    ENDED: ClassVar[tuple[Hint, ...]] = (
+        ("1-3", "choose", "screen.numbered(3)"),
+        pressing("Enter", "take it", "enter"),
+        pressing("Esc", "close", "escape"),
+        ("y", "copy digest", "screen.copy_digest"),
+    )
+    """The keys once it is signed."""
+    DEFAULT_CSS = "SignScreen #keys { height: auto; max-height: 3; }"
     BINDINGS: ClassVar[list[BindingType]] = [
-        bind("escape", "dismiss_unsigned", "not now"),
+        bind("escape", "leave", "not now"),
         bind("y", "copy_digest", "copy the report's digest"),
+        bind("r", "look_again", "look for keys again"),
+        *digits("numbered"),
     ]
-
-    clock: Callable[[], float] = staticmethod(time.monotonic)
 
     def __init__(
         self,
@@ -55,215 +90,313 @@ class SignScreen(Dialog[SignedDecision | None]):
         decision: str,
         keys: Sequence[KeyInfo],
         pending: Pending | None = None,
+        *,
+        guided: bool = False,
     ) -> None:
-        """`pending` is the decision to which a signature is added; None makes one."""
+        """`pending` is the decision to which a signature is added; None makes one. `guided` means
+        that steps came before this one."""
         super().__init__()
+        self._guided, self._tries = guided, 0
         self._found, self._decision, self._pending = found, decision, pending
-        signed = pending.signers if pending is not None else ()
-        # The person who signed already is not who is asked now.
-        self._key_list = sorted(keys, key=lambda key: key.principal in signed)
+        self._key_list = self._sorted(keys)
         self._signed: SignedDecision | None = None
-        self._waiting = False
-        self._last_enter = 0.0
+        self._wanted = Wanted()
         self._own = decision.lower() == found.recommendation or pending is not None
+
+    def _sorted(self, keys: Sequence[KeyInfo]) -> list[KeyInfo]:
+        """Keys that may sign first; the person who signed already is not who is asked now."""
+        signed = self._pending.signers if self._pending is not None else ()
+        return sorted(keys, key=lambda key: (not view.may_sign(key), key.principal in signed))
 
     @property
     def dismissible(self) -> bool:
         """True while nothing has been signed and nothing is being signed."""
         return self._signed is None and not self._waiting
 
-    def compose(self) -> ComposeResult:
-        with Vertical(id="box", classes="dialog"):
-            yield LineBox(id="facts")
-            if self._pending is None:
-                yield _asked("comment", "enters the decision", "comment")
-            if self._decision == "PROMOTE":
-                yield _asked("typed", "type PROMOTE to sign", "type it")
-            yield Menu(id="keys", ruled=True)
-            if any(key.where != "ssh-agent" for key in self._key_list):
-                hint = "only for a key file that is locked"
-                yield _asked("passphrase", hint, "passphrase", hidden=True)
-            yield LineBox(id="state")
-            yield Menu(id="buttons")
+    def parts(self) -> Iterable[Widget]:
+        if self._pending is None:
+            yield entry("comment", "comment", "enters the decision")
+        if self._decision == "PROMOTE":
+            yield entry("typed", "type it", "type PROMOTE to sign")
+        yield Menu(id="keys", ruled=True)
+        yield entry("passphrase", "passphrase", "of the key's file", hidden=True)
+        yield LineBox(id="state")
+        yield Menu(id="buttons")
 
     def on_mount(self) -> None:
-        self._last_enter = self.clock()
         title = f"sign {self._decision}"
         if self._pending is not None:
             title = f"add a signature to decision {self._pending.number}"
-        self.headed(title)
-        self.query_one("#facts", LineBox).show(self._facts())
-        keys = self.query_one("#keys", Menu)
-        keys.caption([Span("key", "dim")], [Span(words.plural(len(self._key_list), "key"), "dim")])
-        keys.offer([[Span(" "), *view.key_line(key)] for key in self._key_list])
-        self._offer()
+        self.opened(f"{title} · 3 of 3" if self._guided else title, [])
+        self._offer_keys()
         self.query_one("#typed" if self._decision == "PROMOTE" else "#buttons").focus()
 
-    def _facts(self) -> list[Line]:
-        found = self._found
-        candidate = visible_line(found.candidate_id)
-        comment = (
-            ""
-            if self._own
-            else f"the report says {found.recommendation}: a comment must say why you do not"
-        )
+    @property
+    def _key(self) -> KeyInfo:
+        return self._key_list[self.query_one("#keys", Menu).cursor]
 
-        def fact(label: str, name: str, digest: str | None) -> list[Span]:
-            sha = f"sha256 {words.short(digest)}" if digest else "digest not measured"
-            return [
-                Span(f" {pad(label, 10)}", "dim"),
-                Span(pad(middle(visible_line(name), 28), 30)),
-                Span(sha),
-            ]
-
-        pending = self._pending
-        environment = found.environment if pending is None else pending.environment
-        sentence = view.SENTENCES[self._decision].format(environment=visible_line(environment))
-        reasons = f"{found.recommendation}, {words.plural(len(found.reasons), 'reason')}"
-        head = f"{words.short(found.journal_head)} at {found.journal_seq:,}"
-        return [
-            [],
+    def _offer_keys(self) -> None:
+        keys = self.query_one("#keys", Menu)
+        count = words.plural(len(self._key_list), "key")
+        keys.caption([Span("key", "strong")], [Span(count, "dim")])
+        keys.offer(
             [
-                Span(" You say: "),
-                Span(f"{middle(candidate, 30)} {sentence}", "strong"),
-            ],
-            [],
-            fact("subject", found.candidate_id, found.candidate_digest),
-            fact("suite", found.suite_id, found.suite_digest),
-            fact("report", reasons, found.report_digest),
-            *(
-                view.waiting_lines(pending)
-                if pending is not None
-                else [
-                    [Span(f" {pad('journal', 10)}", "dim"), Span(f"head {head}")],
-                    self._valid(),
+                [
+                    Span(" ✓ ", "pass") if view.may_sign(key) else Span(" ✗ ", "fail"),
+                    *view.key_line(key, self.room - 4),
                 ]
-            ),
-            [Span(f" {comment}", "quarantined")] if comment else [],
+                for key in self._key_list
+            ]
+        )
+        self._show_key()
+
+    def _show_key(self) -> None:
+        """Ask for a passphrase only where the chosen key has one; say what its person signed."""
+        self.show_field("passphrase", self._key.locked and self._signed is None)
+        self.query_one("#facts", LineBox).show(self._facts())
+        self._offer()
+
+    def _facts(self) -> list[Line]:
+        found, pending = self._found, self._pending
+        environment = found.environment if pending is None else pending.environment
+        lines = [
+            *view.bound_lines(found, self._decision, environment)[:-1],
+            view.fact("suite", found.suite_id, found.suite_digest),
         ]
+        if pending is not None:
+            return [*lines, *view.waiting_lines(pending), []]
+        lines.append(self._valid())
+        if not self._own:
+            told = f" the report says {found.recommendation}: a comment must say why you do not"
+            lines.append([Span(told, "quarantined")])
+        before = self._said_before()
+        if before is not None and self._signed is None:
+            told = f" you signed this at {before.created[11:16]}Z on {before.created[:10]}: "
+            told += f"decision {before.number} is superseded"
+            lines.append([Span(told, "quarantined")])
+        return [*lines, []]
+
+    def _said_before(self) -> EarlierDecision | None:
+        """Return the decision by which the person of the chosen key said this very thing."""
+        if self._pending is not None or not self._key_list or self._key.principal is None:
+            return None
+        return signed_before(self._found, self._decision, {self._key.principal})
 
     def _valid(self) -> Line:
-        days = words.plural(self._found.valid_days, "day")
-        needed = self._found.needed if self._decision == "PROMOTE" else 1
-        more = f"; {needed} people must sign, you are the first" if needed > 1 else ""
-        return [Span(f" {pad('valid', 10)}", "dim"), Span(f"{days} from signing{more}")]
+        found = self._found
+        needed = found.needed if self._decision == "PROMOTE" else 1
+        more = f"; {needed} people must sign" if needed > 1 else ""
+        head = f"{words.short(found.journal_head)} at {found.journal_seq:,}"
+        return [
+            Span(f" {pad('valid', 10)}", "dim"),
+            Span(pad(f"{words.plural(found.valid_days, 'day')}{more}", 30)),
+            Span(f"journal {head}"),
+        ]
 
     def _offer(self) -> None:
         buttons = self.query_one("#buttons", Menu)
         if self._signed is not None:
-            buttons.offer([[Span("  [ Done ]", "strong")]], 0)
+            ways = [
+                way(1, "send it on", "exports report and renderings", 18),
+                way(2, "check it offline", "copies the command: reviewer verify …", 18),
+                way(3, "close", ""),
+            ]
+            buttons.offer(ways, CLOSE)
         else:
+            again = " again" if self._said_before() is not None else ""
             buttons.offer(
                 [
-                    [Span(f"  [ Sign {self._decision} ]", "strong")],
+                    [Span(f"  [ Sign {self._decision}{again} ]", "strong")],
                     [Span("  [ Not now ]", "strong")],
                 ]
             )
 
-    def _say(self, text: str, style: str = "text") -> None:
-        self.query_one("#state", LineBox).show([[], [Span(f" {text}", style)]])
-
     # pressing ----------------------------------------------------------------------------------
 
-    def _held(self) -> bool:
-        """Tell whether this Enter may be the repeat of one that is still held down."""
-        now = self.clock()
-        before, self._last_enter = self._last_enter, now
-        return now - before < HELD
-
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        self._last_enter = self.clock()
-        self.focus_next()
+        if not self.held():
+            self.focus_next()
 
     def on_menu_chosen(self, message: Menu.Chosen) -> None:
-        if message.menu.id == "keys":
-            self._last_enter = self.clock()
-            self.query_one("#buttons").focus()
-        elif self._held() or self._waiting:
+        if self.held() or self._waiting:
             return
+        if message.menu.id == "keys":
+            self._after_key()
         elif self._signed is not None:
-            self.dismiss(self._signed)
+            self._after(message.menu.cursor)
         elif message.menu.cursor == 1:
             self.dismiss(None)
         else:
             self._sign()
 
-    def _value(self, name: str) -> str:
-        found = self.query(f"#{name}")
-        return found.first(Input).value if found else ""
+    def _after_key(self) -> None:
+        """Go on from the chosen key: to whether it may sign, to its passphrase, or to the end."""
+        if not view.may_sign(self._key):
+            self.dismiss(self._key)
+        elif self._key.locked:
+            self.query_one("#passphrase").focus()
+        else:
+            self.query_one("#buttons").focus()
+
+    def on_menu_moved(self, message: Menu.Moved) -> None:
+        if message.menu.id == "keys":
+            self._show_key()
+
+    def action_numbered(self, number: int) -> None:
+        """Take that line, once it is signed."""
+        if self._signed is not None and number <= CLOSE + 1:
+            self._after(number - 1)
+
+    def _after(self, way: int) -> None:
+        assert self._signed is not None
+        if way == CLOSE:
+            self.dismiss(self._signed)
+        elif way == CHECK:
+            command = self._command(self._signed.path)
+            self.app.copy_to_clipboard(command)
+            self._add(f"copied: {command}")
+        else:
+            self._export()
+
+    def _file(self, path: str) -> str:
+        """Return a file of the workspace by its place in it."""
+        return path.replace(f"{self.shell.desk.path}/", "")
+
+    def _command(self, decision: str) -> str:
+        root, found = self.shell.desk.place.root, self._found
+        manifest = root / "suites" / found.suite_id / "candidates" / f"{found.candidate_id}.json"
+        signers = root / "store" / "signers"
+        named = ("--signers", str(signers), "--candidate-manifest", str(manifest))
+        return shlex.join(("reviewer", "verify", decision, *named))
+
+    def _export(self) -> None:
+        """Write the report beside the decision, into the folder that the decision screen offers."""
+        from reviewer.tui.screens.dialogs.ask import FORMATS, release_folder
+
+        found, desk = self._found, self.shell.desk
+        folder = release_folder(found.candidate_id)
+        place = (found.suite_id, found.candidate_id, folder, FORMATS)
+        self.ask(
+            "export",
+            lambda: desk.reports.export(*place),
+            lambda done: self._add(
+                f"exported {words.plural(len(done.files), 'file')} to {folder}/"
+            ),
+        )
+
+    def _add(self, text: str) -> None:
+        """Say something more, once it is signed."""
+        box = self.query_one("#state", LineBox)
+        told = textwrap.wrap(visible_line(text), self.room - 2, break_on_hyphens=False)
+        box.show([*box.lines[:5], *([Span(f" {part}", "dim")] for part in told)])
 
     def _sign(self) -> None:
-        key = self._key_list[self.query_one("#keys", Menu).cursor]
-        comment = self._value("comment").strip()
-        if self._decision == "PROMOTE" and self._value("typed").strip() != "PROMOTE":
-            self._say("type PROMOTE first: a release is not taken back", "fail")
+        key = self._key
+        comment = self.value("comment").strip()
+        if self._decision == "PROMOTE" and self.value("typed").strip() != "PROMOTE":
+            self.tell_text("✗ type PROMOTE first: a release is not taken back", "fail")
             self.query_one("#typed").focus()
         elif not self._own and not comment:
-            self._say("a comment must say why this is not what the report says", "fail")
+            self.tell_text("✗ a comment must say why this is not what the report says", "fail")
             self.query_one("#comment").focus()
-        elif key.principal is None:
-            self._say("this key is not in store/signers", "fail")
+        elif not view.may_sign(key):
+            self.dismiss(key)
+        elif key.locked and not self.value("passphrase"):
+            self.tell_text("✗ type the passphrase of the key's file: it is used here only", "fail")
+            self.query_one("#passphrase").focus()
         else:
             self._ask_desk(key, comment)
 
     def _ask_desk(self, key: KeyInfo, comment: str) -> None:
         self._waiting = True
         agent = key.where == "ssh-agent"
-        self._say(
+        self.tell_text(
             "waiting for ssh-agent: confirm or touch your key (Esc gives up)"
             if agent
             else "signing…"
         )
         found, desk = self._found, self.shell.desk
-        passphrase = None if agent else self._value("passphrase") or None
+        passphrase = self.value("passphrase") if key.locked else None
         held = key.fingerprint if agent else key.where
+        wanted = self._wanted = Wanted()
 
-        def sign() -> SignedDecision:
+        def sign() -> tuple[SignedDecision, CheckedDecision | None]:
             if self._pending is not None:
-                return desk.decisions.cosign(self._pending.path, held, passphrase)
-            return desk.decisions.sign(
-                found.suite_id, found.candidate_id, self._decision, held, comment,
-                found.report_digest, passphrase,
-            )  # fmt: skip
+                path = self._pending.path
+                signed = desk.decisions.cosign(path, held, passphrase, keep=wanted.keep)
+            else:
+                signed = desk.decisions.sign(
+                    found.suite_id, found.candidate_id, self._decision, held, comment,
+                    found.report_digest, passphrase, keep=wanted.keep,
+                )  # fmt: skip
+            checked = desk.decisions.check(found.suite_id, found.candidate_id)
+            return signed, next((one for one in checked if one.number == signed.number), None)
 
-        self.ask("sign", sign, self._done, self._refused)
+        self.ask("sign", sign, self._done, self.refused)
 
-    def _done(self, signed: SignedDecision) -> None:
+    def _done(self, ended: tuple[SignedDecision, CheckedDecision | None]) -> None:
+        signed, check = ended
         self._waiting = False
         self._signed = signed
-        lines: list[Line] = [
-            [],
+        self.query_one("#passphrase", Input).value = ""
+        for name in ASKED:
+            self.show_field(name, False)
+        self.query_one("#keys").display = False
+        self.query_one("#facts", LineBox).show(self._facts())
+        title = [Span("signed", "strong")]
+        state = self.query_one("#state", LineBox)
+        state.styles.max_height = 12
+        state.show(
             [
-                Span(f" signed, decision {signed.number}, by {visible_line(signed.principal)} "),
-                view.signed_word(signed),
-            ],
-            [Span(f" {middle(visible_line(signed.path), 66)}")],
-        ]
-        self.query_one("#state", LineBox).show(lines)
+                rule(self.room, title, [view.signed_word(signed)]),
+                *view.signed_lines(self._found, signed, self._file(signed.path), check, self.room),
+                [],
+            ]
+        )
+        self.headed(f"sign {self._decision} · done")
+        self.query_one("#hints", LineBox).show([hint_line(self.ENDED, self.room)])
         self._offer()
         self.query_one("#buttons").focus()
 
-    def _refused(self, error: DeskError) -> None:
+    def refused(self, error: DeskError) -> None:
+        """The desk said no: a passphrase is asked for again, all else is told."""
         self._waiting = False
-        ways = [[Span(f"   {visible_line(way)}", "dim")] for way in error.ways_out[:3]]
-        self.query_one("#state", LineBox).show(
-            [[], [Span(f" ✗ {visible_line(error.text)}", "fail")], *ways]
-        )
-        self.query_one("#buttons").focus()
+        if not self.is_attached:
+            return
+        lines = view.error_lines(error, self.room - 2)
+        if error.text.endswith("wrong passphrase"):
+            self._tries += 1
+            tries = "1 try" if self._tries == 1 else f"{self._tries} tries"
+            told = f" ✗ wrong passphrase, {tries} so far. Nothing was written."
+            lines = [[Span(told, "fail")], *view.way_lines(error, self.room - 2)]
+            passphrase = self.query_one("#passphrase", Input)
+            passphrase.value = ""
+            passphrase.focus()
+        else:
+            self.query_one("#buttons").focus()
+        self.tell(lines[:5])
 
-    def action_dismiss_unsigned(self) -> None:
-        """Not now; after signing: done."""
-        self.dismiss(self._signed)
+    def action_look_again(self) -> None:
+        """Look for keys again: one may have been added to ssh-agent."""
+        if self.dismissible:
+            self.ask("keys", self.shell.desk.decisions.keys, self._look)
+
+    def _look(self, keys: list[KeyInfo]) -> None:
+        if keys and self.dismissible:
+            self._key_list = self._sorted(keys)
+            self._offer_keys()
+            self.tell_text(f"{words.plural(len(keys), 'key')} found")
+
+    def action_leave(self) -> None:
+        """Not now; after signing: done. A key that is being asked is given up, unless its signature
+        is being kept this moment: then that is told."""
+        if not self._waiting or self._wanted.give_up():
+            self.dismiss(self._signed)
+        else:
+            self.tell_text("it is signed and being written: a moment", "quarantined")
 
     def action_copy_digest(self) -> None:
         """Copy the report's digest."""
         self.app.copy_to_clipboard(self._found.report_digest)
-        self._say("copied the report's digest")
-
-    def on_key(self, event: events.Key) -> None:
-        if event.key != "enter":
-            self._last_enter = 0.0
-
-
-def _asked(id: str, hint: str, label: str, *, hidden: bool = False) -> Horizontal:
-    return field(label, Input(placeholder=hint, id=id, password=hidden, max_length=2000))
+        told = f"copied the report's digest: {words.short(self._found.report_digest)}…"
+        self._add(told) if self._signed is not None else self.tell_text(told)

@@ -202,8 +202,15 @@ def export_to(screen: DeskScreen, suite_id: str, candidate_id: str) -> None:
         told = f"exported {count} to {folder}/, exit code would be {done.exit_code}"
         screen.say(visible_line(told), "pass")
 
+    screen.app.push_screen(
+        PromptScreen("export to", release_folder(candidate_id), "a folder"), write
+    )
+
+
+def release_folder(candidate_id: str) -> str:
+    """Return the folder that is offered for the export of a candidate's report."""
     safe = "".join(char if char.isalnum() or char in "-_." else "-" for char in candidate_id)
-    screen.app.push_screen(PromptScreen("export to", f"release/{safe}", "a folder"), write)
+    return f"release/{safe}"
 
 
 class QuestionScreen(Dialog[str | None]):
