@@ -61,6 +61,7 @@ _SUITES = {
     "BFCL questions, which say what is asked": "from-bfcl",
     "an OpenAI eval, which says how rows are graded": "from-openai-evals",
     "an OpenAI eval run, which says what is asked": "from-openai-evals",
+    "rows of an OpenAI eval, which say what is asked": "from-openai-evals",
 }
 """What says what is expected and is no trace: the act that makes a suite of it."""
 _Row = dict[str, Any]
@@ -223,6 +224,9 @@ _TOOLS: tuple[_Tool, ...] = (
           _among("object", "eval")),
     _Tool("an OpenAI eval run, which says what is asked", ("object", "data_source"),
           _among("object", "eval.run")),
+    _Tool("rows of an OpenAI eval, which say what is asked", ("object", "data"),
+          _inside("data", "datasource_item")),
+    _Tool("rows of an OpenAI eval, which say what is asked", ("datasource_item",)),
     _Tool("a Dify export", ("app", "workflow", "kind")),
     _Tool("n8n executions", ("workflowData", "executionData")),
     _Tool("n8n executions", ("workflowId", "mode", "startedAt", "data")),

@@ -166,8 +166,9 @@ def test_every_format_has_a_sample() -> None:
     from reviewer.importing.formats import foreign_readers
 
     names = {key.split()[0] for key in SAMPLES}
-    # Pages, archives and logs are no JSON documents that anybody prints otherwise.
-    assert {one.name for one in foreign_readers()} - names <= {"webarena", "hal", "agentevals"}
+    # Pages, archives, logs and streams are no JSON documents that anybody prints otherwise.
+    others = {"webarena", "hal", "agentevals", "vercel-ai-stream"}
+    assert {one.name for one in foreign_readers()} - names <= others
 
 
 def read(path: Path) -> list[Any]:

@@ -318,12 +318,14 @@ def parts_of(content: Any, account: Account) -> list[Part] | None:
 def block_of(value: dict[str, Any], account: Account) -> list[Part] | None:
     """Return the parts of one block; None when it is of no known kind, and is left."""
     kind = value.get("type", value.get("block_type"))
+    if kind is not None and not isinstance(kind, str):
+        return None
     if kind in _PLAIN and not value.keys().isdisjoint(_OF_CALLS):
         return None
     if kind in _TEXTS or (kind is None and isinstance(value.get("text"), str)):
         return _text(value, account)
-    if not isinstance(kind, str):
-        return _typeless(value, account) if kind is None else None
+    if kind is None:
+        return _typeless(value, account)
     reader = _TYPES.get(kind)
     if reader is not None and not (kind == "tool_result" and "tool_call_id" in value):
         return reader(value, account)

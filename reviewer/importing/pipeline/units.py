@@ -16,6 +16,7 @@ from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple, TypeGuard
 
+from reviewer.importing.foreign_json import MAX_DEPTH, deep
 from reviewer.importing.formats import all_readers, in_turn, named, native_reader
 from reviewer.importing.head import Head
 from reviewer.importing.pipeline.opening import opened, refused
@@ -163,6 +164,8 @@ def _reader(head: Head, wanted: str, inside: bool) -> Reader | None:
     if inside and head.path.suffix.lower() not in _TEXTS:
         return None
     shape(head.start)  # raises where it is empty, or no JSON at all
+    if head.value is None and deep(head.text):
+        raise Unreadable(f"nested deeper than {MAX_DEPTH} levels: no reader takes it")
     raise Unreadable(_NOT_OURS)
 
 
