@@ -20,14 +20,16 @@ def digest(text: str) -> str:
 
 
 def accept(scene: str, records: dict[str, str]) -> bool:
-    """Keep the records of a scene from now on; return whether anything changed."""
-    if differences(scene, records) == []:
+    """Keep the records of a scene from now on; return whether anything changed. The two files are
+    compared with the records each: a merge may have brought one without the other."""
+    body, kept = json.dumps(records, ensure_ascii=True).encode(), FOLDER / f"{scene}.json.zst"
+    whole = kept.exists() and zstandard.decompress(kept.read_bytes()) == body
+    if whole and differences(scene, records) == []:
         return False
     FOLDER.mkdir(exist_ok=True)
     lines = [f"{digest(text)}  {name}\n" for name, text in records.items()]
     (FOLDER / f"{scene}.sha256").write_text("".join(lines), encoding="utf-8")
-    body = json.dumps(records, ensure_ascii=True).encode()
-    (FOLDER / f"{scene}.json.zst").write_bytes(zstandard.compress(body, _LEVEL))
+    kept.write_bytes(zstandard.compress(body, _LEVEL))
     return True
 
 
