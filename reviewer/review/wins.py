@@ -9,7 +9,7 @@ from reviewer.review.labels import Label, counting
 from reviewer.stats.figures import Question, RandomRate, SignTest, Wins
 from reviewer.stats.paired import MIN_CHANGED_EPISODES, mcnemar_exact
 from reviewer.stats.rates import weighted_rate
-from reviewer.suite.rubric import Criterion, Rubric, levels_of
+from reviewer.suite.rubric import Criterion, Rubric, good_levels
 
 # How often people find a candidate's message the better one, against whom, and whether that could
 # be chance. Shown beside the gates; it decides nothing.
@@ -122,9 +122,9 @@ def _drawn(labels: Sequence[Label]) -> list[_DrawnItem]:
 
 
 def _good(found: SettledItem, criterion: Criterion) -> float | None:
-    """Return 1 for a mark above the middle of its scale, else 0; None when it is not settled."""
-    level, levels = found.marks.get(criterion.criterion_id), levels_of(criterion)
-    return None if level is None else float(2 * level > levels[0] + levels[-1])
+    """Return 1 for a mark that speaks for the message, else 0; None when it is not settled."""
+    level = found.marks.get(criterion.criterion_id)
+    return None if level is None else float(level in good_levels(criterion))
 
 
 def _passes(found: SettledItem, rubric: Rubric) -> float | None:

@@ -38,7 +38,7 @@ class RandomRate(Value, frozen=True):
     """A weighted share over the random part of the queue, with its 95 % limits; None with `why`
     when nothing is settled.
 
-    `question` is `passes` (different messages with every mark above the middle of its scale),
+    `question` is `passes` (different messages with every mark on the good side of its scale),
     `mark` (one criterion's above it) or `preferred` (different pairs in which the candidate's
     message is the better one; no winner is half a win). `n` items of `episodes` episodes are
     settled, worth `n_eff` drawn alike; `open` are not. `flagged` of the `n` carry a flag: those are

@@ -49,7 +49,9 @@ class Criterion(Value, frozen=True):
     title: Annotated[Text, "Its name, to show."]
     asks: Annotated[Text, "The question, in a line."]
     scale: Annotated[
-        Scale, "`binary` (1 and 2), `five` (1 to 5) or `levels` (1, 2, 3… each named)."
+        Scale,
+        "`binary` (1 is yes, 2 is no), `five` (1 to 5) or `levels` (1, 2, 3… each named, best "
+        "last).",
     ]
     levels: Annotated[
         tuple[Level, ...],
@@ -79,6 +81,20 @@ class Criterion(Value, frozen=True):
 def levels_of(criterion: Criterion) -> range:
     """Return the levels that may be given: of scale `five` also those without an anchor."""
     return range(1, 6 if criterion.scale == "five" else len(criterion.levels) + 1)
+
+
+_NO = frozenset(("no", "false", "fail", "fails", "bad", "wrong", "does not pass", "not met"))
+_YES = frozenset(("yes", "true", "pass", "passes", "good", "right", "ok", "met"))
+
+
+def good_levels(criterion: Criterion) -> frozenset[int]:
+    """Return the levels that speak for a message: those above the middle of a scale; of a binary
+    criterion 1, which is yes, unless its labels say that 1 is no and 2 is yes."""
+    levels = levels_of(criterion)
+    if criterion.scale == "binary":
+        first, second = (level.label.strip().casefold() for level in criterion.levels)
+        return frozenset((2,) if first in _NO and second in _YES else (1,))
+    return frozenset(level for level in levels if 2 * level > levels[0] + levels[-1])
 
 
 class Wording(Value, frozen=True):

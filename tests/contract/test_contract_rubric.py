@@ -8,7 +8,7 @@ from contract_examples import files, packed
 
 from reviewer.suite.border import json_schema
 from reviewer.suite.check import check_suite
-from reviewer.suite.rubric import Rubric, Wording
+from reviewer.suite.rubric import Criterion, Level, Rubric, Wording, good_levels
 from reviewer.suite.values import load_trusted_rubric
 
 WORDING: dict[str, Any] = {
@@ -117,3 +117,14 @@ def test_both_stand_in_the_published_schema() -> None:
     )
     assert "weight" in schema["$defs"]["CriterionShape"]["properties"]
     json.dumps(schema, allow_nan=False)
+
+
+@pytest.mark.parametrize(
+    ("labels", "good"),
+    [(("yes", "no"), {1}), (("No", "Yes"), {2}), (("fails", "passes"), {2}),
+     (("grounded", "not grounded"), {1})],
+)  # fmt: skip
+def test_the_good_level_of_a_binary_criterion(labels: tuple[str, str], good: set[int]) -> None:
+    levels = tuple(Level(value=number, label=label) for number, label in enumerate(labels, 1))
+    criterion = Criterion(criterion_id="c", title="c", asks="c", scale="binary", levels=levels)
+    assert good_levels(criterion) == good

@@ -108,8 +108,8 @@ def rates(labels: list[Label], scale: str = "binary") -> dict[str, RandomRate]:
 
 def test_each_label_stands_for_as_many_as_its_chance_says() -> None:
     items = messages(4)
-    often = marked(items[:2], [2, 2], pi=0.5, stratum="high")
-    seldom = marked(items[2:], [1, 2], pi=0.1, stratum="low")
+    often = marked(items[:2], [1, 1], pi=0.5, stratum="high")
+    seldom = marked(items[2:], [2, 1], pi=0.1, stratum="low")
     found = rates([*often, *seldom])["passes"]
     assert found.value == pytest.approx((2 + 2 + 10) / (2 + 2 + 10 + 10))
     assert (found.n, found.episodes, found.flagged, found.open) == (4, 4, 2, 0)
@@ -125,10 +125,10 @@ def test_labels_outside_the_random_part_say_nothing_of_all() -> None:
 
 @pytest.mark.parametrize(
     ("scale", "level", "good"),
-    [("binary", 1, 0), ("binary", 2, 1), ("five", 3, 0), ("five", 4, 1), ("levels", 2, 0),
+    [("binary", 1, 1), ("binary", 2, 0), ("five", 3, 0), ("five", 4, 1), ("levels", 2, 0),
      ("levels", 3, 1)],
 )  # fmt: skip
-def test_a_mark_passes_above_the_middle_of_its_scale(scale: str, level: int, good: float) -> None:
+def test_a_mark_passes_on_the_good_side_of_its_scale(scale: str, level: int, good: float) -> None:
     found = rates(marked(messages(1), [level], pi=0.2), scale)
     assert (found["passes"].value, found["accurate"].value) == (good, good)
 
@@ -136,8 +136,8 @@ def test_a_mark_passes_above_the_middle_of_its_scale(scale: str, level: int, goo
 def test_where_people_differ_the_item_is_open() -> None:
     items = messages(2)
     labels = [
-        *marked(items, [2, 2], pi=0.2),
-        *marked(items[:1], [1], pi=0.2, reviewer="kim"),
+        *marked(items, [1, 1], pi=0.2),
+        *marked(items[:1], [2], pi=0.2, reviewer="kim"),
     ]
     found = rates(labels)["passes"]
     assert (found.n, found.open, found.value) == (1, 1, 1.0)

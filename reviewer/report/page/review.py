@@ -170,10 +170,10 @@ def review_rows(section: ReviewSection) -> list[list[str]]:
 
 def _asked(rate: RandomRate) -> str:
     said = {
-        "passes": "messages with every mark above the middle",
+        "passes": "messages with every mark on the good side",
         "preferred": "preferred in pairs",
     }
-    return said.get(rate.question) or f"{rate.criterion_id} above the middle"
+    return said.get(rate.question) or f"{rate.criterion_id} on the good side"
 
 
 def _share(share: Share, why: str | None) -> list[str]:
