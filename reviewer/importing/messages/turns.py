@@ -134,7 +134,7 @@ def turn_of(message: Any, account: Account, role: str = "") -> Turn | None:
         if quick is not None and (turn := quick(message)) is not None:
             account.all_of(message)
             return turn
-    if isinstance(message, dict) and message.get("type") in ITEMS:
+    if isinstance(message, dict) and text_of(message.get("type")) in ITEMS:
         parts = item_of(message, account)
         if parts is None:
             return None

@@ -127,7 +127,7 @@ class _Story:
         for name, value in update.items():
             if value not in (None, "", [], {}) or name not in held:
                 held[name] = value
-        if update.get("status") in _STATUS and "ended" not in held:
+        if text(update.get("status")) in _STATUS and "ended" not in held:
             held["ended"] = at
             self.session.result(held, own, "", None, at)
 

@@ -64,7 +64,7 @@ def _attempt(source: Source) -> Foreign:
         value = message.value
         if message.method == "tools/call":
             calls += 1
-            ids[id(value)] = f"{message.value.get('id')}-{calls}"
+            ids[id(value)] = _own_id(value.get("id"), calls)
             account.read(value, ("jsonrpc", "id", "method", "params"))
             account.read(message.params, ("name", "arguments", "_meta", "task"), strict=True)
             account.whole(message.params.get("arguments"), message.params.get("_meta"))
@@ -101,3 +101,10 @@ def _attempt(source: Source) -> Foreign:
         candidate_id=source.candidate or client or source.home,
         started_at=draft.at(session.began),
     )
+
+
+def _own_id(theirs: Any, number: int) -> str:
+    """Return the id of a call: both sides number theirs from the start, so it has its place too.
+    A long one may be an identifier, which what is behind it would hide."""
+    plain = type(theirs) is int and 0 <= theirs < 10**6
+    return f"{theirs}-{number}" if plain else f"call-{number}"
