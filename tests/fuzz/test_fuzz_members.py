@@ -78,7 +78,9 @@ def _members(value: Any) -> Iterator[tuple[dict[str, Any], str]]:
             yield from _members(one)
 
 
-def files_of(name: str, template: Path, folder: Path) -> Iterator[tuple[Desk, Path, Path, Document]]:
+def files_of(
+    name: str, template: Path, folder: Path
+) -> Iterator[tuple[Desk, Path, Path, Document]]:
     """(desk, the file that is imported, a file of its sample, what is in that)."""
     for number, sample in enumerate(SAMPLES[name]):
         place = folder / str(number)
