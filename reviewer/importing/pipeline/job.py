@@ -153,17 +153,23 @@ class LinkedFiles:
         self._any_stored = imports.any_named(connection)
 
     def files(
-        self, reader: Reader, path: Path, candidate: str, held: set[int], names: Iterable[str]
+        self,
+        reader: Reader,
+        path: Path,
+        candidate: str,
+        held: set[int],
+        kept: Callable[[str], str],
+        names: Iterable[str],
     ) -> list[Path]:
         """The other files that hold parts of what has these names, by path; of those that were
         imported before, those that were imported for the same `candidate`, if for any. Adds their
-        imports to `held`."""
+        imports to `held`. `kept` gives a name as the store has it."""
         near = self._of_import().get(reader.name, {})
         wanted = list(names)
         found: dict[Path, set[int]] = {}
         for other in (one for name in wanted for one in near.get(name, ())) if near else ():
             found.setdefault(other.resolve(), set())
-        for other, source in self._before(reader, candidate, wanted):
+        for other, source in self._before(reader, candidate, map(kept, wanted)):
             found.setdefault(other.resolve(), set()).add(source)
         found.pop(path.resolve(), None)
         chosen = sorted(found, key=str)[:MOST_FILES]

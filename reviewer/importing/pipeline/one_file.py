@@ -67,8 +67,9 @@ class FileImport:
         self.source = Source(unit.path, options.candidate, unit.companions, job.joins)
         self.source.reader = reader.name
         self.source.place, self.source.home = place, home
+        held, kept = self.source.read_with, self.judge.lasting_name
         self.source.gather = partial(
-            job.linked.files, reader, unit.path, options.candidate, self.source.read_with
+            job.linked.files, reader, unit.path, options.candidate, held, kept
         )
         self.source.called = self._called
         self.source.meet = self._meet

@@ -44,6 +44,7 @@ from reviewer.trace.validate import DecodeError, Explanation, Problem, decode, e
 FILTERED = 8
 _SLOT_MEMBERS = ("episode_id", "candidate_id", "attempt")
 MASKED = "identifiers were masked before storing"
+NAME_MASKED = "the id of a session or a run holds an identifier: its digest is its name"
 _MASK = b"[REDACTED"
 _PARTING = re.compile("([-_]+)")
 MOST_USD = 1e6
@@ -147,6 +148,21 @@ class Scorer:
         digest = hashlib.sha256(name.encode("utf-8", "replace")).hexdigest()[:32]
         return f"{kind}:masked {digest}"
 
+    def _known_for_good(
+        self, one: tuple[int, Foreign | NewRefusal]
+    ) -> tuple[int, Foreign | NewRefusal]:
+        """Return an attempt with its permanent names as they are kept, also in its record: readers,
+        those of other packages too, give them as the source has them."""
+        number, foreign = one
+        if isinstance(foreign, NewRefusal) or not (foreign.identity or foreign.names):
+            return one
+        identity = self.lasting_name(foreign.identity)
+        names = tuple(map(self.lasting_name, foreign.names))
+        raw, notes = foreign.raw, foreign.notes
+        if identity != foreign.identity:
+            raw, notes = _renamed_session(raw, foreign.identity, identity), (*notes, NAME_MASKED)
+        return number, foreign._replace(raw=raw, identity=identity, names=names, notes=notes)
+
     def _masked_name(self, name: str) -> str:
         """Mask identifiers in a name, also where a reader made hyphens of what parted them."""
         masked = self.redactor.masked
@@ -170,7 +186,7 @@ class Scorer:
         packing = Packing(self._packer)
         done = Group(first, 0, [], packing.packs, [], {}, [])
         records, renames = 0, self.reader.probe and not self.probing
-        for number, foreign, suspect in self._filtered(read):
+        for number, foreign, suspect in self._filtered(map(self._known_for_good, read)):
             records += 1
             if isinstance(foreign, NewRefusal):
                 done.refused.append(foreign)
@@ -183,12 +199,12 @@ class Scorer:
                 continue
             title = foreign.title and self.redactor.masked(foreign.title)
             record = packing.add(*found, number, title, self.detail(foreign.verdict))
-            identity = self.lasting_name(foreign.identity or _session(found[1].record))
+            identity = foreign.identity or self.lasting_name(_session(found[1].record))
             if foreign.replaces is not None or identity:
                 record = record._replace(
                     replaces=foreign.replaces,
                     identity=identity,
-                    names=tuple(map(self.lasting_name, foreign.names)),
+                    names=foreign.names,
                     read_with=foreign.read_with,
                 )
             done.judged.append(record)
@@ -462,6 +478,19 @@ def _session(record: TraceRecord) -> str:
     """Return the name that the record gives its session."""
     raw = bytes(record.source)
     return session_of({"source": json.loads(raw)}) if b'"session"' in raw else ""
+
+
+def _renamed_session(raw: bytes, theirs: str, ours: str) -> bytes:
+    """Return a record whose session has another name; the same where it does not give that name."""
+    try:
+        value = msgspec.json.decode(raw)
+    except msgspec.DecodeError:
+        return raw
+    source = value.get("source") if isinstance(value, dict) else None
+    if not isinstance(source, dict) or source.get("session") != theirs:
+        return raw
+    source["session"] = ours
+    return _encode(value)
 
 
 class Packing:

@@ -5,7 +5,6 @@ What these readers share is here: lines of which each may be broken by itself, a
 written once all of it was met, because a result may come before its call and a line may come twice.
 """
 
-import hashlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
@@ -276,17 +275,9 @@ def plain_id(own: Any, otherwise: str) -> str:
     return own if isinstance(own, str) and _PLAIN_ID.fullmatch(own) else otherwise
 
 
-_LASTING = late(rf"{_UUID}|ses_[0-9A-Za-z]{{20,40}}")
-
-
-def lasting(kind: str, own: str) -> str:
-    """Return the name by which the same session is known again; empty for one without an id. A text
-    that may say more than which one is meant is replaced by its digest."""
-    if not own:
-        return ""
-    if _LASTING.fullmatch(own):
-        return f"{kind}:{own}"
-    return f"{kind}:sha256-{hashlib.sha256(own.encode('utf-8', 'replace')).hexdigest()[:32]}"
+def known_as(kind: str, own: str) -> str:
+    """Return the name by which the same session is known again; empty for one without an id."""
+    return f"{kind}:{own}" if own else ""
 
 
 def _text(value: Any) -> str:

@@ -16,7 +16,7 @@ from reviewer.importing.formats.sessions import (
     Session,
     SessionFormat,
     by_number,
-    lasting,
+    known_as,
     lines_of,
     rows,
     took,
@@ -289,7 +289,7 @@ def _foreign(
         draft.source["usage_update"] = {"cost": story.cost}
     if story.open or not story.stop:
         session.unended()
-    draft.identity = lasting("session", story.own)
+    draft.identity = known_as("session", story.own)
     return draft.foreign(
         episode_id=story.own or source.place,
         candidate_id=source.candidate or log.agent or source.home,

@@ -20,7 +20,7 @@ from reviewer.importing.formats.sessions import (
     Line,
     SessionFormat,
     by_number,
-    lasting,
+    known_as,
     lines_of,
     rows,
     took,
@@ -188,9 +188,9 @@ def _attempt(
     _notes(story, lines)
     agent = next((own for line in spoken if (own := text(line.value.get("agentId")))), "")
     episode = f"{name}/agent-{agent}" if alone and agent else name or source.place
-    draft.identity = lasting("session", name)
+    draft.identity = known_as("session", name)
     if episode != name and draft.identity:
-        draft.identity = f"{draft.identity}/{lasting('agent', agent)}"
+        draft.identity = f"{draft.identity}/{known_as('agent', agent)}"
     if story.models:
         draft.source["models"] = story.models
     if story.versions:

@@ -16,7 +16,7 @@ from reviewer.importing.formats.sessions import (
     Line,
     SessionFormat,
     by_number,
-    lasting,
+    known_as,
     lines_of,
     rows,
 )
@@ -133,7 +133,7 @@ def _attempt(source: Source, name: str, lines: list[Line], broken: list[str]) ->
     draft.source.update(facts)
     if isinstance(last.get("modelUsage"), dict):
         models += [str(model) for model in last["modelUsage"]]
-    draft.identity = lasting("session", name)
+    draft.identity = known_as("session", name)
     title = session.title
     return draft.foreign(
         episode_id=name or source.place,

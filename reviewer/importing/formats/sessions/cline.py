@@ -10,7 +10,7 @@ from reviewer.importing.draft import ABSENT, CUT, Draft, summed, tokens
 from reviewer.importing.facts import FormatFacts
 from reviewer.importing.formats.base import at_path, mapping, objects, shown, small_value, text
 from reviewer.importing.formats.chat.dialects import DialectReader
-from reviewer.importing.formats.sessions import NO_END, SUB_AGENTS, is_json_failure, lasting
+from reviewer.importing.formats.sessions import NO_END, SUB_AGENTS, is_json_failure, known_as
 from reviewer.importing.head import Head
 from reviewer.importing.messages import Transcript
 from reviewer.importing.messages.blocks import parts_of
@@ -79,7 +79,7 @@ class ClineReader(DialectReader):
         about = objects([one.get("modelInfo") for one in objects(messages)])
         models = [one["id"] for one in about if one.get("id")]
         first = next((one for one in objects(messages) if one.get("ts")), {})
-        draft.identity = lasting("session", text(value.get("sessionId")))
+        draft.identity = known_as("session", text(value.get("sessionId")))
         return draft.foreign(
             episode_id=value.get("sessionId"),
             candidate_id=source.candidate or (models[-1] if models else source.path.stem),

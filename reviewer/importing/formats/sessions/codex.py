@@ -20,7 +20,7 @@ from reviewer.importing.formats.sessions import (
     Line,
     SessionFormat,
     by_number,
-    lasting,
+    known_as,
     lines_of,
     rows,
     took,
@@ -211,7 +211,7 @@ def _attempt(
     meta = next((one.value for one in lines if one.value.get("type") == "session_meta"), {})
     if version := text(at_path(meta, "payload", "cli_version")):
         draft.source["versions"] = [version[:80]]
-    draft.identity = lasting("thread", own)
+    draft.identity = known_as("thread", own)
     usage = mapping(story.usage)
     return draft.foreign(
         episode_id=own,

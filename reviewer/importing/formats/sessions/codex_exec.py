@@ -14,7 +14,7 @@ from reviewer.importing.formats.sessions import (
     Session,
     SessionFormat,
     by_number,
-    lasting,
+    known_as,
     lines_of,
     plain_id,
     rows,
@@ -114,7 +114,7 @@ def _attempt(source: Source, own: str, lines: list[Line], broken: list[str]) -> 
     session.account.tell(by_number(lines), draft, "lines")
     if open_turn:
         session.unended()
-    draft.identity = lasting("thread", own)
+    draft.identity = known_as("thread", own)
     return draft.foreign(
         episode_id=own or source.place,
         candidate_id=source.candidate or source.home,

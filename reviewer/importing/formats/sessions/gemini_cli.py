@@ -20,7 +20,7 @@ from reviewer.importing.formats.sessions import (
     Session,
     SessionFormat,
     by_number,
-    lasting,
+    known_as,
     lines_of,
     plain_id,
     rows,
@@ -309,7 +309,7 @@ def _attempt(source: Source, log: _Log, paths: tuple[Path, ...], broken: list[st
         session.draft.unread(f"lines[{number}]")
     termination = _ended(session, log, folded)
     own = text(log.head.get("sessionId"))
-    draft.identity = lasting("session", own)
+    draft.identity = known_as("session", own)
     if files:
         draft.note(SUB_AGENTS)
         draft.source["sub-agents"] = {"files": len(files)}

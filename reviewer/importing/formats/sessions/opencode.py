@@ -21,7 +21,7 @@ from reviewer.importing.formats.sessions import (
     Session,
     SessionFormat,
     by_number,
-    lasting,
+    known_as,
     lines_of,
     rows,
     took,
@@ -332,7 +332,7 @@ def _foreign(source: Source, exported: Exported, children: dict[str, Exported]) 
     if version := text(info.get("version")):
         draft.source["versions"] = [version[:80]]
     own = text(info.get("id"))
-    draft.identity = lasting("session", own)
+    draft.identity = known_as("session", own)
     return draft.foreign(
         episode_id=own or source.place,
         candidate_id=source.candidate or (story.models[-1] if story.models else source.home),
@@ -432,7 +432,7 @@ def _run(source: Source, own: str, lines: list[Any], broken: list[str]) -> Forei
     session.account.tell(by_number(lines), draft, "lines")
     if story.ended == "":
         session.unended()
-    draft.identity = lasting("session", own)
+    draft.identity = known_as("session", own)
     return draft.foreign(
         episode_id=own or source.place,
         candidate_id=source.candidate or source.home,
