@@ -1,5 +1,5 @@
-"""An id that is an e-mail, a card or a token is the name of an attempt like any other, and the store
-keeps its digest alone."""
+"""An id that is an e-mail, a card or a token is the name of an attempt like any other, and the
+store keeps its digest alone."""
 
 import shutil
 from collections.abc import Callable
