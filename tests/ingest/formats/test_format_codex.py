@@ -8,6 +8,7 @@ from counted import FILES
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from reviewer.importing.formats.sessions import FORKED
 from reviewer.importing.formats.sessions.codex import CodexReader
 from reviewer.importing.formats.sessions.codex_exec import CodexExecReader
 from reviewer.importing.pipeline.compare import compare
@@ -227,3 +228,19 @@ def test_a_failed_turn(tmp_path: Path) -> None:
     (one,) = executed(path)
     assert isinstance(one, Foreign)
     assert json.loads(one.raw)["termination"] == "error"
+
+
+def test_a_thread_that_was_forked_says_so_and_keeps_what_it_copied(tmp_path: Path) -> None:
+    copied = turn(words("user", "Go"), call("c1"), output("c1", "x"))
+    plain = read(write(tmp_path, PARENT, copied))
+    assert FORKED not in plain["source"].get("notes", [])
+    begun = ("session_meta", {"id": PARENT, "source": "exec", "cli_version": "0.169.0"})
+    forked = read(write(tmp_path, CHILD, [begun, *copied, *turn(call("c2"), output("c2", "y"))]))
+    assert FORKED in forked["source"]["notes"]
+    assert [one["call_id"] for one in calls(forked)] == ["c1", "c2"]
+    path = write(tmp_path, CHILD, copied)
+    first, rest = path.read_text().split("\n", 1)
+    meta = json.loads(first)
+    meta["payload"]["forked_from_id"] = PARENT
+    path.write_text(json.dumps(meta) + "\n" + rest)
+    assert FORKED in read(path)["source"]["notes"]

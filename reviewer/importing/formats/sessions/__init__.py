@@ -29,6 +29,7 @@ MOST_BYTES = 256 << 20
 """Most bytes of one session: all of it is read together."""
 NO_END = "no end is stated: the session was stopped, goes on, or the file is cut off"
 MORE_RESULTS = "a call has more than one result: those behind the first are kept as words"
+FORKED = "it begins with a copy of another session"
 SUB_AGENTS = "tokens are those of the main agent: what its sub-agents used is beside them"
 
 

@@ -16,6 +16,7 @@ from typing import Any
 from reviewer.importing.facts import FormatFacts
 from reviewer.importing.formats.base import mapping, objects, shown, small_value, started_ms, text
 from reviewer.importing.formats.sessions import (
+    FORKED,
     SUB_AGENTS,
     Line,
     SessionFormat,
@@ -35,7 +36,6 @@ _AGENT_FILE = re.compile(r"agent-([\w-]{1,80})\.jsonl\Z")
 _MOST_META = 1 << 16
 TAKEN_BACK = "prompts were taken back: what was done before that is kept as evidence"
 COMPACTED = "the history was summarized on the way: the tokens of that are not in the file"
-FORKED = "it begins with a copy of another session"
 
 
 def is_line(value: dict[str, Any]) -> bool:

@@ -16,6 +16,7 @@ from reviewer.importing.draft import tokens
 from reviewer.importing.facts import FormatFacts
 from reviewer.importing.formats.base import at_path, mapping, shown, started_ms, text
 from reviewer.importing.formats.sessions import (
+    FORKED,
     SUB_AGENTS,
     Line,
     SessionFormat,
@@ -32,6 +33,7 @@ from reviewer.importing.reader import Broken, Foreign
 from reviewer.importing.source import Source
 
 _TYPES = ("session_meta", "response_item", "turn_context", "event_msg", "compacted")
+_BEGUN = "session_meta"
 _ROLLOUT = re.compile(r"rollout-.*?([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\.jsonl\Z")
 _PARENT = re.compile(rb'"parent_thread_id"\s*:\s*"([\w-]{1,64})"')
 _SPAWN = (b"spawn_agent", b"thread_spawn")
@@ -187,6 +189,12 @@ def _thread(source: Source, path: Path) -> Thread:
     return Thread(shown_path, _own(found.lines), actor[:80], *found)
 
 
+def _is_fork(own: str, lines: list[Line]) -> bool:
+    """Return whether a thread says that it was forked, or has another one's beginning in it."""
+    begun = [mapping(one.value.get("payload")) for one in lines if one.value.get("type") == _BEGUN]
+    return any(one.get("forked_from_id") or text(one.get("id")) not in ("", own) for one in begun)
+
+
 def _attempt(
     source: Source, own: str, lines: list[Line], files: tuple[Path, ...], broken: list[str]
 ) -> Foreign:
@@ -211,6 +219,8 @@ def _attempt(
     meta = next((one.value for one in lines if one.value.get("type") == "session_meta"), {})
     if version := text(at_path(meta, "payload", "cli_version")):
         draft.source["versions"] = [version[:80]]
+    if _is_fork(own, lines):
+        draft.note(FORKED)
     draft.identity = known_as("thread", own)
     usage = mapping(story.usage)
     return draft.foreign(
