@@ -1,6 +1,8 @@
 """What is played: the example workspace command by command, and every file under tests/data."""
 
 import json
+import os
+import shutil
 import sqlite3
 import tarfile
 from collections.abc import Callable
@@ -395,7 +397,23 @@ def importing(stage: Stage) -> None:
     stage.forms("scorecard", *ON_V7)
     stage.run("doctor", "--plain")
     _report(stage, SUITE, V7)
+    _sessions(stage)
     stage.keep_store()
+
+
+def _sessions(stage: Stage) -> None:
+    """Sessions of a coding agent where it keeps them: listed, and chosen in three ways."""
+    kept = stage.home / ".claude" / "projects" / "-work-shop"
+    shutil.copytree(DATA / "formats_c" / "claude-code", kept)
+    (kept / "stream-json.jsonl").unlink()
+    for file in kept.rglob("*.jsonl"):
+        os.utime(file, (1_790_000_000, 1_790_000_000))  # sessions are listed with their date
+    chosen = ("import", "--from", "claude-code")
+    stage.run(*chosen)
+    stage.forms(*chosen, "--list")
+    for which in (("--session", "nothing"), ("--session", "9a7b165c"), ("--all",)):
+        stage.run(*chosen, *which, "--dry-run")  # the store would hold where the home folder is
+    stage.run(*chosen, "--project", "-work-shop", "--dry-run", "--json")
 
 
 def data(stage: Stage, kind: str) -> None:
