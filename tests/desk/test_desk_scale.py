@@ -382,7 +382,7 @@ def test_a_refused_record_is_something_about_its_candidate(mine: Door) -> None:
     take(mine, "filled.jsonl", [{**lines(ONE, 1)[0], "final_message": "another"}])
     assert desk.scorecards.clock(SUITE, ONE) > one
     assert desk.scorecards.clock(SUITE, TWO) == two
-    take(mine, "nameless.jsonl", [{"what": "is this"}])
+    take(mine, "nameless.jsonl", [{"events": [], "attempt": 1}])
     assert desk.scorecards.clock(SUITE, TWO) > two
     desk.close()
 
