@@ -11,7 +11,9 @@ from tui_probe import SIZES, press, same_as_golden, screen_text, settle, strips
 
 from reviewer.desk.errors import DeskError
 from reviewer.tui.app.app import ReviewerApp
+from reviewer.tui.screens.scorecard.screen import ScorecardScreen
 from reviewer.tui.settings.settings import Settings
+from reviewer.tui.shell.background import Answer
 
 
 def shell(desk: Any, **options: object) -> ReviewerApp:
@@ -133,3 +135,10 @@ async def test_empty_gives_way_to_the_first_trace(door: Door) -> None:
         await settle(pilot)
         assert "attack-014   ✓pass ✗FAIL[▲CRIT]" in screen_text(app)
         assert "start here" not in screen_text(app)
+
+
+def test_an_answer_for_a_screen_that_is_gone_draws_nothing() -> None:
+    """The program may be told to end while a screen waits for its first figures."""
+    told: list[str] = []
+    ScorecardScreen().on_answer(Answer(lambda: told.append("drawn")))
+    assert told == []

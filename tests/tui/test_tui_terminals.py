@@ -171,6 +171,27 @@ sys.exit(program())
         assert b"Error" in told
 
 
+def test_what_takes_too_long_to_leave_is_ended_with_the_terminal_as_it_was_found(
+    full: Door,
+) -> None:
+    slow = """
+import sys
+from reviewer.tui.app import terminal
+from reviewer.tui.app.app import ReviewerApp
+terminal.GRACE = 0.1
+ReviewerApp.exit = lambda *told: None
+from reviewer.cli.main import program
+sys.exit(program())
+"""
+    command = [PROGRAM[0], "-P", "-c", slow, "--workspace", str(full.root)]
+    with wire(command, around("xterm-256color")) as on:
+        on.until("attack-014")
+        on.rest()
+        on.process.send_signal(signal.SIGTERM)
+        assert on.end() == 128 + signal.SIGTERM
+        left_as_found(on)
+
+
 def test_it_ends_when_its_terminal_is_gone(full: Door) -> None:
     """A closed window, a connection that broke: nobody is left to quit."""
     with wire(words(full), around("xterm-256color")) as on:

@@ -13,6 +13,7 @@ import io
 import os
 import signal
 import sys
+import termios
 import threading
 import unicodedata
 from collections.abc import Iterator
@@ -50,6 +51,31 @@ def crash_console() -> Console:
     return Console(file=cast("IO[str]", _Shown()), color_system=None, markup=False, highlight=False)
 
 
+_AS_FOUND = (
+    b"\x1b[?1000l\x1b[?1003l\x1b[?1015l\x1b[?1006l"  # mouse
+    b"\x1b[?1004l\x1b[?2004l\x1b[<u\x1b[?7h"  # focus, paste, keys, wrapping
+    b"\x1b[?1049l\x1b[?25h"  # the screen that was there, and its cursor
+)
+
+
+def _leave_now(app: App[Any], code: int) -> None:
+    """End the process where leaving in order takes too long, with the terminal as it was found as
+    far as that can be had without waiting for it."""
+    driver = cast("Any", app._driver)
+    with suppress(Exception):
+        if (found := driver.attrs_before) is not None:
+            termios.tcsetattr(driver.fileno, termios.TCSANOW, found)
+    with suppress(Exception):
+        out = cast("IO[str]", sys.__stderr__).fileno()
+        blocking = os.get_blocking(out)  # of the terminal, which the shell goes on with
+        os.set_blocking(out, False)
+        try:
+            os.write(out, _AS_FOUND)
+        finally:
+            os.set_blocking(out, blocking)
+    os._exit(code)
+
+
 @contextmanager
 def ended_by_signals(app: App[Any]) -> Iterator[None]:
     """While it lasts, these signals end the app; its return code is then 128 + the number. For the
@@ -57,7 +83,7 @@ def ended_by_signals(app: App[Any]) -> Iterator[None]:
 
     def end(number: int, frame: FrameType | None) -> None:
         code = 128 + number
-        hurry = threading.Timer(GRACE, os._exit, [code])
+        hurry = threading.Timer(GRACE, _leave_now, [app, code])
         hurry.daemon = True
         hurry.start()
         try:

@@ -124,7 +124,8 @@ class Asking(FiringTimers, Screen[R]):
 
     def on_answer(self, message: Answer) -> None:
         message.stop()
-        message.deliver()
+        if self.is_attached:  # else the program is being left, and there is nothing to draw on
+            message.deliver()
 
     def refused(self, error: DeskError) -> None:
         """The desk said no."""
