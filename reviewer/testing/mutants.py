@@ -201,7 +201,7 @@ class Mutator:
     # archives
 
     def _archive(self, raw: bytes) -> tuple[str, bytes]:
-        """One entry changed, dropped, named anew or written twice, and all packed again."""
+        """One entry changed, dropped, renamed or written twice, and all packed again."""
         try:
             with zipfile.ZipFile(io.BytesIO(raw)) as packed:
                 entries = [(info.filename, packed.read(info)) for info in packed.infolist()]

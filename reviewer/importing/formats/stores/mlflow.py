@@ -222,7 +222,7 @@ def _kind(declared: str, span: Span) -> tuple[Kind, Attributes]:
 
 
 def _tokens(value: Any) -> dict[str, int] | None:
-    """Return counts as MLflow writes them, whoever the provider is: input with cached tokens."""
+    """Return counts as MLflow writes them, whichever the provider: input with cached tokens."""
     held = mapping(value)
     return tokens(
         input_tokens=held.get("input_tokens"),
