@@ -26,6 +26,8 @@ from reviewer.trace.validate import DecodeError, decode
 
 REFUSALS = (Unreadable, OSError)
 CUTS = 64
+MOST_LINES = 40
+"""Lines of a file that are damaged, one at a time."""
 MUTANTS = 200
 SEED = 7
 MANY_BYTES = 8 << 20
@@ -84,6 +86,7 @@ def broken_rules(
         found += whole
         if not whole:  # what cannot be read whole says nothing about its mutants
             found += _cut(reader, path)
+            found += _damaged(reader, path)
             found += _mutated(reader, path, mutants)
             found += _accounted(reader, path)
     if not found and _has_calls(reader) and not any(read(reader, path).calls for path in paths):
@@ -167,6 +170,47 @@ def _mutated(reader: Reader, path: Path, count: int) -> Iterator[Broken]:
     for number in range(count):
         how, mutant = mutator.mutant(raw)
         yield from _tried(reader, path, mutant, f"mutant {number} ({how})")
+
+
+def _damaged(reader: Reader, path: Path) -> Iterator[Broken]:
+    """Break lines, one after another and all that name one tool: an attempt that lost calls by it
+    is not measured."""
+    lines = path.read_bytes().split(b"\n")
+    if len(lines) < 2 or not all(line[:1] in (b"{", b"[", b"") for line in lines):
+        return
+    before = _calls_of_measured(reader, path)
+    some = [{number} for number in range(0, len(lines), max(1, len(lines) // MOST_LINES))]
+    some += [
+        {number for number, line in enumerate(lines) if tool.encode() in line}
+        for tool in read(reader, path).calls
+    ]
+    for broken in some:
+        raw = b"\n".join(
+            line[: len(line) // 2] if number in broken else line
+            for number, line in enumerate(lines)
+        )
+        with _in_place_of(path, raw) as file:
+            try:
+                after = _calls_of_measured(reader, file)
+            except Exception:
+                continue  # a refusal, or a fault, which other rules tell
+        if any(calls not in before for calls in after):
+            places = ", ".join(str(number + 1) for number in sorted(broken)[:9])
+            yield Broken(
+                "a damaged line is no missing call",
+                f"{path}: with line {places} broken an attempt lost calls, and is measured",
+            )
+
+
+def _calls_of_measured(reader: Reader, path: Path) -> list[list[tuple[str, str]]]:
+    found = []
+    for one in attempts(reader, path):
+        if isinstance(one, Foreign):
+            record = json.loads(one.raw)
+            calls = [e for e in record["events"] if e["kind"] == "tool_call"]
+            if not record.get("unread"):
+                found.append(sorted((e["tool"], json.dumps(e["arguments"])) for e in calls))
+    return found
 
 
 def _tried(reader: Reader, path: Path, raw: bytes, what: str) -> Iterator[Broken]:

@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -242,6 +243,16 @@ def tell_rest(
         if side_of(message):
             account.all_of(message)
     account.tell(record, draft, path)
+
+
+MOST_LOST = 20
+
+
+def tell_lost(draft: Draft, places: Iterable[str]) -> None:
+    """Enter into the draft places of its file that could not be read, for a format in which any of
+    them may hold a part of any attempt: a call that was there would be missing unsaid."""
+    for place in islice(places, MOST_LOST):
+        draft.unread(f"{place} (unreadable)" if place else "a part of the file (unreadable)")
 
 
 def enter(value: Any, account: Account) -> None:

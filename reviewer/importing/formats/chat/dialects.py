@@ -7,13 +7,20 @@ what a log has: an episode is its file and place. Every dialect is decoded by `i
 the readers of one dialect differ in how they recognize a file, and `OpenAIChatReader` takes lists
 that any of them could have written."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from reviewer.importing import unsupported
 from reviewer.importing.draft import Draft, elapsed_ms
 from reviewer.importing.facts import FormatFacts
-from reviewer.importing.formats.base import Format, at_path, mapping, objects, sequence
+from reviewer.importing.formats.base import (
+    Format,
+    at_path,
+    mapping,
+    objects,
+    sequence,
+    tell_lost,
+)
 from reviewer.importing.formats.chat import (
     answered,
     answers_beside,
@@ -84,16 +91,18 @@ class OpenAIChatReader(Format):
         source.notes.add(_BARE)
         held: list[dict[str, Any]] = []  # one conversation's log, pair by pair
         bare: list[Any] = []  # the messages of a file that is one list
+        lost: list[str] = []  # lines that may be a part of any conversation from there on
         number = 0
-        for _, record in source.records():
+        for name, record in source.records():
             value = opened_pair(record)
             if isinstance(value, Broken):
                 number += 1
+                lost.append(name)
                 yield value
             elif is_pair(value):
                 if held and not _goes_on(held[-1], value):
                     number += 1
-                    yield self._of_log(source, number, held)
+                    yield self._of_log(source, number, held, lost)
                     held = []
                 held.append(value)
             elif bare or (is_message(value) and not self.messages(value)):
@@ -103,11 +112,13 @@ class OpenAIChatReader(Format):
                 yield self._of_record(source, number, value)
         if held:
             number += 1
-            yield self._of_log(source, number, held)
+            yield self._of_log(source, number, held, lost)
         if bare:
-            yield self._of_record(source, number + 1, bare)
+            yield self._of_record(source, number + 1, bare, lost)
 
-    def _of_record(self, source: Source, number: int, value: Any) -> Foreign | Broken:
+    def _of_record(
+        self, source: Source, number: int, value: Any, lost: Sequence[str] = ()
+    ) -> Foreign | Broken:
         def make() -> Foreign:
             draft = Draft(self.name)
             transcript = Transcript(draft)
@@ -116,6 +127,7 @@ class OpenAIChatReader(Format):
                 raise Rejected("missing:messages")
             transcript.finish()
             transcript.account.tell(value, draft)
+            tell_lost(draft, lost)
             own = mapping(value)
             return self.foreign(source, number, own, draft, messages)
 
@@ -178,7 +190,9 @@ class OpenAIChatReader(Format):
             **said._asdict(),
         )
 
-    def _of_log(self, source: Source, number: int, pairs: list[dict[str, Any]]) -> Foreign | Broken:
+    def _of_log(
+        self, source: Source, number: int, pairs: list[dict[str, Any]], lost: Sequence[str]
+    ) -> Foreign | Broken:
         def make() -> Foreign:
             draft = Draft(self.name)
             transcript = Transcript(draft)
@@ -205,6 +219,7 @@ class OpenAIChatReader(Format):
                 done += _answer(transcript, answer, pairs[place + 1 :], done)
             transcript.finish()
             transcript.account.tell(pairs, draft, "record")
+            tell_lost(draft, lost)
             last = answers[-1] if answers else {}
             if len(answers) > 1:
                 draft.note("requests that repeat their history were read as one conversation")

@@ -10,7 +10,7 @@ from typing import Any
 
 from reviewer.importing.draft import Draft, elapsed_ms
 from reviewer.importing.facts import FormatFacts
-from reviewer.importing.formats.base import Format, at_path, objects, started_ms, text
+from reviewer.importing.formats.base import Format, at_path, objects, started_ms, tell_lost, text
 from reviewer.importing.formats.chat import are_messages
 from reviewer.importing.formats.chat.langchain import is_thread, say_thread
 from reviewer.importing.head import Head
@@ -35,15 +35,19 @@ class LangGraphHistoryReader(Format):
 
     def traces(self, source: Source) -> Iterator[Foreign | Broken]:
         threads: dict[str, list[dict[str, Any]]] = {}
+        lost: list[str] = []  # one of these may be the newest of any thread
         for name, value in source.records():
             if isinstance(value, Broken):
+                lost.append(name)
                 yield value
             elif not _is_snapshot(value):
+                lost.append(name)
                 yield Broken(("type:snapshot",), name)
             else:
                 threads.setdefault(_thread_of(value), []).append(value)
         for number, (name, found) in enumerate(threads.items(), 1):
-            yield source.attempt(partial(_thread, source, number, name, found), f"thread {name}")
+            make = partial(_thread, source, number, name, found, lost)
+            yield source.attempt(make, f"thread {name}")
 
 
 def _is_snapshot(value: Any) -> bool:
@@ -71,7 +75,9 @@ def _order(value: dict[str, Any]) -> tuple[float, int]:
     return (0.0 if stamp == float("inf") else stamp), step if isinstance(step, int) else -2
 
 
-def _thread(source: Source, number: int, name: str, found: list[dict[str, Any]]) -> Foreign:
+def _thread(
+    source: Source, number: int, name: str, found: list[dict[str, Any]], lost: list[str]
+) -> Foreign:
     # The file has the newest first: of snapshots without a time or a step the first is taken.
     newest = max([one for one in found if not _inner(one)] or found, key=_order)
     messages = newest["values"].get("messages")
@@ -89,6 +95,7 @@ def _thread(source: Source, number: int, name: str, found: list[dict[str, Any]])
             if isinstance(message.get("data"), dict):
                 account.read(message, ("type", "data"))
     account.tell([newest, *(one for one in found if one is not newest)], draft, "snapshots")
+    tell_lost(draft, lost)
     waiting = bool(newest["next"])
     if waiting:
         draft.note(WAITS)

@@ -18,7 +18,15 @@ import msgspec
 from reviewer.importing.account import Account
 from reviewer.importing.draft import Draft, Status, elapsed_ms
 from reviewer.importing.facts import FormatFacts
-from reviewer.importing.formats.base import Format, at_path, mapping, objects, sequence, text
+from reviewer.importing.formats.base import (
+    Format,
+    at_path,
+    mapping,
+    objects,
+    sequence,
+    tell_lost,
+    text,
+)
 from reviewer.importing.formats.chat import (
     Facts,
     episode_of,
@@ -57,31 +65,34 @@ class OpenAIResponsesReader(Format):
     def traces(self, source: Source) -> Iterator[Foreign | Broken]:
         held: list[dict[str, Any]] = []
         items: list[Any] = []
+        lost: list[str] = []  # lines that may be a part of any conversation from there on
         number = 0
         for name, record in source.records():
             value = opened_pair(record)
             if isinstance(value, Broken):
                 number += 1
+                lost.append(name)
                 yield value
             elif _is_response(value) or _is_pair(value):
                 alone = {"request": {}, "response": value}
                 pair: dict[str, Any] = alone if _is_response(value) else value
                 if held and not _goes_on(held, pair):
                     number += 1
-                    yield _of_log(source, number, held)
+                    yield _of_log(source, number, held, lost)
                     held = []
                 held.append(pair)
             elif isinstance(value, dict):
                 items.append(value)
             else:
                 number += 1
+                lost.append(name)
                 yield Broken(("type:record",), name)
         if held:
             number += 1
-            yield _of_log(source, number, held)
+            yield _of_log(source, number, held, lost)
         if items:
             pair = {"request": {"input": items}, "response": None}
-            yield _of_log(source, number + 1, [pair])
+            yield _of_log(source, number + 1, [pair], lost)
 
 
 def _is_response(value: Any) -> bool:
@@ -144,7 +155,9 @@ def _added(history: list[Any], given: list[Any], chained: bool) -> list[Any]:
     return [item for item in given[place:] if _key(item) not in known]
 
 
-def _of_log(source: Source, number: int, pairs: list[dict[str, Any]]) -> Foreign | Broken:
+def _of_log(
+    source: Source, number: int, pairs: list[dict[str, Any]], lost: list[str]
+) -> Foreign | Broken:
     def make() -> Foreign:
         draft = Draft("openai-responses")
         transcript = Transcript(draft)
@@ -183,6 +196,7 @@ def _of_log(source: Source, number: int, pairs: list[dict[str, Any]]) -> Foreign
             for pair, response in zip(pairs, responses, strict=True)
         ]
         transcript.account.tell(told, draft, "record")
+        tell_lost(draft, lost)
         return _finished(source, number, pairs, draft)
 
     return source.attempt(make, f"conversation {number}")
@@ -301,19 +315,22 @@ class OpenAIAgentsReader(Format):
 
     def traces(self, source: Source) -> Iterator[Foreign | Broken]:
         groups: dict[str, list[dict[str, Any]]] = {}
+        lost: list[str] = []  # lines that may be spans of any trace
         for name, value in source.records():
             if isinstance(value, Broken):
+                lost.append(name)
                 yield value
                 continue
             found = [value] if _is_of_trace(value) else _batch(value)
             if not found:
+                lost.append(name)
                 yield Broken(("type:record",), name)
             for item in found:
                 if _is_of_trace(item):
                     key = item["id"] if item["object"] == "trace" else item.get("trace_id")
                     groups.setdefault(str(key), []).append(item)
         for key, items in groups.items():
-            yield source.attempt(partial(_trace, source, key, items), f"trace {key}")
+            yield source.attempt(partial(_trace, source, key, items, lost), f"trace {key}")
 
 
 def _is_of_trace(value: Any) -> bool:
@@ -324,7 +341,7 @@ def _batch(value: Any) -> list[Any]:
     return sequence(at_path(value, "data"))
 
 
-def _trace(source: Source, key: str, items: list[dict[str, Any]]) -> Foreign:
+def _trace(source: Source, key: str, items: list[dict[str, Any]], lost: list[str]) -> Foreign:
     draft = Draft("openai-agents")
     head = next((item for item in items if item["object"] == "trace"), None)
     spans = {str(i["id"]): i for i in items if i["object"] == "trace.span"}  # sent twice: last wins
@@ -349,6 +366,7 @@ def _trace(source: Source, key: str, items: list[dict[str, Any]]) -> Foreign:
         if data.get("model"):
             models.append(str(data["model"]))
     told.account.tell(items, draft, "record")
+    tell_lost(draft, lost)
     own = mapping(at_path(head, "metadata"))
     workflow = str(head.get("workflow_name") or "") if head else ""
     draft.source["trace_id"] = key

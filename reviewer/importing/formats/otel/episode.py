@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from reviewer.importing.draft import Draft
 from reviewer.importing.foreign_json import parse_text
-from reviewer.importing.formats.base import tell_rest
+from reviewer.importing.formats.base import tell_lost, tell_rest
 from reviewer.importing.formats.otel import (
     TOLD_BY_TOOLS,
     Attributes,
@@ -259,6 +259,8 @@ class Heading(NamedTuple):
     suite: str
     first_attempt: int
     called: Callable[[Iterable[str]], tuple[str, str, str] | None] = lambda names: None
+    lost: tuple[str, ...] = ()
+    """Places of the file that could not be read."""
 
 
 def native(tree: Tree, heading: Heading) -> Foreign:
@@ -268,6 +270,7 @@ def native(tree: Tree, heading: Heading) -> Foreign:
     cast, ending = Actors(tree), ending_of(tree)
     tell(tree, cast, calls, Conversation(draft))
     account_for(tree, draft)
+    tell_lost(draft, heading.lost)
     candidate = heading.candidate or candidate_of(tree)
     if not candidate:
         draft.note(NO_CANDIDATE)

@@ -42,6 +42,7 @@ MOST_BYTES = 256 << 20
 CUT_OFF = "the file is cut off: episodes at its end may lack spans"
 FROM_ZERO = "the file counts attempts from 0: they are numbered from 1"
 REPEATS = "one episode id names several runs that begin alike: each is taken as an attempt"
+REST = "the rest of the file"
 TOGETHER = "parts of its traces are in other files: they were read together"
 NO_HOLDERS = (-1, -1)
 FILE_BITS = 48
@@ -157,6 +158,9 @@ class _Files:
     def _clear(self) -> None:
         self._index = Index()
         self._mine = range(0)
+        self._lost: list[str] = []
+        """Places of what is no JSON: spans of any episode of these files may be there. A value that
+        is JSON and no span is refused by itself."""
         self._holder_at, self._holder_size = array("q"), array("q")
         self._cached: dict[int, Any] = {}
 
@@ -169,6 +173,7 @@ class _Files:
                 yield lost
         except Unreadable as error:
             problem = error  # told when what could be read has been
+            self._lost.append(REST)
         with ExitStack() as stack:
             self._gather(stack)
             told = yield from self._told_all()
@@ -194,9 +199,11 @@ class _Files:
         self._clear()
         for number, (path, handle) in enumerate(self._files):
             first = self._index.items
-            with suppress(Unreadable):
+            try:
                 for _ in self._note_places(number, path, handle):
                     pass
+            except Unreadable:
+                self._lost.append(REST)
             if handle is own[1]:
                 self._mine = range(first, self._index.items)
         self._source.notes.add(TOGETHER)
@@ -233,6 +240,7 @@ class _Files:
             if found.problem:
                 if "truncated" in found.problem:
                     self._source.notes.add(CUT_OFF)
+                self._lost.append(found.name)
                 yield Broken((found.problem,), found.name)
             elif (key := self._reader.holds(found.path)) is not None:
                 number = self._holder(key, numbers)
@@ -315,7 +323,13 @@ class _Files:
             return native(
                 tree,
                 Heading(
-                    self._reader.name, source.candidate, otherwise, suite, first, source.called
+                    self._reader.name,
+                    source.candidate,
+                    otherwise,
+                    suite,
+                    first,
+                    source.called,
+                    tuple(self._lost),
                 ),
             )
 
