@@ -1,4 +1,4 @@
-"""What the runner measured of the attempts it made: written with their batch, read by candidate."""
+"""Measurements of the code that ran: written with each batch of attempts, read by candidate."""
 
 import hashlib
 import sqlite3

@@ -65,7 +65,7 @@ class EarlierDecision(View, frozen=True):
 
 
 class CheckedDecision(View, frozen=True):
-    """What the verifier says of the file of one earlier decision, in a word and in `lines`. An
+    """The verifier's result for the file of one earlier decision, in a word and in `lines`. An
     expired one was sound on the day it was made."""
 
     number: int | None

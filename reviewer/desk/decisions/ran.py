@@ -1,4 +1,4 @@
-"""What ran, as a decision carries it: derived from the evidence of its report."""
+"""The section `ran` of a decision, derived from the evidence of its report."""
 
 import dataclasses
 

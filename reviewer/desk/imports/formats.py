@@ -42,8 +42,9 @@ class FormatView(View, frozen=True):
 
 
 class Claim(View, frozen=True):
-    """Who takes a file, and why. `reader` is empty where nobody does: `refusal` says why. `also`
-    names readers that would take it too if they were asked first."""
+    """The reader that takes a file. `by` says how it is recognized; `reader` is empty where no
+    reader takes it, and `refusal` says why. `also` names readers that would also take
+    it if they were asked first."""
 
     path: str
     reader: str

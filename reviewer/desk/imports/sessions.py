@@ -41,7 +41,7 @@ class SessionView(View, frozen=True):
 
 
 class _Told(NamedTuple):
-    """What the start of a file says."""
+    """Facts from the first lines of a session file."""
 
     project: str = ""
     request: str = ""

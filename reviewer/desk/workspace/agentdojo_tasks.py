@@ -1,4 +1,4 @@
-"""What AgentDojo's tasks expect, asked of its package where it is installed.
+"""Read what AgentDojo's tasks expect from its Python package, which must be installed.
 
 Its code runs in this process: it is a package that a user chose to install. Names out of a run
 file are only looked up among its suites and tasks.

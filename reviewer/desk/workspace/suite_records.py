@@ -78,7 +78,7 @@ def drafted(
 
 
 class Beside(NamedTuple):
-    """What goes into a suite beside its contracts: what `source` says of where they come from,
+    """The parts of a suite besides its contracts: what `source` says about their origin,
     `redaction` rules other than the usual ones, the agent's `policy`, `criteria` of the rubric, and
     an `episode_map`."""
 

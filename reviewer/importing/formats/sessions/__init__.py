@@ -36,6 +36,12 @@ SUB_AGENTS = "tokens are those of the main agent: what its sub-agents used is be
 class SessionFormat(Format):
     """A tool's sessions. They name themselves, so that a folder may hold many."""
 
+    tool = ""
+    """What a candidate is called that no session names."""
+
+    def candidate_id(self, path: Path) -> str:
+        return self.tool
+
     def suite_id(self, path: Path) -> str:
         return self.name
 

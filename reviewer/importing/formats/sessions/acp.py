@@ -6,7 +6,6 @@ Where no name is stated, who may call what is not measured.
 
 from collections.abc import Iterator
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from reviewer.importing.draft import Status
@@ -52,6 +51,7 @@ NO_TOKENS = "tokens and cost are not stated for the whole session"
 
 class AcpReader(SessionFormat):
     name = "acp"
+    tool = "acp"
     facts = FormatFacts(
         by="JSON-RPC of `session/…`, bare or as a logger wrote it",
         steps="yes; a call that started a sub-agent leaves it not measured",
@@ -63,9 +63,6 @@ class AcpReader(SessionFormat):
 
     def sniff(self, head: Head) -> bool:
         return any(_is_acp(one) for row in rows(head) for one in messages_in(row))
-
-    def candidate_id(self, path: Path) -> str:
-        return "acp"
 
     def traces(self, source: Source) -> Iterator[Foreign | Broken]:
         found = lines_of(source)

@@ -48,6 +48,7 @@ def is_line(value: dict[str, Any]) -> bool:
 
 class ClaudeCodeReader(SessionFormat):
     name = "claude-code"
+    tool = "claude-code"
     facts = FormatFacts(
         by="lines with `parentUuid` and `type`",
         steps="yes, sub-agents' too; those whose file is missing leave it not measured",
@@ -59,9 +60,6 @@ class ClaudeCodeReader(SessionFormat):
 
     def sniff(self, head: Head) -> bool:
         return any(is_line(row) for row in rows(head))
-
-    def candidate_id(self, path: Path) -> str:
-        return "claude-code"
 
     def ran_at(self, path: Path) -> float:
         first = shown(path)

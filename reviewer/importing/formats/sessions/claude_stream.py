@@ -6,7 +6,6 @@ partial: those of the run are in `result`, of the main agent alone, beside the c
 
 from collections.abc import Iterator
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from reviewer.importing.draft import measured
@@ -54,6 +53,7 @@ def is_line(value: dict[str, Any]) -> bool:
 
 class ClaudeStreamReader(SessionFormat):
     name = "claude-code-stream-json"
+    tool = "claude-code"
     facts = FormatFacts(
         by="lines with `session_id` and `type`, or a `result` alone",
         steps="yes; a `result` alone has none and is not measured",
@@ -65,9 +65,6 @@ class ClaudeStreamReader(SessionFormat):
 
     def sniff(self, head: Head) -> bool:
         return any(is_line(row) for row in rows(head))
-
-    def candidate_id(self, path: Path) -> str:
-        return "claude-code"
 
     def traces(self, source: Source) -> Iterator[Foreign | Broken]:
         found = lines_of(source)

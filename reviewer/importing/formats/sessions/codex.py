@@ -51,6 +51,7 @@ def is_line(value: dict[str, Any]) -> bool:
 
 class CodexReader(SessionFormat):
     name = "codex-rollout"
+    tool = "codex"
     facts = FormatFacts(
         by="lines of `timestamp`, `type` (`session_meta` first) and `payload`",
         steps="yes, sub-agents' too; those whose rollout is missing leave it not measured",
@@ -62,9 +63,6 @@ class CodexReader(SessionFormat):
 
     def sniff(self, head: Head) -> bool:
         return any(is_line(row) for row in rows(head))
-
-    def candidate_id(self, path: Path) -> str:
-        return "codex"
 
     def ran_at(self, path: Path) -> float:
         first = shown(path)

@@ -3,7 +3,6 @@ times, and tools by their kind."""
 
 from collections.abc import Iterator
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from reviewer.importing.draft import Status, tokens, whole
@@ -33,6 +32,7 @@ NO_PROMPT = "the output of a run has no prompt and no times"
 
 class CodexExecReader(SessionFormat):
     name = "codex-exec-json"
+    tool = "codex"
     facts = FormatFacts(
         by="lines of `thread.started`, `turn.…` and `item.…`",
         steps="yes, but no prompt; a run that started sub-agents is not measured",
@@ -43,9 +43,6 @@ class CodexExecReader(SessionFormat):
 
     def sniff(self, head: Head) -> bool:
         return any(_is_line(row) for row in rows(head))
-
-    def candidate_id(self, path: Path) -> str:
-        return "codex"
 
     def traces(self, source: Source) -> Iterator[Foreign | Broken]:
         found = lines_of(source)

@@ -47,6 +47,7 @@ TAKEN_BACK = "messages were taken back or replaced: the calls in them are kept a
 
 class GeminiCliReader(SessionFormat):
     name = "gemini-cli"
+    tool = "gemini-cli"
     facts = FormatFacts(
         by="`sessionId, projectHash, startTime`",
         steps="yes, sub-agents' too; those whose file is missing leave it not measured",
@@ -58,9 +59,6 @@ class GeminiCliReader(SessionFormat):
 
     def sniff(self, head: Head) -> bool:
         return any({"sessionId", "projectHash"} <= row.keys() for row in rows(head))
-
-    def candidate_id(self, path: Path) -> str:
-        return "gemini-cli"
 
     def ran_at(self, path: Path) -> float:
         first = shown(path)

@@ -2,7 +2,6 @@
 what, and what came of it. There is no model in it, and no word of anybody."""
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 from reviewer.importing.draft import Status
@@ -24,6 +23,7 @@ NO_MODEL = "traffic of a tool server has no model: what was said and tokens are 
 
 class McpReader(SessionFormat):
     name = "mcp-traffic"
+    tool = "mcp"
     facts = FormatFacts(
         by="JSON-RPC of `tools/…`, bare or as a logger wrote it",
         steps="tool calls alone",
@@ -37,9 +37,6 @@ class McpReader(SessionFormat):
             for row in rows(head)
             for one in messages_in(row)
         )
-
-    def candidate_id(self, path: Path) -> str:
-        return "mcp"
 
     def traces(self, source: Source) -> Iterator[Foreign | Broken]:
         yield source.attempt(lambda: _attempt(source))

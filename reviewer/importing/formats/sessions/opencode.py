@@ -52,6 +52,7 @@ class Exported(NamedTuple):
 
 class OpenCodeReader(SessionFormat):
     name = "opencode-export"
+    tool = "opencode"
     facts = FormatFacts(
         by="`info` and `messages` of `info` and `parts`, or a session's file in its storage",
         steps="yes, sub-agents' too; those whose session is missing leave it not measured",
@@ -64,9 +65,6 @@ class OpenCodeReader(SessionFormat):
 
     def sniff(self, head: Head) -> bool:
         return _is_export(head.first) or _is_stored(head.first)
-
-    def candidate_id(self, path: Path) -> str:
-        return "opencode"
 
     def companions(self, path: Path) -> tuple[Path, ...]:
         seen = {path}

@@ -10,24 +10,20 @@ from reviewer.importing.draft import tokens
 from reviewer.importing.facts import FormatFacts
 from reviewer.importing.formats.base import at_path, mapping, present, sequence, text
 from reviewer.importing.formats.otel import Attributes, Span, SpanEvent, of_unknown_unit
-from reviewer.importing.formats.otel.reader import SpanReader
-from reviewer.importing.formats.otel.tree import Kind, Tree
+from reviewer.importing.formats.otel.tree import Kind
 from reviewer.importing.formats.stores import (
     UNSTATED,
-    any_row,
     caches_known,
     counted,
     exchanged,
-    in_list,
     merged,
     money,
     operation,
     score,
     settled,
 )
-from reviewer.importing.head import Head
+from reviewer.importing.formats.stores.reader import StoreReader
 from reviewer.importing.reader import Rejected
-from reviewer.importing.walking import EACH, Path, Pattern
 
 _KINDS: dict[str, Kind] = {
     "task": "agent",
@@ -39,10 +35,9 @@ _KINDS: dict[str, Kind] = {
     **dict.fromkeys(("automation", "facet", "preprocessor", "classifier"), "judge"),
 }
 _TYPE = "span_attributes.type"
-_LISTS = ("events", "data", "rows")
 
 
-class BraintrustReader(SpanReader):
+class BraintrustReader(StoreReader):
     name = "braintrust-logs"
     facts = FormatFacts(
         by="`span_id` and `root_span_id` with `span_attributes`",
@@ -53,24 +48,12 @@ class BraintrustReader(SpanReader):
         attempt="where metadata says",
     )
     in_rows = True
+    store = "braintrust"
+    lists = ("events", "data", "rows")
+    own = ("id", "span_id")
 
-    def sniff(self, head: Head) -> bool:
-        return any_row(head, _LISTS, _is_row)
-
-    def roots(self, first: Any) -> tuple[Pattern, ...]:
-        listed = isinstance(first, dict) and any(isinstance(first.get(n), list) for n in _LISTS)
-        if listed and not _is_row(first):
-            return tuple((name, EACH) for name in _LISTS)
-        return ((),)
-
-    def holders(self, path: Path) -> tuple[Path, ...] | None:
-        return () if in_list(path, _LISTS, ("id", "span_id")) else None
-
-    def suite_id(self, path: Any) -> str:
-        return "braintrust"
-
-    def suite_of(self, tree: Tree) -> str:
-        return "braintrust"
+    def is_row(self, value: Any) -> bool:
+        return _is_row(value)
 
     def spans(self, value: Any) -> list[Span]:
         if not isinstance(value, dict):

@@ -19,24 +19,20 @@ from reviewer.importing.formats.otel import (
     tool_message,
 )
 from reviewer.importing.formats.otel.episode import safe
-from reviewer.importing.formats.otel.reader import SpanReader
 from reviewer.importing.formats.otel.tree import Kind, Tree
 from reviewer.importing.formats.stores import (
-    any_row,
     caches_known,
     counted,
     exchanged,
-    in_list,
     in_one_trace,
     merged,
     money,
     operation,
     score,
 )
-from reviewer.importing.head import Head
+from reviewer.importing.formats.stores.reader import StoreReader
 from reviewer.importing.messages import tokens_of
 from reviewer.importing.reader import Rejected
-from reviewer.importing.walking import EACH, Path, Pattern
 
 _LISTS = ("post", "patch", "runs")
 _KINDS: dict[str, Kind] = {
@@ -51,7 +47,7 @@ _ASKED = re.compile(r"(?:GraphInterrupt|NodeInterrupt|ParentCommand|Interrupt)\(
 _ORDER = re.compile(r"(\d{8}T\d{12})Z([0-9a-fA-F-]{36})\Z")
 
 
-class LangSmithReader(SpanReader):
+class LangSmithReader(StoreReader):
     name = "langsmith-runs"
     facts = FormatFacts(
         by="`run_type` with `inputs` or `dotted_order`; `post` and `patch`; `runs`",
@@ -63,20 +59,12 @@ class LangSmithReader(SpanReader):
         approvals="interrupts of a graph leave the run open",
     )
     in_rows = True
+    store = "langsmith"
+    lists = _LISTS
+    own = ("id", "run_type")
 
-    def sniff(self, head: Head) -> bool:
-        return any_row(head, _LISTS, _is_run)
-
-    def roots(self, first: Any) -> tuple[Pattern, ...]:
-        if isinstance(first, dict) and any(sequence(first.get(name)) for name in _LISTS):
-            return tuple((name, EACH) for name in _LISTS)
-        return ((),)
-
-    def holders(self, path: Path) -> tuple[Path, ...] | None:
-        return () if in_list(path, _LISTS, ("id", "run_type")) else None
-
-    def suite_id(self, path: Any) -> str:
-        return "langsmith"
+    def is_row(self, value: Any) -> bool:
+        return _is_run(value)
 
     def suite_of(self, tree: Tree) -> str:
         name = safe(text(tree.all[0].resource.get("service.name")))

@@ -18,24 +18,20 @@ from reviewer.importing.formats.otel import (
     plain,
 )
 from reviewer.importing.formats.otel.outcome import SCORES
-from reviewer.importing.formats.otel.reader import SpanReader
-from reviewer.importing.formats.otel.tree import Kind, Tree, kind_of
+from reviewer.importing.formats.otel.tree import Kind, kind_of
 from reviewer.importing.formats.stores import (
     UNSTATED,
     aggregated,
-    any_row,
     caches_known,
     counted,
     exchanged,
-    in_list,
     money,
     operation,
     settled,
 )
-from reviewer.importing.head import Head
+from reviewer.importing.formats.stores.reader import StoreReader
 from reviewer.importing.messages import tokens_of
 from reviewer.importing.reader import Rejected
-from reviewer.importing.walking import EACH, Path, Pattern
 
 _KINDS: dict[str, Kind] = {
     "AGENT": "agent",
@@ -45,13 +41,12 @@ _KINDS: dict[str, Kind] = {
     **dict.fromkeys(("CHAIN", "WORKFLOW", "TASK", "GUARDRAIL", "RETRIEVER", "MEMORY"), "chain"),
     **dict.fromkeys(("EMBEDDING", "RERANKER", "PARSER"), ""),
 }
-_LISTS = ("traces",)
 _UNSTATED = ("", "UNKNOWN")
 _TYPE = "mlflow.spanType"
 _ERRORS = ("STATUS_CODE_ERROR", "ERROR", "2", 2)
 
 
-class MlflowReader(SpanReader):
+class MlflowReader(StoreReader):
     name = "mlflow-trace"
     facts = FormatFacts(
         by="`info` with a trace id, and `data`; records of `search_traces`",
@@ -61,22 +56,12 @@ class MlflowReader(SpanReader):
         verdict="assessments, kept as evidence",
         attempt="where metadata says",
     )
+    store = "mlflow"
+    lists = ("traces",)
+    own = ("info", "trace")
 
-    def sniff(self, head: Head) -> bool:
-        return any_row(head, _LISTS, lambda one: _is_trace(one) or _is_record(one))
-
-    def roots(self, first: Any) -> tuple[Pattern, ...]:
-        listed = isinstance(first, dict) and isinstance(first.get("traces"), list)
-        return (("traces", EACH),) if listed else ((),)
-
-    def holders(self, path: Path) -> tuple[Path, ...] | None:
-        return () if in_list(path, _LISTS, ("info", "trace")) else None
-
-    def suite_id(self, path: Any) -> str:
-        return "mlflow"
-
-    def suite_of(self, tree: Tree) -> str:
-        return "mlflow"
+    def is_row(self, value: Any) -> bool:
+        return _is_trace(value) or _is_record(value)
 
     def spans(self, value: Any) -> list[Span]:
         if not isinstance(value, dict):

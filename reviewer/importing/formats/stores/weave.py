@@ -12,15 +12,12 @@ from reviewer.importing.facts import FormatFacts
 from reviewer.importing.foreign_json import parse_text
 from reviewer.importing.formats.base import at_path, mapping, objects, present, text
 from reviewer.importing.formats.otel import Attributes, Span, SpanEvent, of_unknown_unit
-from reviewer.importing.formats.otel.reader import SpanReader
-from reviewer.importing.formats.otel.tree import Kind, Tree, kind_of
+from reviewer.importing.formats.otel.tree import Kind, kind_of
 from reviewer.importing.formats.stores import (
     UNSTATED,
-    any_row,
     caches_known,
     counted,
     exchanged,
-    in_list,
     in_one_trace,
     leaves,
     merged,
@@ -29,10 +26,9 @@ from reviewer.importing.formats.stores import (
     operation,
     score,
 )
-from reviewer.importing.head import Head
+from reviewer.importing.formats.stores.reader import StoreReader
 from reviewer.importing.messages import tokens_of
 from reviewer.importing.reader import Rejected
-from reviewer.importing.walking import EACH, Path, Pattern
 
 _OP = re.compile(r"(?:weave:///[^/]*/[^/]*/op/)?([^:]+)(?::[^:/]*)?\Z")
 _MODEL = re.compile(
@@ -43,10 +39,9 @@ _MODEL = re.compile(
 _NO_ANSWER = re.compile(r"embed|rerank|moderat|image|audio|speech|transcri", re.IGNORECASE)
 _REFERENCE = "weave:///"
 _TRIAL = "Evaluation.predict_and_score"
-_LISTS = ("calls",)
 
 
-class WeaveReader(SpanReader):
+class WeaveReader(StoreReader):
     name = "weave-calls"
     facts = FormatFacts(
         by="`op_name` with `trace_id`",
@@ -58,22 +53,12 @@ class WeaveReader(SpanReader):
         attempt="where attributes say",
     )
     in_rows = True
+    store = "weave"
+    lists = ("calls",)
+    own = ("id", "op_name")
 
-    def sniff(self, head: Head) -> bool:
-        return any_row(head, _LISTS, _is_call)
-
-    def roots(self, first: Any) -> tuple[Pattern, ...]:
-        listed = isinstance(first, dict) and isinstance(first.get("calls"), list)
-        return (("calls", EACH),) if listed else ((),)
-
-    def holders(self, path: Path) -> tuple[Path, ...] | None:
-        return () if in_list(path, _LISTS, ("id", "op_name")) else None
-
-    def suite_id(self, path: Any) -> str:
-        return "weave"
-
-    def suite_of(self, tree: Tree) -> str:
-        return "weave"
+    def is_row(self, value: Any) -> bool:
+        return _is_call(value)
 
     def spans(self, value: Any) -> list[Span]:
         if not isinstance(value, dict):
