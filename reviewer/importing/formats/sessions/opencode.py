@@ -373,6 +373,7 @@ _LINES = ("step_start", "text", "tool_use", "step_finish", "reasoning", "error")
 
 class OpenCodeRunReader(SessionFormat):
     name = "opencode-run"
+    tool = "opencode"
     facts = FormatFacts(
         by="lines with `type`, `sessionID` and `part`",
         steps="yes, but no prompt; a run that started sub-agents is not measured",
@@ -387,9 +388,6 @@ class OpenCodeRunReader(SessionFormat):
             row.get("type") in _LINES and "sessionID" in row and ("part" in row or "error" in row)
             for row in rows(head)
         )
-
-    def candidate_id(self, path: Path) -> str:
-        return "opencode"
 
     def traces(self, source: Source) -> Iterator[Foreign | Broken]:
         found = lines_of(source)
