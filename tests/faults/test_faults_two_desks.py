@@ -173,3 +173,11 @@ def test_many_threads_of_one_desk_lose_nothing(full: Door) -> None:
     assert {one["uid"] for one in kept(full)} == set(found)
     in_order(full)
     full.healthy()
+
+
+def test_keys_trusted_at_one_moment_are_all_kept(full: Door) -> None:
+    names = [f"person-{number}" for number in range(6)]
+    keys = {name: key_file(full.root, name).with_suffix(".pub") for name in names}
+    ended(*[full.start("keys", "trust", name, key) for name, key in keys.items()])
+    lines = (full.root / "store" / "signers").read_text().splitlines()
+    assert [sum(line.startswith(f"{name} ") for line in lines) for name in names] == [1] * 6

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
+from reviewer.db.connection import StoreError, write_lock
 from reviewer.desk.errors import DeskError
 from reviewer.desk.fencing import nothing_unfenced
 from reviewer.desk.place import SIGNERS_HEAD, Workspace, write_private
@@ -46,7 +47,11 @@ def trust(workspace: Workspace, principal: str, roles: str, public: Path) -> str
 
 
 def trust_key(workspace: Workspace, principal: str, roles: str, key: PublicKey) -> str:
-    """Add a key to `store/signers`, provided that the whole file stays valid. Returns the line."""
+    """Add a key to `store/signers`, provided that the whole file stays valid. Returns the line.
+
+    The store's write lock is held from reading the file to writing it: of two keys added at one
+    moment, neither is lost.
+    """
     if principal.lower().endswith(DEMO) != workspace.throw_away:
         raise DeskError(
             f"{plain(principal)}: a throw-away key signs as NAME{DEMO}"
@@ -54,6 +59,18 @@ def trust_key(workspace: Workspace, principal: str, roles: str, key: PublicKey) 
             else f"{plain(principal)}: a name ending in {DEMO} is that of a throw-away key"
         )
     line = f"{principal} {roles} {key.line()}"
+    try:
+        workspace.signers.parent.mkdir(parents=True, exist_ok=True)
+        with write_lock(workspace.store):
+            _append(workspace, principal, roles, key, line)
+    except (StoreError, OSError) as error:
+        raise DeskError(str(error)) from error
+    return line
+
+
+def _append(workspace: Workspace, principal: str, roles: str, key: PublicKey, line: str) -> None:
+    """Write the trust file with this line at its end. Raises DeskError where a reader of the file
+    would find another signer in it."""
     try:
         before = workspace.signers.read_text(encoding="utf-8") if workspace.signers.exists() else ""
         text = (before or SIGNERS_HEAD).rstrip("\n") + f"\n{line}\n"
@@ -66,7 +83,6 @@ def trust_key(workspace: Workspace, principal: str, roles: str, key: PublicKey) 
     ):
         raise DeskError(f"{plain(principal)}: not a name that {workspace.signers} can hold")
     write_private(workspace.signers, text.encode())
-    return line
 
 
 def name_for(workspace: Workspace, reviewer: str) -> str:
