@@ -150,6 +150,7 @@ SAMPLES: dict[str, tuple[Sample, ...]] = {
         Sample("formats_c/strands/sessions/session_lamp-return-1", "session.json", whole=True),
     ),
     "opik-traces": (Sample("opik", "trace.json"),),
+    "deepeval": (Sample("deepeval", "cases.json"), Sample("deepeval", "traced.json")),
     "promptfoo": (Sample("promptfoo", "results.json"),),
     "swe-agent": (
         Sample("swe_agent", "function_calling_simple.traj", ("all_preds.jsonl", "args.yaml")),

@@ -36,6 +36,7 @@ OURS = (
     "agentbench:AgentBenchReader",
     "promptfoo:PromptfooReader",
     "openai_evals:OpenAIEvalsReader",
+    "deepeval:DeepEvalReader",
     "stores.langsmith:LangSmithReader",
     "stores.mlflow:MlflowReader",
     "stores.weave:WeaveReader",

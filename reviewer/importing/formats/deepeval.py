@@ -1,0 +1,435 @@
+"""Test runs of DeepEval: `test_run_<time>.json`, the latest run in `.deepeval`, and the same with
+`testRunData` around it.
+
+A test case is an attempt: what was asked and answered, which tools were called, what each metric
+said. One that was traced has its spans too; `toolsCalled` repeats calls of those, and what it has
+beyond them is not understood. `success` is the verdict of the source. `runDuration` is the time of
+the metrics and `evaluationCost` what they cost: neither is the agent's."""
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Any, NamedTuple
+
+from reviewer.importing.account import Account
+from reviewer.importing.draft import Draft, added, amount, measured, tokens
+from reviewer.importing.facts import FormatFacts
+from reviewer.importing.formats.base import (
+    Format,
+    at_path,
+    clipped,
+    mapping,
+    objects,
+    sequence,
+    text,
+    value_of,
+)
+from reviewer.importing.formats.otel import Attributes, Span, of_unknown_unit
+from reviewer.importing.formats.otel.episode import Heading, native
+from reviewer.importing.formats.otel.tree import Kind, Tree, kind_of
+from reviewer.importing.formats.stores import (
+    UNSTATED,
+    aggregated,
+    counted,
+    exchanged,
+    operation,
+    settled,
+)
+from reviewer.importing.head import Head
+from reviewer.importing.messages import Transcript
+from reviewer.importing.reader import Broken, Foreign, Rejected
+from reviewer.importing.source import Source
+from reviewer.importing.walking import EACH, Path
+from reviewer.trace.record import SourceVerdict
+
+NAME = "deepeval"
+NO_CASES = "DeepEval: the run has no test cases"
+ANOTHER = "test cases of one name ask other things: each is an episode of its own"
+ONE_MOMENT = "a call and an answer of a model begin at one moment: which was first is not stated"
+UNSTATED_CALLS = "no test case or turn says which tools were called: what was done is not measured"
+_CASES = ("testCases", "conversationalTestCases")
+_AROUND = "testRunData"
+_BUCKETS: dict[str, Kind] = {
+    "baseSpans": "chain",
+    "agentSpans": "agent",
+    "llmSpans": "model",
+    "retrieverSpans": "chain",
+    "toolSpans": "tool",
+}
+
+
+class About(NamedTuple):
+    """What a run says of all its test cases."""
+
+    candidate: str = ""
+    identifier: str = ""
+
+
+class DeepEvalReader(Format):
+    name = NAME
+    facts = FormatFacts(
+        by="`testCases` or `conversationalTestCases` with `runDuration`",
+        steps="calls and words; spans where the case was traced",
+        times="of traced cases; `completionTime`",
+        cost="`tokenCost`, else priced calls of models",
+        tokens="where stated",
+        verdict="`success`, and each metric's score",
+    )
+
+    def sniff(self, head: Head) -> bool:
+        return is_run(head.value) or is_run(mapping(head.value).get(_AROUND))
+
+    def traces(self, source: Source) -> Iterator[Foreign | Broken]:
+        around = () if is_run(Head(source.path).value) else (_AROUND,)
+        number, found = 0, _about(source, around)
+        for part in source.walk(*((*around, name, EACH) for name in _CASES)):
+            kind = _kind(part.path, around)
+            if kind:
+                number += 1
+                name = f"test case {number}"
+                if part.problem:
+                    yield Broken((part.problem,), name)
+                else:
+                    yield source.attempt(partial(_parsed, source, part.raw, kind, found), name)
+            elif part.problem:
+                yield Broken((part.problem,), "test run")
+            elif _misplaced(part.path, around) and part.raw != b"null":
+                yield Broken(("type:testCases",), "test run")
+        if not number:
+            source.notes.add(NO_CASES)
+
+
+def is_run(value: Any) -> bool:
+    """Return whether this is a test run, as far as it is shown."""
+    if not isinstance(value, dict) or not any(isinstance(value.get(n), list) for n in _CASES):
+        return False
+    first = next((one for name in _CASES for one in objects(value.get(name))), None)
+    if first is None:
+        return {"metricsScores", "runDuration"} <= value.keys()
+    return "name" in first and bool({"input", "turns"} & first.keys())
+
+
+def _kind(path: Path, around: tuple[str, ...]) -> str:
+    """Return which list of test cases a part is in; empty for any other part."""
+    inner = path[len(around) :]
+    listed = len(inner) == 2 and inner[0] in _CASES and isinstance(inner[1], int)
+    return str(inner[0]) if listed else ""
+
+
+def _misplaced(path: Path, around: tuple[str, ...]) -> bool:
+    """Return whether a part is where test cases are, and is none: their list is no list."""
+    inner = path[len(around) :]
+    return inner[0] in _CASES if inner else path == around
+
+
+def _about(source: Source, around: tuple[str, ...]) -> About:
+    """Return what the run says of itself, wherever it says it."""
+    found: dict[str, Any] = {}
+    for part in source.walk((*around, EACH)):
+        inner = part.path[len(around) :]
+        if len(inner) == 1 and inner[0] in ("hyperparameters", "identifier"):
+            found[str(inner[0])] = value_of(source, part)
+    source.reached = 0
+    return about(found)
+
+
+def about(run: dict[str, Any]) -> About:
+    """Return the model or the agent that a run was of, as far as it names one."""
+    settings = mapping(run.get("hyperparameters"))
+    names = ("agent", "agent_version", "version", "model", "Model")
+    told = [text(settings.get(name)) for name in names]
+    return About(" ".join(one for one in told if one)[:300], text(run.get("identifier")))
+
+
+def _parsed(source: Source, raw: bytes, kind: str, found: About) -> Foreign:
+    return attempt(source, source.value(raw), kind, found)
+
+
+def attempt(source: Source, case: Any, kind: str, found: About) -> Foreign:
+    """Return the attempt of a test case. Raises Rejected."""
+    if not isinstance(case, dict):
+        raise Rejected("type:test case")
+    if not text(case.get("name")):
+        raise Rejected("missing:name")
+    if isinstance(case.get("trace"), dict):
+        return _traced(source, case, found)
+    draft = Draft(NAME, answers=False)
+    transcript = Transcript(draft)
+    account = transcript.account
+    if kind == "testCases":
+        _asked(transcript, case.get("input"))
+        _called(transcript, case.get("toolsCalled"))
+        _answered(transcript, case.get("actualOutput"))
+    else:
+        for number, turn in enumerate(_turns(case, account), 1):
+            role = text(turn.get("role"))
+            account.read(turn, _TURN)
+            _called(transcript, turn.get("toolsCalled"), f"turn-{number}-")
+            transcript.say({"role": role or "user", "content": turn.get("content")})
+        transcript.finish()
+    _account_of(account, case)
+    account.tell(case, draft)
+    if not any("toolsCalled" in one for one in (case, *objects(case.get("turns")))):
+        draft.note(UNSTATED_CALLS)
+        draft.unread("toolsCalled", 1)
+    return _foreign(source, draft, case, found)
+
+
+_TURN = frozenset(("role", "content", "order", "toolsCalled", "userId", "comments"))
+
+
+def _turns(case: dict[str, Any], account: Account) -> list[dict[str, Any]]:
+    turns = case.get("turns")
+    account.every(turns)
+    found = objects(turns)
+    return sorted(found, key=lambda one: amount(one.get("order")) or 0)
+
+
+def _asked(transcript: Transcript, given: Any) -> None:
+    if given not in (None, ""):
+        transcript.say({"role": "user", "content": given})
+
+
+def _answered(transcript: Transcript, output: Any) -> None:
+    if output not in (None, ""):
+        transcript.say({"role": "assistant", "content": output})
+    transcript.finish()
+
+
+def _called(transcript: Transcript, called: Any, place: str = "") -> None:
+    """Take the tools that were called, in order, with what they returned where that is stated.
+    Calls have no ids: they are given those of their places."""
+    account = transcript.account
+    if called is not None and not isinstance(called, list):
+        transcript.draft.unread("toolsCalled", 1)
+        account.refuse(called)
+    account.every(called)
+    for number, one in enumerate(objects(called), 1):
+        account.read(one, _CALL, strict=True)
+        account.whole(_given(one), one.get("output"))
+        own = f"{place}call-{number}"
+        function = {"name": one.get("name"), "arguments": _given(one)}
+        call = {"id": own, "type": "function", "function": function}
+        transcript.say({"role": "assistant", "content": None, "tool_calls": [call]})
+        if one.get("output") is not None:
+            transcript.say({"role": "tool", "tool_call_id": own, "content": one["output"]})
+
+
+def _given(call: dict[str, Any]) -> Any:
+    return call.get("inputParameters", call.get("input_parameters"))
+
+
+_CALL = frozenset(
+    (
+        *("name", "type", "description", "reasoning", "output"),
+        *("inputParameters", "input_parameters"),
+    )
+)
+_READ = frozenset(
+    (
+        *("name", "input", "actualOutput", "expectedOutput", "toolsCalled", "expectedTools"),
+        *("turns", "metricsData", "success", "order", "trace", "tags", "flaky", "comments"),
+        *("tokenCost", "inputTokenCount", "outputTokenCount", "completionTime", "runDuration"),
+        *("evaluationCost", "expectationsData", "scenario", "expectedOutcome", "userDescription"),
+        *("context", "retrievalContext", "metadata", "imagesMapping"),
+    )
+)
+
+
+def _account_of(account: Account, case: dict[str, Any]) -> None:
+    """Take what says what was expected, and what metrics made of it."""
+    account.read(case, _READ)
+    account.whole(case.get("expectedTools"), case.get("metricsData"), case.get("expectationsData"))
+    account.whole(case.get("imagesMapping"))
+
+
+# A traced test case -------------------------------------------------------------------------------
+
+
+def _traced(source: Source, case: dict[str, Any], found: About) -> Foreign:
+    spans = settled(list(_spans(case, case["trace"], _episode(source, case))), "type")
+    candidate = source.candidate or found.candidate
+    made = native(Tree(spans), Heading(NAME, candidate, _home(source, found), "", 1))
+    notes = (*made.notes, ONE_MOMENT) if _ties(spans) else made.notes
+    return made._replace(verdict=_verdict(case), notes=notes)
+
+
+def _spans(case: dict[str, Any], trace: dict[str, Any], episode: str) -> Iterator[Span]:
+    own = text(trace.get("uuid"))
+    if not own:
+        raise Rejected("missing:trace.uuid")
+    yield _top(case, trace, own, episode)
+    for bucket, kind in _BUCKETS.items():
+        listed = trace.get(bucket)
+        if listed is not None and not isinstance(listed, list):
+            raise Rejected(f"type:trace.{bucket}")
+        for row in listed or ():
+            if not isinstance(row, dict) or not text(row.get("uuid")):
+                raise Rejected(f"type:trace.{bucket}")
+            yield _span(row, kind, own)
+
+
+def _top(case: dict[str, Any], trace: dict[str, Any], own: str, episode: str) -> Span:
+    """Return the span around all others: the test case, and what is said of the whole trace."""
+    counts = tokens(
+        input_tokens=case.get("inputTokenCount"), output_tokens=case.get("outputTokenCount")
+    )
+    beside = {name: one for name, one in trace.items() if name not in (*_TRACE, *_BUCKETS)}
+    rest = {name: one for name, one in case.items() if name not in _READ}
+    output = case.get("actualOutput", trace.get("output"))
+    cost = amount(case.get("tokenCost"))
+    return Span(
+        trace=own,
+        id=_TOP,
+        parent="",
+        name=text(trace.get("name")) or "test case",
+        start=of_unknown_unit(trace.get("startTime")),
+        end=of_unknown_unit(trace.get("endTime")),
+        stamp=trace.get("startTime"),
+        error=trace.get("status") == "ERRORED",
+        said="",
+        attributes={
+            **rest,
+            **{f"trace.{name}": one for name, one in beside.items()},
+            **_repeats(case, trace),
+            **operation("chain"),
+            **exchanged("chain", case.get("input", trace.get("input")), output),
+            **aggregated(counts),
+            **({} if cost is None else {"gen_ai.usage.cost": cost}),
+            "metadata.episode_id": episode,
+        },
+        resource={},
+    )
+
+
+_TOP = "test case"
+_TRACE = frozenset(
+    (
+        *("uuid", "startTime", "endTime", "name", "input", "output", "status", "toolsCalled"),
+        # what was expected, and what metrics made of it
+        *("expectedTools", "expectedOutput", "metricsData", "metricCollection"),
+    )
+)
+
+
+def _repeats(*holders: dict[str, Any]) -> Attributes:
+    """Return the calls that are told of a whole run, in the members by which copies are known."""
+    found = [one for held in holders for one in sequence(held.get("toolsCalled"))]
+    calls = [
+        {"name": one.get("name"), "arguments": _given(one) or {}} if isinstance(one, dict) else one
+        for one in found
+    ]
+    return {"toolsCalled": calls} if calls else {}
+
+
+def _span(row: dict[str, Any], kind: Kind, trace: str) -> Span:
+    stamp, above = row.get("startTime"), text(row.get("parentUuid"))
+    error = text(row.get("error"))
+    unstated = kind == "chain" and row.get("type") == "base" and bool(above)
+    return Span(
+        trace=trace,
+        id=text(row.get("uuid")),
+        parent=above or _TOP,
+        name=text(row.get("name")),
+        start=of_unknown_unit(stamp),
+        end=of_unknown_unit(row.get("endTime")),
+        stamp=stamp if of_unknown_unit(stamp) is not None else None,
+        error=row.get("status") == "ERRORED" or bool(error),
+        said=error,
+        attributes={
+            **{name: one for name, one in row.items() if name not in _SPAN and one is not None},
+            **_repeats(row),
+            **operation(kind),
+            **({UNSTATED: True} if unstated else {}),
+            **exchanged(kind, row.get("input"), row.get("output")),
+            **(_of_model(row) if kind == "model" else {}),
+        },
+        resource={},
+    )
+
+
+_SPAN = frozenset(
+    (
+        *("uuid", "name", "status", "type", "parentUuid", "startTime", "endTime", "input"),
+        *("output", "error", "toolsCalled", "model", "inputTokenCount", "outputTokenCount"),
+        *("costPerInputToken", "costPerOutputToken", "expectedTools", "metricsData"),
+        # names of tools and agents that it could have used
+        *("availableTools", "agentHandoffs"),
+    )
+)
+
+
+def _of_model(row: dict[str, Any]) -> Attributes:
+    given, back = row.get("inputTokenCount"), row.get("outputTokenCount")
+    parts = (
+        _times(given, row.get("costPerInputToken")),
+        _times(back, row.get("costPerOutputToken")),
+    )
+    found: Attributes = counted(tokens(input_tokens=given, output_tokens=back))
+    if model := text(row.get("model")):
+        found["gen_ai.request.model"] = model
+    if cost := added(parts):
+        found["gen_ai.usage.cost"] = cost
+    return found
+
+
+def _times(count: Any, price: Any) -> float | None:
+    known, each = amount(count), amount(price)
+    return None if known is None or each is None else known * each
+
+
+def _ties(spans: list[Span]) -> bool:
+    """Return whether a call and an answer of a model begin at one moment, so that nothing says
+    which came first."""
+    tools, models = (
+        {one.start for one in spans if kind_of(one) == kind} for kind in ("tool", "model")
+    )
+    return not tools.isdisjoint(models)
+
+
+# Names and verdicts -------------------------------------------------------------------------------
+
+
+def _episode(source: Source, case: dict[str, Any]) -> str:
+    name = text(case["name"])
+    asked = case.get("input") or at_path(case, "turns", 0, "content")
+    place = source.request_place(name, asked)
+    if place:
+        source.notes.add(ANOTHER)
+    return f"{name}#{place + 1}" if place else name
+
+
+def _home(source: Source, found: About) -> str:
+    return found.identifier or source.home
+
+
+def _foreign(source: Source, draft: Draft, case: dict[str, Any], found: About) -> Foreign:
+    took = amount(case.get("completionTime"))
+    return draft.foreign(
+        episode_id=_episode(source, case),
+        candidate_id=source.candidate or found.candidate or _home(source, found),
+        final_message=draft.last_words(),
+        cost_usd=measured(case.get("tokenCost")),
+        latency_ms=None if took is None else took * 1000,
+        usage=tokens(
+            input_tokens=case.get("inputTokenCount"), output_tokens=case.get("outputTokenCount")
+        ),
+        verdict=_verdict(case),
+        title=text(case.get("scenario")),
+    )
+
+
+_METRIC = ("name", "score", "success", "threshold", "reason", "error", "flaky")
+_MOST_METRICS = 100
+
+
+def _verdict(case: dict[str, Any]) -> SourceVerdict:
+    passed = case.get("success")
+    listed = objects(case.get("metricsData"))[:_MOST_METRICS]
+    metrics = [
+        {name: clipped(one[name], 500) if isinstance(one[name], str) else one[name]
+         for name in _METRIC if isinstance(one.get(name), (str, int, float))}
+        for one in listed
+    ]  # fmt: skip
+    return SourceVerdict(
+        passed=passed if isinstance(passed, bool) else None, detail={"metrics": metrics}
+    )
