@@ -97,7 +97,7 @@ def compile_contract(
             for write in episode.writes
             if write.on is not None
         },
-        state=_wanted(expected.state),
+        state=_wanted(expected.at_paths),
         contains=expected.message_contains,
         excludes=expected.message_excludes,
         claims=expected.claims,
@@ -109,7 +109,7 @@ def compile_contract(
         ordered=tools.order != "any" or bool(expected.trajectory),
         stateful=(
             expected.final_state is not UNSET
-            or bool(expected.state or expected.message_contains)
+            or bool(expected.at_paths or expected.message_contains)
             or bool(expected.message_excludes or expected.claims)
         ),
         aliases=aliases,

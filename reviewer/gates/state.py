@@ -14,7 +14,7 @@ from reviewer.gates.compiled import Contract
 from reviewer.gates.model import Finding, Hits, Rule
 from reviewer.gates.process import written
 from reviewer.gates.values import clip, parse, show
-from reviewer.suite.json_values import MISSING, at, same
+from reviewer.suite.json_values import MISSING, Path, agrees, at, same
 from reviewer.suite.model import Claim
 
 
@@ -52,7 +52,8 @@ def clauses(contract: Contract, acts: Acts, broken: frozenset[str]) -> Iterator[
         yield Rule(("wrong_final_state", unknown), text, seq)
     for path, _, value in contract.state:
         code = f"wrong_state:{clip(path)}"
-        yield Rule((code, unknown), f"{clip(path)} is {show(value)}", seq)
+        text = "is not there" if value is MISSING else f"is {show(value)}"
+        yield Rule((code, unknown), f"{clip(path)} {text}", seq)
     for text in (*contract.contains, *(claim.says[0] for claim in contract.claims)):
         said = f'the final message says "{clip(text)}"'
         codes = ("message_missing", "message_forbidden", "wording_not_measured")
@@ -79,10 +80,19 @@ def _check_paths(contract: Contract, acts: Acts, final: Any, found: list[Finding
     evidence = state_seq(acts)
     for text, path, value in contract.state:
         actual = at(state, path)
-        if not same(value, actual):
+        if value is MISSING and actual is MISSING:
+            if _unrecorded(contract, state, path[:-1]):
+                found.append(_unknown(acts, f"{clip(text)}: what it is a part of is not recorded"))
+        elif not agrees(value, actual):
             detail = f"{clip(text)}: expected {show(value)}, found {show(actual)}"
             code = f"wrong_state:{clip(text)}"
             found.append(Finding("state", code, "fail", evidence, detail))
+
+
+def _unrecorded(contract: Contract, state: Any, above: Path) -> bool:
+    """Return whether a part that attempts start with is lacking in a state: what was in it is
+    unknown, so the state does not show that nothing is there."""
+    return at(state, above) is MISSING and at(contract.episode.initial_state, above) is not MISSING
 
 
 def _unknown(acts: Acts, detail: str) -> Finding:

@@ -23,7 +23,10 @@ GOOD_ENDS = frozenset(
 )
 """Terminations that are an ordinary end. Any other reason that is given fails the timeout gate."""
 
-INFRASTRUCTURE_ENDS = frozenset({"infrastructure_error", "infra_error"})
+WORLD_GAP = "world_gap"
+"""The termination of an attempt whose simulated world had no answer to a call."""
+
+INFRASTRUCTURE_ENDS = frozenset({"infrastructure_error", "infra_error", WORLD_GAP})
 """Terminations caused by the harness: the attempt neither passes nor fails."""
 
 

@@ -11,8 +11,8 @@ from reviewer.gates.completeness import unread
 from reviewer.gates.contradictions import check_contradictions
 from reviewer.gates.model import Finding, Hits, Result, Rule, Verdict, worst_results
 from reviewer.gates.redaction import unredacted
-from reviewer.gates.timeout import GOOD_ENDS, INFRASTRUCTURE_ENDS, termination_of
-from reviewer.gates.values import clip
+from reviewer.gates.timeout import GOOD_ENDS, INFRASTRUCTURE_ENDS, WORLD_GAP, termination_of
+from reviewer.gates.values import clip, named
 from reviewer.suite.gates import (
     ACT_GATES,
     ALWAYS,
@@ -118,12 +118,16 @@ def unknown_episode(episode_id: str, in_force: tuple[str, ...] = ALWAYS) -> Verd
 
 def _ended_by_harness(contract: Contract, acts: Acts, found: list[Finding]) -> Verdict:
     name = termination_of(acts.record.termination)
-    text = f"the attempt was ended by {name}: neither pass nor fail"
+    text, seq = f"the attempt was ended by {name}: neither pass nor fail", None
+    if name == WORLD_GAP and acts.calls:
+        call = acts.calls[-1]
+        text = f"no recorded answer fits the call of {named(call.tool)}: neither pass nor fail"
+        seq = call.seq
     broken: frozenset[str] = frozenset(
         finding.gate for finding in found if finding.severity in ("critical", "fail")
     )
     doubtful = any(finding.severity != "note" for finding in found)
-    found.append(Finding("timeout", f"terminated:{name}", "not_measured", None, text))
+    found.append(Finding("timeout", f"terminated:{name}", "not_measured", seq, text))
     # A part that no reader understood may be a critical act, which another attempt cannot make
     # good.
     parts = acts.record.unread or ()

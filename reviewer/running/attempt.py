@@ -84,9 +84,7 @@ async def run_attempt(
         meter = meter or Meter(_clock(task, adapter))
         meter.stop()
         changed = await _aside(task, changed_code, task, first)
-        ended = recorder.finish(
-            "infrastructure_error", meter, start_digest=digest, changed_to=changed
-        )
+        ended = recorder.finish(error.termination, meter, start_digest=digest, changed_to=changed)
         return ended._replace(unanswered=isinstance(error, NobodyAnswered))
     end = _closing_events(end, state, recorder)
     meter.stop()

@@ -28,6 +28,7 @@ from reviewer.running.model import (
     Turn,
     Unrunnable,
     World,
+    WorldGap,
 )
 from reviewer.running.offer import offered
 from reviewer.running.record import Meter, Recorder
@@ -179,7 +180,11 @@ class Broker:
     async def _carry_out(
         self, call: Call, approval: dict[str, Any] | None, since: float
     ) -> Observation:
-        answer = await self._world.call(call.tool, call.arguments)
+        try:
+            answer = await self._world.call(call.tool, call.arguments)
+        except WorldGap:
+            self._refuse(call, "error", "no answer to this call is recorded", approval)
+            raise
         await self._let_pass(answer.delay_ms)
         self._recorder.call(
             call.tool,

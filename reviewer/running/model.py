@@ -104,7 +104,23 @@ class CandidateFault(Exception):
 
 
 class Infrastructure(Exception):
-    """Something that is not the candidate failed: the attempt neither passes nor fails."""
+    """Something that is not the candidate failed: the attempt neither passes nor fails, and ends by
+    `termination`."""
+
+    termination = "infrastructure_error"
+
+
+class WorldGap(Infrastructure):
+    """The candidate made a call whose answer nobody recorded: what the real tool would say is not
+    known, so the attempt cannot be judged."""
+
+    termination = "world_gap"
+
+    def __init__(self, tool: str) -> None:
+        super().__init__(
+            f"{tool}: no recorded answer fits this call: add a case for it to the simulator's "
+            "`match`, then run the attempt again"
+        )
 
 
 class NobodyAnswered(Infrastructure):

@@ -11,12 +11,15 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from reviewer.running.model import Answer, ToolSpec, Unrunnable
+from reviewer.running.model import Answer, ToolSpec, Unrunnable, WorldGap
 from reviewer.suite.errors import ContractError, shown
-from reviewer.suite.json_values import Nothing, at, merged, path_of, same
+from reviewer.suite.json_values import Nothing, all_at, at, merged, path_of, same
 from reviewer.suite.model import Episode
 from reviewer.suite.strict_json import start_state_digest
 from reviewer.suite.values import EPISODES
+
+UNRECORDED = "not found"
+"""The error that a call gets which no case fits, of a tool with `"unrecorded": "error"`."""
 
 Fault = dict[str, Any]
 """A fault as `reviewer.suite.model.Fault` has it."""
@@ -61,7 +64,7 @@ class SimulatedWorld:
         self._attempt = attempt
         self._faults = faults or {}
         self._called: Counter[str] = Counter()
-        self._answered: Counter[str] = Counter()
+        self._answered: Counter[tuple[str, int]] = Counter()
         try:
             self.start_digest = start_state_digest(self._state)
         except ContractError as error:
@@ -78,7 +81,8 @@ class SimulatedWorld:
         )
 
     async def call(self, tool: str, arguments: dict[str, Any]) -> Answer:
-        """Raise KeyError for a tool that is none of `specs`."""
+        """Return what the tool answers. Raises KeyError for a tool that is none of `specs`, and
+        WorldGap for a call whose answer nobody recorded, where the attempt cannot go on."""
         told = self._tools[tool]
         self._called[tool] += 1
         fault = self._fault(tool, told)
@@ -89,10 +93,14 @@ class SimulatedWorld:
             if not same(condition["equals"], at(self._state, path_of(condition["path"]))):
                 return Answer("error", {"error": condition["error"]}, delay)
         before = self._state
+        number, case = self._case(tool, told["responses"], arguments)
+        if case.get("error") is not None:
+            return Answer("error", {"error": case["error"]}, delay)
         for effect in told.get("effects", ()):
-            if _fits(effect.get("arguments") or {}, arguments):
+            fits = _fits(effect.get("arguments") or {}, arguments)
+            if fits and all_at(before, effect.get("when") or {}):
                 self._state = merged(self._state, effect["merge"])
-        content = copy.deepcopy(self._response(tool, told["responses"], arguments))
+        content = copy.deepcopy(self._response((tool, number), case))
         unchanged = before is self._state or same(before, self._state)
         return Answer("ok", content, delay, None if unchanged else copy.deepcopy(self._state))
 
@@ -115,19 +123,33 @@ class SimulatedWorld:
                 return fault
         return None
 
-    def _response(self, tool: str, ways: dict[str, Any], arguments: dict[str, Any]) -> Any:
-        if ways.get("match") is not None:
-            for case in ways["match"]:
-                if _fits(case["arguments"], arguments):
-                    return case["value"]
-            return ways.get("otherwise")
+    def _case(
+        self, tool: str, ways: dict[str, Any], arguments: dict[str, Any]
+    ) -> tuple[int, dict[str, Any]]:
+        """Return the number and the case that answers a call in the present state; number -1 is for
+        a call that no case fits, or of a tool without cases."""
+        if ways.get("match") is None:
+            return -1, ways
+        for number, case in enumerate(ways["match"]):
+            if _fits(case["arguments"], arguments) and all_at(self._state, case.get("when") or {}):
+                return number, case
+        if ways.get("unrecorded") == "spoil":
+            raise WorldGap(tool)
+        if ways.get("unrecorded") == "error":
+            return -1, {"error": UNRECORDED}
+        return -1, {"fixed": ways.get("otherwise")}
+
+    def _response(self, key: tuple[str, int], ways: dict[str, Any]) -> Any:
+        """Return the answer of a case, or of a tool without cases; `key` counts those it gave."""
         if ways.get("sequence") is not None:
-            place = self._answered[tool]
-            self._answered[tool] += 1
+            place = self._answered[key]
+            self._answered[key] += 1
             return ways["sequence"][min(place, len(ways["sequence"]) - 1)]
         if ways.get("state") is not None:
             return {path: _value_at(self._state, path) for path in ways["state"]}
-        return ways.get("fixed")
+        if ways.get("value_at") is not None:
+            return _value_at(self._state, ways["value_at"])
+        return ways["value"] if "value" in ways else ways.get("fixed")
 
 
 def final_state_of(state: dict[str, Any], path: str | None) -> Any:

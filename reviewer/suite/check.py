@@ -296,7 +296,7 @@ def _can_refuse(episode: Episode) -> bool:
         or tools.forbidden
         or tools.approvals
         or expected.final_state is not UNSET
-        or expected.state
+        or expected.at_paths
         or expected.message_contains
         or expected.message_excludes
         or expected.claims

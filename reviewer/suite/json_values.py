@@ -4,6 +4,7 @@ Equality is JSON's: 1 equals 1.0, true equals neither, objects ignore member ord
 a value or to nothing, and nothing here ever raises.
 """
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 from reviewer.trace import late
@@ -83,6 +84,17 @@ def same(wanted: Any, found: Any) -> bool:
             and all(same(left, right) for left, right in zip(wanted, found, strict=True))
         )
     return False
+
+
+def agrees(wanted: Any, found: Any) -> bool:
+    """Return whether what `at` found is what is wanted: the same value, or, where MISSING is
+    wanted, no value."""
+    return found is MISSING if wanted is MISSING else same(wanted, found)
+
+
+def all_at(state: Any, wanted: Mapping[str, Any]) -> bool:
+    """Return whether a state has each of these values, by dotted path."""
+    return all(same(value, at(state, path_of(path))) for path, value in wanted.items())
 
 
 def merged(target: Any, patch: Any) -> Any:

@@ -36,6 +36,7 @@ from reviewer.suite.fields import (
     repeated,
 )
 from reviewer.suite.gates import OPTIONAL
+from reviewer.suite.json_values import MISSING
 
 Order = Literal["any", "in_order", "exact", "subset", "superset"]
 TrajectoryMatch = Literal["strict", "unordered", "subset", "superset"]
@@ -180,6 +181,12 @@ class Expected(Value, frozen=True):
         "What the final state must equal. Absent: the contract names none.",
     ] = UNSET
     state: Annotated[dict[Text, Any], "Dotted path in the final state → the value there."] = {}
+    # UNSET without any, so that what is stored of episodes frozen before keeps its bytes.
+    absent: Annotated[
+        Names | UnsetType,
+        File(Names, ()),
+        "Dotted paths at which the final state must have no value.",
+    ] = UNSET
     message_contains: Annotated[Wordings, "Wordings that the final message must contain."] = ()
     message_excludes: Annotated[Wordings, "Wordings that it must not contain."] = ()
     claims: Annotated[tuple[Claim, ...], "Claims that the final message must make."] = ()
@@ -194,6 +201,11 @@ class Expected(Value, frozen=True):
     arguments: Annotated[
         dict[Name, _Arguments], "Tool → path in its arguments → the value that a call must have."
     ] = {}
+
+    @property
+    def at_paths(self) -> dict[str, Any]:
+        """Return dotted path in the final state → the value expected there, MISSING for none."""
+        return {**self.state, **dict.fromkeys(self.absent or (), MISSING)}
 
     @property
     def names_text(self) -> bool:
@@ -212,21 +224,49 @@ class Budget(Value, frozen=True):
     ] = None
 
 
+def _names_a_path(state: dict[str, Any]) -> str | None:
+    return None if state else "names no path: name one with its value, or take it out"
+
+
 def _one_entry_per_tool(writes: list[Write]) -> str | None:
     return repeated([write.tool for write in writes])
 
 
+_State = Annotated[dict[Text, Any], Check(_names_a_path, extra={"minProperties": 1})]
+
+
 class Case(Value, frozen=True):
-    """Answers `value` when every given argument is equal; other arguments are free."""
+    """Answers when every given argument is equal and the state is as `when` says; other arguments
+    are free. Exactly one of: `value` (always), `sequence` (one per call that the case answers, the
+    last for all further ones), `value_at` (the state's present value at this dotted path), `error`
+    (the call errs)."""
 
     arguments: Annotated[dict[str, Any], "Argument → the value that it must equal."]
-    value: Annotated[Any, "What the tool answers then."]
+    when: Annotated[
+        _State | None,
+        "Dotted path of the state → the value that the call must find there. Null: any state.",
+    ] = None
+    value: Annotated[Any, "What the tool answers then."] = None
+    sequence: Annotated[
+        Annotated[tuple[Any, ...], Limits(min_length=1)] | None,
+        "One answer per call of this case; the last is that of all further ones.",
+    ] = None
+    value_at: Annotated[
+        Text | None, "A dotted path of the state: the answer is its present value."
+    ] = None
+    error: Annotated[Text | None, "What the call answers, in error."] = None
+
+    def problem(self, given: Set[str]) -> str | None:
+        if len(given & {"value", "sequence", "value_at", "error"}) != 1:
+            return "must have exactly one of value, sequence, value_at, error"
+        return None
 
 
 class Responses(Value, frozen=True):
-    """Exactly one of: `fixed` (always), `match` (the first case that fits, else `otherwise`),
-    `sequence` (one per call, the last for all further calls), `state` (an object of these dotted
-    paths of the state and their present values)."""
+    """Exactly one of: `fixed` (always), `match` (the first case that fits, else `otherwise` or what
+    `unrecorded` says), `sequence` (one per call, the last for all further calls), `state` (an
+    object of these dotted paths of the state and their present values), `value_at` (the present
+    value at one dotted path)."""
 
     fixed: Annotated[Any, "What the tool answers, always."] = None
     match: Annotated[
@@ -234,6 +274,12 @@ class Responses(Value, frozen=True):
         "Cases, of which the first that fits answers.",
     ] = None
     otherwise: Annotated[Any, "What the tool answers when no case of `match` fits."] = None
+    unrecorded: Annotated[
+        Literal["error", "spoil"] | None,
+        "What becomes of a call that no case of `match` fits. `error`: it errs, as the real tool "
+        "would. `spoil`: what the real tool would answer is not known, so the attempt ends, and "
+        "neither passes nor fails.",
+    ] = None
     sequence: Annotated[
         Annotated[tuple[Any, ...], Limits(min_length=1)] | None,
         "One answer per call; the last is that of all further calls.",
@@ -242,24 +288,35 @@ class Responses(Value, frozen=True):
         Annotated[tuple[Text, ...], Limits(min_length=1)] | None,
         "Dotted paths of the state: the tool answers with their present values.",
     ] = None
+    value_at: Annotated[
+        Text | None, "A dotted path of the state: the tool answers with its present value."
+    ] = None
 
     def problem(self, given: Set[str]) -> str | None:
-        ways = given & {"fixed", "match", "sequence", "state"}
+        ways = given & {"fixed", "match", "sequence", "state", "value_at"}
         if len(ways) != 1:
-            return "must have exactly one of fixed, match, sequence, state"
-        if "otherwise" in given and "match" not in ways:
-            return "otherwise belongs to match"
+            return "must have exactly one of fixed, match, sequence, state, value_at"
+        fallbacks = sorted(given & {"otherwise", "unrecorded"})
+        if fallbacks and "match" not in ways:
+            return f"{fallbacks[0]} belongs to match"
+        if len(fallbacks) > 1:
+            return "must have one of otherwise and unrecorded"
         return None
 
 
 class Effect(Value, frozen=True):
-    """Merges `merge` into the state; with `arguments`, only for calls that carry them."""
+    """Merges `merge` into the state; with `arguments`, only for calls that carry them; with `when`,
+    only for calls that find the state so."""
 
     merge: Annotated[
         dict[str, Any], Limits(min_length=1), "What is merged into the state (RFC 7396)."
     ]
     arguments: Annotated[
         dict[str, Any] | None, "Argument → value of the calls that have the effect. Null: all."
+    ] = None
+    when: Annotated[
+        _State | None,
+        "Dotted path of the state → the value that the call must find there. Null: any state.",
     ] = None
 
 

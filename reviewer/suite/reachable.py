@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from reviewer.suite.json_values import at, merged, path_of, same
+from reviewer.suite.json_values import all_at, at, merged, path_of, same
 
 MOST_STATES = 2_000
 MOST_CHOICES = 128
@@ -38,7 +38,8 @@ def reachable_states(
             for effects in choices:
                 after: Any = state
                 for effect in effects:
-                    after = merged(after, effect["merge"])
+                    if all_at(state, effect.get("when") or {}):
+                        after = merged(after, effect["merge"])
                 if (key := _key(after)) not in known:
                     known.add(key)
                     found.append(after)

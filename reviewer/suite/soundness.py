@@ -14,7 +14,7 @@ from typing import Any
 from msgspec import UNSET
 
 from reviewer.suite.errors import Problem, json_path, shown
-from reviewer.suite.json_values import MISSING, Path, at, path_of, same
+from reviewer.suite.json_values import MISSING, Path, agrees, at, path_of, same
 from reviewer.suite.model import RED_TEAM, Budget, Episode
 from reviewer.suite.reachable import holds, reachable_states
 from reviewer.suite.toolset import Toolset, equipped, simulated
@@ -163,8 +163,10 @@ def _idle(episode: Episode, final: Path | None) -> Found:
     if asks or refuses or not _met(episode, *_end(episode.initial_state, final)):
         return
     where, end = "$.tools.required", "no end is expected"
-    if expected.final_state is not UNSET or expected.state:
-        part = "final_state" if expected.final_state is not UNSET else "state"
+    if expected.final_state is not UNSET or expected.at_paths:
+        part = "state" if expected.state else "absent"
+        if expected.final_state is not UNSET:
+            part = "final_state"
         where, end = f"$.expected.{part}", "the end that is expected is the start"
     yield (
         where,
@@ -203,6 +205,7 @@ def _answers(tool: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
     return any(
         all(same(value, wanted.get(name, value)) for name, value in case["arguments"].items())
         for case in ways["match"]
+        if case.get("error") is None
     )
 
 
@@ -226,6 +229,14 @@ def _ends(
             single.append(any(same(value, at(root, path)) for _, root in ends))
             if not single[-1]:
                 yield where, _NOT_PRODUCED
+    for i, text in enumerate(expected.absent or ()):
+        where, path = json_path(("expected", "absent", i)), path_of(text)
+        if not exists.has(text, final):
+            yield where, f"{_no_path(text)}, so no attempt can fail by it"
+        elif ends:
+            single.append(any(at(root, path) is MISSING for _, root in ends))
+            if not single[-1]:
+                yield where, "every state that an attempt can reach has it: no attempt could pass"
     if ends and all(single) and not any(_met(episode, *end) for end in ends):
         yield "$.expected", "each part of the end can be reached, but never all at once"
 
@@ -250,7 +261,7 @@ def _met(episode: Episode, end: Any, root: Any) -> bool:
     expected = episode.expected
     if expected.final_state is not UNSET and not same(expected.final_state, end):
         return False
-    return all(same(value, at(root, path_of(text))) for text, value in expected.state.items())
+    return all(agrees(value, at(root, path_of(text))) for text, value in expected.at_paths.items())
 
 
 class _Paths:
@@ -296,7 +307,18 @@ def _toolset_paths(toolset: Toolset, worlds: list[Episode]) -> Iterator[Problem]
 
 
 def _used_paths(tool: Mapping[str, Any]) -> Iterator[tuple[tuple[str | int, ...], str]]:
-    for i, text in enumerate((tool.get("responses") or {}).get("state") or ()):
+    ways = tool.get("responses") or {}
+    for i, text in enumerate(ways.get("state") or ()):
         yield ("responses", "state", i), text
+    if ways.get("value_at") is not None:
+        yield ("responses", "value_at"), ways["value_at"]
+    for i, case in enumerate(ways.get("match") or ()):
+        for text in case.get("when") or {}:
+            yield ("responses", "match", i, "when", text), text
+        if case.get("value_at") is not None:
+            yield ("responses", "match", i, "value_at"), case["value_at"]
+    for i, effect in enumerate(tool.get("effects") or ()):
+        for text in effect.get("when") or {}:
+            yield ("effects", i, "when", text), text
     for i, condition in enumerate(tool.get("preconditions") or ()):
         yield ("preconditions", i, "path"), condition["path"]

@@ -118,6 +118,38 @@ REFUSED = [
         },
         "$.expected.arguments.check: `check` has no response to these arguments",
     ),
+    (
+        {
+            "expected": {"arguments": {"check": {"of": "a"}}},
+            "simulate": {"check": {"responses": {"match": [{"arguments": {}, "error": "no"}]}}},
+        },
+        "$.expected.arguments.check: `check` has no response to these arguments",
+    ),
+    ({"expected": {"absent": ["labels"]}}, "$.expected.absent[0]: `labels` does not exist"),
+    ({"expected": {"absent": ["money"]}}, "$.expected.absent[0]: every state that an attempt can"),
+    (
+        {"simulate": {"check": {"responses": {"match": [{**CASE, "when": {"lable": 1}}]}}}},
+        "$.simulator.tools.check.responses.match[0].when.lable: `lable` does not exist",
+    ),
+    (
+        {"simulate": {"check": {"responses": {"match": [{"arguments": {}, "value_at": "x"}]}}}},
+        "$.simulator.tools.check.responses.match[0].value_at: `x` does not exist",
+    ),
+    (
+        {"simulate": {"check": {"responses": {"value_at": "x"}}}},
+        "$.simulator.tools.check.responses.value_at: `x` does not exist",
+    ),
+    (
+        {
+            "simulate": {
+                "write": {
+                    **TOOLS["write"],
+                    "effects": [{"when": {"money": "gone"}, "merge": {"label": "made"}}],
+                }
+            }
+        },
+        "$.expected.state.label: neither the initial state nor any effect",
+    ),
 ]  # fmt: skip
 
 

@@ -7,6 +7,7 @@ import pytest
 from gate_builders import call, codes, episode, judge, seqs, trace
 
 from reviewer.suite.gates import GATES
+from reviewer.suite.strict_json import start_state_digest
 
 
 @pytest.mark.parametrize(
@@ -39,6 +40,25 @@ def test_a_null_final_state_is_unknown_not_wrong() -> None:
 
 def test_a_contract_without_an_end_passes_the_state_gate() -> None:
     assert judge(episode(), trace(final_state=None)).passed is True
+
+
+def test_a_path_may_be_expected_to_be_absent() -> None:
+    start = {"order": {"id": 1}}
+    wanted = episode(initial_state=start, expected={"absent": ["order.refund", "note"]})
+    more = {"start_state_digest": start_state_digest(start)}
+
+    def found(state: Any) -> list[str]:
+        return codes(wanted, trace("look", final_state=state, **more))
+
+    assert found({"order": {"id": 1}}) == []
+    assert found({"order": {"id": 1, "refund": None}}) == ["wrong_state:order.refund"]
+    assert found({"order": {"refund": 3}, "note": ""}) == [
+        "wrong_state:note",
+        "wrong_state:order.refund",
+    ]
+    # A state that was recorded without the order does not show that it has no refund.
+    assert found({"other": 1}) == ["final_state_not_measured"]
+    assert found(None) == ["final_state_not_measured"]
 
 
 def test_paths_are_looked_up_in_the_final_state() -> None:

@@ -22,6 +22,7 @@ from run_builders import (
     said,
     script,
     scripted,
+    statuses,
     task,
     tool,
     verdict,
@@ -219,6 +220,30 @@ def test_a_failure_of_the_infrastructure_neither_passes_nor_fails(stage: Stage) 
     judged = verdict(of, record)
     assert (judged.passed, judged.infrastructure) == (None, True)
     assert stage.puppet.closed == 1
+
+
+RECORDED = {"match": [{"arguments": {"of": "a"}, "value": 1}], "unrecorded": "spoil"}
+
+
+def test_a_call_that_nobody_recorded_is_a_gap_of_the_world(stage: Stage) -> None:
+    of = episode({"read": tool(RECORDED)}, expected={"final_state": "x"}, final_state="label")
+    record = stage.play(of, Turn((call("read", of="a"),)), Turn((call("read", of="b"),)), said())
+    assert record["termination"] == "world_gap"
+    assert statuses(record) == [("read", "ok"), ("read", "error")]
+    judged = verdict(of, record)
+    assert (judged.passed, judged.infrastructure) == (None, True)
+    (ended,) = [one for one in judged.findings if one.code == "terminated:world_gap"]
+    assert ended.detail == "no recorded answer fits the call of read: neither pass nor fail"
+    assert ended.seq == events(record)[1]["seq"]
+
+
+def test_a_gap_does_not_save_a_candidate_from_what_it_did_before(stage: Stage) -> None:
+    tools = {"read": tool(RECORDED), "pay": tool()}
+    of = episode(tools, {"forbidden": ["pay"]})
+    record = stage.play(of, Turn((call("pay"),)), Turn((call("read", of="b"),)), said())
+    judged = verdict(of, record)
+    assert record["termination"] == "world_gap"
+    assert (judged.passed, judged.critical) == (False, True)
 
 
 @pytest.mark.parametrize("moment", ["call", "state", "final_state", "close"])

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from run_builders import ANY, episode, tool
 
 from reviewer.running.broker import Parameters
-from reviewer.running.model import Answer, ToolSpec, Unrunnable
+from reviewer.running.model import Answer, ToolSpec, Unrunnable, WorldGap
 from reviewer.running.world import SimulatedWorld
 from reviewer.suite.json_values import merged
 from reviewer.suite.model import Episode
@@ -401,3 +401,55 @@ def test_a_schema_that_is_none_is_named(schema: dict[str, Any], said: str) -> No
     with pytest.raises(Unrunnable, match=r"^s-1/episodes/e-1\.json: the parameters of t: ") as told:
         problem(schema, {"a": 1})
     assert said in str(told.value)
+
+
+# answers that depend on arguments, order and state ------------------------------------------------
+
+
+def contents(of: Episode, *calls: Any) -> list[Any]:
+    return [one.content if one.status == "ok" else one.status for one in answers(of, *calls)]
+
+
+def test_each_case_counts_its_own_answers() -> None:
+    cases = [{"arguments": {"of": "a"}, "sequence": [1, 2]}, {"arguments": {}, "sequence": [8, 9]}]
+    of = episode({"poll": tool({"match": cases})})
+    a, b = ("poll", {"of": "a"}), ("poll", {"of": "b"})
+    assert contents(of, a, b, a, b, a) == [1, 8, 2, 9, 2]
+
+
+def test_a_case_may_need_a_state_and_answer_from_it() -> None:
+    told = {"match": [{"arguments": {}, "when": {"order.open": False}, "error": "it is closed"},
+                      {"arguments": {"of": "order"}, "value_at": "order"},
+                      {"arguments": {}, "value_at": "order.note"}]}  # fmt: skip
+    close = tool(effects=[{"merge": {"order": {"open": False}}}])
+    of = episode({"read": tool(told), "close": close}, initial_state={"order": {"open": True}})
+    order = ("read", {"of": "order"})
+    assert contents(of, order, "read", "close", order) == [{"open": True}, None, None, "error"]
+    assert answers(of, "close", order)[1].content == {"error": "it is closed"}
+
+
+def test_a_call_is_answered_and_changes_by_the_state_that_it_finds() -> None:
+    pay = tool(
+        {"match": [{"arguments": {}, "when": {"paid": False}, "value": "paid"},
+                   {"arguments": {}, "error": "already paid"}]},
+        effects=[{"when": {"paid": False}, "merge": {"paid": True, "count": 1}},
+                 {"when": {"paid": True}, "merge": {"count": 2}}],
+    )  # fmt: skip
+    of = episode({"pay": pay}, initial_state={"paid": False})
+    first, second = answers(of, "pay", "pay")
+    assert (first.content, first.state) == ("paid", {"paid": True, "count": 1})
+    assert (second.status, second.state) == ("error", None)
+
+
+def test_a_tool_may_answer_with_one_value_of_the_state() -> None:
+    of = episode({"read": tool({"value_at": "order"})}, initial_state={"order": {"id": 7}})
+    assert contents(of, "read") == [{"id": 7}]
+    assert contents(episode({"read": tool({"value_at": "order"})}), "read") == [None]
+
+
+def test_a_call_that_no_case_fits_errs_or_ends_the_attempt() -> None:
+    told = {"match": [{"arguments": {"of": "a"}, "value": 1}]}
+    of = episode({"read": tool({**told, "unrecorded": "error"})})
+    assert contents(of, ("read", {"of": "a"}), "read") == [1, "error"]
+    with pytest.raises(WorldGap, match="read: no recorded answer fits this call"):
+        answers(episode({"read": tool({**told, "unrecorded": "spoil"})}), "read")

@@ -124,6 +124,9 @@ def _expected(episode: Episode) -> Iterator[Dropped]:
         rest = {other: part for other, part in expected.state.items() if other != path}
         place = json_path(("expected", "state", path))
         yield less(place, f"{path} is {_shown(value)}", state=rest)
+    for n, path in enumerate(expected.absent or ()):
+        fewer = _less(expected.absent or (), n) or UNSET
+        yield less(json_path(("expected", "absent", n)), f"{path} is not there", absent=fewer)
     for part in ("message_contains", "message_excludes", "claims"):
         items = getattr(expected, part)
         for n, item in enumerate(items):

@@ -14,7 +14,7 @@ from reviewer.gates.compiled import compile_contract
 from reviewer.gates.model import Finding
 from reviewer.gates.state import check_wording
 from reviewer.running.model import ToolSpec
-from reviewer.suite.json_values import at, merged, path_of, same
+from reviewer.suite.json_values import agrees, all_at, at, merged, path_of, same
 from reviewer.suite.model import Episode
 from reviewer.trace.validate import decode
 
@@ -121,7 +121,7 @@ class _World:
         expected = self._episode.expected
         if expected.final_state is not UNSET:
             yield None, expected.final_state
-        yield from expected.state.items()
+        yield from expected.at_paths.items()
 
     def _hits(self, state: Any) -> int:
         """Return how many of the wanted values the state has."""
@@ -129,7 +129,7 @@ class _World:
         held = 0
         for path, value in self._wanted():
             place = final if isinstance(final, dict | list) else state
-            held += same(value, final if path is None else at(place, path_of(path)))
+            held += agrees(value, final if path is None else at(place, path_of(path)))
         return held
 
     def _met(self, state: Any) -> bool:
@@ -150,6 +150,8 @@ class _World:
             given = effect.get("arguments") or {}
             if any(name in bound and not same(bound[name], part) for name, part in given.items()):
                 continue
+            if not all_at(state, effect.get("when") or {}):
+                continue
             hits = self._hits(merged(state, effect["merge"]))
             if hits > most:
                 best, most = dict(given), hits
@@ -160,9 +162,11 @@ class _World:
             return state
         bound = self._episode.expected.arguments.get(step.tool, {})
         known = step.whole if step.whole is not None else {**bound, **(step.effect or {})}
+        found = state
         for effect in self._tools.get(step.tool, {}).get("effects", ()):
             given = effect.get("arguments") or {}
-            if all(name in known and same(part, known[name]) for name, part in given.items()):
+            fits = all(name in known and same(part, known[name]) for name, part in given.items())
+            if fits and all_at(found, effect.get("when") or {}):
                 state = merged(state, effect["merge"])
         return state
 
