@@ -24,8 +24,8 @@ from reviewer.stats.checks import clip
 from reviewer.stats.figures import Estimate, Share
 from reviewer.stats.rates import clopper_pearson
 from reviewer.suite.errors import shown
-from reviewer.suite.model import Value
 from reviewer.suite.rubric import Rubric
+from reviewer.suite.value import Value
 
 # Labels as ratings: per question, what each reviewer says of each item.
 #

@@ -26,7 +26,8 @@ from reviewer.stats.checks import Interval
 from reviewer.stats.figures import Share
 from reviewer.stats.judge import calibrate_judge
 from reviewer.stats.paired import mcnemar_exact
-from reviewer.suite.model import JudgePolicy, Value
+from reviewer.suite.model import JudgePolicy
+from reviewer.suite.value import Value
 
 Confusion = dict[tuple[str, str], int]
 """(people, judge in forward order) → pairs."""

@@ -12,8 +12,8 @@ from typing import Annotated, Literal, NamedTuple
 
 from reviewer.suite.errors import shown
 from reviewer.suite.fields import File, Id, Sha256
-from reviewer.suite.model import Value
 from reviewer.suite.strict_json import canonical_bytes, sha256_hex
+from reviewer.suite.value import Value
 
 Kind = Literal["pair", "message"]
 

@@ -5,7 +5,8 @@ from typing import Literal, NamedTuple
 
 from reviewer.stats.judge import Calibration as Measured
 from reviewer.stats.planning import clean_episodes_needed
-from reviewer.suite.model import JudgePolicy, Value
+from reviewer.suite.model import JudgePolicy
+from reviewer.suite.value import Value
 
 CONFIDENCE = 0.95
 """Of every one-sided bound here."""

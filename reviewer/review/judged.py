@@ -15,8 +15,8 @@ from reviewer.stats.judge import (
     judge_corrected_rate,
     ppi_mean,
 )
-from reviewer.suite.model import Value
 from reviewer.suite.rubric import Preset
+from reviewer.suite.value import Value
 
 # The pairs that a calibration is made of: what people settled beside what the judge answered.
 

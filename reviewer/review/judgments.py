@@ -21,8 +21,8 @@ from reviewer.suite.fields import (
     Sha256,
     Text,
 )
-from reviewer.suite.model import Value
 from reviewer.suite.rubric import Preset
+from reviewer.suite.value import Value
 
 Order = Literal["forward", "swapped", "single"]
 Verdict = Literal["left", "right", "tie"]

@@ -20,8 +20,8 @@ from reviewer.suite.fields import (
     Sha256,
     Text,
 )
-from reviewer.suite.model import Value
 from reviewer.suite.rubric import Criterion, Rubric, levels_of
+from reviewer.suite.value import Value
 
 Side = Literal["left", "right"]
 Answer = Literal["left", "right", "tie", "both_bad"]

@@ -11,8 +11,8 @@ from typing import Any, Generic, Protocol, TypeVar
 import msgspec
 
 from reviewer.suite.errors import ContractError, Problem, shown
-from reviewer.suite.model import learned
 from reviewer.suite.strict_json import canonical_bytes, sha256_hex
+from reviewer.suite.value import learned
 
 MAX_LINE = 256 * 1024
 MAX_PROBLEMS = 100

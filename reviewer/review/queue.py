@@ -13,9 +13,9 @@ from reviewer.review.items import Item
 from reviewer.review.labels import Label, Reason, Stratum, counting
 from reviewer.stats.agreement import vote_entropy
 from reviewer.stats.checks import non_negative, proportion, whole
-from reviewer.suite.model import Value
 from reviewer.suite.rubric import Rubric
 from reviewer.suite.strict_json import sha256_hex
+from reviewer.suite.value import Value
 
 # Why a message should be read by a person: facts of its traces, as reasons and strata.
 

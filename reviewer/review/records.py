@@ -12,8 +12,8 @@ from typing import Annotated, ClassVar, Literal
 
 from reviewer.review.lines import Lines, age, is_instant
 from reviewer.suite.fields import Amount, File, Id, Limits, Name, Positive, Rate, Sha256, StoredName
-from reviewer.suite.model import Value
 from reviewer.suite.strict_json import canonical_bytes, sha256_hex
+from reviewer.suite.value import Value
 
 MOST_TEXT = 4000
 """Characters of a note."""

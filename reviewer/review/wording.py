@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from typing import Literal
 
 from reviewer.stats.text import exact_match, indel_ratio, squad_f1
-from reviewer.suite.model import Value
 from reviewer.suite.rubric import Rubric
+from reviewer.suite.value import Value
 from reviewer.suite.wording import LONGEST, PhraseUse, phrase_use
 
 

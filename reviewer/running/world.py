@@ -22,7 +22,7 @@ UNRECORDED = "not found"
 """The error that a call gets which no case fits, of a tool with `"unrecorded": "error"`."""
 
 Fault = dict[str, Any]
-"""A fault as `reviewer.suite.model.Fault` has it."""
+"""A fault as `reviewer.suite.simulator.Fault` has it."""
 
 
 def episode_file(episode: Episode, folder: Path) -> str:

@@ -6,7 +6,7 @@ What cannot be measured is None, with the reason in words.
 
 from typing import Literal
 
-from reviewer.suite.model import Value
+from reviewer.suite.value import Value
 
 Question = Literal["passes", "mark", "preferred"]
 

@@ -29,12 +29,13 @@ from pydantic import (
 from reviewer.suite.candidate import Candidate
 from reviewer.suite.errors import NEAR, ContractError, Problem, json_path, likeness, shown
 from reviewer.suite.fields import COMPUTED, FROM_STRUCT, Check, Extra, File, Limits, Short
-from reviewer.suite.model import Episode, Policy, Suite, Value
+from reviewer.suite.model import Episode, Policy, Suite
 from reviewer.suite.power import Power
 from reviewer.suite.rubric import JudgePrompt, Rubric
 from reviewer.suite.script import Script
 from reviewer.suite.strict_json import load_object
 from reviewer.suite.toolset import Toolset
+from reviewer.suite.value import Value
 
 Location = tuple[str | int, ...]
 

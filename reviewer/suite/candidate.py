@@ -20,8 +20,8 @@ from reviewer.suite.fields import (
     Text,
     repeated,
 )
-from reviewer.suite.model import Value, learned
 from reviewer.suite.strict_json import canonical_bytes, load_object, sha256_hex
+from reviewer.suite.value import Value, learned
 from reviewer.suite.values import converted
 
 

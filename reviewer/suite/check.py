@@ -16,7 +16,7 @@ from reviewer.suite.border import as_problems, faults_of, without
 from reviewer.suite.errors import NEAR, ContractError, Problem, json_path, likeness, shown
 from reviewer.suite.gates import GATE_CODES
 from reviewer.suite.label_check import label_limit_problems
-from reviewer.suite.model import RED_TEAM, Budget, Episode, Expected, Policy, Suite, Tools, Value
+from reviewer.suite.model import RED_TEAM, Budget, Episode, Expected, Policy, Suite, Tools
 from reviewer.suite.power import Power
 from reviewer.suite.rubric import JudgePrompt, Rubric
 from reviewer.suite.soundness import soundness_problems
@@ -24,6 +24,7 @@ from reviewer.suite.strict_json import load_object
 from reviewer.suite.tool_names import is_self
 from reviewer.suite.toolset import Toolset, equipped
 from reviewer.suite.toolset_check import toolset_problems
+from reviewer.suite.value import Value
 from reviewer.suite.wording import wording
 
 T = TypeVar("T", bound=Value)

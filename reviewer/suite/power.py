@@ -7,7 +7,8 @@ and never simulate. `asked` holds everything that its figures follow from.
 from typing import Annotated, ClassVar, Literal
 
 from reviewer.suite.fields import Count, Limits, Positive, Rate, Texts
-from reviewer.suite.model import Mode, Stopping, Value, learned
+from reviewer.suite.model import Mode, Stopping
+from reviewer.suite.value import Value, learned
 
 PowerGate = Literal["critical", "hard_pass", "completion", "pass_hat", "regression"]
 _Chances = dict[PowerGate, Rate]

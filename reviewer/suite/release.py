@@ -10,8 +10,8 @@ from typing import Annotated, Any, ClassVar, Literal
 from msgspec import to_builtins
 
 from reviewer.suite.fields import Id, Limits, repeated
-from reviewer.suite.model import Value, learned
 from reviewer.suite.strict_json import canonical_bytes, sha256_hex
+from reviewer.suite.value import Value, learned
 from reviewer.suite.values import converted
 
 RELEASE_FILE = "release.json"

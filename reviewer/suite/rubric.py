@@ -16,7 +16,7 @@ from reviewer.suite.fields import (
     Texts,
     repeated,
 )
-from reviewer.suite.model import Value, learned
+from reviewer.suite.value import Value, learned
 
 Scale = Literal["binary", "five", "levels"]
 Preset = Literal["pairwise", "correctness-completeness-relevance", "completion", "faithfulness"]

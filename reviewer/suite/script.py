@@ -19,7 +19,8 @@ from reviewer.suite.fields import (
     Rate,
     Text,
 )
-from reviewer.suite.model import Fault, Value, learned
+from reviewer.suite.simulator import Fault
+from reviewer.suite.value import Value, learned
 from reviewer.suite.values import converted
 
 

@@ -7,7 +7,9 @@ from typing import Annotated, Any, ClassVar
 from msgspec.structs import replace
 
 from reviewer.suite.fields import Check, EntryPoint, File, Limits, Name, Text, repeated
-from reviewer.suite.model import Episode, ToolBehavior, Value, learned, no_object_schema
+from reviewer.suite.model import Episode
+from reviewer.suite.simulator import ToolBehavior, no_object_schema
+from reviewer.suite.value import Value, learned
 
 
 class ToolsetTool(Value, frozen=True, kw_only=True):

@@ -13,13 +13,7 @@ from msgspec import UNSET
 
 from reviewer.suite.errors import ContractError
 from reviewer.suite.lock import LOCK_FILE, make_lock, suite_digest
-from reviewer.suite.model import (
-    Episode,
-    Policy,
-    RedactionRules,
-    Suite,
-    Waiver,
-)
+from reviewer.suite.model import Episode, Policy, RedactionRules, Suite, Waiver
 from reviewer.suite.power import Power
 from reviewer.suite.rubric import JudgePrompt, Rubric
 from reviewer.suite.toolset import Toolset

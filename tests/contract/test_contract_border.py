@@ -12,7 +12,8 @@ import pytest
 import reviewer
 from reviewer.desk.workspace.api import kinds, schema
 from reviewer.suite.border import FILES, Shape, shape_of
-from reviewer.suite.model import Policy, Simulator, Suite
+from reviewer.suite.model import Policy, Suite
+from reviewer.suite.simulator import Simulator
 
 ROOMS = ("suite", "trace", "review")
 HANDWRITTEN = {"suite/border.py", "review/judge_calls.py"}

@@ -15,8 +15,8 @@ from reviewer.desk.scorecards.views import GROUPS, FilterValues, Mode, SavedView
 from reviewer.exit_codes import ExitCode
 from reviewer.suite.errors import ContractError
 from reviewer.suite.gates import ALWAYS
-from reviewer.suite.model import learned
 from reviewer.suite.strict_json import loads
+from reviewer.suite.value import learned
 
 
 def problem(text: str) -> str:
