@@ -138,6 +138,11 @@ class Walker:
         """Return a member name without identifiers."""
         return self._name(name).shown
 
+    def leaves_alone(self, name: str) -> bool:
+        """Return whether neither a member name nor what it says of its value is masked."""
+        known = self._name(name)
+        return known.shown == name and known.kind is None
+
     def _clean_text(self, text: str) -> bool:
         return self._cached_clean(text) if len(text) <= _KEPT_CLEAN else self.clean(text)
 
@@ -324,14 +329,18 @@ class Redactor:
         found.sort(key=lambda entry: (not entry[0].by_key, entry[0].path))
         return found
 
-    def mask(self, value: Any) -> Any:
+    def mask(self, value: Any, depth: int = 0) -> Any:
         """Return the value with every hit replaced by `[REDACTED:<kind>]`: all of a sensitive
         member's value, and the characters a detector found, one of those that judge or an added
-        one. The result has no findings. Never raises.
+        one. The result has no findings. Never raises. `depth` is how deep it is in its record.
 
         Parts without a hit are shared with the original, not copied.
         """
-        return self._masking.of(value).mask(value)
+        return self._masking.of(value).mask(value, depth)
+
+    def leaves_alone(self, name: str) -> bool:
+        """Return whether a member of this name is masked by what it holds alone."""
+        return self._masking.stepping.leaves_alone(name)
 
     def judged_masked(self, value: Any) -> Any:
         """Mask by the detectors that judge alone: for a record that is still to be judged."""

@@ -53,7 +53,7 @@ _ORDER = ("missing", "type", "not_finite", "unknown", "duplicate", "unredacted")
 _NEAR_NAMES = 50
 """Unknown members for which a near name is searched; a hostile record may have a million."""
 
-_OBJECT_OR_NULL = (b"{", b"n")
+_OBJECT_OR_NULL = frozenset((b"{", b"n"))
 
 _decoder = msgspec.json.Decoder(TraceRecord)
 _flat = msgspec.json.Decoder(list[dict[str, Any]]).decode
@@ -81,8 +81,9 @@ class Explanation(NamedTuple):
     trace: TraceRecord | None
 
 
-def decode(raw: bytes) -> TraceRecord:
-    """Return the record in these bytes, for bytes that are not `Redactor.suspect`.
+def decode(raw: bytes, unique: bool = False) -> TraceRecord:
+    """Return the record in these bytes, for bytes that are not `Redactor.suspect`. `unique` means
+    that no name occurs twice in any of its objects.
 
     Raises DecodeError when `explain` would find a problem.
     """
@@ -94,17 +95,17 @@ def decode(raw: bytes) -> TraceRecord:
         raise DecodeError("nested too deep") from None
     except UnicodeDecodeError as error:
         raise DecodeError(f"not UTF-8 (byte {error.start})") from None
-    if not check_events(record):
+    if not check_events(record, unique):
         raise DecodeError(
             "an event lacks what its kind needs, seq does not rise, or a name repeats"
         )
     return record
 
 
-def check_events(record: TraceRecord) -> bool:
+def check_events(record: TraceRecord, unique: bool = False) -> bool:
     """Return whether the events meet the rules beyond their types: seq rises (by position where
     absent), a call names its tool, a result its tool or call, a snapshot holds a state, arguments
-    are objects or null, and no name occurs twice in an object."""
+    are objects or null, and no name occurs twice in an object (which is known where `unique`)."""
     if record.attempt is not None and record.attempt > MAX_ORDINAL:
         return False
     events = record.events  # a pass per column: each is one tight loop over a list
@@ -114,7 +115,7 @@ def check_events(record: TraceRecord) -> bool:
             not any([event.kind for event in events])  # noqa: C419 - as in acts
             or all(map(_has_what_it_needs, events))
         )
-        and _told_once(record)
+        and (_all_objects(events) if unique else _told_once(record))
     )
 
 
@@ -150,6 +151,11 @@ def _told_once(record: TraceRecord) -> bool:
 
 
 _seldom = attrgetter("message", "approval", "state", "tokens")
+
+
+def _all_objects(events: list[Event]) -> bool:
+    given = [event.arguments for event in events if event.arguments is not ABSENT]
+    return _OBJECT_OR_NULL.issuperset([bytes(arguments)[:1] for arguments in given])
 
 
 def _objects(values: list[Raw]) -> bool:

@@ -19,6 +19,7 @@ from reviewer.db.payload import LARGE, PACK_BYTES, PACK_TRACES, Packer, chunk
 from reviewer.db.verdict_changes import canonical_detail
 from reviewer.importing.draft import ZEROS
 from reviewer.importing.formats import named
+from reviewer.importing.pipeline.masking import Masked, masker_of
 from reviewer.importing.pipeline.sessions import session_of
 from reviewer.importing.pipeline.split import Piece
 from reviewer.importing.reader import Broken, Foreign, RecordReader, Rejected, by_record
@@ -96,6 +97,7 @@ class Scorer:
         self.redactor = self.catalogue.redactor() if suites else redactor_of(RedactionRules())
         private = {target.suite.suite_id for target in suites}
         self.probing = self.reader.probe and self.options.suite not in private
+        self._masker = masker_of(self.redactor)
         self.probe_suites: dict[str, Suite] = {}
         """Probe suites met by now."""
         self._private = private
@@ -186,14 +188,14 @@ class Scorer:
         packing = Packing(self._packer)
         done = Group(first, 0, [], packing.packs, [], {}, [])
         records, renames = 0, self.reader.probe and not self.probing
-        for number, foreign, suspect in self._filtered(map(self._known_for_good, read)):
+        for number, foreign, looked in self._filtered(map(self._known_for_good, read)):
             records += 1
             if isinstance(foreign, NewRefusal):
                 done.refused.append(foreign)
                 continue
             if renames:
                 foreign = self._renamed(foreign, done.notes)
-            found = self._judge(number, foreign, suspect, done.notes)
+            found = self._judge(number, foreign, looked, done.notes)
             if isinstance(found, NewRefusal):
                 done.refused.append(found)
                 continue
@@ -238,19 +240,23 @@ class Scorer:
 
     def _filtered(
         self, records: Iterable[tuple[int, Foreign | NewRefusal]]
-    ) -> Iterator[tuple[int, Foreign | NewRefusal, bool]]:
-        """Yield records as their reader gives them, each with whether it is suspect.
+    ) -> Iterator[tuple[int, Foreign | NewRefusal, bool | Masked]]:
+        """Yield records as their reader gives them, each masked or with whether it is suspect.
 
         A few are filtered in a row: between other work the filter's tables leave the cache, and it
         takes half as long again.
         """
         left = iter(records)
         while held := list(islice(left, FILTERED)):
-            suspect = [
-                isinstance(one, Foreign) and self.redactor.suspect(one.raw) for _, one in held
-            ]
-            for (number, one), doubt in zip(held, suspect, strict=True):
-                yield number, one, doubt
+            looked = [isinstance(one, Foreign) and self._looked(one.raw) for _, one in held]
+            for (number, one), found in zip(held, looked, strict=True):
+                yield number, one, found
+
+    def _looked(self, raw: bytes) -> bool | Masked:
+        """Return a probe's record masked, where it is one that our encoder wrote; else whether it
+        is suspect."""
+        masked = self._masker.masked(raw) if self.probing and self.reader.probe else None
+        return self.redactor.suspect(raw) if masked is None else masked
 
     def detail(self, verdict: SourceVerdict | None) -> str:
         """Return the rest of the source's verdict, masked, as JSON: its exception is a fact beside
@@ -309,19 +315,37 @@ class Scorer:
         return self.redactor.masked(value[:512]) if isinstance(value, str) else None
 
     def _judge(
-        self, number: int, foreign: Foreign, suspect: bool, notes: dict[str, int]
+        self, number: int, foreign: Foreign, looked: bool | Masked, notes: dict[str, int]
     ) -> NewRefusal | tuple[TargetSuite, Scored]:
-        if not suspect:
+        if isinstance(looked, Masked):
+            return self._judge_looked(number, foreign, looked, notes)
+        if not looked:
             try:
                 record = decode(foreign.raw)
             except DecodeError:
                 return self._judge_slowly(number, foreign, notes)
-            if record.cost_usd is None and record.usage != ABSENT and counts_nothing(record.usage):
-                notes[ZEROS] = notes.get(ZEROS, 0) + 1
+            _note_zeros(record, notes)
             return self._place(number, foreign, record)
         if self.probing and self.reader.probe:
             return self._judge_masked(number, foreign, notes)
         return self._judge_slowly(number, foreign, notes)
+
+    def _judge_looked(
+        self, number: int, foreign: Foreign, looked: Masked, notes: dict[str, int]
+    ) -> NewRefusal | tuple[TargetSuite, Scored]:
+        """Judge a probe's record that was masked piece by piece."""
+        try:
+            record = decode(foreign.raw, unique=True)
+            if not looked.changed:
+                _note_zeros(record, notes)
+                return self._place(number, foreign, record)
+            record = decode(looked.raw, unique=True)
+        except DecodeError:
+            return self._judge_slowly(number, foreign, notes)
+        masked = looked.raw.count(_MASK) - foreign.raw.count(_MASK)
+        if masked:
+            notes[MASKED] = notes.get(MASKED, 0) + 1
+        return self._place(number, foreign._replace(raw=looked.raw), record, masked)
 
     def _judge_masked(
         self, number: int, foreign: Foreign, notes: dict[str, int]
@@ -472,6 +496,11 @@ class Scorer:
         if found is None:
             return self.refusal(number, (f"{problem}:{record.episode_id}",), named)
         return found, judge(found, record, foreign.raw)._replace(source=foreign.verdict)
+
+
+def _note_zeros(record: TraceRecord, notes: dict[str, int]) -> None:
+    if record.cost_usd is None and record.usage != ABSENT and counts_nothing(record.usage):
+        notes[ZEROS] = notes.get(ZEROS, 0) + 1
 
 
 def _session(record: TraceRecord) -> str:
