@@ -6,10 +6,11 @@ that holds no run at all is passed over there.
 """
 
 import re
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from itertools import islice
 from typing import Any, NamedTuple
 
+from reviewer.importing.database import MAGIC, tables_in
 from reviewer.importing.foreign_json import Remembered
 from reviewer.importing.head import Head
 from reviewer.importing.messages.streams import is_stream
@@ -20,6 +21,8 @@ LINES = 50
 
 
 def _tool(head: Head) -> str:
+    if there := tables_in(head):
+        return next((name for wanted, name in _DATABASES if _has(there, wanted)), _DATABASE)
     if name := next((name for start, name in _STARTS if head.start.startswith(start)), ""):
         return name
     for row in _rows(head):
@@ -37,7 +40,7 @@ def tool(head: Head) -> str:
 
 def tools() -> tuple[str, ...]:
     """Return the names of all tools that are recognized here, in alphabetical order."""
-    names = {known.name for known in _TOOLS} | {name for _, name in _STARTS}
+    names = {known.name for known in _TOOLS} | {name for _, name in (*_STARTS, *_DATABASES)}
     return tuple(sorted(names, key=lambda name: _ARTICLE.sub("", name).casefold()))
 
 
@@ -50,11 +53,22 @@ def reason(head: Head, inside: bool = False) -> str:
     name = tool(head)
     if not name or (inside and name in _BESIDE_RUNS):
         return ""
-    way = f"make a suite of it: reviewer suite {_SUITES[name]}" if name in _SUITES else _WAY_OUT
+    way = _WAYS_OUT.get(name, _WAY_OUT)
+    if name in _SUITES:
+        way = f"make a suite of it: reviewer suite {_SUITES[name]}"
     return f"{name}: there is no reader for it, and nothing of it was read; {way}"
 
 
 _WAY_OUT = "export its runs as OTLP/JSON, or write them as trace records (docs/formats.md)"
+_WAYS_OUT = {
+    "a LangGraph checkpoint database": (
+        "write what `list(graph.get_state_history(config))` returns as JSON"
+    ),
+    "Goose's database of sessions": "export each with `goose session export --format json`",
+    "MLflow's database": "write what `mlflow.search_traces` returns as JSON, each with `to_json()`",
+    "Phoenix's database": "export its spans with Phoenix's client, as JSON",
+}
+"""What else can be done with a file of some tools."""
 _SUITES = {
     "a Google ADK eval set, which says what is expected": "from-evalset",
     "a Google ADK test file, which says what is expected": "from-evalset",
@@ -160,11 +174,28 @@ def _has_messages(row: _Row) -> bool:
     )
 
 
+_DATABASE = "a SQLite database, in which several tools keep sessions"
+_DATABASES: tuple[tuple[dict[str, set[str]], str], ...] = (
+    ({"checkpoints": {"thread_id", "checkpoint_id"}, "writes": {"checkpoint_id", "channel"}},
+     "a LangGraph checkpoint database"),
+    ({"sessions": {"id", "working_dir"}, "messages": {"session_id", "content_json"}},
+     "Goose's database of sessions"),
+    ({"trace_info": {"request_id"}, "experiments": {"experiment_id"}}, "MLflow's database"),
+    ({"spans": {"trace_rowid", "span_id"}, "traces": {"trace_id"}}, "Phoenix's database"),
+    ({"cursorDiskKV": {"key", "value"}}, "Cursor's database"),
+)  # fmt: skip
+"""Tools by the tables of their databases, with some columns of each."""
+
+
+def _has(there: Mapping[str, tuple[str, ...]], wanted: dict[str, set[str]]) -> bool:
+    return all(columns <= set(there.get(name, ())) for name, columns in wanted.items())
+
+
 _STARTS: tuple[tuple[bytes, str], ...] = (
     (b"data: {", "a stream of server-sent events without its request"),
     (b"data:{", "a stream of server-sent events without its request"),
     (b"event: ", "a stream of server-sent events without its request"),
-    (b"SQLite format 3\x00", "a SQLite database, in which several tools keep sessions"),
+    (MAGIC, _DATABASE),
     (b"PAR1", "a Parquet file"),
     (b"# aider chat started at", "an Aider chat history"),
 )  # fmt: skip

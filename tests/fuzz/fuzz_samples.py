@@ -151,6 +151,13 @@ SAMPLES: dict[str, tuple[Sample, ...]] = {
     ),
     "opik-traces": (Sample("opik", "trace.json"),),
     "deepeval": (Sample("deepeval", "cases.json"), Sample("deepeval", "traced.json")),
+    "opencode-db": (Sample("databases", "opencode.db"),),
+    "google-adk-db": (
+        Sample("databases", "google-adk.db"),
+        Sample("databases", "google-adk-v0.db"),
+    ),
+    "openai-agents-db": (Sample("databases", "openai-agents.db"),),
+    "deepeval-db": (Sample("databases", "deepeval.db"),),
     "promptfoo": (Sample("promptfoo", "results.json"),),
     "swe-agent": (
         Sample("swe_agent", "function_calling_simple.traj", ("all_preds.jsonl", "args.yaml")),

@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from reviewer.importing.head import Head
 
 OURS = (
+    "databases.opencode:OpenCodeDatabaseReader",
+    "databases.google_adk:GoogleAdkDatabaseReader",
+    "databases.openai_agents:OpenAIAgentsDatabaseReader",
+    "databases.deepeval:DeepEvalDatabaseReader",
     "inspect_ai.reader:InspectReader",
     "harbor.reader:HarborReader",
     "terminal_bench:TerminalBenchReader",

@@ -42,11 +42,11 @@ from reviewer.importing.walking import EACH, Path
 from reviewer.trace.record import SourceVerdict
 
 NAME = "deepeval"
-NO_CASES = "DeepEval: the run has no test cases"
+NOCASES = "DeepEval: the run has no test cases"
 ANOTHER = "test cases of one name ask other things: each is an episode of its own"
 ONE_MOMENT = "a call and an answer of a model begin at one moment: which was first is not stated"
 UNSTATED_CALLS = "no test case or turn says which tools were called: what was done is not measured"
-_CASES = ("testCases", "conversationalTestCases")
+CASES = ("testCases", "conversationalTestCases")
 _AROUND = "testRunData"
 _BUCKETS: dict[str, Kind] = {
     "baseSpans": "chain",
@@ -81,7 +81,7 @@ class DeepEvalReader(Format):
     def traces(self, source: Source) -> Iterator[Foreign | Broken]:
         around = () if is_run(Head(source.path).value) else (_AROUND,)
         number, found = 0, _about(source, around)
-        for part in source.walk(*((*around, name, EACH) for name in _CASES)):
+        for part in source.walk(*((*around, name, EACH) for name in CASES)):
             kind = _kind(part.path, around)
             if kind:
                 number += 1
@@ -95,14 +95,14 @@ class DeepEvalReader(Format):
             elif _misplaced(part.path, around) and part.raw != b"null":
                 yield Broken(("type:testCases",), "test run")
         if not number:
-            source.notes.add(NO_CASES)
+            source.notes.add(NOCASES)
 
 
 def is_run(value: Any) -> bool:
     """Return whether this is a test run, as far as it is shown."""
-    if not isinstance(value, dict) or not any(isinstance(value.get(n), list) for n in _CASES):
+    if not isinstance(value, dict) or not any(isinstance(value.get(n), list) for n in CASES):
         return False
-    first = next((one for name in _CASES for one in objects(value.get(name))), None)
+    first = next((one for name in CASES for one in objects(value.get(name))), None)
     if first is None:
         return {"metricsScores", "runDuration"} <= value.keys()
     return "name" in first and bool({"input", "turns"} & first.keys())
@@ -111,14 +111,14 @@ def is_run(value: Any) -> bool:
 def _kind(path: Path, around: tuple[str, ...]) -> str:
     """Return which list of test cases a part is in; empty for any other part."""
     inner = path[len(around) :]
-    listed = len(inner) == 2 and inner[0] in _CASES and isinstance(inner[1], int)
+    listed = len(inner) == 2 and inner[0] in CASES and isinstance(inner[1], int)
     return str(inner[0]) if listed else ""
 
 
 def _misplaced(path: Path, around: tuple[str, ...]) -> bool:
     """Return whether a part is where test cases are, and is none: their list is no list."""
     inner = path[len(around) :]
-    return inner[0] in _CASES if inner else path == around
+    return inner[0] in CASES if inner else path == around
 
 
 def _about(source: Source, around: tuple[str, ...]) -> About:
@@ -144,15 +144,16 @@ def _parsed(source: Source, raw: bytes, kind: str, found: About) -> Foreign:
     return attempt(source, source.value(raw), kind, found)
 
 
-def attempt(source: Source, case: Any, kind: str, found: About) -> Foreign:
-    """Return the attempt of a test case. Raises Rejected."""
+def attempt(source: Source, case: Any, kind: str, found: About, name: str = NAME) -> Foreign:
+    """Return the attempt of a test case out of the list `kind`; `name` is the format's. Raises
+    Rejected."""
     if not isinstance(case, dict):
         raise Rejected("type:test case")
     if not text(case.get("name")):
         raise Rejected("missing:name")
     if isinstance(case.get("trace"), dict):
-        return _traced(source, case, found)
-    draft = Draft(NAME, answers=False)
+        return _traced(source, case, found, name)
+    draft = Draft(name, answers=False)
     transcript = Transcript(draft)
     account = transcript.account
     if kind == "testCases":
@@ -245,10 +246,10 @@ def _account_of(account: Account, case: dict[str, Any]) -> None:
 # A traced test case -------------------------------------------------------------------------------
 
 
-def _traced(source: Source, case: dict[str, Any], found: About) -> Foreign:
+def _traced(source: Source, case: dict[str, Any], found: About, name: str) -> Foreign:
     spans = settled(list(_spans(case, case["trace"], _episode(source, case))), "type")
     candidate = source.candidate or found.candidate
-    made = native(Tree(spans), Heading(NAME, candidate, _home(source, found), "", 1))
+    made = native(Tree(spans), Heading(name, candidate, _home(source, found), "", 1))
     notes = (*made.notes, ONE_MOMENT) if _ties(spans) else made.notes
     return made._replace(verdict=_verdict(case), notes=notes)
 

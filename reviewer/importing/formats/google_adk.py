@@ -51,7 +51,7 @@ class GoogleAdkReader(Format):
             if isinstance(value, Broken):
                 yield value
             else:
-                yield source.attempt(partial(_session, source, number, value), name)
+                yield source.attempt(partial(session, source, number, value), name)
 
 
 def _is_session(value: Any) -> bool:
@@ -68,7 +68,8 @@ def _of(value: Any, name: str) -> Any:
     return value.get(_CAMEL[name]) if found is None else found
 
 
-def _session(source: Source, number: int, value: Any) -> Foreign:
+def session(source: Source, number: int, value: Any, name: str = GoogleAdkReader.name) -> Foreign:
+    """Return the attempt of a session. `name` is the format's. Raises Rejected."""
     if not isinstance(value, dict):
         raise Rejected("type:session")
     events = value.get("events")
@@ -77,7 +78,7 @@ def _session(source: Source, number: int, value: Any) -> Foreign:
     own = text(value.get("id"))
     if not own:
         raise Rejected("missing:id")
-    told = _Events(Draft("google-adk-session"), objects(events))
+    told = _Events(Draft(name), objects(events))
     told.write()
     draft, account = told.draft, told.transcript.account
     account.read(value, ("id", "events", "appName", "app_name", "userId", "user_id"))

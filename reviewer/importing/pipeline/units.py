@@ -33,6 +33,7 @@ CHUNK = 1 << 20
 _OPENERS = (
     *(b"{", b"[", b"PK\x03\x04", b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"\xef\xbb\xbf", b"<"),
     b"data",  # of server-sent events
+    b"SQLi",  # of databases
 )
 _TEXTS = (".json", ".jsonl", ".ndjson", ".traj", ".eval")
 MOST_FILES = 2_000_000

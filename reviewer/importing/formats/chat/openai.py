@@ -78,7 +78,7 @@ class OpenAIResponsesReader(Format):
                 pair: dict[str, Any] = alone if _is_response(value) else value
                 if held and not _goes_on(held, pair):
                     number += 1
-                    yield _of_log(source, number, held, lost)
+                    yield conversation(source, number, held, lost, self.name)
                     held = []
                 held.append(pair)
             elif isinstance(value, dict):
@@ -89,10 +89,10 @@ class OpenAIResponsesReader(Format):
                 yield Broken(("type:record",), name)
         if held:
             number += 1
-            yield _of_log(source, number, held, lost)
+            yield conversation(source, number, held, lost, self.name)
         if items:
             pair = {"request": {"input": items}, "response": None}
-            yield _of_log(source, number + 1, [pair], lost)
+            yield conversation(source, number + 1, [pair], lost, self.name)
 
 
 def _is_response(value: Any) -> bool:
@@ -155,11 +155,14 @@ def _added(history: list[Any], given: list[Any], chained: bool) -> list[Any]:
     return [item for item in given[place:] if _key(item) not in known]
 
 
-def _of_log(
-    source: Source, number: int, pairs: list[dict[str, Any]], lost: list[str]
+def conversation(
+    source: Source, number: int, pairs: list[dict[str, Any]], lost: list[str], name: str
 ) -> Foreign | Broken:
+    """Return the attempt of requests with their responses, one after another. `lost` are places
+    that could not be read, `name` is the format's."""
+
     def make() -> Foreign:
-        draft = Draft("openai-responses")
+        draft = Draft(name)
         transcript = Transcript(draft)
         history: list[Any] = []
         responses = [_response(pair) for pair in pairs]

@@ -8,14 +8,14 @@ sessions of their own, whose cost is not in their parent's.
 import math
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from reviewer.importing.draft import measured, summed, tokens, whole
 from reviewer.importing.facts import FormatFacts
-from reviewer.importing.formats.base import at_path, mapping, objects, text
+from reviewer.importing.formats.base import at_path, mapping, objects, tell_lost, text
 from reviewer.importing.formats.sessions import (
     SUB_AGENTS,
     Session,
@@ -90,7 +90,7 @@ class OpenCodeReader(SessionFormat):
                     children[text(one.info.get("id"))] = one
         else:
             raise Rejected("type:record")
-        return _foreign(source, session, children)
+        return told(source, session, children, self.name)
 
 
 def _is_export(value: Any) -> bool:
@@ -310,14 +310,23 @@ class _Story:
             session.result(state.get("error"), own, text(name), "error", time.get("end"))
 
 
-def _foreign(source: Source, exported: Exported, children: dict[str, Exported]) -> Foreign:
-    story = _Story("opencode-export", children)
+def told(
+    source: Source,
+    exported: Exported,
+    children: dict[str, Exported],
+    name: str,
+    lost: Iterable[str] = (),
+) -> Foreign:
+    """Return the attempt of a session with those that it started. `name` is the format's; `lost`
+    are places of it that could not be read."""
+    story = _Story(name, children)
     session, draft, info = story.session, story.session.draft, exported.info
     story.tell(exported)
     story.rest()
     session.write()
     for own in story.missing:
         session.absent("session of its sub-agent", own)
+    tell_lost(draft, lost)
     for one in (exported, *children.values()):
         session.account.tell(one.messages, draft, "messages")
     if story.ended == "":
