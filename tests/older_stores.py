@@ -43,6 +43,8 @@ def as_before(door: Door, script: str) -> None:
             if name == "meta":
                 base.execute("DELETE FROM meta")
             base.execute(f"INSERT INTO {name} ({columns}) SELECT {columns} FROM new.{name}")
+        if "015_event_lists" in known[at:]:
+            base.execute("DELETE FROM meta WHERE key='event_shapes'")
         if "012_gate_counts" in known[at:]:
             _counts_in_columns(base)
         for suite_id, body in whole.items() if "008_contracts" in known[at:] else ():

@@ -1,4 +1,4 @@
-"""Rows per event and the full-text index: derived from payloads, filled after an import.
+"""Event lists and the full-text index: derived from payloads, filled after an import.
 
 `meta.indexed` is the last trace done; it moves in the same transaction as the rows, so a killed run
 continues where it stopped and nothing is done twice.
@@ -13,13 +13,24 @@ from typing import NamedTuple
 import msgspec
 
 from reviewer.db.connection import transaction
-from reviewer.db.payload import decode_record, frame_bytes, large_events
-from reviewer.trace.record import ABSENT, Event, kind_of
+from reviewer.db.event_lists import (
+    EventList,
+    event_list,
+    list_lengths,
+    listed_events,
+    put_event_lists,
+    shapes_missing,
+    stray_lists,
+    take_event_list,
+)
+from reviewer.db.payload import LARGE, decode_record, frame_bytes, large_events
+from reviewer.trace.record import ABSENT, Event
 
-BATCH = 256
+BATCH = 512
+BATCH_BYTES = 8 << 20
+"""Payloads after which a batch ends: what is made of them is held until it is written."""
 TEXT_PER_TRACE = 1 << 20
 MOST_NAMED = 5
-_EVENT = "INSERT OR IGNORE INTO event VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
 _TEXT = "INSERT INTO search (rowid, body) VALUES (?, ?)"
 
 MOST_COUNTED = 10_000
@@ -85,7 +96,7 @@ def partly_indexed(connection: sqlite3.Connection, suite_id: str, candidate_id: 
 
 
 def unindexed_traces(connection: sqlite3.Connection, candidate: int) -> int:
-    """Return the number of traces of a candidate without event rows yet."""
+    """Return the number of traces of a candidate whose events are not listed yet."""
     row = connection.execute(
         "SELECT count(*) FROM trace WHERE candidate=?"
         " AND id > (SELECT CAST(value AS INTEGER) FROM meta WHERE key='indexed')",
@@ -95,7 +106,7 @@ def unindexed_traces(connection: sqlite3.Connection, candidate: int) -> int:
 
 
 def pending_events(connection: sqlite3.Connection) -> int:
-    """Events still without a row."""
+    """Events that are not listed yet."""
     row = connection.execute(
         "SELECT coalesce(sum(events), 0) FROM trace"
         " WHERE id > (SELECT CAST(value AS INTEGER) FROM meta WHERE key='indexed')"
@@ -104,8 +115,8 @@ def pending_events(connection: sqlite3.Connection) -> int:
 
 
 def index_faults(connection: sqlite3.Connection) -> list[str]:
-    """Return where event rows or full text differ from the payloads of the indexed traces: a search
-    would miss what was removed there. Traces not indexed yet are no fault.
+    """Return where event lists or full text differ from the payloads of the indexed traces: a
+    search would miss what was removed there. Traces not indexed yet are no fault.
 
     Counts alone are compared, and payloads opened where they differ. May raise any of DAMAGE.
     """
@@ -121,35 +132,24 @@ def index_faults(connection: sqlite3.Connection) -> list[str]:
     wrong = (
         [] if texts == traces else [f"full text of {texts:,} traces where {traces:,} are indexed"]
     )
-    (held,) = connection.execute("SELECT count(*) FROM event").fetchone()
     (given,) = connection.execute(
         "SELECT coalesce(sum(events), 0) FROM trace WHERE id <= ?"
         " AND (pack IS NOT NULL OR EXISTS (SELECT 1 FROM chunk WHERE chunk.trace = trace.id))",
         (done,),
     ).fetchone()
-    if held != given and (missing := _wrong_events(connection, done)):
+    if listed_events(connection) != given and (missing := _wrong_events(connection, done)):
         wrong.append(f"event rows of trace {', '.join(map(str, missing))}")
+    if lost := shapes_missing(connection):
+        wrong.append(f"event rows without a tool: {lost:,} shapes are gone")
     return wrong
 
 
 def _wrong_events(connection: sqlite3.Connection, done: int) -> list[int]:
-    """Return the first traces whose event rows differ from their payloads."""
-    wrong = [
-        trace
-        for (trace,) in connection.execute(
-            "SELECT DISTINCT trace FROM event WHERE trace > ?"
-            " OR trace NOT IN (SELECT id FROM trace) LIMIT ?",
-            (done, MOST_NAMED),
-        ).fetchall()
-    ]
-    rows = connection.execute(
-        "SELECT t.id, t.events, count(e.trace) AS held FROM trace t LEFT JOIN event e"
-        " ON e.trace = t.id WHERE t.id <= ? GROUP BY t.id HAVING held <> t.events ORDER BY t.id",
-        (done,),
-    )
-    for trace, _, held in rows:
-        # A number that occurs twice in a trace is one row, and a refused payload has none.
-        if held != len({row[1] for row in event_rows(trace, _stored_events(connection, trace))}):
+    """Return the first traces whose event lists differ from their payloads."""
+    wrong = stray_lists(connection, done, MOST_NAMED)
+    for trace, _, held in list_lengths(connection, done):
+        # A number that occurs twice in a trace is one event, and a refused payload has none.
+        if held != len(event_list(trace, _stored_events(connection, trace)).shapes):
             wrong.append(trace)
         if len(wrong) >= MOST_NAMED:
             break
@@ -166,7 +166,7 @@ def catch_up(connection: sqlite3.Connection, store: Path) -> int:
 
 def index_batch(connection: sqlite3.Connection, store: Path) -> int:
     """Index the next batch; returns the number of traces, 0 when there is nothing left."""
-    rows, texts, last = [], [], 0
+    lists, texts, last, size = list[EventList](), list[tuple[int, str]](), 0, 0
     with transaction(connection, store):
         traces = connection.execute(
             "SELECT id, pack, offset, length, events FROM trace"
@@ -177,18 +177,21 @@ def index_batch(connection: sqlite3.Connection, store: Path) -> int:
         held, frame = -1, b""
         for trace, pack, offset, length, count in traces:
             last = trace
+            size += length or LARGE
             if pack is not None and pack != held:
                 held, frame = pack, frame_bytes(connection, pack)
             raw = None if pack is None else frame[offset : offset + length]
             events = _events(connection, trace, raw, count)
-            rows += event_rows(trace, events)
+            lists.append(event_list(trace, events))
             texts.append((trace, searchable(events)))
+            if size > BATCH_BYTES:
+                break
         if not traces:
             return 0
-        connection.executemany(_EVENT, rows)
+        put_event_lists(connection, lists)
         connection.executemany(_TEXT, texts)
         connection.execute("UPDATE meta SET value=? WHERE key='indexed'", (str(last),))
-    return len(traces)
+    return len(texts)
 
 
 def _events(
@@ -201,12 +204,12 @@ def _events(
 
 
 def unindex_trace(connection: sqlite3.Connection, trace: int) -> bool:
-    """Remove a trace from the event rows and the full text before it is changed, inside the
+    """Remove a trace from the event lists and the full text before it is changed, inside the
     caller's transaction; return whether it was there."""
     (done,) = connection.execute("SELECT value FROM meta WHERE key='indexed'").fetchone()
     if trace > int(done):
         return False
-    connection.execute("DELETE FROM event WHERE trace=?", (trace,))
+    take_event_list(connection, trace)
     # The full text does not store its words: to delete a row, FTS5 needs them again.
     text = searchable(_stored_events(connection, trace))
     connection.execute(
@@ -218,7 +221,7 @@ def unindex_trace(connection: sqlite3.Connection, trace: int) -> bool:
 def index_trace(connection: sqlite3.Connection, trace: int) -> None:
     """Put a changed trace back in, inside the caller's transaction."""
     events = _stored_events(connection, trace)
-    connection.executemany(_EVENT, event_rows(trace, events))
+    put_event_lists(connection, [event_list(trace, events)])
     connection.execute(_TEXT, (trace, searchable(events)))
 
 
@@ -230,30 +233,25 @@ def _stored_events(connection: sqlite3.Connection, trace: int) -> list[Event]:
     return _events(connection, trace, raw, count)
 
 
-def event_rows(trace: int, events: list[Event]) -> list[tuple[object, ...]]:
-    """Narrow facts of each event; the short form's missing status is ok."""
-    rows: list[tuple[object, ...]] = []
-    for position, event in enumerate(events, 1):
-        status = event.status
-        if status is None and event.kind is None and event.tool is not None:
-            status = "ok"
-        rows.append(
-            (
-                trace,
-                event.seq or position,
-                kind_of(event),
-                event.tool,
-                status,
-                event.actor,
-                event.latency_ms,
-                event.cost_usd,
-            )
-        )
-    return rows
+def searchable(events: Sequence[Event]) -> str:
+    """The words of a trace: tools, arguments, observations and messages, up to a megabyte.
+
+    The index keeps neither places nor times, so each tool stands once, in whatever order.
+    """
+    tools = " ".join(sorted({event.tool for event in events if event.tool is not None}))
+    raws = [event.arguments for event in events]
+    raws += [event.observation for event in events]
+    raws += [event.message for event in events]
+    joined = b" ".join(raws)
+    if b"\\u" in joined or len(joined) + len(tools) >= TEXT_PER_TRACE:
+        return searchable_in_order(events)
+    if b"\\" in joined:
+        joined = joined.replace(b"\\n", b" ").replace(b"\\t", b" ")
+    return f"{joined.decode('utf-8', 'replace')} {tools}"
 
 
-def searchable(events: list[Event]) -> str:
-    """The words of a trace: tools, arguments, observations and messages, up to a megabyte."""
+def searchable_in_order(events: Sequence[Event]) -> str:
+    """The same words as they follow one another: what is beyond the megabyte is the last events."""
     parts: list[str] = []
     size = 0
     for event in events:

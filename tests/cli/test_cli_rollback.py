@@ -174,7 +174,7 @@ def test_a_report_on_a_small_store_is_proved_whole(signer: Door, statement: str)
 @pytest.mark.parametrize(
     ("statement", "told"),
     [
-        ("DELETE FROM event", "event rows of trace 1"),
+        ("DELETE FROM event_list", "event rows of trace 1"),
         ("UPDATE pack SET frame=zeroblob(64)", "pack "),
         ("CREATE VIEW odd AS SELECT 1", "schema is not ours: view odd"),
     ],
@@ -300,10 +300,13 @@ def indexed(door: Door) -> None:
 @pytest.mark.parametrize(
     ("statement", "told"),
     [
-        ("DELETE FROM event", "event rows of trace 1, 2, 3, 4, 5"),
-        ("DELETE FROM event WHERE trace=7 AND seq=1", "event rows of trace 7"),
-        ("INSERT INTO event SELECT 99, seq, kind, tool, status, actor, latency_ms, cost_usd"
-         " FROM event WHERE trace=1", "event rows of trace 99"),
+        ("DELETE FROM event_list", "event rows of trace 1, 2, 3, 4, 5"),
+        ("UPDATE event_list SET body=json_remove(body, '$[0]') WHERE trace=7",
+         "event rows of trace 7"),
+        ("INSERT INTO event_list SELECT 99, body FROM event_list WHERE trace=1",
+         "event rows of trace 99"),
+        ("DELETE FROM event_shape WHERE id=(SELECT max(id) FROM event_shape)",
+         "event rows without a tool: 1 shapes are gone"),
         ("DELETE FROM search_docsize WHERE id=3", "full text of 17 traces where 18 are indexed"),
         ("UPDATE meta SET value='40' WHERE key='indexed'", "traces up to 40"),
     ],

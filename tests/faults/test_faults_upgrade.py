@@ -35,7 +35,8 @@ def rows_of(store: Path) -> Rows:
         names = [
             name
             for (name,) in base.execute(
-                "SELECT name FROM sqlite_schema WHERE type='table' AND sql NOT LIKE '%VIRTUAL%'"
+                "SELECT name FROM sqlite_schema WHERE (type='table' OR name='event')"
+                " AND sql NOT LIKE '%VIRTUAL%'"
             )
             if not name.startswith("search") and name not in NOT_FACTS
         ]

@@ -18,6 +18,7 @@ from typing import Literal, NamedTuple, get_args
 
 import msgspec
 
+from reviewer.db.event_lists import calls_tool, tools_of_newest
 from reviewer.suite.gates import ALWAYS, GATES
 from reviewer.suite.model import Category
 
@@ -379,10 +380,10 @@ def _text(value: str) -> str:
 def _tool(connection: sqlite3.Connection, tool: str, name: str, key: str) -> str:
     """Episodes with an attempt that calls a tool.
 
-    Full text says which traces may, quickly where they are few; the event rows say which do. Where
+    Full text says which traces may, quickly where they are few; the event lists say which do. Where
     they are many, an episode's first attempts soon show it.
     """
-    calls = f"EXISTS (SELECT 1 FROM event v WHERE v.trace = t.id AND v.tool = :{name})"
+    calls = calls_tool(connection, tool, f":{name}", "t.id")
     words = "".join(char if char in _WORD_CHARS else " " for char in tool).split()
     plain = all(char in _WORD_CHARS or char in "_-./: " for char in tool)
     if words and plain:
@@ -421,12 +422,7 @@ def tags_of_suite(connection: sqlite3.Connection, suite: int) -> set[str]:
 
 def newest_tools(connection: sqlite3.Connection) -> list[str]:
     """The tools of the events stored last."""
-    rows = connection.execute(
-        "SELECT DISTINCT tool FROM (SELECT tool FROM event ORDER BY trace DESC LIMIT ?)"
-        " WHERE tool IS NOT NULL",
-        (_LOOKED_AT,),
-    )
-    return [row[0] for row in rows.fetchall()]
+    return tools_of_newest(connection, _LOOKED_AT)
 
 
 def newest_codes(connection: sqlite3.Connection) -> list[str]:
