@@ -306,7 +306,7 @@ _TOOLS: tuple[_Tool, ...] = (
     _Tool("ToolBench's answer tree", ("tree", "answer_generation")),
     _Tool("API-Bank dialogues", ("role", "api_name", "param_dict")),
     _Tool("an xLAM data set", ("query", "answers", "tools")),
-    _Tool("BFCL results", ("id", "result", "latency")),
+    _Tool("BFCL scores without their results", ("accuracy", "correct_count", "total_count")),
     _Tool("a preference data set", ("chosen", "rejected")),
     _Tool("a data set of prompts and completions", ("prompt", "completion")),
     _Tool("a Glaive data set", ("chat", "system")),

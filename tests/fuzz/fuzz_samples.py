@@ -16,6 +16,7 @@ from reviewer.importing.formats import all_readers
 DATA = REPOSITORY / "tests" / "data"
 AGENTBENCH = "agentbench/Jan17v1/gpt-4o-mini/medagentbench-std"
 AGENTLAB = "agentlab/2024-08-01_10-20-52_GenericAgent_on_miniwob.ascending-numbers_64_e6d2d5"
+BFCL = "bfcl/result/gpt-4o-2024-11-20-FC"
 TERMINAL_BENCH = "terminal_bench/runs/2025-08-07__20-00-00"
 MESSAGES = (
     "agentdojo",
@@ -158,6 +159,10 @@ SAMPLES: dict[str, tuple[Sample, ...]] = {
     ),
     "openai-agents-db": (Sample("databases", "openai-agents.db"),),
     "deepeval-db": (Sample("databases", "deepeval.db"),),
+    "bfcl": (
+        Sample(f"{BFCL}/non_live", "BFCL_v4_parallel_result.json"),
+        Sample(f"{BFCL}/multi_turn", "BFCL_v4_multi_turn_base_result.json"),
+    ),
     "promptfoo": (Sample("promptfoo", "results.json"),),
     "swe-agent": (
         Sample("swe_agent", "function_calling_simple.traj", ("all_preds.jsonl", "args.yaml")),

@@ -38,6 +38,7 @@ OURS = (
     "gaia:GaiaReader",
     "hal:HalReader",
     "agentbench:AgentBenchReader",
+    "bfcl:BfclReader",
     "promptfoo:PromptfooReader",
     "openai_evals:OpenAIEvalsReader",
     "deepeval:DeepEvalReader",
