@@ -8,6 +8,7 @@ from reviewer.cli.opening import release_of
 from reviewer.cli.parser import act, acts_of, release_options
 from reviewer.cli.say import fact
 from reviewer.desk.labels.api import (
+    ANNOTATION_TOOLS,
     REASONS,
     EstimateView,
     FlagLine,
@@ -46,7 +47,33 @@ def _labels_arguments(command: argparse.ArgumentParser) -> None:
         "--baseline", metavar="B", help="pairs with it (default: the one that compare takes)"
     )
     queue.add_argument("--messages", action="store_true", help="single messages in place of pairs")
-    file_arguments(acts, "labels", "label")
+    take = file_arguments(acts, "labels", "label")
+    take.add_argument(
+        "--from",
+        dest="tool",
+        choices=ANNOTATION_TOOLS,
+        metavar="TOOL",
+        help="files of another tool: langfuse, langsmith, agent-reward-bench, agent-occam",
+    )
+    take.add_argument("--suite", default="", metavar="S", help="with --from: the attempts' suite")
+    take.add_argument(
+        "--map",
+        action="extend",
+        nargs="+",
+        default=[],
+        metavar="MAP",
+        help="with --from: QUESTION=CRITERION:VALUE=LEVEL, what one answer means",
+    )
+    take.add_argument(
+        "--candidate",
+        action="append",
+        default=[],
+        metavar="C",
+        help="with --from: MODEL=CANDIDATE, or CANDIDATE where the file names no model",
+    )
+    take.add_argument(
+        "--episode-map", metavar="FILE", help="with --from: how the tool calls the episodes"
+    )
     sign = act(acts, "sign", "write your labels to store/labels, signed, for version control")
     sign.add_argument("--suite", default="", metavar="S", help="only this suite's")
     sign.add_argument("--key", required=True, metavar="KEY", help=KEY)
@@ -58,13 +85,15 @@ def _judgments_arguments(command: argparse.ArgumentParser) -> None:
     file_arguments(acts, "judgments", "judgment")
 
 
-def file_arguments(acts: "Acts", name: str, one: str) -> None:
-    """Add the acts that write records of a kind to a file, and read them from files."""
+def file_arguments(acts: "Acts", name: str, one: str) -> argparse.ArgumentParser:
+    """Add the acts that write records of a kind to a file, and read them from files; returns the
+    latter."""
     export = act(acts, "export", f"write every {one}, a line of JSON each")
     export.add_argument("file", nargs="?", help="a new file (default: standard output)")
     export.add_argument("--suite", default="", metavar="S", help="only this suite's")
     take = act(acts, "import", f"take in {name} of others, each once")
     take.add_argument("files", nargs="+", metavar="FILE", help="files that export wrote")
+    return take
 
 
 ARGUMENTS = {
@@ -154,6 +183,17 @@ def _import(arguments: argparse.Namespace) -> int:
     from reviewer.desk.labels.files import import_labels
     from reviewer.desk.traces.note_files import import_notes
 
+    if getattr(arguments, "tool", None):
+        from reviewer.cli.annotations import import_from
+
+        return import_from(arguments)
+    asked = ("suite", "map", "candidate", "episode_map")
+    if lost := [name for name in asked if getattr(arguments, name, None)]:
+        name = lost[0].replace("_", "-")
+        raise DeskError(
+            f"--{name} belongs to files of another tool: name it with --from TOOL",
+            exit_code=ExitCode.USAGE,
+        )
     workspace, noun = workspace_of(arguments), _noun(arguments)
     takers = {"label": import_labels, "judgment": import_judgments, "note": import_notes}
     take = takers[noun]

@@ -254,6 +254,45 @@ class Wording(Struct, frozen=True, kw_only=True):
     rules: tuple[WordingFigures, ...] = ()
 
 
+class JudgeBeside(Struct, frozen=True, kw_only=True):
+    """The judge's `completion` of final messages beside the marks of people in other tools, of `n`
+    attempts that both have judged; an unusable answer is alike with nothing."""
+
+    n: int
+    alike: int
+    complete_and_weak: int
+    incomplete_and_good: int
+    unusable: int
+
+
+class AttemptFigures(Struct, frozen=True, kw_only=True):
+    """Marks of people in other tools on one criterion: attempts found `good` and `weak`, and those
+    on which people differ (`open`). `passed_and_weak` passed every hard gate, `first` are some of
+    them; `failed_and_good` did not pass."""
+
+    criterion_id: str
+    attempts: int
+    good: int
+    weak: int
+    open: int
+    passed_and_weak: int
+    first: tuple[str, ...]
+    failed_and_good: int
+    agreement: AgreementFigures
+    judge: JudgeBeside | None
+
+
+class LabelsElsewhere(Struct, frozen=True, kw_only=True):
+    """Labels of this candidate's attempts that people gave in other tools: not blind, and chosen
+    nobody knows how. Nothing else of a report reads them."""
+
+    labels: int
+    attempts: int
+    tools: tuple[str, ...]
+    annotators: tuple[str, ...]
+    criteria: tuple[AttemptFigures, ...]
+
+
 class ReviewSection(Struct, frozen=True, kw_only=True):
     """Labels of this candidate's messages, alone or in pairs, by all reviewers.
 
@@ -261,7 +300,8 @@ class ReviewSection(Struct, frozen=True, kw_only=True):
     in both orders, or begun in one. The rubric, the policy's `sample_rate` and `pairs_required`,
     and `why` are filled in when the report is built, which has no `agreement` and
     `self_consistency` without labels. `limits` are what the policy's limits on labels are compared
-    with; absent where it sets none.
+    with; absent where it sets none. `elsewhere` is absent without labels that were given in other
+    tools.
     """
 
     rubric: tuple[str, ...] = ()
@@ -283,6 +323,7 @@ class ReviewSection(Struct, frozen=True, kw_only=True):
     wording: Wording = Wording()
     why: str | None = None
     limits: LabelFigures | UnsetType = UNSET
+    elsewhere: LabelsElsewhere | UnsetType = UNSET
 
 
 def review_caveat(review: ReviewSection) -> str:

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Literal, TypeVar
 
-from reviewer.review.items import TIE, Kind
+from reviewer.review.items import TIE, LabelKind
 from reviewer.review.labels import Label, Role, counting
 from reviewer.stats.agreement import (
     cohen_kappa,
@@ -33,14 +33,14 @@ from reviewer.suite.value import Value
 # name it, else the reviewer has no preference that survives the order, which is a tie.
 
 
-Question = Literal["winner", "decided", "mark"]
+Question = Literal["winner", "decided", "mark", "attempt"]
 Level = Literal["nominal", "ordinal"]
 Rating = str | int
 
 
 class Subject(Value, frozen=True):
     """The subject of a question: the `winner` of pairs, the side a criterion `decided` for in
-    pairs, or the `mark` a criterion gets on a message."""
+    pairs, the `mark` a criterion gets on a message, or on an `attempt` in another tool."""
 
     question: Question
     criterion_id: str | None = None
@@ -75,7 +75,7 @@ def ratings(
     answers: dict[Subject, dict[str, dict[str, list[Rating]]]] = {}
     rubrics: set[str] = set()
     for label in counting(labels):
-        if label.role != role:
+        if label.role != role or label.kind == "attempt":
             continue
         rubrics.add(label.rubric_digest)
         for subject, rating in _answers(label, named.get(label.item)):
@@ -183,9 +183,9 @@ def agreement(
     found = ratings(labels, rubric, first)
     if not found:
         return (
-            _measured(Ratings(subject=Subject(question="winner"), level="nominal", items={}), seed),
+            measured(Ratings(subject=Subject(question="winner"), level="nominal", items={}), seed),
         )
-    return tuple(_measured(table, seed) for table in found)
+    return tuple(measured(table, seed) for table in found)
 
 
 def share(hits: float, n: int) -> Share:
@@ -196,7 +196,8 @@ def share(hits: float, n: int) -> Share:
     return Share(hits=hits, n=n, value=hits / n, low=limits.low, high=limits.high)
 
 
-def _measured(table: Ratings, seed: str) -> Agreement:
+def measured(table: Ratings, seed: str) -> Agreement:
+    """Return the agreement on one question; `seed` makes alpha's interval repeatable."""
     names = table.reviewers
     given_by_item = [given for _, given in sorted(table.items.items())]
     twice = [given for given in given_by_item if len(given) > 1]
@@ -332,7 +333,7 @@ class SettledItem(Value, frozen=True):
     """
 
     item: str
-    kind: Kind
+    kind: LabelKind
     episode_id: str
     winner: str | None
     marks: dict[str, int]
@@ -345,7 +346,7 @@ class Disagreement(Value, frozen=True):
     `criteria` on which raters differ; `contradicts` are raters whose two showings differ."""
 
     item: str
-    kind: Kind
+    kind: LabelKind
     episode_id: str
     winner: bool
     criteria: tuple[str, ...]
@@ -384,7 +385,8 @@ def to_adjudicate(labels: Iterable[Label]) -> tuple[Disagreement, ...]:
 def _by_item(labels: Iterable[Label]) -> list[tuple[str, list[Label]]]:
     items: dict[str, list[Label]] = {}
     for label in counting(labels):
-        items.setdefault(label.item, []).append(label)
+        if label.kind != "attempt":  # nobody here was shown it, and nobody here settles it
+            items.setdefault(label.item, []).append(label)
     return sorted(items.items())
 
 

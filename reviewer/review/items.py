@@ -16,6 +16,9 @@ from reviewer.suite.strict_json import canonical_bytes, sha256_hex
 from reviewer.suite.value import Value
 
 Kind = Literal["pair", "message"]
+LabelKind = Literal["pair", "message", "attempt"]
+"""Kinds of item that labels are about. Nobody is shown an `attempt`: its labels come from other
+tools, where a person saw the whole of it."""
 
 TIE = "tie"
 BOTH_BAD = "both_bad"
@@ -31,7 +34,6 @@ class ItemRecord(Value, frozen=True, kw_only=True):
         "Null: it is computed.",
     ] = ""
     item: Annotated[Sha256, "The item's name: the digest of its kind, suite, episode and messages."]
-    kind: Annotated[Kind, "`pair`: two messages of one episode. `message`: one."]
     suite_id: Annotated[Id, "The suite's id."]
     suite_digest: Annotated[Sha256, "Digest of the suite's lock."]
     episode_id: Annotated[Id, "The episode's id."]
@@ -111,11 +113,14 @@ def message_digest(text: str | None) -> str:
     return sha256_hex((text or "").encode())
 
 
-def item_name(kind: Kind, suite_digest: str, episode_id: str, messages: Sequence[str]) -> str:
-    """Return the name of an item from the digests of its messages, in any order."""
+def item_name(kind: LabelKind, suite_digest: str, episode_id: str, messages: Sequence[str]) -> str:
+    """Return the name of an item from the digests of its messages, in any order; of an attempt from
+    that of its record."""
     content: dict[str, object] = {"kind": kind, "suite": suite_digest, "episode": episode_id}
     if kind == "pair":
         content["messages"] = sorted(messages)
+    elif kind == "attempt":
+        (content["record"],) = messages
     else:
         (content["message"],) = messages
     return sha256_hex(canonical_bytes(content))

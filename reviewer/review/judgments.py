@@ -64,6 +64,7 @@ class Judgment(ItemRecord, frozen=True, kw_only=True):
 
     SCHEMA: ClassVar[str] = "reviewer/judgment@1"
 
+    kind: Annotated[Kind, "`pair`: two messages of one episode. `message`: one."]
     preset: Annotated[Preset, "What was asked."]
     # `forward` is as good as a coin, and the same in every store.
     order: Annotated[

@@ -7,7 +7,10 @@ Labels are only ever added. A revision or an undo is a new label that names the 
 from collections.abc import Iterable, Iterator
 from typing import Annotated, ClassVar, Literal
 
-from reviewer.review.items import ItemRecord, item_name
+from msgspec import UNSET, UnsetType
+
+from reviewer.importing.annotations import Tool
+from reviewer.review.items import ItemRecord, LabelKind, item_name
 from reviewer.review.lines import Lines, age
 from reviewer.suite.errors import json_path, shown
 from reviewer.suite.fields import (
@@ -17,7 +20,9 @@ from reviewer.suite.fields import (
     Limits,
     Name,
     Names,
+    Positive,
     Sha256,
+    StoredName,
     Text,
 )
 from reviewer.suite.rubric import Criterion, Rubric, levels_of
@@ -43,12 +48,34 @@ Reason = Literal[
 
 
 class LabelKey(Value, frozen=True):
-    """Of all labels under one key, one counts."""
+    """Of all labels under one key, one counts. `annotation` is the id of an annotation in its
+    tool: several of one person about one attempt count beside each other."""
 
     item: str
     showing: int
     reviewer: str
     role: Role
+    annotation: str = ""
+
+
+class Origin(Value, frozen=True, kw_only=True):
+    """Where a label of an attempt was taken from: an annotation of another tool. The person who
+    made it was not blind, and no order was exchanged."""
+
+    tool: Annotated[Tool, "The tool whose file it was taken from."]
+    annotation: Annotated[
+        StoredName, "The annotation's id in that tool, or the digest of a row without an id."
+    ]
+    attempt: Annotated[StoredName, "What that tool calls the attempt."]
+    said: Annotated[
+        dict[Id, Annotated[str, Limits(max_length=4096)]],
+        "criterion → question and answer in the tool's own words.",
+    ]
+    changed: Annotated[
+        str, Limits(max_length=64), "When it was last changed there. Empty: not told."
+    ] = ""
+    file: Annotated[Sha256, "Digest of the file that was taken in."]
+    row: Annotated[Positive, "The number of its record in that file, from 1."]
 
 
 class Label(ItemRecord, frozen=True, kw_only=True):
@@ -56,6 +83,11 @@ class Label(ItemRecord, frozen=True, kw_only=True):
 
     SCHEMA: ClassVar[str] = "reviewer/label@1"
 
+    kind: Annotated[
+        LabelKind,
+        "`pair`: two messages of one episode. `message`: one. `attempt`: one attempt, by an "
+        "annotation of another tool.",
+    ]
     showing: Annotated[int, Limits(ge=1, le=2), "Of a pair: 1, or 2 with the sides exchanged."] = 1
     left: Annotated[Sha256 | None, "Of a pair: digest of the message on the left."] = None
     right: Annotated[Sha256 | None, "Of a pair: digest of the message on the right."] = None
@@ -88,11 +120,22 @@ class Label(ItemRecord, frozen=True, kw_only=True):
     traces: Annotated[
         Names, "The traces that the item was built from: context, outside the uid."
     ] = ()
+    # UNSET of other labels, so that those made before keep their uids.
+    record: Annotated[
+        Sha256 | UnsetType, "Of an attempt: the digest of its record. Absent of other labels."
+    ] = UNSET
+    origin: Annotated[
+        Origin | UnsetType, "Of an attempt: the annotation it was taken from. Absent of others."
+    ] = UNSET
 
     @property
     def key(self) -> LabelKey:
         return LabelKey(
-            item=self.item, showing=self.showing, reviewer=self.reviewer, role=self.role
+            item=self.item,
+            showing=self.showing,
+            reviewer=self.reviewer,
+            role=self.role,
+            annotation="" if self.origin is UNSET else self.origin.annotation,
         )
 
     @property
@@ -120,7 +163,8 @@ def label_problems(label: Label) -> list[tuple[str, str]]:
 def rubric_problems(label: Label, rubric: Rubric) -> list[tuple[str, str]]:
     """Return the reasons why this label does not fit `rubric`: another rubric, a criterion or a
     level it does not have, a criterion left out. A message needs a mark for every criterion, a pair
-    a side for each `required` one; what is skipped or withdrawn needs none."""
+    a side for each `required` one, an attempt a mark for what its tool asked; what is skipped or
+    withdrawn needs none."""
     if (label.rubric_id, label.rubric_version) != (rubric.rubric_id, rubric.version):
         reason = (
             f"{shown(label.rubric_id)} {shown(label.rubric_version)}, not "
@@ -139,7 +183,7 @@ def _against(label: Label, criteria: dict[str, Criterion]) -> Problems:
         if criterion is not None and level not in levels_of(criterion):
             most = levels_of(criterion)[-1]
             yield json_path(("marks", criterion_id)), f"is {level}; the levels are 1 to {most}"
-    if label.skipped is not None or label.withdrawn:
+    if label.skipped is not None or label.withdrawn or label.kind == "attempt":
         return
     pair = label.kind == "pair"
     answered = label.decided.keys() if pair else label.marks.keys()
@@ -150,6 +194,12 @@ def _against(label: Label, criteria: dict[str, Criterion]) -> Problems:
 
 def _context(label: Label) -> Problems:
     """Check that the item is the one that these messages make."""
+    if label.kind == "attempt":
+        yield from _attempt_context(label)
+        return
+    for name in ("record", "origin"):
+        if getattr(label, name) is not UNSET:
+            yield f"$.{name}", "belongs to a label of kind attempt"
     if label.kind == "pair":
         sides = [side for side in (label.left, label.right) if side is not None]
         if len(sides) < 2:
@@ -176,6 +226,31 @@ def _context(label: Label) -> Problems:
     name = item_name(label.kind, label.suite_digest, label.episode_id, sides)
     if label.item != name:
         yield "$.item", f"is not the item of these messages, which is {name}"
+
+
+def _attempt_context(label: Label) -> Problems:
+    """Check that the item is the attempt of this record, told by one annotation."""
+    for name in ("left", "right", "message"):
+        if getattr(label, name) is not None:
+            yield f"$.{name}", "belongs to a label of a message or a pair"
+    if label.showing != 1:
+        yield "$.showing", "is 2, but only pairs are shown in two orders"
+    if label.role != "rater":
+        yield "$.role", "is adjudicator, and an annotation of another tool settles nothing"
+    if label.pi is not None or label.stratum is not None or label.reasons:
+        yield "$.pi", "an attempt is in no queue: pi, stratum and reasons belong to other labels"
+    if label.skipped is not None:
+        yield "$.skipped", "belongs to a label of a message or a pair"
+    if label.origin is UNSET:
+        yield "$.origin", "is missing: an attempt is labeled by an annotation of another tool"
+    elif not label.withdrawn and label.origin.said.keys() != label.marks.keys():
+        yield "$.origin.said", "does not tell every mark, and nothing else, in the tool's words"
+    if label.record is UNSET:
+        yield "$.record", "is missing: an attempt is named by its record"
+        return
+    name = item_name("attempt", label.suite_digest, label.episode_id, [label.record])
+    if label.item != name:
+        yield "$.item", f"is not the item of this record, which is {name}"
 
 
 def _answer(label: Label) -> Problems:

@@ -156,6 +156,33 @@ def reviewable_traces(connection: sqlite3.Connection, candidate: int) -> list[Re
     return [_reviewable(row) for row in rows.fetchall()]
 
 
+class AttemptRecord(NamedTuple):
+    """One record of an attempt, and the verdict on the attempt."""
+
+    sha256: bytes
+    episode: int
+    attempt: int
+    passed: bool | None
+
+
+def attempt_records(
+    connection: sqlite3.Connection, candidate: int, episodes: Iterable[int]
+) -> list[AttemptRecord]:
+    """Return every record of a candidate's attempts at some episodes, earlier ones included."""
+    rows = connection.execute(
+        "WITH mine AS (SELECT id, sha256, episode, attempt, passed FROM trace WHERE candidate=?"
+        " AND episode IN (SELECT value FROM json_each(?)))"
+        " SELECT sha256, episode, attempt, passed FROM mine UNION"
+        " SELECT r.sha256, m.episode, m.attempt, m.passed FROM revision r"
+        " JOIN mine m ON m.id = r.trace ORDER BY 2, 3, 1",
+        (candidate, json.dumps(list(episodes))),
+    ).fetchall()
+    return [
+        AttemptRecord(digest, episode, attempt, None if passed is None else bool(passed))
+        for digest, episode, attempt, passed in rows
+    ]
+
+
 def reviewable_traces_in(
     connection: sqlite3.Connection, candidate: int, episodes: Iterable[int], most: int = -1
 ) -> list[ReviewableTrace]:

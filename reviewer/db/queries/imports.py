@@ -123,6 +123,23 @@ def attempts_from(connection: sqlite3.Connection, sources: Iterable[int]) -> lis
     return [StoredAttempt(*row) for row in rows]
 
 
+def attempts_at(connection: sqlite3.Connection, key: tuple[int, int]) -> list[StoredAttempt]:
+    """Every attempt of a candidate at an episode, in order."""
+    rows = connection.execute(
+        f"{_ATTEMPT} WHERE t.candidate=? AND t.episode=? ORDER BY t.attempt", key
+    ).fetchall()
+    return [StoredAttempt(*row) for row in rows]
+
+
+def records_of(connection: sqlite3.Connection, trace: int) -> frozenset[bytes]:
+    """The digests of all records of an attempt."""
+    rows = connection.execute(
+        "SELECT sha256 FROM trace WHERE id=?1 UNION SELECT sha256 FROM revision WHERE trace=?1",
+        (trace,),
+    )
+    return frozenset(digest for (digest,) in rows.fetchall())
+
+
 def episodes_added(
     connection: sqlite3.Connection, source: int, first: int, traces: Iterable[int]
 ) -> dict[int, int]:
@@ -168,6 +185,12 @@ def attempts_named(
             (name, *key),
         )
     return [StoredAttempt(*row) for row in rows.fetchall()]
+
+
+def names_of_trace(connection: sqlite3.Connection, trace: int) -> list[str]:
+    """What sources call an attempt, without the names that say whose file holds a part of it."""
+    rows = connection.execute("SELECT name FROM attempt_name WHERE trace=?", (trace,))
+    return sorted(name for (name,) in rows.fetchall() if _FILE not in name)
 
 
 def names_of_named(connection: sqlite3.Connection, name: str) -> list[AttemptNames]:

@@ -128,7 +128,8 @@ def _release_suite(
 
 def label_facts(connection: Connection, built: CandidateReport, book: Book) -> LabelFacts:
     """Return the facts about labels of this candidate. The tree covers every label ever made, in
-    order of uid; a person who withdrew a label is still a labeler."""
+    order of uid; a person who withdrew a label is still a labeler, one who labeled in another tool
+    is none."""
     gathered, review = built.gathered, built.gathered.review
     about = sorted(
         (
@@ -141,7 +142,9 @@ def label_facts(connection: Connection, built: CandidateReport, book: Book) -> L
     seen = review.reviewers if review is not None else ()
     return LabelFacts(
         count=review.labels if review is not None else 0,
-        labelers=tuple(sorted({*seen, *(label.reviewer for label in about)})),
+        labelers=tuple(
+            sorted({*seen, *(label.reviewer for label in about if label.kind != "attempt")})
+        ),
         merkle_root=merkle_root([label_line(label) for label in about]) if about else None,
         tree_size=len(about),
         disagreements=review.disagreements_open if review is not None else 0,

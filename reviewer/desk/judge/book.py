@@ -24,7 +24,7 @@ from reviewer.review.judged import JudgeKey, MessageFigures, WinRate, message_fi
 from reviewer.review.judgments import Judgment, counting, judgment_line, stored_judgment
 from reviewer.review.labels import Label
 from reviewer.review.labels import counting as counting_labels
-from reviewer.suite.rubric import JudgePrompt, JudgeQuestion
+from reviewer.suite.rubric import JudgePrompt, JudgeQuestion, Preset
 
 
 class JudgeRecord(NamedTuple):
@@ -132,6 +132,20 @@ def join_record(
         known_usd=math.fsum(known) if known else None,
         unpriced=len(costs) - len(known),
     )
+
+
+def asked_alone(judged: JudgeRecord, preset: Preset) -> list[Judgment]:
+    """Return the judge's first answers about single messages under one preset, of all
+    candidates."""
+    prompts = {prompt_digest(asked) for asked in judged.judge.asks if asked.preset == preset}
+    return [
+        one
+        for one in counting(judged.judgments)
+        if one.preset == preset
+        and one.repeat == 1
+        and one.model == judged.model
+        and one.prompt_digest in prompts
+    ]
 
 
 def pairwise(judge: JudgePrompt) -> JudgeQuestion | None:

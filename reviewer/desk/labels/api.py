@@ -7,19 +7,22 @@ reasons, traces, attempts or chances. Texts are raw: a door makes them safe wher
 from __future__ import annotations  # what only types name is not loaded
 
 import os
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, get_args
 
 from reviewer.db.connection import StoreError
 from reviewer.desk.errors import DeskError
 from reviewer.desk.opened import Room, late, refused
 from reviewer.desk.views import View
 from reviewer.exit_codes import ExitCode
+from reviewer.importing.annotations import Tool
 
 if TYPE_CHECKING:
     from reviewer.desk.labels.labeling import Labeling
     from reviewer.desk.labels.signed_files import SignedLabels
 
 
+ANNOTATION_TOOLS: tuple[str, ...] = get_args(Tool)
+"""The tools whose annotations are taken in as labels of attempts."""
 LabelKind = Literal["pair", "message"]
 LabelRole = Literal["rater", "adjudicator"]
 Answer = Literal["left", "right", "tie", "both_bad"]

@@ -228,6 +228,10 @@ def review_evidence(
         return found
     found = _with_wording(found, connection, side, held.rubric, sources.finals)
     found = _with_limits(found, connection, held, candidate_id, looked, sources)
+    if any(x.kind == "attempt" for x in sources.book.of(connection, held.suite.digest)):
+        from reviewer.desk.reports.attempt_labels import with_elsewhere
+
+        found = with_elsewhere(found, connection, held, candidate_id, side, sources)
     if not looked.about:
         return found
     found = _with_labels(found, looked, candidate_id, held.rubric, held.suite.digest)
@@ -304,7 +308,8 @@ def _with_labels(
         ),
         wins=tuple(map(_in_floats, wins(labels, mine, _others(said, candidate_id)))),
         agreement=tuple(
-            _figures(one) for one in agreement(labels, rubric, _first(said, mine), seed=seed)
+            agreement_figures(one)
+            for one in agreement(labels, rubric, _first(said, mine), seed=seed)
         ),
         self_consistency=tuple(
             SelfFigures(reviewer=own.reviewer, same=own.same, left=own.left)
@@ -365,7 +370,7 @@ def _first(labels: Iterable[Label], mine: set[tuple[str, str]]) -> dict[str, str
     return found
 
 
-def _figures(found: Agreement) -> AgreementFigures:
+def agreement_figures(found: Agreement) -> AgreementFigures:
     return AgreementFigures(
         question=found.subject.question,
         criterion_id=found.subject.criterion_id,

@@ -7,7 +7,7 @@ import hashlib
 import json
 import math
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -50,6 +50,17 @@ _MASK = b"[REDACTED"
 _PARTING = re.compile("([-_]+)")
 MOST_USD = 1e6
 """The dearest attempt believed; sums of costs are whole nano-USD and must stay countable."""
+
+
+def permanent_name(name: str, masked: Callable[[str], str]) -> str:
+    """Return the permanent name of an attempt as it is kept: one with an identifier in it as its
+    digest, so that two of them stay two."""
+    if masked(name) == name:
+        return name
+    kind = name.partition(":")[0] if ":" in name else ""
+    kind = kind if masked(kind) == kind else ""
+    digest = hashlib.sha256(name.encode("utf-8", "replace")).hexdigest()[:32]
+    return f"{kind}:masked {digest}"
 
 
 class ImportOptions(NamedTuple):
@@ -141,14 +152,8 @@ class Scorer:
         return self._own_suite
 
     def lasting_name(self, name: str) -> str:
-        """Return the permanent name of an attempt as it is kept: one with an identifier in it as
-        its digest, so that two of them stay two."""
-        if self.redactor.masked(name) == name:
-            return name
-        kind = name.partition(":")[0] if ":" in name else ""
-        kind = kind if self.redactor.masked(kind) == kind else ""
-        digest = hashlib.sha256(name.encode("utf-8", "replace")).hexdigest()[:32]
-        return f"{kind}:masked {digest}"
+        """Return the permanent name of an attempt as it is kept."""
+        return permanent_name(name, self.redactor.masked)
 
     def _known_for_good(
         self, one: tuple[int, Foreign | NewRefusal]

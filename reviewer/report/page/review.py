@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import UNSET
 
-from reviewer.report.formatting import limits, number, plural
+from reviewer.report.formatting import limits, named, number, plural
 from reviewer.report.model import Diagnostic, Report, TextDiagnostic
 from reviewer.report.opinions import (
     NOTHING,
@@ -13,6 +13,7 @@ from reviewer.report.opinions import (
     Cell,
     JudgedMessages,
     JudgeSection,
+    LabelsElsewhere,
     RandomPart,
     ReviewSection,
 )
@@ -95,6 +96,8 @@ def review_lines(section: ReviewSection) -> list[str]:
             f"{section.random_part.items} of {section.random_part.of} labeled items "
             f"were drawn by lot{_flagged(section.random_part)}."
         )
+    if section.elsewhere is not UNSET:
+        lines += _elsewhere_lines(section.elsewhere)
     if section.limits is not UNSET:
         lines += _limit_lines(section.limits)
     flags = section.high_flags
@@ -105,6 +108,30 @@ def review_lines(section: ReviewSection) -> list[str]:
         f"known in {rule.unknown} of {section.wording.checked} messages looked at."
         for rule in section.wording.rules
     ]
+    return lines
+
+
+def _elsewhere_lines(found: LabelsElsewhere) -> list[str]:
+    """Say what people said of attempts in other tools, and what of it speaks against the gates."""
+    lines = [
+        f"From other tools ({', '.join(found.tools)}), not blind and counted apart: "
+        f"{plural(found.labels, 'label')} of {plural(found.attempts, 'attempt')} by "
+        f"{named(found.annotators)}. No gate, limit, flag or calibration reads them."
+    ]
+    for one in found.criteria:
+        weak = f" ({named(one.first)})" if one.first else ""
+        lines.append(
+            f"{one.criterion_id}, elsewhere: {one.good} good, {one.weak} weak, {one.open} on which "
+            f"people differ; {one.passed_and_weak} that passed every hard gate are weak{weak}, "
+            f"{one.failed_and_good} that did not are good."
+        )
+        if one.judge is not None:
+            lines.append(
+                f"{one.criterion_id}, elsewhere, beside the judge's completion: alike in "
+                f"{one.judge.alike} of {one.judge.n} attempts, {one.judge.complete_and_weak} "
+                f"called complete and found weak, {one.judge.incomplete_and_good} the reverse, "
+                f"{one.judge.unusable} unusable; no role is earned by it."
+            )
     return lines
 
 
@@ -162,6 +189,11 @@ def review_rows(section: ReviewSection) -> list[list[str]]:
         rows.append([about, "Gwet AC1", *_coefficient(found.ac1)])
         if found.kappa.value is not None:
             rows.append([about, "Cohen kappa", *_coefficient(found.kappa)])
+    for of in section.elsewhere.criteria if section.elsewhere is not UNSET else ():
+        about, theirs = f"{of.criterion_id}, elsewhere", of.agreement
+        rows.append([about, "raw agreement", *_share(theirs.raw, theirs.why)])
+        rows.append([about, "Krippendorff alpha", *_coefficient(theirs.alpha)])
+        rows.append([about, "Gwet AC1", *_coefficient(theirs.ac1)])
     for own in section.self_consistency or ():
         rows.append([own.reviewer, "agrees with the other order", *_share(own.same, None)])
         rows.append([own.reviewer, "picks the left slot", *_share(own.left, None)])
@@ -292,7 +324,7 @@ def _review_terms(report: Report) -> Terms:
                 "even, given from six decided on.",
             )
         )
-    if review.agreement:
+    if review.agreement or review.elsewhere is not UNSET:
         terms.append(
             (
                 "raw agreement, alpha, AC1, kappa",

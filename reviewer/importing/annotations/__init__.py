@@ -1,0 +1,79 @@
+"""What people said of attempts in other tools: one module for each tool whose files are read.
+
+A reader takes the bytes of one file and yields what each record holds, in its own words: nothing is
+rated, rounded or guessed. What a program or a model said is left out, with its reason.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Literal, NamedTuple
+
+Tool = Literal["langfuse", "langsmith", "agent-reward-bench", "agent-occam"]
+
+
+class Answer(NamedTuple):
+    """An answer to one question: `said` are the forms in which the tool states it (a number, a
+    category), each as text."""
+
+    question: str
+    said: tuple[str, ...]
+
+
+class Annotation(NamedTuple):
+    """What one person said of one attempt. The attempt is named by the id of its trace, or by task
+    and model. `key` is the annotation's own id, empty where it has none; times are as written."""
+
+    row: int
+    key: str
+    trace: str
+    task: str
+    model: str
+    annotator: str
+    answers: tuple[Answer, ...]
+    note: str = ""
+    made: str = ""
+    changed: str = ""
+
+    @property
+    def attempt(self) -> str:
+        """Return what the tool calls the attempt."""
+        return self.trace or " ".join(filter(None, (self.task, self.model)))
+
+
+class LeftOut(NamedTuple):
+    """A record of which no label can be made, though it is whole: `why` is the same text for all
+    that are left out for one reason."""
+
+    row: int
+    why: str
+
+
+class BadRecord(NamedTuple):
+    """A record that cannot be read, and why; `way` is what to do about it."""
+
+    row: int
+    why: str
+    way: str = "mend the row, or export the file again"
+
+
+class BadFile(ValueError):
+    """A file of which nothing can be believed; `way` is what to do about it."""
+
+    def __init__(self, why: str, way: str) -> None:
+        super().__init__(why)
+        self.way = way
+
+
+Record = Annotation | LeftOut | BadRecord
+
+
+def reader_of(tool: Tool) -> Callable[[bytes], Iterator[Record]]:
+    """Return the reader of a tool's files. It raises BadFile for a file that is none of them."""
+    if tool == "langfuse":
+        from reviewer.importing.annotations.langfuse import read
+    elif tool == "langsmith":
+        from reviewer.importing.annotations.langsmith import read
+    elif tool == "agent-reward-bench":
+        from reviewer.importing.annotations.agent_reward_bench import read
+    else:
+        from reviewer.importing.annotations.agent_occam import read
+    return read

@@ -1,0 +1,49 @@
+"""The records of a JSON document, or of JSON lines, of annotations."""
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from reviewer.importing.annotations import BadFile, BadRecord
+from reviewer.importing.foreign_json import NotJson, parse
+
+
+def objects_of(data: bytes) -> Iterator[tuple[int, Any] | BadRecord]:
+    """Yield (number, value) of each: of a list its elements, of a document itself, of lines each
+    line. Raises BadFile where there is none."""
+    if not data.strip():
+        raise BadFile("is empty: there is no annotation in it", "export the file again")
+    try:
+        value = parse(data)
+    except (NotJson, RecursionError):
+        yield from _lines(data)
+        return
+    yield from enumerate(value if isinstance(value, list) else [value], 1)
+
+
+def _lines(data: bytes) -> Iterator[tuple[int, Any] | BadRecord]:
+    lines = [line for line in data.split(b"\n") if line.strip()]
+    if len(lines) < 2:
+        raise BadFile("is no JSON", "export the file again as JSON, JSON lines or CSV")
+    for number, line in enumerate(lines, 1):
+        try:
+            yield number, parse(line)
+        except (NotJson, RecursionError):
+            yield BadRecord(number, "is no JSON")
+
+
+def word(value: Any) -> str:
+    """Return a text of a foreign record; empty for what is none."""
+    return value.strip() if isinstance(value, str) else ""
+
+
+def forms(values: Iterable[Any]) -> tuple[str, ...]:
+    """Return what an answer is stated as, each form once: texts, numbers, true and false."""
+    found: list[str] = []
+    for value in values:
+        if isinstance(value, bool):
+            found.append("true" if value else "false")
+        elif isinstance(value, (int, float)):
+            found.append(format(value, "g") if value == float(format(value, "g")) else repr(value))
+        elif word(value):
+            found.append(word(value))
+    return tuple(dict.fromkeys(found))
