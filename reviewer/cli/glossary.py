@@ -279,6 +279,12 @@ GLOSSARY = {
             "reviewer.review.labels",
         ),
         Term(
+            "annotation",
+            "What one person said of one attempt in another tool. It becomes a label of that "
+            "attempt, counted apart.",
+            "reviewer.importing.annotations",
+        ),
+        Term(
             "label file",
             "A file of one person's labels for version control, named by its content and signed.",
             "reviewer.signing.label_files",

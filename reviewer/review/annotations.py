@@ -82,6 +82,7 @@ def mapped(answers: Iterable[tuple[str, Sequence[str]]], maps: Mapping[str, Ques
     silent: list[str] = []
     for question, forms in answers:
         words = " / ".join(forms)
+        plain = " / ".join(map(form_of, forms))
         meant = maps.get(question)
         if meant is None:
             silent.append(f"question `{shown(question)}` is not mapped")
@@ -92,9 +93,9 @@ def mapped(answers: Iterable[tuple[str, Sequence[str]]], maps: Mapping[str, Ques
             marks[meant.criterion_id] = levels.pop()
             told[meant.criterion_id] = f"{question}={words}"[:4096]
         elif levels:
-            silent.append(f"answer `{shown(words)}` to `{shown(question)}` is mapped to two levels")
+            silent.append(f"answer `{shown(plain)}` to `{shown(question)}` is mapped to two levels")
         else:
-            silent.append(f"answer `{shown(words)}` to `{shown(question)}` is not mapped")
+            silent.append(f"answer `{shown(plain)}` to `{shown(question)}` is not mapped")
     return Mapped(marks=marks, said=told, not_measured=tuple(silent))
 
 

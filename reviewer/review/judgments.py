@@ -63,6 +63,7 @@ class Judgment(ItemRecord, frozen=True, kw_only=True):
     """What a judge answered once. `at` is RFC 3339 in UTC, ending in Z."""
 
     SCHEMA: ClassVar[str] = "reviewer/judgment@1"
+    ORDER: ClassVar[str] = "schema uid item kind"
 
     kind: Annotated[Kind, "`pair`: two messages of one episode. `message`: one."]
     preset: Annotated[Preset, "What was asked."]

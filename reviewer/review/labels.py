@@ -16,6 +16,7 @@ from reviewer.suite.errors import json_path, shown
 from reviewer.suite.fields import (
     UNIQUE,
     Count,
+    File,
     Id,
     Limits,
     Name,
@@ -82,6 +83,7 @@ class Label(ItemRecord, frozen=True, kw_only=True):
     """What one person said of one showing of one item. `at` is RFC 3339 in UTC, ending in Z."""
 
     SCHEMA: ClassVar[str] = "reviewer/label@1"
+    ORDER: ClassVar[str] = "schema uid item kind"
 
     kind: Annotated[
         LabelKind,
@@ -122,10 +124,14 @@ class Label(ItemRecord, frozen=True, kw_only=True):
     ] = ()
     # UNSET of other labels, so that those made before keep their uids.
     record: Annotated[
-        Sha256 | UnsetType, "Of an attempt: the digest of its record. Absent of other labels."
+        Sha256 | UnsetType,
+        File(Sha256, None),
+        "Of an attempt: the digest of its record. Absent of other labels.",
     ] = UNSET
     origin: Annotated[
-        Origin | UnsetType, "Of an attempt: the annotation it was taken from. Absent of others."
+        Origin | UnsetType,
+        File(Origin, None),
+        "Of an attempt: the annotation it was taken from. Absent of others.",
     ] = UNSET
 
     @property

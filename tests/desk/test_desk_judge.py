@@ -387,6 +387,42 @@ def test_messages_are_scored_and_claims_linked_to_what_was_observed(door: Door) 
     assert report["recommendation"] == "block"
 
 
+def test_the_judge_of_messages_stands_beside_people_of_other_tools_and_earns_nothing(
+    door: Door,
+) -> None:
+    frozen_with(door, also=ALSO[:1])
+    door.ok("import", door.suite / "traces")
+    keys = "SELECT t.id FROM trace t JOIN candidate c ON c.id=t.candidate WHERE candidate_id=?"
+    traces = [key for (key,) in door.rows(keys, V7)]
+    with contextlib.closing(sqlite3.connect(door.store)) as base, base:
+        names = [(f"trace:t{key}", key) for key in traces]
+        base.executemany("INSERT INTO attempt_name VALUES (?, ?)", names)
+    desk = door.desk()
+    replies = iter(["prose", *[json.dumps({"score": 9, "reason": "r"})] * len(traces)])
+    with judging(lambda _: next(replies)) as server:
+        assert asked(desk, server, kinds=("message",)).state == "done"
+    before = json.loads(desk.reports.build(SUITE, V7).raw)
+    scores = [
+        {
+            "id": f"s{key}", "traceId": f"t{key}", "name": "right", "value": int(key % 2),
+            "source": "ANNOTATION", "authorUserId": "a",
+        }
+        for key in traces
+    ]  # fmt: skip
+    path = door.file("scores.json", json.dumps(scores))
+    mapped = ("--map", "right=accurate:1=1", "right=accurate:0=2")
+    door.ok("labels", "import", path, "--from", "langfuse", "--suite", SUITE, *mapped)
+    after = json.loads(desk.reports.build(SUITE, V7).raw)
+    (found,) = after["review"].pop("elsewhere")["criteria"]
+    judge = found["judge"]
+    wrong = sum(key % 2 == 0 for key in traces)
+    assert (judge["n"], judge["incomplete_and_good"]) == (len(traces), 0)
+    assert judge["unusable"] > 0
+    assert 0 < judge["complete_and_weak"] <= wrong
+    assert judge["alike"] == judge["n"] - judge["unusable"] - judge["complete_and_weak"]
+    assert after == before
+
+
 def frozen_with(door: Door, **changes: Any) -> None:
     """The suite with another judge.json, frozen anew."""
     path = door.suite / "judge.json"

@@ -37,6 +37,7 @@ from reviewer.review.annotations import (
     Mapped,
     QuestionMap,
     contradicts,
+    form_of,
     mapped,
     question_maps,
     utc,
@@ -88,10 +89,13 @@ class _Asides:
         self._rows: dict[str, list[int]] = {}
 
     def add(self, row: int, why: str) -> None:
-        self._rows.setdefault(why, []).append(row)
+        self._rows.setdefault(why, []).append(row)  # a row may hold several answers
 
     def all(self) -> tuple[Aside, ...]:
-        found = [Aside(why, len(rows), tuple(rows[:_FIRST])) for why, rows in self._rows.items()]
+        found = [
+            Aside(why, len(rows), tuple(dict.fromkeys(rows))[:_FIRST])
+            for why, rows in self._rows.items()
+        ]
         return tuple(sorted(found, key=lambda one: (-one.times, one.why)))
 
 
@@ -149,7 +153,7 @@ def asked_in(records: Iterable[Record], masked: Callable[[str], str]) -> list[st
     for record in records:
         for answer in record.answers if isinstance(record, Annotation) else ():
             counts = asked.setdefault(answer.question, {})
-            words = " / ".join(answer.said)
+            words = " / ".join(map(form_of, answer.said))
             counts[words] = counts.get(words, 0) + 1
     lines = []
     for question in list(asked)[:_QUESTIONS]:

@@ -1,7 +1,7 @@
 """AgentOccam: a table of tasks with a score and a note of each rater, all of one agent.
 
 A rater is a column with a column `NAME's Note` beside it; the first one's has the legend of the
-scores behind the name. The average is no rater's.
+scores behind the name. The average is no rater's, and a row of sums no task.
 """
 
 import re
@@ -32,6 +32,9 @@ def read(data: bytes) -> Iterator[Record]:
         task = row.cells[TASK].strip()
         if not task:
             yield BadRecord(row.number, f"`{TASK}` is empty")
+            continue
+        if not task.isdecimal():
+            yield LeftOut(row.number, f"`{task[:80]}` is no task: the row sums up others")
             continue
         for column, name in raters.items():
             if score := row.cells[column].strip():
