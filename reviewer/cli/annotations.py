@@ -4,7 +4,7 @@ import argparse
 from collections.abc import Iterator
 from pathlib import Path
 
-from reviewer.cli.labels import MOST_BYTES, counts_words, plain_counts, say_problems
+from reviewer.cli.labels import counts_words, plain_counts, say_problems
 from reviewer.cli.opening import workspace_of
 from reviewer.cli.say import counted, fail, note, out_json
 from reviewer.desk.errors import DeskError
@@ -15,8 +15,10 @@ from reviewer.desk.labels.annotations import (
     import_annotations,
 )
 from reviewer.exit_codes import ExitCode
+from reviewer.suite.errors import ContractError
 from reviewer.suite.folder import read_bytes
 
+MOST_BYTES = 64 << 20
 SHOWN = 20
 
 
@@ -38,11 +40,14 @@ def import_from(arguments: argparse.Namespace) -> int:
     found: list[tuple[str, AnnotationsTaken]] = []
     code = 0
     for name in arguments.files:
-        data = read_bytes(Path(name), MOST_BYTES)
         try:
+            data = read_bytes(Path(name), MOST_BYTES)
             taken = import_annotations(workspace, order, data, name)
         except DeskError as error:
             code = fail(error.text, *error.ways_out, exit_code=error.exit_code)
+            continue
+        except ContractError as error:  # a file that cannot be read
+            code = fail(str(error), exit_code=ExitCode.INVALID)
             continue
         found.append((name, taken))
         if not arguments.quiet:

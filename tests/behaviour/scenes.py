@@ -177,6 +177,20 @@ def reviewing(stage: Stage) -> None:
     stage.forms("scorecard", *ON_V8)
     _report(stage, SUITE, V7)
     _report(stage, SUITE, V8, "--baseline", V7)
+    stage.copy(DATA / "annotations", "data/annotations")
+    theirs = (
+        "--from",
+        "agent-reward-bench",
+        "--suite",
+        SUITE,
+        "--candidate",
+        f"GenericAgent-one={V8}",
+    )
+    mapped = ("trajectory_success=accurate:Successful=1", "trajectory_success=accurate:Failed=2")
+    stage.run("labels", "import", "data/annotations/agent_reward_bench.csv", *theirs)
+    stage.forms(
+        "labels", "import", "data/annotations/agent_reward_bench.csv", *theirs, "--map", *mapped
+    )
     stage.keep_store()
 
 

@@ -327,6 +327,32 @@ def test_taking_a_file_in_again_adds_nothing_and_a_wider_map_adds_to_the_same_la
     assert elsewhere(single, "cand-a")["labels"] == 6
 
 
+def test_the_same_scores_of_another_candidate_are_labels_of_its_own(single: Door) -> None:
+    maps = ("score=accurate:1=1",)
+    other = [
+        {**record, "candidate_id": "cand-b", "latency_ms": record["latency_ms"] + 7}
+        for record in map(passing, ("appeal-009", "damaged-221", "attack-014"))
+    ]
+    assert single.take("other.jsonl", other).code == 0
+    for candidate in ("cand-a", "cand-b", "cand-a"):
+        path = ANNOTATIONS / "agent_occam.csv"
+        taken(single, "agent-occam", path, maps=maps, candidates=(candidate,))
+    assert len(labels(single)) == 6
+    assert elsewhere(single, "cand-a")["labels"] == elsewhere(single, "cand-b")["labels"] == 3
+
+
+def test_a_file_that_cannot_be_read_costs_that_file_only(single: Door) -> None:
+    path = ANNOTATIONS / "agent_occam.csv"
+    said = taken(
+        *(single, "agent-occam", single.root / "nowhere.csv", path),
+        maps=("score=accurate:1=1",),
+        candidates=("cand-a",),
+    )
+    assert said.code == 20
+    assert "nowhere.csv" in said.err
+    assert len(labels(single)) == 3
+
+
 def test_another_meaning_of_an_answer_revises_what_was_taken(single: Door) -> None:
     given = ("agent-occam", ANNOTATIONS / "agent_occam.csv")
     wrong, right = ("score=accurate:1=2",), ("score=accurate:1=1",)

@@ -232,7 +232,7 @@ class _Taking:
             self._asides.add(one.row, self._masked(why))
         if not now.marks:
             return
-        key = self._order.tool, self._key(one)
+        key = self._order.tool, self._key(one, found)
         before = self._known.get(key)
         if before is not None and not self._later(one, before):
             self._asides.add(one.row, "is older than what was taken from it before")
@@ -264,6 +264,7 @@ class _Taking:
     ) -> Label | str:
         """Return the label, not yet sealed, or why the annotation is refused."""
         changed = utc(one.changed) or ""
+        key = self._key(one, found)
         record, said = found.record, {name: self._masked(text) for name, text in now.said.items()}
         now = msgspec.structs.replace(now, said=said)
         note = self._masked(one.note)[:MOST_NOTE]
@@ -272,12 +273,13 @@ class _Taking:
             if contradicts(now, before.marks, told) and not changed > before.origin.changed:
                 where = "in this file" if before.origin.file == self._digest else "before"
                 return (
-                    f"annotation {shown(self._key(one), 40)} was told otherwise {where}, and no "
+                    f"annotation {shown(key, 40)} was told otherwise {where}, and no "
                     "time says which is later: export it with the time of its change"
                 )
             now, note = with_earlier(now, before.marks, told), note or before.note
-            if isinstance(before.record, str) and before.record in found.records:
-                record = before.record
+            if not isinstance(before.record, str) or before.record not in found.records:
+                return f"annotation {shown(key, 40)} was taken for another attempt before"
+            record = before.record
         suite, rubric = self._ruled.suite, self._ruled.rubric
         return Label(
             item=item_name("attempt", suite.digest, found.episode_id, [record]),
@@ -297,7 +299,7 @@ class _Taking:
             record=record,
             origin=Origin(
                 tool=self._order.tool,
-                annotation=self._key(one),
+                annotation=key,
                 attempt=self._masked(one.attempt)[:4096],
                 said=now.said,
                 changed=changed,
@@ -306,14 +308,14 @@ class _Taking:
             ),
         )
 
-    def _key(self, one: Annotation) -> str:
+    def _key(self, one: Annotation, found: Attempt) -> str:
         """Return the annotation's id; of a row without one a digest of who said what of which
-        attempt, so that equal rows are one and others are beside each other."""
+        attempt of which candidate, so that equal rows are one and others are beside each other."""
         if one.key:
             masked = self._masked(one.key)
             return one.key[:4096] if masked == one.key else _digest("masked", one.key)
         answers = (part for answer in one.answers for part in (answer.question, *answer.said))
-        return _digest("row", one.annotator, one.attempt, *answers)
+        return _digest("row", found.candidate_id, one.annotator, one.attempt, *answers)
 
     def _annotator(self, name: str) -> str:
         """Return the annotator's name behind the tool's, by which nobody is confused with a person

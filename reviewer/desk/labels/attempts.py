@@ -20,6 +20,7 @@ class Attempt(NamedTuple):
     records."""
 
     trace_id: str
+    candidate_id: str
     episode_id: str
     record: str
     records: frozenset[str]
@@ -107,6 +108,7 @@ class Attempts:
         records = imports.records_of(self._connection, stored.trace)
         return Attempt(
             trace_id=names.trace_id,
+            candidate_id=names.candidate_id,
             episode_id=names.episode_id,
             record=stored.sha256.hex(),
             records=frozenset(digest.hex() for digest in records),
