@@ -10,8 +10,8 @@ from datetime import UTC, datetime
 from decimal import Decimal
 
 from reviewer.suite.errors import shown
-from reviewer.suite.model import Value
 from reviewer.suite.rubric import Rubric, levels_of
+from reviewer.suite.value import Value
 
 FORM = "QUESTION=CRITERION:VALUE=LEVEL"
 _NUMBER = re.compile(r"[+-]?\d{1,20}(?:\.\d{1,20})?", re.ASCII)

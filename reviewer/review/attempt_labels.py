@@ -8,8 +8,8 @@ from collections.abc import Collection, Iterable, Sequence
 
 from reviewer.review.agreement import Agreement, Level, Rating, Ratings, Subject, measured
 from reviewer.review.labels import Label, counting
-from reviewer.suite.model import Value
 from reviewer.suite.rubric import Rubric, good_levels
+from reviewer.suite.value import Value
 
 
 class AttemptMarks(Value, frozen=True):
