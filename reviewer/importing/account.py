@@ -458,6 +458,12 @@ class _DraftCalls:
         )
 
 
+def text_acts(text: str, draft: Draft) -> bool:
+    """Return whether a text that no reader took is, or holds, an act as JSON that repeats no call
+    of the draft."""
+    return _Walk(Account(), _DraftCalls(draft, []), "text")._text(text, False)
+
+
 _NEVER_OFFERED = (ARGUMENTS - {"parameters"}) | HOLDERS | _ANSWERS | {"output", "result"}
 _HOLD = frozenset((dict, list, RepeatedMembers))
 _NAMES = tuple(sorted(NAMES))

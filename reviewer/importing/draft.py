@@ -8,6 +8,7 @@ dealt with by the small functions below.
 import math
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from itertools import islice
 from typing import Any, Literal
@@ -470,6 +471,8 @@ def summed(usages: Sequence[dict[str, int] | None], unseen: int = 0) -> dict[str
     return at_least(total, len(known), len(usages) + max(0, unseen))
 
 
+_USUAL = late(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d{1,6})?(?:Z|\+00:00)")
+"""Times in UTC as most programs write them."""
 _NAIVE = late(r"\d{4}-?\d\d-?\d\d[T @]?\d\d:?\d\d(:?\d\d)?([.,]\d+)?")
 _NUMBER = late(r"\d{9,20}(\.\d+)?")
 _ZONED = late(r"(Z|UTC|[+-]\d\d:?\d\d)\s*\Z", re.IGNORECASE)
@@ -479,6 +482,8 @@ def clock(stamp: Any) -> tuple[str | None, str]:
     """Return (text, kind) of a time: `utc` and `offset` are as written; `epoch` numbers (seconds,
     ms, µs or ns by their size) become RFC 3339 in UTC; `unstated` is a text without a zone, kept as
     it is: its zone is unknown. (None, "") for what is no time."""
+    if type(stamp) is str and _USUAL.fullmatch(stamp):
+        return stamp, "utc"
     if isinstance(stamp, str) and _NUMBER.fullmatch(stamp):
         stamp = float(stamp) if "." in stamp else int(stamp)
     if isinstance(stamp, bool):
@@ -536,6 +541,10 @@ _COMPACT = late(r"(\d{4})(\d\d)(\d\d)[@T ](\d\d)(\d\d)(\d\d)(\d*)")
 
 
 def _moment(text: str) -> datetime | None:
+    if _USUAL.fullmatch(text):
+        with suppress(ValueError):
+            return datetime.fromisoformat(text)
+        return None
     compact = _COMPACT.fullmatch(text)
     if compact:
         year, month, day, hour, minute, second, fraction = compact.groups()

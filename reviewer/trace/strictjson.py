@@ -172,9 +172,11 @@ def keeps_all(raw: bytes, value: Any) -> bool:
     """Return whether `value`, which msgspec decoded from `raw`, holds every member of it: True is
     certain, False is not. A member that was lost took the quotes of its name along, and nothing but
     a quote that is spelled as a number adds one when the value is written again."""
-    if raw.count(b":") < 2:
+    if raw.find(b":", raw.find(b":") + 1) < 0:
         return True  # one member at most
-    return raw.count(b'"') == _codec()[1](value).count(b'"') and b"\\u0022" not in raw
+    if raw.count(b'"') != _codec()[1](value).count(b'"'):
+        return False
+    return b"\\" not in raw or b"\\u0022" not in raw
 
 
 def has_many_digits(raw: bytes) -> bool:

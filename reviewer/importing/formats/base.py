@@ -227,12 +227,14 @@ def tell_rest(
     copies: Iterable[tuple[str | None, str, Any]] = (),
     resolve: tuple[Callable[[Any], Any], str] | None = None,
     messages: Iterable[Any] = (),
+    done: Iterable[Any] = (),
 ) -> None:
     """Enter into the draft what could be an act and repeats no call of the draft. `told` are parts
     that were read with all they hold; `harmless` names members that hold no act; `copies` are calls
     (id, tool, arguments) that the draft has in another form; `resolve` is what puts referenced
     texts in their place, and the letters references begin with. `messages` are those of which every
-    word, call and answer is in the draft: of the usual ones nothing is left."""
+    word, call and answer is in the draft: of the usual ones nothing is left. Nor is of parts that
+    are `done`."""
     account = Account(harmless)
     account.copies.extend(copies)
     account.enters = True
@@ -242,6 +244,8 @@ def tell_rest(
     for message in messages:
         if side_of(message):
             account.all_of(message)
+    for part in done:
+        account.all_of(part)
     account.tell(record, draft, path)
 
 

@@ -8,7 +8,7 @@ into a pool of messages that events point into."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
 import msgspec
@@ -24,22 +24,83 @@ from reviewer.importing.walking import EACH, Part
 # Samples ------------------------------------------------------------------------------------------
 
 _SCHEMES = ("attachment://", "tc://")
+_MARKS = tuple(f'"{scheme}'.encode() for scheme in _SCHEMES)
 REFERENCES = "at"
 """The letters that references begin with."""
 MISSING = "an attachment is missing in the file: its reference is kept in place of the text"
 
 
 class Parts(NamedTuple):
-    """One sample: its members, its events in order, the messages its events point into, and the
-    texts kept as attachments."""
+    """One sample: its members, its events in order, the messages its events point into, the texts
+    kept as attachments, and what its bytes say of texts (None where that is not known)."""
 
     sample: dict[str, Any]
     events: list[Any]
     pool: list[Any]
     attachments: Mapping[str, Any]
+    texts: "Texts | None" = None
 
 
-def of_one_value(sample: Any) -> Parts:
+_TEXT = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
+
+
+class Texts(NamedTuple):
+    """What its bytes say of the texts in a sample: those that may be JSON of an object or a list,
+    and the keys of attachments that are referred to, each time they are."""
+
+    openings: list[str]
+    references: list[str]
+
+
+_TEXT = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
+_SPELLED = rb"\\(?:/|u00[2-7])"
+"""A letter of a reference that is written as an escape."""
+_OPENING = (
+    rb'"[ \t-\r\x1c-\x1f]*(?:[\[{\\]|\xc2[\x85\xa0]|\xe1\x9a\x80|\xe2\x80[\x80-\xaf]'
+    rb"|\xe2\x81\x9f|\xe3\x80\x80)"
+)
+"""How a text begins that has a bracket behind its blanks, or an escape there."""
+MOST_OPENINGS = 4000
+
+
+@lru_cache(1)
+def _searches() -> tuple[Any, Any]:
+    import re2  # only where a log is read
+
+    latin1 = re2.Options()
+    latin1.encoding = re2.Options.Encoding.LATIN1
+    return re2.compile(_SPELLED, latin1).search, re2.compile(_OPENING, latin1).finditer
+
+
+def texts_of(raw: bytes) -> Texts | None:
+    """Return what a sample's bytes say of its texts; None where that cannot be told by looking."""
+    spelled, begun = _searches()
+    if spelled(raw) is not None:
+        return None
+    openings: dict[bytes, str] = {}
+    for found in begun(raw):
+        start = before = found.start()
+        while raw[before - 1 : before] == b"\\":
+            before -= 1
+        if (start - before) % 2:
+            continue  # a quote within a text
+        whole = _TEXT.match(raw, start)
+        if whole is None or len(openings) == MOST_OPENINGS:
+            return None
+        written = whole.group()
+        if written not in openings:
+            try:
+                openings[written] = said = msgspec.json.decode(written, type=str)
+            except (msgspec.DecodeError, UnicodeDecodeError):
+                return None
+            if said.startswith(_SCHEMES):
+                return None
+    referring = [rest for mark in _MARKS for rest in raw.split(mark)[1:]]
+    keys = [rest[: rest.find(b'"')].decode("utf-8", "replace") for rest in referring]
+    return Texts(list(openings.values()), keys)
+
+
+def of_one_value(sample: Any, texts: Texts | None = None) -> Parts:
     """Return the parts of a sample that is in one piece. Raises Rejected."""
     if not isinstance(sample, dict):
         raise Rejected("type:sample")
@@ -50,6 +111,7 @@ def of_one_value(sample: Any) -> Parts:
         sequence(sample.get("events") or transcript.get("events")),
         sequence(data.get("messages") or sample.get("message_pool")),
         mapping(sample.get("attachments") or transcript.get("content")),
+        texts,
     )
 
 
@@ -71,6 +133,10 @@ class Attachments:
         if isinstance(value, dict):
             return {name: self.whole(one) for name, one in value.items()}
         return value
+
+    def affords(self, length: int) -> bool:
+        """Return whether that many more characters may be put in the place of references."""
+        return length <= self._left
 
     def _text(self, reference: str) -> str:
         text = self.attachments.get(reference.partition("://")[2])
@@ -155,14 +221,18 @@ class EvalLog:
             return {}
 
     def _one(self, name: str) -> Parts:
-        return of_one_value(self._value(name)[0])
+        raw = self._raw(name)
+        return of_one_value(self._source.value(raw), texts_of(raw))
 
-    def _value(self, name: str, most: int = MAX_RECORD) -> tuple[Any, int]:
-        """Return (an entry's value, its bytes). Raises Rejected."""
+    def _raw(self, name: str) -> bytes:
         try:
-            raw = self._archive.read(name, most)
+            return self._archive.read(name, MAX_RECORD)
         except EntryProblem as problem:
             raise Rejected(str(problem)) from None
+
+    def _value(self, name: str) -> tuple[Any, int]:
+        """Return (an entry's value, its bytes). Raises Rejected."""
+        raw = self._raw(name)
         return self._source.value(raw), len(raw)
 
     def _chunked(self) -> dict[tuple[str, str], list[tuple[int, str]]]:
@@ -254,7 +324,7 @@ class JsonLog:
     def _one(self, part: Part) -> Parts:
         if part.problem:
             raise Rejected(part.problem)
-        return of_one_value(self._source.value(part.raw))
+        return of_one_value(self._source.value(part.raw), texts_of(part.raw))
 
 
 def _cut_at_once(source: Source) -> list[Part] | None:

@@ -361,9 +361,12 @@ def _figures(
     event: dict[str, Any], output: dict[str, Any], usage: dict[str, Any]
 ) -> dict[str, Any]:
     seconds = measured(output.get("time"))
-    elapsed = elapsed_ms(event.get("timestamp"), event.get("completed"))
+    if seconds is None:
+        took = elapsed_ms(event.get("timestamp"), event.get("completed"))
+    else:
+        took = seconds * 1000
     return {
-        "latency_ms": elapsed if seconds is None else seconds * 1000,
+        "latency_ms": took,
         "tokens": counts(usage),
         "cost_usd": usage.get("total_cost"),
     }

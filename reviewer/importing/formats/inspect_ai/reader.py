@@ -36,6 +36,7 @@ from reviewer.importing.formats.inspect_ai.run import (
     suite_of,
     verdict,
 )
+from reviewer.importing.formats.inspect_ai.settled import settled
 from reviewer.importing.formats.inspect_ai.trajectory import Trajectory
 from reviewer.importing.head import Head
 from reviewer.importing.pipeline.opening import kind_of, start_of
@@ -81,7 +82,8 @@ def attempt(run: Run, tally: Tally, parts: Parts) -> Foreign:
     draft = Draft("inspect")
     told = Trajectory(draft, parts, texts)
     told.read()
-    _account(_together(parts), texts, draft)
+    together = _together(parts)
+    _account(together, texts, draft, settled(together, parts, draft, texts))
     exception = _exception(sample, draft)
     spent = bill(run.model, mapping(sample.get("model_usage")), told.turns.spends)
     decided = decide(scores_of(sample), run.order)
@@ -119,16 +121,19 @@ def _together(parts: Parts) -> dict[str, Any]:
     return {**sample, "events": parts.events, "message_pool": parts.pool}
 
 
-def _account(sample: dict[str, Any], texts: Attachments, draft: Draft) -> None:
-    """Enter what of the sample could be an act and was not written. Spans are no acts: the events
-    in them are. What a sandbox ran for a tool, a scorer or the set-up is no act beside that tool's
-    call. Of a call that an approver changed, messages and events say what was asked."""
+def _account(
+    sample: dict[str, Any], texts: Attachments, draft: Draft, done: list[dict[str, Any]]
+) -> None:
+    """Enter what of the sample could be an act and was not written. Of what is `done`, nothing can
+    be left. Spans are no acts: the events in them are. What a sandbox ran for a tool, a scorer or
+    the set-up is no act beside that tool's call. Of a call that an approver changed, messages and
+    events say what was asked."""
     told: list[Any] = []
     working: set[str] = set()
     copies: list[tuple[str | None, str, Any]] = []
     older = at_path(sample, "transcript", "events")
     for event in sequence(sample.get("events") or older):
-        kind = mapping(event).get("event")
+        kind = event.get("event") if type(event) is dict else mapping(event).get("event")
         if kind == "span_begin":
             told.append(event)
             if event.get("type") in _WORKING or text(event.get("parent_id")) in working:
@@ -145,7 +150,7 @@ def _account(sample: dict[str, Any], texts: Attachments, draft: Draft) -> None:
             asked = mapping(event.get("call"))
             given = texts.whole(asked.get("arguments"))
             copies.append((text(asked.get("id")), text(asked.get("function")), given))
-    tell_rest(sample, draft, "", HARMLESS, told, copies, (texts.whole, REFERENCES))
+    tell_rest(sample, draft, "", HARMLESS, told, copies, (texts.whole, REFERENCES), done=done)
 
 
 def _exception(sample: dict[str, Any], draft: Draft) -> str | None:

@@ -356,7 +356,10 @@ class Trajectory:
 
     def _returned(self, event: dict[str, Any], call: dict[str, Any] | None) -> None:
         worked = measured(event.get("working_time"))  # without the wait for an approval
-        elapsed = elapsed_ms(event.get("timestamp"), event.get("completed"))
+        if worked is None:
+            took = elapsed_ms(event.get("timestamp"), event.get("completed"))
+        else:
+            took = worked * 1000
         self._talk.result(
             call,
             event.get("id"),
@@ -364,7 +367,7 @@ class Trajectory:
             self._texts.whole(event.get("result")),
             event.get("failed") is True,
             at=event.get("completed"),
-            latency_ms=elapsed if worked is None else worked * 1000,
+            latency_ms=took,
         )
 
     def _inside(self, event: dict[str, Any], kind: str, name: Any) -> None:
