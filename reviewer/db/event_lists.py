@@ -162,8 +162,8 @@ def listed_events(connection: sqlite3.Connection) -> int:
     return int(held)
 
 
-_COUNT = "length(body) - length(replace(body, '[', '')) - 1"
-"""Each event opens one bracket: quicker than reading the JSON."""
+_COUNT = "length(CAST(body AS BLOB)) - length(CAST(replace(body, '[', '') AS BLOB)) - 1"
+"""Each event opens one bracket: quicker than reading the JSON, and than counting characters."""
 
 
 def list_lengths(connection: sqlite3.Connection, done: int) -> list[tuple[int, int, int]]:

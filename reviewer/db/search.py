@@ -243,8 +243,10 @@ def searchable(events: Sequence[Event]) -> str:
     raws += [event.observation for event in events]
     raws += [event.message for event in events]
     joined = b" ".join(raws)
-    if b"\\u" in joined or len(joined) + len(tools) >= TEXT_PER_TRACE:
+    if len(joined) + len(tools) >= TEXT_PER_TRACE:
         return searchable_in_order(events)
+    if b"\\u" in joined:
+        return f"{' '.join([_readable(bytes(raw)) for raw in raws])} {tools}"
     if b"\\" in joined:
         joined = joined.replace(b"\\n", b" ").replace(b"\\t", b" ")
     return f"{joined.decode('utf-8', 'replace')} {tools}"

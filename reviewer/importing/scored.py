@@ -153,7 +153,9 @@ class Scored(NamedTuple):
     source: SourceVerdict | None = None
 
 
-def judge(target: TargetSuite, record: TraceRecord, raw: bytes) -> Scored:
+def judge(
+    target: TargetSuite, record: TraceRecord, raw: bytes, source: SourceVerdict | None = None
+) -> Scored:
     """Score a clean record of a private suite against its frozen contract."""
     contract = target.contract(record.episode_id)
     acts = acts_of(record, contract.aliases)
@@ -167,6 +169,7 @@ def judge(target: TargetSuite, record: TraceRecord, raw: bytes) -> Scored:
         raw,
         evidence,
         digest,
+        source,
     )
 
 

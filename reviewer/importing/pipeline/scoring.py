@@ -238,7 +238,7 @@ class Scorer:
             found = self.catalogue.find(record.episode_id)[0]
             if found is None or found.suite.suite_id != suite_id:
                 return None
-            target, judged = found, judge(found, record, raw)._replace(source=word)
+            target, judged = found, judge(found, record, raw, word)
         made = Packing(self._packer).add(target, judged._replace(payload=None), 0, "")
         text = final_state_text(record)
         return made.with_trace(termination=record.termination, final_state=text, chunks=chunk(raw))
@@ -500,7 +500,7 @@ class Scorer:
         found, problem = self.catalogue.find(record.episode_id)
         if found is None:
             return self.refusal(number, (f"{problem}:{record.episode_id}",), named)
-        return found, judge(found, record, foreign.raw)._replace(source=foreign.verdict)
+        return found, judge(found, record, foreign.raw, foreign.verdict)
 
 
 def _note_zeros(record: TraceRecord, notes: dict[str, int]) -> None:

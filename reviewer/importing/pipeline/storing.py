@@ -254,13 +254,15 @@ class Batcher:
         keyed = [(self._keys.of(record), record) for record in wanted]
         self._slots.look_up((key for key, _ in keyed), (record.trace.evidence for record in wanted))
         placed: list[_Place] = []
+        added = 0
         for key, record in keyed:
             place = self._place(key, record, group.packs)
             if place is not None:
                 placed.append(place)
                 if place.target is None:  # what another comes to is known when it is written
-                    self.outcome.count(added=1)
+                    added += 1
                     self.outcome.add(record)
+        self.outcome.count(added=added)
         self._store(group, placed)
 
     def say_late(self, said: LateVerdict) -> None:
