@@ -188,6 +188,56 @@ def test_feedback_given_in_the_app_becomes_labels_and_no_other_feedback(traced: 
     }
 
 
+def test_feedback_of_people_in_mlflow_becomes_labels_and_a_change_revises_them(
+    door: Door,
+) -> None:
+    door.file("episodes.json", {"session-1": "attack-014"})
+    door.ok(
+        *("import", DATA / "formats_c" / "mlflow" / "trace_0.json", "--suite", SUITE),
+        *("--candidate", V8, "--episode-map", door.root / "episodes.json"),
+    )
+    maps = (
+        *("accurate=accurate:true=1", "accurate=accurate:false=2", "next-step=next-step:3=3"),
+        *("access=access:2=2", "access=access:3=3"),
+    )
+    whole = json.loads((ANNOTATIONS / "mlflow_trace.json").read_bytes())
+    before = json.loads(json.dumps(whole))
+    before["info"]["assessments"] = before["info"]["assessments"][:6]
+    before["info"]["assessments"][5]["valid"] = True
+    said = taken(door, "mlflow", door.file("before.json", json.dumps(before)), maps=maps)
+    assert (said.code, counts(said)["added"]) == (0, 4)
+    row = {"trace_id": "tr", "trace": json.dumps(whole), "assessments": []}
+    said = taken(door, "mlflow", door.file("after.jsonl", [row, row]), maps=maps)
+    found = counts(said)
+    assert (said.code, found["added"], found["revised"], found["known"]) == (0, 1, 1, 7)
+    assert reasons(said) == {
+        "was made by a program or a model (source LLM_JUDGE)": 2,
+        "was made by a program or a model (source CODE)": 2,
+        "was overridden by a later one": 2,
+        "is an expectation, not an answer": 2,
+        "is about a step (span), not about the attempt": 2,
+        "names no annotator (source.source_id)": 2,
+        "has no value of its own: a text, a number, true or false": 2,
+    }
+    counted = elsewhere(door, V8)
+    assert counted["annotators"] == ["mlflow:ann", "mlflow:ben"]
+    assert (counted["labels"], counted["accurate"]["open"], counted["access"]["weak"]) == (4, 1, 1)
+
+
+def test_scores_inside_traces_and_lines_of_scores_are_read_as_well(traced: Door) -> None:
+    page = json.loads((ANNOTATIONS / "langfuse_scores.json").read_bytes())
+    export = {"trace": {"id": "x", "scores": page["data"]}, "observations": []}
+    said = taken(traced, "langfuse", traced.file("export.json", json.dumps(export)))
+    assert counts(said)["added"] == 5
+    said = taken(traced, "langfuse", traced.file("scores.jsonl", page["data"]))
+    assert (counts(said)["added"], counts(said)["known"]) == (0, 5)
+    rows = (ANNOTATIONS / "langsmith_feedback.jsonl").read_text(encoding="utf-8").splitlines()
+    runs = [{"id": "r", "run_type": "chain", "feedback": [json.loads(row) for row in rows]}]
+    maps = ("accurate=accurate:yes=1", "accurate=accurate:no=2")
+    said = taken(traced, "langsmith", traced.file("runs.jsonl", runs), maps=maps)
+    assert counts(said)["added"] == 2
+
+
 def score(**changes: Any) -> dict[str, Any]:
     page = json.loads((ANNOTATIONS / "langfuse_scores.json").read_bytes())
     return {**page["data"][0], **changes}

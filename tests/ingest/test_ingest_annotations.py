@@ -62,16 +62,23 @@ VALUES = st.recursive(
 MEMBERS = (
     "id", "traceId", "source", "name", "value", "stringValue", "dataType", "authorUserId", "data",
     "scores", "trace", "subject", "key", "score", "run_id", "trace_id", "type", "feedback_source",
-    "feedback", "run_type", "observationId",
+    "feedback", "run_type", "observationId", "assessment_name", "assessment_id", "assessments",
 )  # fmt: skip
 NAMES = st.sampled_from(MEMBERS)
-KINDS = st.sampled_from(["ANNOTATION", "API", "app", "BOOLEAN", "CATEGORICAL", {"type": "app"}])
+KINDS = st.sampled_from(
+    (
+        *("ANNOTATION", "API", "app", "BOOLEAN", "CATEGORICAL", {"type": "app", "user_id": "u"}),
+        *({"source_type": "HUMAN", "source_id": "ann"}, {"value": True}),
+    )
+)
 
 
-@pytest.mark.parametrize("tool", ["langfuse", "langsmith"])
+@pytest.mark.parametrize(
+    ("tool", "mark"), [("langfuse", "ANNOTATION"), ("langsmith", "app"), ("mlflow", "HUMAN")]
+)
 @given(given_one=st.dictionaries(NAMES, VALUES | KINDS))
 def test_only_what_says_that_a_person_made_it_is_an_annotation(
-    tool: Tool, given_one: dict[str, object]
+    tool: Tool, mark: str, given_one: dict[str, object]
 ) -> None:
     data = json.dumps([given_one]).encode()
     try:
@@ -79,8 +86,7 @@ def test_only_what_says_that_a_person_made_it_is_an_annotation(
     except BadFile:
         return
     text = data.decode()
-    mark = '"ANNOTATION"' if tool == "langfuse" else '"app"'
-    assert not found or mark in text
+    assert not found or f'"{mark}"' in text
     for one in found:
         assert one.annotator
         assert one.trace

@@ -7,7 +7,7 @@ rated, rounded or guessed. What a program or a model said is left out, with its 
 from collections.abc import Callable, Iterator
 from typing import Literal, NamedTuple
 
-Tool = Literal["langfuse", "langsmith", "agent-reward-bench", "agent-occam"]
+Tool = Literal["langfuse", "langsmith", "mlflow", "agent-reward-bench", "agent-occam"]
 
 
 class Answer(NamedTuple):
@@ -72,6 +72,8 @@ def reader_of(tool: Tool) -> Callable[[bytes], Iterator[Record]]:
         from reviewer.importing.annotations.langfuse import read
     elif tool == "langsmith":
         from reviewer.importing.annotations.langsmith import read
+    elif tool == "mlflow":
+        from reviewer.importing.annotations.mlflow import read
     elif tool == "agent-reward-bench":
         from reviewer.importing.annotations.agent_reward_bench import read
     else:

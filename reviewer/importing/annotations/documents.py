@@ -31,6 +31,16 @@ def _lines(data: bytes) -> Iterator[tuple[int, Any] | BadRecord]:
             yield BadRecord(number, "is no JSON")
 
 
+def loaded(value: Any) -> Any:
+    """Return the value of a text that is JSON itself; any other value as it is."""
+    if isinstance(value, str) and value[:1] in ("{", "["):
+        try:
+            return parse(value.encode("utf-8", "replace"))
+        except (NotJson, RecursionError):
+            return value
+    return value
+
+
 def word(value: Any) -> str:
     """Return a text of a foreign record; empty for what is none."""
     return value.strip() if isinstance(value, str) else ""
@@ -42,8 +52,10 @@ def forms(values: Iterable[Any]) -> tuple[str, ...]:
     for value in values:
         if isinstance(value, bool):
             found.append("true" if value else "false")
-        elif isinstance(value, (int, float)):
-            found.append(format(value, "g") if value == float(format(value, "g")) else repr(value))
+        elif isinstance(value, float):
+            found.append(str(int(value)) if value.is_integer() else repr(value))
+        elif isinstance(value, int):
+            found.append(str(value))
         elif word(value):
             found.append(word(value))
     return tuple(dict.fromkeys(found))

@@ -1,6 +1,6 @@
 """Write scores and feedback with the models of the tools' own SDKs, offline.
 
-pip install langfuse==5.0.4 langsmith==0.15.1 && python write.py
+pip install langfuse==5.0.4 langsmith==0.15.1 mlflow-skinny==3.17.2 && python write.py
 """
 
 import datetime as dt
@@ -18,8 +18,11 @@ from langfuse.api.scores.types.score_subject_v3 import (
 from langfuse.api.scores.types.score_v3 import ScoreV3_Boolean, ScoreV3_Categorical
 from langfuse.api.utils.pagination.types.meta_response import MetaResponse
 from langsmith.schemas import APIFeedbackSource, Feedback, FeedbackSourceBase, ModelFeedbackSource
+from mlflow.entities import AssessmentSource, Expectation, Trace
+from mlflow.entities import Feedback as Assessment
 
 HERE = Path(__file__).parent
+LAMP = HERE.parent / "formats_c" / "mlflow" / "trace_0.json"
 FIRST, SECOND = "fee618f96dc31e0ca38b2f7b26eb8b29", "e1fde3efec57ce8a69bafd3fb928a7eb"
 RUN = uuid.UUID("01a20540-636e-7109-aa76-57911e489668")
 ANN, BEN = "cm8annotatora", "cm8annotatorb"
@@ -107,6 +110,37 @@ FEEDBACK = [
 ]  # fmt: skip
 
 
+def assessed(trace: Trace) -> Trace:
+    """Assess a trace, as people, a judge and code would."""
+    ann, ben = (AssessmentSource("HUMAN", name) for name in ("ann", "ben"))
+    about = trace.info.trace_id
+
+    def said(number: int, name: str, source: AssessmentSource, **more: object) -> Assessment:
+        at_ms = 1_772_355_600_000 + 60_000 * number
+        times = {"create_time_ms": at_ms, "last_update_time_ms": at_ms}
+        found = Assessment(name=name, source=source, trace_id=about, **times, **more)
+        found.assessment_id = f"a-{number:04d}"
+        return found
+
+    expected = Expectation(name="reply", value="refunded", source=ann, trace_id=about)
+    expected.assessment_id = "a-0007"
+    expected.create_time_ms = expected.last_update_time_ms = 1_772_355_600_000
+    trace.info.assessments = [
+        said(1, "accurate", ann, value=True, rationale="says what it did"),
+        said(2, "accurate", ben, value=False),
+        said(3, "next-step", ann, value=3),
+        said(4, "accurate", AssessmentSource("LLM_JUDGE", "gpt"), value=True),
+        said(5, "accurate", AssessmentSource("CODE", "len"), value=True),
+        said(6, "access", ben, value=3, valid=False),
+        expected,
+        said(8, "accurate", ann, value=True, span_id="0011223344556677"),
+        said(9, "accurate", AssessmentSource("HUMAN"), value=True),
+        said(10, "accurate", ann, value=["yes", "no"]),
+        said(11, "access", ben, value=2, overrides="a-0006"),
+    ]
+    return trace
+
+
 def write(name: str, text: str) -> None:
     (HERE / name).write_text(text, encoding="utf-8")
 
@@ -121,6 +155,8 @@ def main() -> None:
     third = GetScoresV3Response(data=THIRD, meta=GetScoresV3Meta(limit=50))
     whole = json.loads(third.json(by_alias=True))
     write("langfuse_scores_v3.json", json.dumps(whole, indent=1) + "\n")
+    trace = assessed(Trace.from_json(LAMP.read_text(encoding="utf-8")))
+    write("mlflow_trace.json", json.dumps(json.loads(trace.to_json()), indent=1) + "\n")
     write("langsmith_feedback.jsonl", "".join(f"{x.model_dump_json()}\n" for x in FEEDBACK))
 
 
