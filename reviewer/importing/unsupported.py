@@ -14,6 +14,7 @@ from reviewer.importing.database import MAGIC, tables_in
 from reviewer.importing.foreign_json import Remembered
 from reviewer.importing.head import Head
 from reviewer.importing.messages.streams import is_stream
+from reviewer.importing.pipeline import parquet
 from reviewer.importing.pipeline.split import shape
 
 LINES = 50
@@ -59,8 +60,10 @@ def reason(head: Head, inside: bool = False) -> str:
     return f"{name}: there is no reader for it, and nothing of it was read; {way}"
 
 
+_PARQUET = "a Parquet file"
 _WAY_OUT = "export its runs as OTLP/JSON, or write them as trace records (docs/formats.md)"
 _WAYS_OUT = {
+    _PARQUET: parquet.EXTRA,
     "a LangGraph checkpoint database": (
         "write what `list(graph.get_state_history(config))` returns as JSON"
     ),
@@ -196,7 +199,7 @@ _STARTS: tuple[tuple[bytes, str], ...] = (
     (b"data:{", "a stream of server-sent events without its request"),
     (b"event: ", "a stream of server-sent events without its request"),
     (MAGIC, _DATABASE),
-    (b"PAR1", "a Parquet file"),
+    (parquet.MAGIC, _PARQUET),
     (b"# aider chat started at", "an Aider chat history"),
 )  # fmt: skip
 _NOTES = "notes of a Claude Code session in which nothing was said"

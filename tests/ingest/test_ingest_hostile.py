@@ -13,10 +13,11 @@ from typing import Any
 
 import pytest
 import zstandard
-from doors import PROGRAM, Door, environment, lines, passing
+from doors import PROGRAM, Door, environment, lines, many, passing
 
 from reviewer.importing.archive import Archive, EntryProblem
 from reviewer.importing.head import Head, first_value
+from reviewer.importing.pipeline import pool
 from reviewer.importing.pipeline.opening import opened
 from reviewer.importing.pipeline.split import Unreadable
 from reviewer.importing.walking import EACH, walk
@@ -40,6 +41,17 @@ def test_compressed_files_are_read_whatever_they_are_called(
     said = door.take(name, pack(EXCERPT.read_bytes()))
     assert said.code == 0, said
     assert door.one("SELECT count(*) FROM trace") == 8
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, zstandard.compress], ids=["gzip", "zstd"])
+def test_a_large_packed_file_is_not_cut_as_it_is(
+    door: Door, pack: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pool, "WORTH", 0)
+    monkeypatch.setattr(pool, "workers", lambda: 2)
+    said = door.take("t.jsonl.gz", pack(lines(many(30))))
+    assert said.code == 0, said
+    assert door.one("SELECT count(*) FROM trace") == 30
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from typing import IO, Any, BinaryIO, NamedTuple, Protocol, cast
 import zstandard
 
 from reviewer.importing.foreign_json import NotJson, parse
+from reviewer.importing.pipeline import parquet
 from reviewer.importing.pipeline.split import MAX_RECORD, Unreadable, pieces_of
 
 GZIP, ZSTD, ZIP = b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"PK\x03\x04"
@@ -29,13 +30,15 @@ class _Readable(Protocol):
 
 
 def kind_of(start: bytes) -> str:
-    """Return `gzip`, `zstd`, `zip`, `lfs`, `pickle` or `plain`, by the first bytes."""
+    """Return `gzip`, `zstd`, `zip`, `parquet`, `lfs`, `pickle` or `plain`, by the first bytes."""
     if start.startswith(GZIP):
         return "gzip"
     if start.startswith(ZSTD):
         return "zstd"
     if start.startswith(ZIP):
         return "zip"
+    if start.startswith(parquet.MAGIC):
+        return "parquet"
     if start.startswith(LFS):
         return "lfs"
     return "pickle" if start.startswith(PICKLES) else "plain"
@@ -51,17 +54,31 @@ def refused(start: bytes) -> str:
     return ""
 
 
+def packing(start: bytes) -> str:
+    """Return how the content of a file that starts like this is packed (`gzip`, `zstd`, `parquet`);
+    empty for one that is read as it is."""
+    kind = kind_of(start)
+    unpacked = kind in ("gzip", "zstd") or (kind == "parquet" and parquet.can_be_read())
+    return kind if unpacked else ""
+
+
+def as_it_is(path: Path) -> bool:
+    """Return whether the content of a file is its bytes. Raises OSError."""
+    with path.open("rb") as handle:
+        return not packing(handle.read(32))
+
+
 @contextmanager
 def opened(path: Path) -> Iterator[BinaryIO]:
-    """Open the file's content, decompressed, seekable. Raises OSError, Unreadable."""
+    """Open the file's content, unpacked, seekable. Raises OSError, Unreadable."""
     with path.open("rb") as handle:
-        kind = kind_of(handle.read(32))
+        kind = packing(handle.read(32))
         handle.seek(0)
-        if kind not in ("gzip", "zstd"):
+        if not kind:
             yield handle
             return
         with tempfile.TemporaryFile(prefix="reviewer-") as spool:
-            _spool(_unpacker(handle, kind), spool, path.stat().st_size)
+            _spool(_unpacked(path, handle, kind), spool, path.stat().st_size)
             spool.seek(0)
             yield cast(BinaryIO, spool)
 
@@ -70,10 +87,12 @@ def start_of(path: Path, size: int) -> bytes:
     """Return the first `size` bytes of the file's content. Raises OSError, Unreadable."""
     with path.open("rb") as handle:
         start = handle.read(size)
-        kind = kind_of(start)
-        if kind not in ("gzip", "zstd"):
+        kind = packing(start)
+        if not kind:
             return start
         handle.seek(0)
+        if kind == "parquet":
+            return _first_of(parquet.lines_in(path), size)
         try:
             return _unpacker(handle, kind).read(size)
         except _BROKEN as error:
@@ -95,11 +114,27 @@ def _unpacker(handle: BinaryIO, kind: str) -> _Readable:
     )
 
 
-def _spool(unpacker: _Readable, spool: IO[bytes], size: int) -> None:
+def _first_of(blocks: Iterator[bytes], size: int) -> bytes:
+    found = b""
+    for block in blocks:
+        found += block
+        if len(found) >= size:
+            break
+    return found[:size]
+
+
+def _unpacked(path: Path, handle: BinaryIO, kind: str) -> Iterator[bytes]:
+    if kind == "parquet":
+        return parquet.lines_in(path)
+    unpacker = _unpacker(handle, kind)
+    return iter(lambda: unpacker.read(STEP), b"")
+
+
+def _spool(blocks: Iterator[bytes], spool: IO[bytes], size: int) -> None:
     out = 0
     limit = min(MOST_OUT, max(FREE, size * MOST_RATIO))
     try:
-        while block := unpacker.read(STEP):
+        for block in blocks:
             out += len(block)
             if out > limit:
                 raise Unreadable(f"unpacks to over {limit >> 20} MiB from {size:,} bytes: a bomb")

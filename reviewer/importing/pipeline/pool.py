@@ -22,7 +22,7 @@ from typing import TypeVar
 import msgspec
 
 from reviewer.db.payload import PACK_BYTES, PACK_TRACES
-from reviewer.importing.pipeline.opening import kind_of, start_of
+from reviewer.importing.pipeline.opening import as_it_is
 from reviewer.importing.pipeline.scoring import Order, Scorer
 from reviewer.importing.pipeline.split import Unreadable, blocks, lines_of, shape_of
 from reviewer.importing.reader import Broken, Foreign, by_document, by_record
@@ -166,7 +166,7 @@ class FileScoring:
             self._pool is None
             and worth_processes(self._size)
             and by_record(self._judge.reader)
-            and kind_of(start_of(path, 32)) == "plain"
+            and as_it_is(path)
             and shape_of(path) == "lines"
         ):
             self._pool = ScoringPool(self._judge, self._order, path)

@@ -1,5 +1,6 @@
 """Runs of LangSmith: one a line, in an array, nested under their parents, as the API returns them
-(`runs`), or as the SDK sends them (`post` and `patch`, where the second completes the first).
+(`runs`), as the SDK sends them (`post` and `patch`, where the second completes the first), or a row
+of a bulk export (Parquet), which keeps objects as JSON text.
 
 A trace's runs are one attempt; `llm` runs count tokens, and their parents count them again. A run
 that a graph ended early to ask a person, or to hand over, has that as its `error`."""
@@ -9,6 +10,7 @@ from typing import Any
 
 from reviewer.importing.draft import added, amount
 from reviewer.importing.facts import FormatFacts
+from reviewer.importing.foreign_json import parse_text
 from reviewer.importing.formats.base import at_path, mapping, objects, present, sequence, text
 from reviewer.importing.formats.otel import (
     Attributes,
@@ -50,7 +52,7 @@ _ORDER = re.compile(r"(\d{8}T\d{12})Z([0-9a-fA-F-]{36})\Z")
 class LangSmithReader(StoreReader):
     name = "langsmith-runs"
     facts = FormatFacts(
-        by="`run_type` with `inputs` or `dotted_order`; `post` and `patch`; `runs`",
+        by="`run_type` with `inputs` or `dotted_order`; `post` and `patch`; `runs`; Parquet too",
         times="yes",
         cost="each call once, where the server priced it",
         tokens="leaf model calls, once",
@@ -71,6 +73,7 @@ class LangSmithReader(StoreReader):
         return f"langsmith-{name}" if name else "langsmith"
 
     def spans(self, value: Any) -> list[Span]:
+        value = _of_export(value)
         if not isinstance(value, dict):
             raise Rejected("type:run")
         if any(isinstance(value.get(name), list) for name in _LISTS):
@@ -89,6 +92,26 @@ def _is_run(value: Any) -> bool:
     if isinstance(value.get("run_type"), str):
         return named and bool({"start_time", "inputs", "dotted_order"} & value.keys())
     return named and "trace_id" in value and "dotted_order" in value
+
+
+_TEXTS = (
+    *("inputs", "outputs", "extra", "events", "tags", "feedback_stats", "parent_run_ids"),
+    *("prompt_token_details", "completion_token_details"),
+)
+"""Members that a bulk export keeps as JSON text."""
+
+
+def _of_export(value: Any) -> Any:
+    """Return a run with what a bulk export keeps as JSON text."""
+    if not isinstance(value, dict):
+        return value
+    told = {
+        name: held
+        for name in _TEXTS
+        if isinstance(value.get(name), str)
+        and isinstance(held := parse_text(value[name]), (dict, list))
+    }
+    return {**value, **told} if told else value
 
 
 def _flat(value: dict[str, Any]) -> list[dict[str, Any]]:
