@@ -256,6 +256,29 @@ def test_a_label_that_came_in_meanwhile_is_seen(people: People) -> None:
     assert (labels["treeSize"], len(labels["merkleRoot"])) == (1, 64)
 
 
+def test_a_label_from_another_tool_is_signed_with_the_rest_and_makes_nobody_a_labeler(
+    people: People,
+) -> None:
+    door = people.door
+    with contextlib.closing(sqlite3.connect(door.store)) as base, base:
+        base.execute(
+            "INSERT INTO attempt_name SELECT 'trace:t', max(t.id) FROM trace t JOIN candidate c"
+            " ON c.id=t.candidate JOIN suite s ON s.id=c.suite WHERE s.suite_id=?"
+            " AND c.candidate_id=?",
+            (TWO, V8),
+        )
+    score = {
+        "id": "s", "traceId": "t", "name": "right", "value": 0, "source": "ANNOTATION",
+        "authorUserId": "alice",
+    }  # fmt: skip
+    path = door.file("scores.json", json.dumps([score]))
+    given = ("--from", "langfuse", "--suite", TWO, "--map", "right=accurate:0=2")
+    door.ok("labels", "import", path, *given)
+    people.sign("alice")
+    labels = people.payload(1)["predicate"]["labels"]
+    assert (labels["labelers"], labels["count"], labels["treeSize"]) == ([], 0, 1)
+
+
 def test_of_those_who_sign_one_has_not_labeled(people: People) -> None:
     from labelers import drafted
 
