@@ -84,6 +84,10 @@ class Archive:
         info = self._infos[name]
         return info.header_offset + _LOCAL + info.compress_size
 
+    def unpacked(self, name: str) -> int:
+        """Return the size that the archive states of an entry. Raises KeyError."""
+        return self._infos[name].file_size
+
     def read(self, name: str, most: int = MAX_RECORD) -> bytes:
         """Return one entry, unpacked. Raises EntryProblem, KeyError for a name that is not
         there."""

@@ -106,7 +106,7 @@ def test_the_screens_and_themes_that_are_named_are_there() -> None:
 
 def test_the_figures_of_the_architecture_are_those_of_the_code() -> None:
     from reviewer.db.payload import LARGE, PACK_TRACES
-    from reviewer.importing.pipeline.pool import MOST, WORTH
+    from reviewer.importing.processes import MOST, WORTH
 
     assert int(stated(r"A file of (\d+) MB or more", ARCHITECTURE)) << 20 == WORTH
     assert NUMBERS.index(stated(r"scored in up to (\w+) processes", ARCHITECTURE)) == MOST

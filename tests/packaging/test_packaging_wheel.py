@@ -16,8 +16,8 @@ TRAPS = (
 SPAWNING = """
 import sys
 from reviewer.cli.main import main
-from reviewer.importing.pipeline import pool
-pool.WORTH, pool.workers, pool._start_method = 0, lambda: 2, lambda: "spawn"
+from reviewer.importing import processes
+processes.WORTH, processes.workers, processes.start_method = 0, lambda: 2, lambda: "spawn"
 if __name__ == "__main__":
     sys.exit(main(sys.argv[1:]))
 """

@@ -4,17 +4,12 @@ Each process reads its own run of lines, so nothing raw travels between them; on
 groups in order.
 """
 
-import errno
 import gc
 import multiprocessing
 import os
-import sys
-import threading
-import time
 from collections import deque
 from collections.abc import Callable, Container, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
@@ -22,6 +17,7 @@ from typing import TypeVar
 import msgspec
 
 from reviewer.db.payload import PACK_BYTES, PACK_TRACES
+from reviewer.importing import processes
 from reviewer.importing.pipeline.opening import as_it_is
 from reviewer.importing.pipeline.scoring import Order, Scorer
 from reviewer.importing.pipeline.split import Unreadable, blocks, lines_of, shape_of
@@ -37,47 +33,16 @@ Groups = Iterator[tuple[Group, int]]
 BLOCK = 2 * PACK_BYTES - (96 << 10)
 AHEAD = 24 << 20
 """Bytes that may be judged before the writer asks for them: it may be hashing, or committing."""
-WORTH = 24 << 20
-MOST = 4
 
 _judge: Scorer | None = None
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(Group).decode
 
 
-def workers() -> int:
-    """Return how many processes may judge: the processors this process may use, up to MOST."""
-    try:
-        allowed = len(os.sched_getaffinity(0))
-    except AttributeError:  # not every system can say
-        allowed = os.cpu_count() or 1
-    return min(allowed, MOST)
-
-
-def worth_processes(size: int) -> bool:
-    """Return whether a file of `size` bytes repays starting them."""
-    return size >= WORTH and workers() > 1
-
-
-def _start_method() -> str:
-    """Forking spares each process its imports; it is safe only while nothing else runs here."""
-    alone = sys.platform == "linux" and threading.active_count() == 1
-    return "fork" if alone else "spawn"
-
-
 def _begin(order: Order, parent: int, judge: Scorer | None) -> None:
     global _judge  # each process keeps its own
-    threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
-    gc.disable()
+    processes.begin(parent)
     _judge = judge or Scorer(order)
-
-
-def _end_with(parent: int) -> None:
-    """End this process with its parent: a killed parent sends no signal, and its processes would
-    wait for work for ever."""
-    while os.getppid() == parent:
-        time.sleep(1)
-    os._exit(1)
 
 
 def _judge_block(path: str, start: int, end: int) -> bytes:
@@ -94,10 +59,10 @@ class ScoringPool:
     """
 
     def __init__(self, judge: Scorer, order: Order, path: Path) -> None:
-        method = _start_method()
+        method = processes.start_method()
         start = order, os.getpid(), judge if method == "fork" else None  # a fork has it already
         context = multiprocessing.get_context(method)
-        self._pool = ProcessPoolExecutor(workers(), context, _begin, start)
+        self._pool = ProcessPoolExecutor(processes.workers(), context, _begin, start)
         self._path = path
         self._blocks = blocks(path, BLOCK)
         self._waiting: deque[tuple[Future[bytes], int]] = deque()
@@ -114,7 +79,7 @@ class ScoringPool:
     def _ask(self) -> None:
         """Keep the processes in work while the writer is busy with something else."""
         try:
-            while self._asked - self._taken < AHEAD or len(self._waiting) < 2 * workers():
+            while self._asked - self._taken < AHEAD or len(self._waiting) < 2 * processes.workers():
                 start, self._asked = next(self._blocks)
                 future = self._pool.submit(_judge_block, str(self._path), start, self._asked)
                 self._waiting.append((future, self._asked))
@@ -136,11 +101,7 @@ class ScoringPool:
 def _next(waiting: deque[tuple[Future[bytes], int]], number: int) -> tuple[int, Group, int]:
     """Return the oldest group, its records numbered on from `number`."""
     future, end = waiting.popleft()
-    try:
-        group = _decode(future.result())
-    except BrokenProcessPool as error:
-        reason = "a scoring process was ended from outside; import the file again to continue"
-        raise OSError(errno.ECHILD, reason) from error
+    group = _decode(processes.result_of(future))
     shift = number - group.first
     moved = group._replace(
         first=number,
@@ -164,7 +125,7 @@ class FileScoring:
         path = self._source.path
         if (
             self._pool is None
-            and worth_processes(self._size)
+            and processes.worth_processes(self._size)
             and by_record(self._judge.reader)
             and as_it_is(path)
             and shape_of(path) == "lines"

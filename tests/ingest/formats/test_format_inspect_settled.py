@@ -18,7 +18,13 @@ from inspect_logs import LOGS, READER
 from reviewer.importing.archive import Archive
 from reviewer.importing.draft import Draft
 from reviewer.importing.foreign_json import NotJson, parse
-from reviewer.importing.formats.inspect_ai import Attachments, Parts, of_one_value, reader, texts_of
+from reviewer.importing.formats.inspect_ai import (
+    Attachments,
+    Parts,
+    attempt,
+    of_one_value,
+    texts_of,
+)
 from reviewer.importing.formats.inspect_ai.run import Run, Tally
 from reviewer.importing.formats.inspect_ai.settled import settled
 from reviewer.importing.formats.inspect_ai.trajectory import Trajectory
@@ -89,8 +95,8 @@ def both(raw: bytes) -> tuple[Any, Any]:
         except NotJson as error:
             found.append(str(error))
             continue
-        with patch.object(reader, "settled", settled if quick else lambda *_: []):
-            found.append(guarded(lambda p=parts, r=run: reader.attempt(r, Tally(r), p), "x"))
+        with patch.object(attempt, "settled", settled if quick else lambda *_: []):
+            found.append(guarded(lambda p=parts, r=run: attempt.attempt(r, Tally(r), p), "x"))
     return found[0], found[1]
 
 
@@ -185,7 +191,7 @@ def test_the_reader_gives_the_same_attempts_with_nothing_settled() -> None:
     for path in sorted(LOGS.glob("*.eval")):
         kept = []
         for quick in (True, False):
-            with patch.object(reader, "settled", settled if quick else lambda *_: []):
+            with patch.object(attempt, "settled", settled if quick else lambda *_: []):
                 source = Source(path)
                 kept.append(list(READER.traces(source)) if "killed" not in path.name else [])
         assert kept[0] == kept[1]

@@ -176,6 +176,8 @@ def plain(name: str) -> str:
 
 # .eval logs ---------------------------------------------------------------------------------------
 
+MOST_TOGETHER, BYTES_TOGETHER = 16, 2 << 20
+"""Samples, and bytes of them, that one process reads at once."""
 START, HEADER = "_journal/start.json", "header.json"
 _WHOLE = re.compile(r"samples/.+_epoch_\d+\.json", re.DOTALL)
 _SHELL = re.compile(r"(samples/.+_epoch_\d+)/sample\.json", re.DOTALL)
@@ -204,11 +206,39 @@ class EvalLog:
     def samples(self) -> Iterator[tuple[str, Load]]:
         """Yield (name, how to read it) of every sample, in the archive's order."""
         for name in self._archive.names():
-            self._source.reached = max(self._source.reached, self._archive.behind(name))
-            if _WHOLE.fullmatch(name):
-                yield name, partial(self._one, name)
-            elif shell := _SHELL.fullmatch(name):
-                yield name, partial(self._gathered, shell.group(1))
+            self.reach(name)
+            if (load := self.loading(name)) is not None:
+                yield name, load
+
+    def reach(self, name: str) -> None:
+        """Note that the archive was read up to this entry."""
+        self._source.reached = max(self._source.reached, self._archive.behind(name))
+
+    def loading(self, name: str) -> Load | None:
+        """Return how to read the sample of this entry; None for an entry that is no sample."""
+        if _WHOLE.fullmatch(name):
+            return partial(self._one, name)
+        shell = _SHELL.fullmatch(name)
+        return shell and partial(self._gathered, shell.group(1))
+
+    def batches(self) -> Iterator[list[str]]:
+        """Yield the names of samples, a few at a time, in the archive's order."""
+        batch: list[str] = []
+        size = 0
+        for name in self._archive.names():
+            if self.loading(name) is None:
+                continue
+            batch.append(name)
+            size += self._archive.unpacked(name)
+            if len(batch) == MOST_TOGETHER or size > BYTES_TOGETHER:
+                yield batch
+                batch, size = [], 0
+        if batch:
+            yield batch
+
+    def unpacked(self) -> int:
+        """Return the bytes of all entries, as the archive states them."""
+        return sum(map(self._archive.unpacked, self._archive.names()))
 
     def _named(self, name: str) -> dict[str, Any]:
         """Return a top-level entry, empty when it is not there or cannot be read."""

@@ -379,6 +379,42 @@ def _version(spec: dict[str, Any]) -> str:
     return text(at_path(spec, "packages", "inspect_ai"))[:60]
 
 
+class Counted(NamedTuple):
+    """What the totals of a log count of one sample."""
+
+    name: str
+    error: bool
+    edited: bool
+    invalid: bool
+    usage: dict[str, Any]
+    scores: int
+    decided: Decision
+
+
+def counted(sample: dict[str, Any], decided: Decision) -> Counted:
+    """Return what the totals of a log count of a sample."""
+    scores = scores_of(sample)
+    return Counted(
+        str(sample.get("id")),
+        bool(sample.get("error")) and not scores,
+        edited(scores),
+        bool(sample.get("invalidation")),
+        mapping(sample.get("model_usage")),
+        len(scores),
+        decided,
+    )
+
+
+class Last:
+    """Keeps what would be counted of the last sample, where the totals are another process's."""
+
+    counted: Counted | None = None
+
+    def take(self, sample: dict[str, Any], decided: Decision) -> None:
+        """Keep what would be counted of a sample."""
+        self.counted = counted(sample, decided)
+
+
 class Tally:
     """Totals of the samples of a log, counted while they are read."""
 
@@ -391,17 +427,21 @@ class Tally:
 
     def take(self, sample: dict[str, Any], decided: Decision) -> None:
         """Count one more sample."""
-        scores = scores_of(sample)
+        self.add(counted(sample, decided))
+
+    def add(self, sample: Counted) -> None:
+        """Count one more sample, by what counts of it."""
         self._samples += 1
-        self._errors += bool(sample.get("error")) and not scores
-        self._edited += edited(scores)
-        self._invalid += bool(sample.get("invalidation"))
-        self._sums.take(mapping(sample.get("model_usage")))
+        self._errors += sample.error
+        self._edited += sample.edited
+        self._invalid += sample.invalid
+        self._sums.take(sample.usage)
+        decided = sample.decided
         if decided.by is not None:
-            if len(scores) > 1:
-                self._several[f"`{plain(decided.by.scorer)}` ({decided.by.why})"] = len(scores)
+            if sample.scores > 1:
+                self._several[f"`{plain(decided.by.scorer)}` ({decided.by.why})"] = sample.scores
             if decided.reward is not None:
-                self._values[str(sample.get("id"))].append(decided.reward)
+                self._values[sample.name].append(decided.reward)
 
     def notes(self) -> Iterator[str]:
         """Yield what the reader of the file should know of it."""

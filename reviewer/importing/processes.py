@@ -1,0 +1,88 @@
+"""Processes that do a part of an import: how many, how they are started, and that they end with the
+import."""
+
+import errno
+import gc
+import os
+import sys
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from multiprocessing import get_context
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+MOST = 4
+WORTH = 24 << 20
+"""Bytes of a file that repay starting processes."""
+
+
+def workers() -> int:
+    """Return how many processes may work: the processors this process may use, up to MOST."""
+    try:
+        allowed = len(os.sched_getaffinity(0))
+    except AttributeError:  # not every system can say
+        allowed = os.cpu_count() or 1
+    return min(allowed, MOST)
+
+
+def worth_processes(size: int) -> bool:
+    """Return whether `size` bytes repay starting them."""
+    return size >= WORTH and workers() > 1
+
+
+def start_method() -> str:
+    """Return how to start them. Forking spares each process its imports; it is safe only while
+    nothing else runs here."""
+    alone = sys.platform == "linux" and threading.active_count() == 1
+    return "fork" if alone else "spawn"
+
+
+def begin(parent: int) -> None:
+    """Make a process ready for work that leaves no cycles behind, and end it with its parent."""
+    threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
+    gc.disable()
+
+
+def _end_with(parent: int) -> None:
+    """End this process with its parent: a killed parent sends no signal, and its processes would
+    wait for work for ever."""
+    while os.getppid() == parent:
+        time.sleep(1)
+    os._exit(1)
+
+
+def result_of(future: "Future[T]") -> T:
+    """Return what a process made. Raises OSError when it was ended from outside."""
+    try:
+        return future.result()
+    except BrokenProcessPool as error:
+        reason = "a process of the import was ended from outside; import the file again to continue"
+        raise OSError(errno.ECHILD, reason) from error
+
+
+def in_order(
+    work: Callable[[Any], T],
+    tasks: Iterable[Any],
+    initializer: Callable[..., None],
+    arguments: tuple[Any, ...],
+) -> Iterator[T]:
+    """Yield what `work` makes of each task, in their order; a few are worked on ahead. Each process
+    begins with `initializer`, given this process's id and the arguments."""
+    left = iter(tasks)
+    waiting: deque[Future[T]] = deque()
+    pool = ProcessPoolExecutor(
+        workers(), get_context(start_method()), initializer, (os.getpid(), *arguments)
+    )
+    try:
+        while True:
+            while len(waiting) < 2 * workers() and (task := next(left, None)) is not None:
+                waiting.append(pool.submit(work, task))
+            if not waiting:
+                return
+            yield result_of(waiting.popleft())
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
