@@ -6,7 +6,7 @@ Without logs, one of N samples in two epochs is written by Inspect itself with a
 `.eval` and as `.json`. Without `--python` (an interpreter that has inspect-ai) a virtual
 environment is made for it. Ours is the reader alone: every trace of the log made, none stored.
 Both are timed inside their process, after its imports, alternately; the least of each counts. CPU
-seconds and the peak are those of the process with the processes it started (the peak: of the largest).
+seconds are those of the process with the processes it started, the peak is that of the largest.
 As in an import, cycles are not looked for while ours reads.
 """
 
