@@ -45,7 +45,9 @@ POLICY: dict[str, Any] = {"attempts": 2, "pass_hat": {"k": 2, "min": 0.5}}
 class Lamp:
     """A suite of one episode, and a program that mends the lamp."""
 
-    def __init__(self, door: Door, **policy: Any) -> None:
+    def __init__(
+        self, door: Door, agent: str = AGENT, episode: dict[str, Any] = EPISODE, **policy: Any
+    ) -> None:
         self.door = door
         self.folder = door.root / "suites" / SUITE_ID
         self.agent = self.folder / "candidates" / "lamp" / "agent.py"
@@ -56,12 +58,12 @@ class Lamp:
         suite |= {"suite_id": SUITE_ID, "title": "Lamps", "episodes": ["lamp"]}
         suite["policy"] = {**POLICY, **policy}
         suite["waivers"] = [
-            {"agent": agent, "reason": "one tool, and nothing to refuse"}
-            for agent in ("obedient", "no-verify", "repeater")
+            {"agent": name, "reason": "one tool, and nothing to refuse"}
+            for name in ("obedient", "no-verify", "repeater")
         ]
         (self.folder / "suite.json").write_bytes(compact(suite))
-        (self.folder / "episodes" / "lamp.json").write_bytes(compact(EPISODE))
-        self.agent.write_text(AGENT, encoding="utf-8")
+        (self.folder / "episodes" / "lamp.json").write_bytes(compact(episode))
+        self.agent.write_text(agent, encoding="utf-8")
         self.manifest("lamp-agent")
         door.ok("suite", "freeze", SUITE_ID)
 

@@ -19,6 +19,7 @@ GOOD_ENDS = frozenset(
         "finished",
         "end_turn",
         "transfer",
+        "user_gave_up",
     }
 )
 """Terminations that are an ordinary end. Any other reason that is given fails the timeout gate."""
@@ -26,7 +27,10 @@ GOOD_ENDS = frozenset(
 WORLD_GAP = "world_gap"
 """The termination of an attempt whose simulated world had no answer to a call."""
 
-INFRASTRUCTURE_ENDS = frozenset({"infrastructure_error", "infra_error", WORLD_GAP})
+USER_ERROR = "user_error"
+"""The termination of an attempt that its simulated user spoiled."""
+
+INFRASTRUCTURE_ENDS = frozenset({"infrastructure_error", "infra_error", WORLD_GAP, USER_ERROR})
 """Terminations caused by the harness: the attempt neither passes nor fails."""
 
 

@@ -153,6 +153,19 @@ class Scored(NamedTuple):
     source: SourceVerdict | None = None
 
 
+def said_of_user(record: TraceRecord) -> SourceVerdict | None:
+    """Return what our runner's record says of the simulated user of its episode: its cost, tokens
+    and errors are stored beside the attempt, and are none of the agent's. None without a user."""
+    source = bytes(record.source)
+    if b'"user":' not in source:
+        return None
+    told = json.loads(source)
+    said = {
+        name: told[name] for name in ("user", "simulated_user") if isinstance(told.get(name), dict)
+    }
+    return SourceVerdict(detail=said) if "user" in said else None
+
+
 def judge(
     target: TargetSuite, record: TraceRecord, raw: bytes, source: SourceVerdict | None = None
 ) -> Scored:

@@ -27,6 +27,7 @@ from reviewer.running.model import (
     World,
 )
 from reviewer.running.record import Meter, OwnClock, Recorder, WallClock
+from reviewer.running.talk.talk import TOO_LONG_A_TALK, Talk, talk_of
 from reviewer.running.world import SimulatedWorld, episode_file, simulator_of
 
 T = TypeVar("T")
@@ -52,6 +53,8 @@ class _End(NamedTuple):
     termination: str
     why: str = ""
     message: str | None = None
+    said: bool = False
+    """Whether `message` is on record already."""
 
 
 async def run_attempt(
@@ -67,6 +70,7 @@ async def run_attempt(
     first = await _aside(task, begun, task)
     recorder, meter = Recorder(task, first), None
     digest: str | None = None
+    talk: Talk | None = None
     try:
         world = await open_world(task)
         # Only now: setting up a world is not the candidate's time.
@@ -74,9 +78,12 @@ async def run_attempt(
         digest = world.start_digest
         try:
             asked = Approvals(task, approver)
-            end = await _candidates_part(task, world, asked, meter, recorder, adapter)
+            talk = talk_of(task, meter, recorder)
+            end = await _candidates_part(task, world, asked, meter, recorder, adapter, talk)
             state, final = await world.state(), await world.final_state()
         finally:
+            if talk is not None:
+                await talk.close()
             with contextlib.suppress(Infrastructure):
                 await world.close()
     except Infrastructure as error:
@@ -84,17 +91,22 @@ async def run_attempt(
         meter = meter or Meter(_clock(task, adapter))
         meter.stop()
         changed = await _aside(task, changed_code, task, first)
-        ended = recorder.finish(error.termination, meter, start_digest=digest, changed_to=changed)
+        user = None if talk is None else talk.told(error.termination)[1]
+        ended = recorder.finish(
+            error.termination, meter, start_digest=digest, changed_to=changed, user=user
+        )
         return ended._replace(unanswered=isinstance(error, NobodyAnswered))
     end = _closing_events(end, state, recorder)
     meter.stop()
+    termination, user = (end.termination, None) if talk is None else talk.told(end.termination)
     return recorder.finish(
-        end.termination,
+        termination,
         meter,
         start_digest=digest,
         final_state=final,
         final_message=end.message,
         changed_to=await _aside(task, changed_code, task, first),
+        user=user,
     )
 
 
@@ -144,13 +156,14 @@ async def _candidates_part(
     meter: Meter,
     recorder: Recorder,
     adapter: Adapter | None,
+    talk: Talk | None,
 ) -> _End:
     """Run the candidate from its brief to its last turn; it is closed when this returns."""
     file = episode_file(task.episode, Path(task.folder))
     broker = Broker(task, world, approvals, meter, recorder, file)
     adapter = adapter_for(task) if adapter is None else adapter
     try:
-        return await _converse(task, adapter, broker, meter, recorder)
+        return await _converse(task, adapter, broker, meter, recorder, world, talk)
     except CandidateFault as fault:
         return _End(fault.reason, fault.text)
     finally:
@@ -158,15 +171,33 @@ async def _candidates_part(
 
 
 async def _converse(
-    task: Task, adapter: Adapter, broker: Broker, meter: Meter, recorder: Recorder
+    task: Task,
+    adapter: Adapter,
+    broker: Broker,
+    meter: Meter,
+    recorder: Recorder,
+    world: World,
+    talk: Talk | None,
 ) -> _End:
-    observations: list[Observation] | None = None
+    heard: Sequence[Observation] | str | None = None
     for _ in range(task.candidate.runner.get("max_turns") or MAX_TURNS):
-        turn = await _next_turn(adapter, broker, meter, recorder, observations)
+        turn = await _next_turn(adapter, broker, meter, recorder, heard)
         if turn is None:
             return _end_by("max_latency")
         if not turn.calls:
-            return _End("completed", message=turn.message)
+            if talk is None or turn.last or not turn.message:
+                return _End("completed", message=turn.message)
+            recorder.message(turn.message)
+            reply = await talk.answer(turn.message, world)
+            if isinstance(reply, str):
+                why = TOO_LONG_A_TALK if reply == "max_turns" else ""
+                return _End(reply, why, turn.message, said=True)
+            if reply.ended is not None or reply.message is None:
+                return _End(reply.ended or "completed", "", turn.message, said=True)
+            if broker.late():
+                return _end_by("max_latency")
+            heard = reply.message
+            continue
         if turn.message:
             recorder.message(turn.message)
         observations = await broker.answer(turn._replace(calls=turn.calls[:MOST_CALLS]))
@@ -177,6 +208,9 @@ async def _converse(
             return _end_by(broker.ended)
         if broker.late():
             return _end_by("max_latency")
+        if talk is not None and (ended := talk.act(turn.message, observations)) is not None:
+            return _End(ended, "", turn.message, said=bool(turn.message))
+        heard = observations
     return _end_by("max_turns")
 
 
@@ -185,11 +219,16 @@ async def _next_turn(
     broker: Broker,
     meter: Meter,
     recorder: Recorder,
-    observations: Sequence[Observation] | None,
+    heard: Sequence[Observation] | str | None,
 ) -> Turn | None:
-    """Return the candidate's next turn, counted; None when it is cut off by its time budget."""
+    """Return the candidate's next turn, counted; None when it is cut off by its time budget.
+    `heard` is what it gets: answers to its calls, or what the user says; nothing, but the brief, at
+    the beginning."""
     since, waited_ms, left = meter.elapsed_ms(), adapter.waited_ms(), broker.time_left_ms()
-    told = adapter.begin(broker.brief()) if observations is None else adapter.proceed(observations)
+    if heard is None:
+        told = adapter.begin(broker.brief())
+    else:
+        told = adapter.hear(heard) if isinstance(heard, str) else adapter.proceed(heard)
 
     def seconds() -> float | None:
         # One more millisecond, so that a candidate that is cut off exceeds its time.
@@ -239,7 +278,7 @@ def _end_by(reason: str) -> _End:
 def _closing_events(end: _End, state: dict[str, Any], recorder: Recorder) -> _End:
     """Record the end state, then the last message or why there is none."""
     recorder.snapshot(state)
-    if end.message is not None:
+    if end.message is not None and not end.said:
         try:
             recorder.message(end.message)
         except CandidateFault as fault:

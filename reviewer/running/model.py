@@ -68,7 +68,8 @@ class Answered(NamedTuple):
 
 
 class Turn(NamedTuple):
-    """One turn of a candidate. A turn without a call is the last.
+    """One turn of a candidate. A turn without a call is its last, unless `last` is False: then the
+    message is for the user of the episode, and the candidate waits for an answer.
 
     `cost_usd` is None when it is not known. `latency_ms` is only given by a candidate that keeps
     its own time (a scripted one); for any other the clock is read.
@@ -80,6 +81,7 @@ class Turn(NamedTuple):
     cost_usd: float | None = None
     latency_ms: float | None = None
     answered: Answered | None = None
+    last: bool = True
 
 
 class Observation(NamedTuple):
@@ -145,6 +147,10 @@ class Adapter(Protocol):
 
     async def begin(self, brief: Brief) -> Turn: ...
     async def proceed(self, observations: Sequence[Observation]) -> Turn: ...
+    async def hear(self, message: str) -> Turn:
+        """Take in what the user says. Called only after a turn that is not the `last`."""
+        ...
+
     def waited_ms(self) -> float:
         """Return the milliseconds spent waiting for a busy provider so far, which do not count."""
         ...

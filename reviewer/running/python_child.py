@@ -74,6 +74,16 @@ class Call:
             answers = self._channel.read()["observations"]
         return [{"status": a["status"], "content": a["content"]} for a in answers]
 
+    def say(self, message: str, /) -> str | None:
+        """Say something to the user and return the answer; None when the talk is over."""
+        with self._lock:
+            self._channel.tell({"type": "say", "message": message, "usage": self.taken()})
+            try:
+                answer = self._channel.read()["message"]
+            except EOFError:
+                return None
+        return str(answer)
+
     def used(self, **tokens: int) -> None:
         """Tokens used since the last call, as `input_tokens=…, output_tokens=…`, and
         `cached_input_tokens=…` of the input; they add up. A stretch without is not measured."""
@@ -100,6 +110,9 @@ class AwaitedCall:
 
     async def many(self, calls: Any, /) -> list[dict[str, Any]]:
         return self._call.many(calls)
+
+    async def say(self, message: str, /) -> str | None:
+        return self._call.say(message)
 
 
 def candidate(channel: Channel, folder: str, entry: str) -> None:

@@ -202,6 +202,11 @@ class Recorder:
         if not self._add("message", {"message": text}, None, {"actor": "agent"}):
             raise CandidateFault(f"its record is larger than {MAX_RECORD // _MIB} MiB")
 
+    def user_message(self, text: str) -> None:
+        """Record what the simulated user of the episode says."""
+        if not self._add("message", {"message": text}, None, {"actor": "simulated_user"}):
+            raise CandidateFault(f"its record is larger than {MAX_RECORD // _MIB} MiB")
+
     def snapshot(self, state: dict[str, Any]) -> None:
         """Record the end state, when there is any and the record has room for it."""
         if state:
@@ -220,10 +225,11 @@ class Recorder:
         final_state: Any = None,
         final_message: str | None = None,
         changed_to: str | None = None,
+        user: dict[str, Any] | None = None,
     ) -> FinishedAttempt:
         """Return the record. Without a meter nothing was measured; a final state too large for a
-        record is null, which is the same. `changed_to` is what has become of
-        the code."""
+        record is null, which is the same. `changed_to` is what has become of the code; `user` is
+        what is known of who answered the agent."""
         slot, mask = self._task.slot, self.mask
         started_at = None if meter is None else meter.clock.started_at()
         usage = None if meter is None else meter.usage()
@@ -251,6 +257,7 @@ class Recorder:
                 "seed": self._task.seed,
                 "masked": mask.hits,
                 **({"unredacted": self._unredacted} if self._unredacted else {}),
+                **({} if user is None else mask.masked(user)),
             },
         }
         ran = None

@@ -24,6 +24,7 @@ from reviewer.suite.strict_json import load_object
 from reviewer.suite.tool_names import is_self
 from reviewer.suite.toolset import Toolset, equipped
 from reviewer.suite.toolset_check import toolset_problems
+from reviewer.suite.user_check import user_problems
 from reviewer.suite.value import Value
 from reviewer.suite.wording import wording
 
@@ -249,6 +250,7 @@ def episode_problems(episode: Episode, *, whole: bool = True) -> list[tuple[str,
         *_critical(episode),
         *_simulator(episode),
         *approval_problems(episode),
+        *user_problems(episode),
     ]
     if whole:
         problems += _absent(episode)

@@ -37,6 +37,7 @@ from reviewer.suite.fields import (
 from reviewer.suite.gates import OPTIONAL
 from reviewer.suite.json_values import MISSING
 from reviewer.suite.simulator import Simulator
+from reviewer.suite.user import User
 from reviewer.suite.value import Value, learned
 
 Order = Literal["any", "in_order", "exact", "subset", "superset"]
@@ -283,6 +284,14 @@ class Episode(Value, frozen=True):
         tuple[EpisodeApproval, ...] | UnsetType,
         File(tuple[EpisodeApproval, ...], ()),
         "How calls of the tools in `tools.approvals` are answered. The first rule that fits holds.",
+    ] = UNSET
+
+    # UNSET without one, so that what is stored of episodes frozen before keeps its bytes.
+    user: Annotated[
+        dict[str, Any] | UnsetType | None,
+        File(User | None, None),
+        "Who answers the agent when it says something and calls no tool. Null: nobody; the agent's "
+        "first message without a call is its last.",
     ] = UNSET
 
     @property

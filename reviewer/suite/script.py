@@ -30,8 +30,9 @@ class ScriptedCall(Value, frozen=True):
 
 
 class ScriptedTurn(Value, frozen=True):
-    """What the candidate does next: `calls`, all at once, and one of `messages`. `latency_ms` is
-    the time it takes before it acts; without `cost_usd` the cost is not known."""
+    """What the candidate does next: `calls`, all at once, and one of `messages`. A turn without a
+    call is for the user of the episode; where the episode has none, it ends the attempt.
+    `latency_ms` is the time it takes before it acts; without `cost_usd` the cost is not known."""
 
     calls: Annotated[tuple[ScriptedCall, ...], "Calls that are made at once."] = ()
     messages: Annotated[tuple[Text, ...], "Messages, of which one is said."] = ()
@@ -58,9 +59,10 @@ class Plan(Value, frozen=True):
     ] = {}
 
     def problem(self, given: Set[str]) -> str | None:
-        silent = [number for number, turn in enumerate(self.turns, 1) if not turn.calls]
-        if silent != [len(self.turns)]:
-            return "the last turn, and no other, makes no call"
+        if self.turns[-1].calls:
+            return "the last turn makes no call"
+        if any(not turn.calls and not turn.messages for turn in self.turns[:-1]):
+            return "a turn before the last makes a call, or says something to the user"
         # The border's model holds faults as values.
         faults: Any = self.faults.values()
         if any(fault.attempts is not None for listed in faults for fault in listed):

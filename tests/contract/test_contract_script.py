@@ -18,8 +18,8 @@ LOOK = {"calls": [{"tool": "look"}]}
 @pytest.mark.parametrize(
     ("said", "plan", "more"),
     [
-        ("the last turn, and no other, makes no call", {"turns": [LOOK]}, {}),
-        ("the last turn, and no other, makes no call", {"turns": [LAST, LAST]}, {}),
+        ("the last turn makes no call", {"turns": [LOOK]}, {}),
+        ("makes a call, or says something to the user", {"turns": [{}, LAST]}, {}),
         ("at least 1 item", {"turns": []}, {}),
         ("no plan has a weight", {"turns": [LAST], "weight": 0}, {}),
         ("unknown key `wieght` (did you mean `", {"turns": [LAST], "wieght": 1}, {}),

@@ -107,6 +107,7 @@ class Puppet:
         self.turns = list(turns)
         self.brief: Brief | None = None
         self.told: list[Observation] = []
+        self.heard: list[str] = []
         self.closed = 0
 
     async def begin(self, brief: Brief) -> Turn:
@@ -115,6 +116,10 @@ class Puppet:
 
     async def proceed(self, observations: Sequence[Observation]) -> Turn:
         self.told += observations
+        return self._next()
+
+    async def hear(self, message: str) -> Turn:
+        self.heard.append(message)
         return self._next()
 
     def waited_ms(self) -> float:

@@ -225,7 +225,7 @@ async def test_an_answer_of_another_shape_is_asked_for_again_and_never_the_candi
 
 async def test_an_answer_of_nothing_is_a_turn_without_a_message() -> None:
     for body in (chat(None), chat(""), chat(None, [])):
-        assert await first_turn(body) == Turn()
+        assert await first_turn(body) == Turn(last=False)
 
 
 async def test_texts_go_back_as_they_are_and_values_as_json() -> None:

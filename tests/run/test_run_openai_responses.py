@@ -118,7 +118,7 @@ async def test_a_refusal_is_the_message_and_reasoning_is_not() -> None:
     open_reasoning = {"type": "reasoning", "content": [{"type": "reasoning_text", "text": "Hm."}]}
     refusal = {"type": "message", "content": [{"type": "refusal", "refusal": "No."}]}
     turn, _ = await first_turn(responses(open_reasoning, refusal))
-    assert turn == Turn(message="No.")
+    assert turn == Turn(message="No.", last=False)
 
 
 @pytest.mark.parametrize(

@@ -189,4 +189,4 @@ async def test_an_answer_too_large_to_be_one_is_not_read_to_its_end(
     assert "an answer of over 50,000 bytes" in str(fault)
     assert len(server.requests) == 1
     async with serving(answer(b" " * 40_000 + b'{"choices":[{"message":{}}]}')) as server:
-        assert await asked(server, Patience()) == Turn()
+        assert await asked(server, Patience()) == Turn(last=False)

@@ -33,6 +33,7 @@ from reviewer.importing.scored import (
     judge,
     judge_probe,
     kept_masked,
+    said_of_user,
     score_unredacted,
 )
 from reviewer.suite.gates import in_force
@@ -205,7 +206,8 @@ class Scorer:
                 done.refused.append(found)
                 continue
             title = foreign.title and self.redactor.masked(foreign.title)
-            record = packing.add(*found, number, title, self.detail(foreign.verdict))
+            said = foreign.verdict or found[1].source
+            record = packing.add(*found, number, title, self.detail(said))
             identity = foreign.identity or self.lasting_name(_session(found[1].record))
             if foreign.replaces is not None or identity:
                 record = record._replace(
@@ -500,7 +502,8 @@ class Scorer:
         found, problem = self.catalogue.find(record.episode_id)
         if found is None:
             return self.refusal(number, (f"{problem}:{record.episode_id}",), named)
-        return found, judge(found, record, foreign.raw, foreign.verdict)
+        said = foreign.verdict or said_of_user(record)
+        return found, judge(found, record, foreign.raw, said)
 
 
 def _note_zeros(record: TraceRecord, notes: dict[str, int]) -> None:

@@ -126,6 +126,10 @@ class EndpointCandidate(ABC):
         self._sent += (self._result(seen) for seen in observations)
         return await self._turn()
 
+    async def hear(self, message: str) -> Turn:
+        self._sent.append({"role": "user", "content": message})
+        return await self._turn()
+
     def waited_ms(self) -> float:
         return self._endpoint.waited_s() * 1000
 
@@ -172,7 +176,7 @@ class OpenAIChat(EndpointCandidate):
         ask = self._endpoint.ask("/chat/completions", payload, read_answer, meter)
         answer, usage, cost_usd = await ask
         said = answer.answered
-        return Turn(self._accept(answer), answer.text, usage, cost_usd, answered=said)
+        return Turn(self._accept(answer), answer.text, usage, cost_usd, answered=said, last=False)
 
     def _accept(self, answer: "ChatAnswer") -> tuple[Call, ...]:
         """Keep the message to be sent back as it was given, with the ids its calls go by here.
@@ -256,7 +260,7 @@ class OpenAIResponses(EndpointCandidate):
             self._sealed = False
             answer, usage, cost_usd = await ask(payload=self._payload())
         items, text, said = answer
-        return Turn(self._accept(items), text, usage, cost_usd, answered=said)
+        return Turn(self._accept(items), text, usage, cost_usd, answered=said, last=False)
 
     def _payload(self) -> dict[str, Any]:
         config = self._config()

@@ -49,6 +49,7 @@ _OF_A_CALL = ("call_id", "tool", "arguments")
 _MEMBERS = {
     "call": _BESIDE.union(_OF_A_CALL),
     "calls": _BESIDE | {"calls"},
+    "say": _BESIDE,
     "final": _BESIDE,
 }
 
@@ -73,12 +74,13 @@ class Lines:
             told = (
                 f"not `{shown(kind)}`" if isinstance(kind, str) else f"not {_named(said, 'type')}"
             )
-            self._refuse("$.type", f"must be `call`, `calls` or `final`, {told}")
+            self._refuse("$.type", f"must be `call`, `calls`, `say` or `final`, {told}")
         self._known(said, _MEMBERS[kind], "$")
-        return Turn(self._calls(said, kind), self._message(said, kind), self._usage(said))
+        calls, message = self._calls(said, kind), self._message(said, kind)
+        return Turn(calls, message, self._usage(said), last=kind != "say")
 
     def _calls(self, said: Mapping[str, Any], kind: str) -> tuple[Call, ...]:
-        if kind == "final":
+        if kind in ("say", "final"):
             return ()
         if kind == "call":
             return (self._call(said, "$"),)
@@ -115,8 +117,8 @@ class Lines:
         message = said.get("message")
         if message is not None and not isinstance(message, str):
             self._refuse("$.message", f"must be a text, not {type_name(message)}")
-        if message is None and kind == "final":
-            self._refuse("$.message", "is missing: the last line is what the user reads")
+        if message is None and kind in ("say", "final"):
+            self._refuse("$.message", "is missing: it is what the user reads")
         return message
 
     def _usage(self, said: Mapping[str, Any]) -> Usage | None:
@@ -159,6 +161,10 @@ def observations_line(observations: Sequence[Observation]) -> dict[str, Any]:
     return {"type": "observations", "observations": [o._asdict() for o in observations]}
 
 
+def user_line(message: str) -> dict[str, Any]:
+    return {"type": "user", "message": message}
+
+
 def _named(said: Mapping[str, Any], name: str) -> str:
     return type_name(said[name]) if name in said else "nothing"
 
@@ -192,6 +198,10 @@ class ChildCandidate:
     async def proceed(self, observations: Sequence[Observation]) -> Turn:
         assert self._child is not None, "proceed before begin"
         return await self._turn(self._child, observations_line(observations))
+
+    async def hear(self, message: str) -> Turn:
+        assert self._child is not None, "hear before begin"
+        return await self._turn(self._child, user_line(message))
 
     def waited_ms(self) -> float:
         return 0.0

@@ -48,6 +48,9 @@ class Scripted:
     async def proceed(self, observations: Sequence[Observation]) -> Turn:
         return self._next()
 
+    async def hear(self, message: str) -> Turn:
+        return self._next()
+
     def waited_ms(self) -> float:
         return 0.0
 
@@ -66,6 +69,7 @@ class Scripted:
             course.message(place),
             cost_usd=course.cost_usd(place),
             latency_ms=course.latency_ms(place),
+            last=place == len(course.plan.turns) - 1,
         )
 
 

@@ -221,6 +221,9 @@ class TrialAdapter:
         assert self._acting is not None  # the runner begins an attempt once, and first
         return self._acting.send(observations)
 
+    async def hear(self, message: str) -> Turn:
+        raise AssertionError("a trial agent says its last message only")
+
     def waited_ms(self) -> float:
         return 0.0
 

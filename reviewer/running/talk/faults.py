@@ -1,0 +1,196 @@
+"""The errors of a simulated user, by rule.
+
+The rules find what can be told without doubt: a fact said too early, an id that nobody gave it, a
+goal never voiced, a talk ended in the answer to a question. They are a floor: what a person reading
+the talk would also object to is measured by labels.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+
+from reviewer.running.talk.model import Reply, Severity, UserFault
+from reviewer.running.talk.phrases import asks_one_of, asks_to_confirm, folded, says_one_of
+from reviewer.suite.user import Fact, User
+from reviewer.suite.user_check import SHORTEST
+
+LONGEST = 4_000
+"""The most characters of one message of a user."""
+
+_SEPARATORS = re.compile(r"(?<=\d)[ ,.\-/](?=\d)")
+_ID_SHAPED = re.compile(
+    r"[A-Za-z0-9._%+-]+@[A-Za-z0-9.-]+\.[A-Za-z]{2,}"
+    r"|(?=[A-Za-z0-9_-]*\d)(?=[A-Za-z0-9_-]*[A-Za-z_])[A-Za-z0-9][A-Za-z0-9_-]{4,}"
+    r"|\d(?:[ ,.\-/]?\d){3,}"
+)
+_LIKE_AN_AGENT = re.compile(
+    r"\bhow (?:may|can) i (?:help|assist)\b|"
+    r"\bi(?:'ll| will) (?:process|look (?:into|up)|check) (?:that|your|this)\b|"
+    r"\b(?:thank you|thanks) for (?:contacting|reaching out)\b|"
+    r"^\s*(?:assistant|agent|support)\s*:",
+    re.I | re.M,
+)
+_ENDS = frozenset({"user:stopped_on_confirm", "user:dropped", "user:fault", "user:empty"})
+"""Faults that take from the agent what it would have done next: never minor, at the end too."""
+
+
+class FaultWatch:
+    """What the user of one attempt has said, and the faults found in it so far.
+
+    `request` is the first message, which the author wrote; `tools` are the names that a user must
+    not know. Rules about invention are for a model: a script's words are its author's.
+    """
+
+    def __init__(self, user: User, request: str, tools: Sequence[str]) -> None:
+        self._user, self._request, self._tools = user, request, tools
+        self._agent: list[str] = []
+        self._own: list[str] = [request]
+        self._calls_at: list[int] = [0]
+        self._voiced: set[str] = set()
+        self._found: list[tuple[str, int | None, Severity, int]] = []
+        self._acts = 0
+
+    @property
+    def acts(self) -> int:
+        """Return how many messages and calls the agent has made."""
+        return self._acts
+
+    def act(self) -> None:
+        """Count an act of the agent."""
+        self._acts += 1
+
+    def hear(self, message: str) -> None:
+        """Take in a message of the agent."""
+        self._agent.append(message)
+
+    def say(self, reply: Reply, seq: int | None, calls: int) -> None:
+        """Take in what the user says after so many calls; `seq` is the event that records it."""
+        self._voiced.update(reply.goals)
+        if reply.message is not None:
+            for code, severity in self._wrong(reply.message, calls):
+                self._add(code, seq, severity)
+            self._own.append(reply.message)
+            self._calls_at.append(calls)
+            self._voiced.update(
+                goal.id
+                for goal in self._user.goals
+                if goal.words and says_one_of(goal.words, reply.message)
+            )
+        if reply.ignored_end:
+            self._add("user:stopped_on_confirm", seq, "minor")
+        if reply.ended == "user_stop":
+            if self._agent and asks_to_confirm(self._agent[-1]):
+                self._add("user:stopped_on_confirm", seq, "hindered")
+            for goal in self._user.goals:
+                judged = self._user.kind == "scripted" or goal.words
+                if judged and goal.id not in self._voiced:
+                    self._add(f"user:dropped:{goal.id}", None, "helped")
+
+    def fail(self, code: str, seq: int | None) -> None:
+        """Take in that the user could not answer."""
+        self._add(code, seq, "hindered")
+
+    def found(self) -> tuple[UserFault, ...]:
+        """Return the faults; those after which the agent did nothing more are minor."""
+        return tuple(
+            UserFault(
+                code,
+                seq,
+                "minor" if acts >= self._acts and _head(code) not in _ENDS else severity,
+            )
+            for code, seq, severity, acts in self._found
+        )
+
+    def _add(self, code: str, seq: int | None, severity: Severity) -> None:
+        self._found.append((code, seq, severity, self._acts))
+
+    def _wrong(self, message: str, calls: int) -> Iterator[tuple[str, Severity]]:
+        for name, fact in self._user.facts.items():
+            if self._reveals(name, fact, message):
+                yield f"user:revealed:{name}", "helped"
+        if len(message) > LONGEST:
+            yield "user:too_long", "hindered"
+        if self._user.kind != "model":
+            return
+        yield from self._contradicted(message)
+        if any(not self._known(token) for token in _ID_SHAPED.findall(message)):
+            yield "user:invented", "hindered"
+        if self._loops(message, calls):
+            yield "user:loop", "hindered"
+        spoken = message.casefold()
+        if _LIKE_AN_AGENT.search(message) or any(
+            "_" in tool and tool.casefold() in spoken for tool in self._tools
+        ):
+            yield "user:spoke_as_agent", "hindered"
+
+    def _reveals(self, name: str, fact: Fact, message: str) -> bool:
+        if fact.tell == "freely" or not _holds_value(message, fact.value):
+            return False
+        if _holds_value(self._request, fact.value):
+            return False
+        if fact.tell == "never":
+            return True
+        if self._user.kind == "scripted":
+            return False  # the turn's own condition says when its author lets it be told
+        asked = fact.asked_by or (name.replace("_", " "),)
+        given = any(_holds_value(one, fact.value) for one in self._agent)
+        return not given and not any(asks_one_of(asked, one) for one in self._agent)
+
+    def _contradicted(self, message: str) -> Iterator[tuple[str, Severity]]:
+        for name, fact in self._user.facts.items():
+            value = str(fact.value)
+            if not _ID_SHAPED.fullmatch(value):
+                continue
+            for word in fact.asked_by or (name.replace("_", " "),):
+                near = re.search(re.escape(word) + r"\W+(?:\w+\W+){0,3}?(" + _like(value) + r")\b",
+                                 message, re.I)  # fmt: skip
+                if near is not None and _plain(near[1]) != _plain(value):
+                    yield f"user:contradicted:{name}", "hindered"
+                    break
+
+    def _known(self, token: str) -> bool:
+        plain = _plain(token)
+        return any(
+            plain in _plain(text)
+            for text in (
+                *(str(fact.value) for fact in self._user.facts.values()),
+                *(goal.asks for goal in self._user.goals),
+                *self._agent,
+                *self._own,
+            )
+        )
+
+    def _loops(self, message: str, calls: int) -> bool:
+        mine = [folded(one) for one in (*self._own, message)]
+        if mine.count(mine[-1]) >= 3:
+            return True
+        if len(mine) < 4 or mine[-4:-2] != mine[-2:]:
+            return False
+        return self._calls_at[-3] == calls
+
+
+def spoils(faults: Sequence[UserFault]) -> bool:
+    """Return whether an attempt with these faults of its user can be judged no more."""
+    return any(fault.severity != "minor" for fault in faults)
+
+
+def _head(code: str) -> str:
+    return ":".join(code.split(":")[:2])
+
+
+def _plain(text: str) -> str:
+    return _SEPARATORS.sub("", text).casefold()
+
+
+def _holds_value(message: str, value: object) -> bool:
+    """Return whether a value stands in a message as a word of its own, numbers with or without
+    separators."""
+    wanted = _plain(str(value)).strip()
+    if len(wanted) < SHORTEST:
+        return False
+    return re.search(rf"(?<!\w){re.escape(wanted)}(?!\w)", _plain(message)) is not None
+
+
+def _like(value: str) -> str:
+    """Return a pattern of values of the same shape: letters for letters, digits for digits."""
+    shape = re.sub(r"[A-Za-z]+", "L", re.sub(r"\d+", "9", value))
+    return "".join({"L": r"[A-Za-z]+", "9": r"\d+"}.get(one, re.escape(one)) for one in shape)

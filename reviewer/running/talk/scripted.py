@@ -1,0 +1,46 @@
+"""A user that says its turns: the first whose conditions hold."""
+
+from collections import Counter
+
+from reviewer.running.talk.model import Ended, Heard, Reply
+from reviewer.running.talk.phrases import asks_one_of, says_one_of
+from reviewer.suite.json_values import all_at
+from reviewer.suite.user import Condition, User, filled
+
+
+class ScriptedUser:
+    """The scripted user of one attempt: the same messages of an agent get the same answers."""
+
+    def __init__(self, user: User) -> None:
+        self._user = user
+        self._values = {name: fact.value for name, fact in user.facts.items()}
+        self._said: Counter[str] = Counter()
+        self._unfit = 0
+
+    async def answer(self, heard: Heard) -> Reply:
+        for turn in self._user.turns:
+            if self._said[turn.id] < turn.times and self._holds(turn.when, heard):
+                self._said[turn.id] += 1
+                ended: Ended | None = None if turn.end is None else "user_stop"
+                return Reply(filled(turn.say, self._values), ended, turn.id, turn.goals)
+        otherwise = self._user.otherwise
+        if otherwise is None or self._unfit >= otherwise.times:
+            return Reply(None, "user_gave_up")
+        self._unfit += 1
+        return Reply(filled(otherwise.say, self._values))
+
+    async def close(self) -> None:
+        return None
+
+    def _holds(self, when: Condition | None, heard: Heard) -> bool:
+        if when is None:
+            return True
+        return (
+            (not when.asks or asks_one_of(when.asks, heard.last))
+            and (not when.says or says_one_of(when.says, heard.last))
+            and not any(says_one_of(when.never_says, one) for one in heard.said)
+            and set(when.called) <= heard.called
+            and not set(when.not_called) & heard.called
+            and (when.state is None or all_at(heard.state, when.state))
+            and (when.after is None or self._said[when.after] > 0)
+        )

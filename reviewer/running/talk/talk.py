@@ -1,0 +1,138 @@
+"""The conversation of one attempt: the agent's messages go to the user, and its answers back."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from reviewer.running.model import Observation, Task, Usage, World
+from reviewer.running.record import Meter, Recorder, number
+from reviewer.running.talk.faults import FaultWatch, spoils
+from reviewer.running.talk.model import Heard, Reply, TalkUser, UserFailure
+from reviewer.suite.user import User
+from reviewer.suite.user_check import user_of
+
+USER_ERROR = "user_error"
+"""The termination of an attempt that its simulated user spoiled."""
+
+TOO_LONG_A_TALK = "the user has said all the messages that the episode allows"
+
+
+class Talk:
+    """The user of one attempt and what was said. The user's time is left out of the meter."""
+
+    def __init__(
+        self, task: Task, user: User, speaker: TalkUser, meter: Meter, recorder: Recorder
+    ) -> None:
+        self._user, self._speaker = user, speaker
+        self._meter, self._recorder = meter, recorder
+        tools = [spec.name for spec in task.offer.tools]
+        self._watch = FaultWatch(user, task.episode.user_request, tools)
+        self._said: list[str] = []
+        self._called: set[str] = set()
+        self._calls = 0
+        self._turns = 0
+        self._last_turn: str | None = None
+        self._replies: list[Reply] = []
+
+    def act(self, message: str | None, observations: Sequence[Observation]) -> str | None:
+        """Take in what the agent said beside its calls, and their answers. Returns why the talk
+        ends with them, if it does."""
+        if message:
+            self._hear(message)
+        ended = None
+        for seen in observations:
+            self._calls += 1
+            self._watch.act()
+            if seen.status == "ok":
+                self._called.add(seen.tool)
+                ended = "transfer" if seen.tool in self._user.end.on_tool else ended
+        return ended
+
+    async def answer(self, message: str, world: World) -> Reply | str:
+        """Return what the user says to a message of the agent; or, as text, why the talk ends
+        without another word: `completed` where it was to be the agent's last."""
+        self._hear(message)
+        if self._last_turn in self._user.end.on_final_after:
+            return "completed"
+        if self._turns >= self._user.end.max_turns:
+            return "max_turns"
+        state: dict[str, Any] = {}
+        if self._user.kind == "scripted":
+            state = await world.state()
+        heard = Heard(tuple(self._said), frozenset(self._called), state)
+        since = self._meter.clock.now_ms()
+        try:
+            reply = await self._speaker.answer(heard)
+        except UserFailure as failure:
+            self._recorder.error(str(failure))
+            self._watch.fail("user:fault", self._recorder.next_seq - 1)
+            return USER_ERROR
+        finally:
+            self._meter.leave_out(self._meter.clock.now_ms() - since)
+        self._replies.append(reply)
+        self._last_turn = reply.turn
+        if reply.message is None and reply.ended is None:
+            self._watch.fail("user:empty", None)
+            return USER_ERROR
+        seq = None
+        if reply.message is not None:
+            seq = self._recorder.next_seq
+            self._recorder.user_message(reply.message)
+            self._turns += 1
+        self._watch.say(reply, seq, self._calls)
+        return reply
+
+    def told(self, termination: str) -> tuple[str, dict[str, Any]]:
+        """Return how the attempt ended once the user's faults are counted, and what the record's
+        `source` says of the user: `user`, and for a model what it used (`simulated_user`)."""
+        faults = self._watch.found()
+        if termination == USER_ERROR or spoils(faults):
+            termination = USER_ERROR
+        listed = [fault._asdict() for fault in faults]
+        about = {"kind": self._user.kind, "messages": self._turns, "faults": listed}
+        if self._user.kind != "model":
+            return termination, {"user": about}
+        costs = [reply.cost_usd for reply in self._replies]
+        known = [cost for cost in costs if cost is not None]
+        spent = {
+            "model_calls": len(costs),
+            "usage": _summed([reply.usage for reply in self._replies]),
+            "cost_usd": number(round(sum(known), 9)) if len(known) == len(costs) else None,
+        }
+        return termination, {"user": about, "simulated_user": spent}
+
+    async def close(self) -> None:
+        await self._speaker.close()
+
+    def _hear(self, message: str) -> None:
+        self._said.append(message)
+        self._watch.act()
+        self._watch.hear(message)
+
+
+def _summed(usages: Sequence[Usage | None]) -> dict[str, int | None] | None:
+    """Return the tokens of all answers; a sum is None as soon as one answer did not say."""
+    if not any(usage is not None for usage in usages):
+        return None
+    sums: dict[str, int | None] = {}
+    for name in Usage._fields:
+        parts = [getattr(usage or Usage(), name) for usage in usages]
+        sums[name] = None if None in parts else sum(parts)
+    return sums
+
+
+def talk_of(task: Task, meter: Meter, recorder: Recorder) -> Talk | None:
+    """Return the talk of an attempt, None for an episode without a user. Raises Unrunnable."""
+    user = user_of(task.episode)
+    if user is None:
+        return None
+    return Talk(task, user, _speaker(task, user), meter, recorder)
+
+
+def _speaker(task: Task, user: User) -> TalkUser:
+    if user.kind == "scripted":
+        from reviewer.running.talk.scripted import ScriptedUser
+
+        return ScriptedUser(user)
+    from reviewer.running.talk.endpoint import EndpointUser
+
+    return EndpointUser(task, user)
