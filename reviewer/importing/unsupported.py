@@ -229,7 +229,6 @@ _TOOLS: tuple[_Tool, ...] = (
     _Tool("Cline's or Roo Code's screen messages", ("ts", "type", "say")),
     _Tool("Cline's or Roo Code's screen messages", ("ts", "type", "ask")),
     _Tool("a Goose session", ("working_dir", "description", "message_count")),
-    _Tool("a pi session", ("type", "version", "cwd", "id"), _among("type", "session")),
     _Tool("Bedrock model invocation logs", ("schemaType", "modelId"),
           _among("schemaType", "ModelInvocationLog")),
     _Tool("a Gemini API exchange", ("candidates", "usageMetadata")),

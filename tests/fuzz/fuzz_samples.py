@@ -163,6 +163,7 @@ SAMPLES: dict[str, tuple[Sample, ...]] = {
         Sample(f"{BFCL}/non_live", "BFCL_v4_parallel_result.json"),
         Sample(f"{BFCL}/multi_turn", "BFCL_v4_multi_turn_base_result.json"),
     ),
+    "pi-session": (Sample("pi", "session.jsonl"), Sample("pi", "json-mode.jsonl")),
     "promptfoo": (Sample("promptfoo", "results.json"),),
     "swe-agent": (
         Sample("swe_agent", "function_calling_simple.traj", ("all_preds.jsonl", "args.yaml")),

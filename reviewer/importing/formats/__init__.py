@@ -62,6 +62,7 @@ OURS = (
     "sessions.gemini_cli:GeminiCliReader",
     "sessions.opencode:OpenCodeReader",
     "sessions.opencode:OpenCodeRunReader",
+    "sessions.pi:PiSessionReader",
     "sessions.acp:AcpReader",
     "sessions.mcp:McpReader",
     "chat.langchain:AgentEvalsReader",

@@ -1,0 +1,268 @@
+"""pi, the coding agent (OpenClaw runs on it too): a session as it keeps it, and the lines of
+`pi --mode json`.
+
+Entries are a tree: each names the one before it. Where a person went back and took another way,
+both ways did run, and both are told in the order they were written. In JSON mode a message comes in
+pieces (`message_start`, `message_update`) and then whole (`message_end`)."""
+
+import math
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+from reviewer.importing.draft import Status, amount, measured, summed, words
+from reviewer.importing.facts import FormatFacts
+from reviewer.importing.formats.base import at_path, mapping, objects, text
+from reviewer.importing.formats.sessions import (
+    FORKED,
+    Line,
+    Session,
+    SessionFormat,
+    by_number,
+    known_as,
+    lines_of,
+    rows,
+    took,
+)
+from reviewer.importing.head import Head
+from reviewer.importing.messages import tokens_of
+from reviewer.importing.reader import Broken, Foreign
+from reviewer.importing.source import Source
+
+WAYS = "the session was taken back and went another way: what was done before that is told too"
+LATER = "the session is of a later version than 3: parts of it may be missing here"
+_VERSION = 3
+_HEADER = frozenset(
+    (
+        *("type", "id", "timestamp", "cwd", "version", "provider", "modelId", "thinkingLevel"),
+        *("parentSession", "branchedFrom"),
+    )
+)
+_QUIET = ("thinking_level_change", "label", "session_info", "custom", "model_change")
+_ENTRY = ("type", "id", "parentId", "timestamp")
+_STREAM = (
+    *("agent_start", "turn_start", "queue_update", "compaction_start", "auto_retry_start"),
+    *("auto_retry_end", "extension_ui_request"),
+)
+_PIECES = ("message_start", "message_update", "tool_execution_update")
+_COPIES = ("tool_execution_start", "tool_execution_end", "turn_end", "agent_end")
+"""Events of JSON mode that repeat what whole messages say."""
+_MESSAGE = frozenset(
+    (
+        *("role", "content", "api", "provider", "model", "usage", "stopReason", "errorMessage"),
+        *("timestamp", "responseId", "toolCallId", "toolName", "details", "isError"),
+        *("command", "output", "exitCode", "cancelled", "truncated", "fullOutputPath"),
+        *("excludeFromContext", "customType", "display", "summary", "fromId", "tokensBefore"),
+        *("responseModel", "diagnostics"),
+    )
+)
+_ENDS = {"length": "max_output_tokens", "error": "error", "aborted": "interrupted by the user"}
+
+
+class PiSessionReader(SessionFormat):
+    name = "pi-session"
+    tool = "pi"
+    facts = FormatFacts(
+        by="a line of `type` session with `cwd`, and lines with `type` and `parentId` or events",
+        times="yes",
+        cost="yes; 0 is null",
+        tokens="yes",
+        attempt="no: one for each session",
+    )
+
+    def sniff(self, head: Head) -> bool:
+        return any(map(_is_header, rows(head)))
+
+    def traces(self, source: Source) -> Iterator[Foreign | Broken]:
+        found = lines_of(source)
+        sessions: list[list[Line]] = []
+        for line in found.lines:
+            if _is_header(line.value) or not sessions:
+                sessions.append([])
+            sessions[-1].append(line)
+        for lines in sessions:
+            own = text(lines[0].value.get("id")) if _is_header(lines[0].value) else ""
+            yield source.attempt(partial(_attempt, source, own, lines, found.broken), own)
+
+
+def _is_header(value: dict[str, Any]) -> bool:
+    return value.get("type") == "session" and isinstance(value.get("cwd"), str) and "id" in value
+
+
+def _attempt(source: Source, own: str, lines: list[Line], broken: list[str]) -> Foreign:
+    story = _Story()
+    session, draft = story.session, story.session.draft
+    for line in lines:
+        story.take(line.value)
+    session.write()
+    for name in broken:
+        draft.unread(name)
+    session.account.tell(by_number(lines), draft, "lines")
+    for path in story.missing():
+        draft.unread(path, 1)
+    if story.ended == "":
+        session.unended()
+    if story.models:
+        draft.source["models"] = list(dict.fromkeys(story.models))
+    costs = [one for one in story.costs if one is not None]
+    draft.identity = known_as("session", own)
+    return draft.foreign(
+        episode_id=own or source.place,
+        candidate_id=source.candidate or (story.models[-1] if story.models else source.home),
+        final_message=draft.last_words(),
+        cost_usd=measured(math.fsum(costs)) if costs and len(costs) == len(story.costs) else None,
+        latency_ms=took(session),
+        termination=story.ended or None,
+        started_at=draft.at(session.began),
+        usage=summed(story.usages) if story.usages else None,
+        title=story.title or session.title,
+        user_request=session.title,
+    )
+
+
+class _Story:
+    """A session being told."""
+
+    def __init__(self) -> None:
+        self.session = Session("pi-session")
+        self.models: list[str] = []
+        self.usages: list[dict[str, int] | None] = []
+        self.costs: list[float | None] = []
+        self.title = ""
+        self.ended: str | None = ""
+        """None after an ordinary end, empty where none is stated."""
+        self._ids: set[str] = set()
+        self._parents: list[str] = []
+
+    def take(self, value: dict[str, Any]) -> None:
+        """Take a line."""
+        session, kind, account = self.session, value.get("type"), self.session.account
+        if _is_header(value):
+            self._header(value)
+            return
+        self._place(value)
+        session.clocked(value.get("timestamp"))
+        if kind in ("message", "message_end") and isinstance(value.get("message"), dict):
+            account.read(value, (*_ENTRY, "message"))
+            self._message(value["message"], value.get("timestamp"))
+        elif kind == "custom_message":
+            account.read(value, (*_ENTRY, "content", "customType", "display"))
+            account.whole(value.get("content"), value.get("details"))
+            session.say("system", words(value.get("content")), value.get("timestamp"))
+        elif kind in ("compaction", "branch_summary", "compaction_end"):
+            account.read(value, (*_ENTRY, "summary", "tokensBefore", "firstKeptEntryId", "fromId"))
+            account.whole(value.get("details"))
+            session.say("system", text(value.get("summary")), value.get("timestamp"))
+        elif kind in _QUIET:
+            account.read(value, (*_ENTRY, "provider", "modelId", "thinkingLevel", "name", "label"))
+            account.whole(value.get("data"))
+            self.title = text(value.get("name")) if kind == "session_info" else self.title
+        elif kind in _PIECES:
+            account.whole(value)
+        elif kind in _STREAM or kind in _COPIES:
+            self._repeated(value)
+        else:
+            session.odd(kind)
+            account.apart(value)
+
+    def _header(self, value: dict[str, Any]) -> None:
+        self.session.account.read(value, _HEADER)
+        self.session.clocked(value.get("timestamp"))
+        version = value.get("version")
+        if isinstance(version, (int, float)) and version > _VERSION:
+            self.session.draft.note(LATER)
+            self.session.draft.unread("version", 1)
+        if value.get("parentSession") or value.get("branchedFrom"):
+            self.session.draft.note(FORKED)
+
+    def _place(self, value: dict[str, Any]) -> None:
+        own, above = value.get("id"), value.get("parentId")
+        if isinstance(own, str) and "parentId" in value:
+            if isinstance(above, str):
+                if above in self._parents:
+                    self.session.draft.note(WAYS)
+                self._parents.append(above)
+            self._ids.add(own)
+
+    def missing(self) -> list[str]:
+        """Return the place of entries that others name and that are not there."""
+        return ["lines.parentId"] if any(one not in self._ids for one in self._parents) else []
+
+    def _repeated(self, value: dict[str, Any]) -> None:
+        """Take an event that repeats messages: its results are theirs, its calls are compared."""
+        account = self.session.account
+        account.read(value, ("type", "result", "toolResults"))
+        if value.get("type") == "tool_execution_end":
+            account.whole(value.get("result"))
+        for held in (value.get("message"), *objects(value.get("messages"))):
+            account.read(held, ("role",))
+            if mapping(held).get("role") == "toolResult":
+                account.whole(held)
+        for held in objects(value.get("toolResults")):
+            account.whole(held)
+
+    def _message(self, message: dict[str, Any], at: Any) -> None:
+        session, account, role = self.session, self.session.account, message.get("role")
+        account.read(message, _MESSAGE)
+        account.whole(message.get("details"), message.get("diagnostics"))
+        at = message.get("timestamp") or at
+        session.clocked(at)
+        if role == "assistant":
+            self._answer(message, at)
+        elif role == "toolResult":
+            account.whole(message.get("content"))
+            status: Status = "error" if message.get("isError") is True else "ok"
+            own, name = text(message.get("toolCallId")), text(message.get("toolName"))
+            session.result(_seen(message.get("content")), own, name, status, at)
+        elif role == "bashExecution":  # a person's own command, not a call of the agent
+            told = f"! {text(message.get('command'))}\n{text(message.get('output'))}"
+            session.say("user", told, at)
+        elif role in ("user", "custom", "branchSummary", "compactionSummary"):
+            account.whole(message.get("content"))
+            content = message.get("content") or message.get("summary")
+            session.say("user" if role == "user" else "system", words(content), at)
+            self.ended = "" if role == "user" else self.ended
+        else:
+            session.odd(role)
+            account.apart(message)
+            account.refuse(message)
+
+    def _answer(self, message: dict[str, Any], at: Any) -> None:
+        session, account = self.session, self.session.account
+        content = message.get("content")
+        blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
+        account.every(content)
+        if not isinstance(blocks, list):
+            session.draft.unread("message.content")
+        for block in objects(blocks):
+            kind = block.get("type")
+            if kind == "text":
+                account.read(block, ("type", "text", "textSignature"))
+                session.say("agent", text(block.get("text")), at)
+            elif kind == "thinking":
+                account.read(block, ("type", "thinking", "thinkingSignature", "redacted"))
+            elif kind == "toolCall":
+                known = ("type", "id", "name", "arguments", "thoughtSignature", "partialArgs")
+                account.read(block, (*known, "streamIndex"), strict=True)
+                account.whole(block.get("arguments"))
+                own = text(block.get("id"))
+                session.call("agent", block.get("name"), block.get("arguments"), own, at)
+            else:
+                session.odd(kind)
+                account.apart(block)
+        if model := text(message.get("model")):
+            self.models.append(model)
+        self.usages.append(tokens_of(message.get("usage")))
+        self.costs.append(amount(at_path(message, "usage", "cost", "total")))
+        reason = text(message.get("stopReason"))
+        if reason in ("error", "aborted") and message.get("errorMessage"):
+            session.wrong(text(message.get("errorMessage")), at)
+        self.ended = None if reason == "stop" else _ENDS.get(reason, "")
+
+
+def _seen(content: Any) -> Any:
+    """Return what a tool returned: its text, or its blocks where some are no text."""
+    blocks = objects(content)
+    if isinstance(content, list) and blocks and all(one.get("type") == "text" for one in blocks):
+        return "\n".join(text(one.get("text")) for one in blocks)
+    return content
