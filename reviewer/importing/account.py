@@ -75,8 +75,9 @@ _SEEN = frozenset(("content", "output", "result", "response", "observation", "re
 _RETURNED = frozenset(("output", "result", "response", "observation"))
 _TOOLS = ("tool", "tool_name", "toolName", "function", "function_name", "functionName")
 _TOOL_ROLES = frozenset(("tool", "function", "toolResult", "tool_response", "observation"))
-_TEXT_ACTS = late(
-    r'"[^"\n]{0,24}(?:tool|func|call|action|invo[ck]|command|arg|input|param|execut)[^"\n]{0,24}"\s*:',
+_KEY = late(r'"([^"\n]+)(?="\s*:)')
+_NAMES_ACT = late(
+    r"[^\n]{0,24}(?:tool|func|call|action|invo[ck]|command|arg|input|param|execut)[^\n]{0,24}",
     re.IGNORECASE,
 )
 _TEXT = 1 << 20
@@ -90,8 +91,16 @@ _SPOKEN = late(
 _OTHERS = frozenset(("system", "user", "developer", "human", "tool", "function"))
 _MOST_WORDS = 10_000
 _SHORT = 64
+_named_act = Remembered[str, bool](
+    lambda name: _NAMES_ACT.fullmatch(name) is not None, _MOST_WORDS, _SHORT
+)
 _of_words = Remembered[str, bool](lambda name: bool(_SPOKEN.search(name)), _MOST_WORDS, _SHORT)
 """By the name of a member: whether it keeps an agent's words."""
+
+
+def names_act(text: str) -> bool:
+    """Return whether a member of the JSON in a text is named like a part of an act."""
+    return any(map(_named_act.__getitem__, _KEY.findall(text)))
 
 
 def _by_agent(part: dict[str, Any]) -> bool:
@@ -386,7 +395,7 @@ class _Walk:
             return True
         if len(text) > _TEXT or text.lstrip()[:1] not in ("{", "["):
             return False
-        if _TEXT_ACTS.search(text) is None and "\\u" not in text:
+        if not names_act(text) and "\\u" not in text:
             return False
         value = parse_text(text)
         if value is None:

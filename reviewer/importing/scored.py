@@ -66,10 +66,18 @@ class Catalogue:
         for target in targets:
             for episode_id in target.episode_ids():
                 self._holders.setdefault(episode_id, []).append(target)
+        self._redactor: Redactor | None = None
 
     def redactor(self, of: TargetSuite | None = None) -> Redactor:
         """One set of rules, strict enough for every suite there is. An added detector judges only
         the records of a suite that was frozen with it: with `of`, those of that one."""
+        if of is not None:
+            return self._made(of)
+        if self._redactor is None:
+            self._redactor = self._made(None)
+        return self._redactor
+
+    def _made(self, of: TargetSuite | None) -> Redactor:
         rules = [target.suite.redaction for target in self.targets]
         added = set(ADDED if of is None else of.suite.redaction.detectors)
         allowed = [set(rule.allow_keys) for rule in rules]

@@ -4,6 +4,7 @@ import re
 import unicodedata
 from collections import deque
 from collections.abc import Container, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from msgspec import Raw, Struct
@@ -100,9 +101,18 @@ def marked(text: str) -> bool:
     """Return whether there is markup of a call in a text, as it is or as it is shown."""
     if _QUICK.search(text) is None:
         return False
+    return _marked_before(text) if len(text) <= _KEPT else _marked(text)
+
+
+def _marked(text: str) -> bool:
     return MARKS.search(text) is not None or (
         ("&" in text or not text.isascii()) and MARKS.search(shown(text[:MOST])) is not None
     )
+
+
+_KEPT = 8192
+_marked_before = lru_cache(maxsize=256)(_marked)
+"""Records of one run repeat texts: a prompt is searched once."""
 
 
 # The calls an agent made, out of events in any of the forms a harness writes them.

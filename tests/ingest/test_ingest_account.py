@@ -1,12 +1,15 @@
 """What a reader did not read, and could be an act, leaves the trace not measured."""
 
 import json
+import re
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from reviewer.gates import compile_contract, score
-from reviewer.importing.account import Account
+from reviewer.importing.account import Account, names_act
 from reviewer.importing.draft import Draft
 from reviewer.importing.foreign_json import parse
 from reviewer.suite.gates import GATES
@@ -138,3 +141,25 @@ def test_an_attempt_that_the_harness_ended_is_not_excused_for_what_nobody_read()
     verdict = score(compile_contract(Episode(episode_id="e")), decode(raw))
     assert not verdict.infrastructure
     assert verdict.passed is None
+
+
+_AS_ONE = re.compile(
+    r'"[^"\n]{0,24}(?:tool|func|call|action|invo[ck]|command|arg|input|param|execut)[^"\n]{0,24}"\s*:',
+    re.IGNORECASE,
+)
+
+
+@given(
+    st.lists(
+        st.sampled_from(
+            [
+                *('"', '"', '"', ":", " ", "\n", ",", "{", "}", "\\", "x" * 24, "x" * 23, "y", "é"),
+                *("tool", "TOOL", "inp", "input", "Action", "act\u0131on", "invo", "\u212a", "c"),
+            ]
+        ),
+        max_size=24,
+    )
+)
+def test_names_of_acts_in_a_text_are_those_that_one_pattern_finds(parts: list[str]) -> None:
+    text = "".join(parts)
+    assert names_act(text) is (_AS_ONE.search(text) is not None)

@@ -137,10 +137,17 @@ def named(name: str) -> Reader:
     """Return the reader of that name. Raises KeyError."""
     if name == "native":
         return native_reader()
-    for reader in in_turn():
+    if (own := _own_named(name)) is not None:
+        return own
+    for reader in _installed():
         if reader.name == name:
             return reader
     raise KeyError(name)
+
+
+@cache
+def _own_named(name: str) -> Reader | None:
+    return next((reader for reader in map(_made, OURS) if reader.name == name), None)
 
 
 def problems() -> tuple[str, ...]:

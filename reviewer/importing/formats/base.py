@@ -267,6 +267,6 @@ def enter(value: Any, account: Account) -> None:
         if isinstance(part, dict):
             if holds_parts(part):
                 account.read(part, ("role", "content", "parts"))
-            waiting += part.values()
+            waiting += [one for one in part.values() if isinstance(one, (dict, list))]
         elif isinstance(part, list):
-            waiting += part
+            waiting += [one for one in part if isinstance(one, (dict, list))]

@@ -18,7 +18,7 @@ from reviewer.db.payload import Packer
 from reviewer.db.queries import imports
 from reviewer.db.revisions import judged_record
 from reviewer.db.sources import tool_maps
-from reviewer.importing.pipeline.scoring import ImportOptions
+from reviewer.importing.pipeline.scoring import ImportOptions, Order, catalogue_of
 from reviewer.importing.pipeline.stored_results import StoredResults, gather
 from reviewer.importing.pipeline.storing import FindManifest
 from reviewer.importing.pipeline.units import Unit, unit_digest
@@ -54,6 +54,7 @@ class ImportJob:
         self.stored = StoredResults(connection, options.suite, dict(options.episodes))
         self.joins = gather(units, self.stored)
         self.packer = Packer()
+        self.catalogue = catalogue_of(Order(context.suites, options, "", ""))
         self.paths = SourcePaths(connection)
         self.maps = tool_maps(connection)
         """Sources whose tools are named by a map, and by which."""

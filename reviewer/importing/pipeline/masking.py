@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from reviewer.trace.record import Event
 from reviewer.trace.redaction import Redactor
 
 _HELD = b'"events":['
@@ -26,6 +27,7 @@ class _Record(msgspec.Struct):
     events: list[msgspec.Raw]
 
 
+_event = msgspec.json.Decoder(Event).decode
 _split = msgspec.json.Decoder(_Record).decode
 _decode = msgspec.json.Decoder().decode
 _encode = msgspec.json.Encoder().encode
@@ -33,10 +35,12 @@ _encode = msgspec.json.Encoder().encode
 
 class Masked(NamedTuple):
     """The bytes of a record without its identifiers, and whether any were there. No name occurs
-    twice in any of its objects."""
+    twice in any of its objects. `sound` means that masking has mended nothing: where the masked
+    record is valid, the record was."""
 
     raw: bytes
     changed: bool
+    sound: bool = True
 
 
 class RecordMasker:
@@ -84,7 +88,7 @@ class RecordMasker:
         place = around.find(_HELD) + len(_HELD)
         if place < len(_HELD) or around.count(b"{", 0, place) != 1:
             return None
-        return Masked(around[:place] + body + around[place:], True)
+        return Masked(around[:place] + body + around[place:], True, False)
 
     def _looked(self, pieces: list[bytes]) -> list[bytes | None] | None:
         """Return each of these pieces masked, None for what stays as it is; None for all of them
@@ -105,7 +109,15 @@ class RecordMasker:
                 made = piece if instead is value else _encode(instead)
             except (TypeError, ValueError, RecursionError):
                 return None
-            found.append(None if made == piece else made)
+            if made == piece:
+                found.append(None)
+                continue
+            if place:
+                try:
+                    _event(piece)
+                except msgspec.DecodeError:
+                    return None  # masking may mend a name that is too long
+            found.append(made)
         return found
 
     def _sorted(self, events: list[bytes]) -> tuple[dict[bytes, bytes | None], list[bytes]]:

@@ -62,7 +62,7 @@ class FileImport:
         self.job, self.context, self.path = job, context, unit.path
         place, home = job.places.of(unit, str(unit.path))
         order = Order(context.suites, options, reader.name, str(unit.path), home=home)
-        self.judge = Scorer(order, job.packer)
+        self.judge = Scorer(order, job.packer, job.catalogue)
         self.shown = unit.name or self.judge.redactor.masked(str(unit.path))
         self.source = Source(unit.path, options.candidate, unit.companions, job.joins)
         self.source.reader = reader.name

@@ -93,18 +93,24 @@ class Misdirected(Exception):
     """The file and the suite it is imported for do not go together; the text is the reason."""
 
 
-class Scorer:
-    """Judges the records of one file. `packer` may be that of the file before it."""
+def catalogue_of(order: Order) -> Catalogue:
+    """Return the suites that an order is for, their contracts still to be compiled."""
+    return Catalogue([TargetSuite(one, order.own, order.options.tools) for one in order.suites])
 
-    def __init__(self, order: Order, packer: Packer | None = None) -> None:
+
+class Scorer:
+    """Judges the records of one file. `packer` and `catalogue` may be those of the file before
+    it, where they are of the same suites and options."""
+
+    def __init__(
+        self, order: Order, packer: Packer | None = None, catalogue: Catalogue | None = None
+    ) -> None:
         self.options = order.options
         self.path = Path(order.path)
         self.reader = named(order.reader)
         self._by_record = self.reader if by_record(self.reader) else None
         self._own_names = dict(order.options.episodes)
-        self.catalogue = Catalogue(
-            [TargetSuite(suite, order.own, order.options.tools) for suite in order.suites]
-        )
+        self.catalogue = catalogue_of(order) if catalogue is None else catalogue
         suites = self.catalogue.targets
         self.redactor = self.catalogue.redactor() if suites else redactor_of(RedactionRules())
         private = {target.suite.suite_id for target in suites}
@@ -342,11 +348,12 @@ class Scorer:
     ) -> NewRefusal | tuple[TargetSuite, Scored]:
         """Judge a probe's record that was masked piece by piece."""
         try:
-            record = decode(foreign.raw, unique=True)
+            if not looked.sound:
+                decode(foreign.raw, unique=True)
+            record = decode(looked.raw, unique=True)
             if not looked.changed:
                 _note_zeros(record, notes)
                 return self._place(number, foreign, record)
-            record = decode(looked.raw, unique=True)
         except DecodeError:
             return self._judge_slowly(number, foreign, notes)
         masked = looked.raw.count(_MASK) - foreign.raw.count(_MASK)

@@ -214,10 +214,12 @@ _ANTHROPIC = re.compile(
 )
 _VERCEL = ("tool-call", "tool-result", "tool-error", "tool-approval-request")
 _GENAI = ("tool_call", "tool_call_response", "server_tool_call")
-_MARKUP = re.compile(
-    r"<tool_call>|<tool_response>|<function_calls?>|<function=|\[TOOL_CALLS\]|^Action Input:",
-    re.MULTILINE,
-)
+_MARKUP = (
+    "<tool_call>", "<tool_response>", "<function_call>", "<function_calls>", "<function=",
+    "[TOOL_CALLS]",
+)  # fmt: skip
+_ACTION = "Action Input:"
+_ACTION_LINE = re.compile(rf"^{_ACTION}", re.MULTILINE)
 
 
 def dialect_of(messages: list[Any]) -> str:
@@ -236,7 +238,13 @@ def dialect_of(messages: list[Any]) -> str:
 def _calls_as_text(message: dict[str, Any]) -> bool:
     content = message.get("content")
     spoken = message.get("role") in ("assistant", "tool")
-    return spoken and isinstance(content, str) and _MARKUP.search(content) is not None
+    return spoken and isinstance(content, str) and _marked_up(content)
+
+
+def _marked_up(text: str) -> bool:
+    if any([mark in text for mark in _MARKUP]):  # noqa: C419 - no generator
+        return True
+    return _ACTION in text and _ACTION_LINE.search(text) is not None
 
 
 def _marks(message: dict[str, Any]) -> Iterator[str]:
@@ -382,7 +390,7 @@ def _holders(value: dict[str, Any]) -> Iterator[dict[str, Any]]:
 def _first(holders: Sequence[dict[str, Any]], names: Sequence[str]) -> str:
     for holder in holders:
         for name in names:
-            if found := text(holder.get(name)):
+            if (value := holder.get(name)) is not None and (found := text(value)):
                 return found
     return ""
 

@@ -1,6 +1,7 @@
 """Harbor jobs and trials, and the ATIF trajectories that are in them or alone. This module reads a
 trial's own result: its task, suite and candidate, its end, its reward and its usage."""
 
+import os
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -77,9 +78,10 @@ def is_job(value: Any) -> bool:
 def around(path: Path) -> dict[str, Any] | None:
     """Return the trial that a file is in: its result, or its settings when it left no result."""
     for folder in above(path, 4):
+        inside = str(folder)
         for name in (*RESULTS, "config.json"):
-            file = folder / name
-            if file == path or not file.is_file():
+            # Most folders have none, and a path is made slower than it is looked for.
+            if not os.path.isfile(os.path.join(inside, name)) or (file := folder / name) == path:
                 continue
             value = whole_value(file)
             if is_trial(value):

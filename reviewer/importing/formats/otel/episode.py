@@ -220,14 +220,17 @@ def _unwrapped(value: Any) -> Any:
     """Return the value without OpenInference's wrappers: `{"tool_call": {...}}`, `{"message":
     {...}}`."""
     if isinstance(value, list):
-        return [_unwrapped(one) for one in value]
+        return [_unwrapped(one) if type(one) in _HOLD else one for one in value]
     if not isinstance(value, dict) or isinstance(value, RepeatedMembers):
         return value
     if len(value) == 1:
         ((name, inner),) = value.items()
         if name in ("tool_call", "message", "message_content") and isinstance(inner, dict):
             return _unwrapped(inner)
-    return {name: _unwrapped(one) for name, one in value.items()}
+    return {name: _unwrapped(one) if type(one) in _HOLD else one for name, one in value.items()}
+
+
+_HOLD = frozenset((dict, list))
 
 
 # The record ---------------------------------------------------------------------------------------

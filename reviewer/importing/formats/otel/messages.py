@@ -311,9 +311,11 @@ def numbered(value: Any) -> Any:
     """Return objects whose members are all numbers as lists in their order."""
     if not isinstance(value, dict):
         return value
-    if value and all(_NUMBERED.match(name) for name in value):
+    if value and next(iter(value))[:1].isdigit() and all(map(_NUMBERED.match, value)):
         return [numbered(value[name]) for name in sorted(value, key=int)]
-    return {name: numbered(inner) for name, inner in value.items()}
+    return {
+        name: numbered(inner) if isinstance(inner, dict) else inner for name, inner in value.items()
+    }
 
 
 _EVENT = re.compile(r"gen_ai\.(system|user|assistant|tool)\.message\Z")

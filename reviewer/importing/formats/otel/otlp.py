@@ -153,15 +153,18 @@ def attributes(values: Any) -> Attributes:
     for one in values if isinstance(values, list) else ():
         if type(one) is dict and type(name := one.get("key")) is str:
             value = one.get("value")
-            found[name] = _plain(value) if type(value) is dict else value
+            if type(value) is not dict:
+                found[name] = value
+            elif len(value) == 1 and "stringValue" in value:  # most are
+                found[name] = value["stringValue"]
+            else:
+                found[name] = _plain(value)
     return found
 
 
 def _plain(value: dict[str, Any]) -> Any:
     """Return a typed value as plain JSON."""
     for name, inner in value.items():
-        if name == "stringValue":  # most are
-            return inner
         if (read := _TYPES.get(name)) is not None:
             return read(inner)
     return None

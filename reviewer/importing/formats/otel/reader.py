@@ -40,6 +40,8 @@ MOST_ITEMS = 100_000
 MOST_BYTES = 256 << 20
 """Most spans and bytes of one episode: its spans are read together."""
 CUT_OFF = "the file is cut off: episodes at its end may lack spans"
+MOST_AT_HAND = 4 << 20
+"""Bytes of a file whose spans are kept from the first pass for the second."""
 FROM_ZERO = "the file counts attempts from 0: they are numbered from 1"
 REPEATS = "one episode id names several runs that begin alike: each is taken as an attempt"
 REST = "the rest of the file"
@@ -163,6 +165,9 @@ class _Files:
         is JSON and no span is refused by itself."""
         self._holder_at, self._holder_size = array("q"), array("q")
         self._cached: dict[int, Any] = {}
+        self._at_hand: dict[int, Sequence[Span]] = {}
+        """Spans of the first items, without what is above them."""
+        self._at_hand_bytes = 0
 
     def traces(self) -> Iterator[Foreign | Broken]:
         problem: Unreadable | None = None
@@ -267,6 +272,9 @@ class _Files:
         if isinstance(result, Broken):
             return result
         if result:
+            if self._at_hand_bytes + len(found.raw) <= MOST_AT_HAND:
+                self._at_hand_bytes += len(found.raw)
+                self._at_hand[self._index.items] = result
             self._index.add(Item(found.at, len(found.raw), (held[0], held[1])), result)
         return None
 
@@ -274,7 +282,9 @@ class _Files:
         """Return the spans of an item, with what is above them."""
         item = self._index.item(number)
         held = [self._held(holder) for holder in item.holders]
-        spans = self._reader.spans(self._value(item.at, item.size))
+        spans = self._at_hand.get(number)
+        if spans is None:
+            spans = self._reader.spans(self._value(item.at, item.size))
         return [self._reader.under(span, held) for span in spans]
 
     def _held(self, number: int) -> Any:

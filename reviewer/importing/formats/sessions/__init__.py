@@ -46,8 +46,12 @@ class SessionFormat(Format):
         return self.name
 
 
-def rows(head: Head, most: int = LINES) -> Iterator[dict[str, Any]]:
-    """Yield the first objects of a file: elements of its array, its lines, or values in a row."""
+def rows(head: Head, most: int = LINES) -> list[dict[str, Any]]:
+    """Return the first objects of a file: elements of its array, its lines, or values in a row."""
+    return head.once(f"{most} rows of sessions", lambda: list(_rows(head, most)))
+
+
+def _rows(head: Head, most: int) -> Iterator[dict[str, Any]]:
     value = head.value
     if isinstance(value, list):
         yield from (one for one in value[:most] if isinstance(one, dict))

@@ -7,7 +7,6 @@ is the same for all of them is in this module."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from itertools import chain
 from typing import Any
 
 from reviewer.importing.draft import amount
@@ -27,16 +26,22 @@ LOOKED_AT = 20
 def any_row(head: Head, lists: Sequence[str], fits: Callable[[Any], bool]) -> bool:
     """Return whether one of a file's first records is a store's: a line, an element of its array,
     or of a list that its object holds under one of these names."""
+    first, held = head.once("rows of stores", lambda: _first_rows(head))
+    return any(map(fits, first)) or any(
+        name in lists and any(map(fits, rows[:LOOKED_AT])) for name, rows in held
+    )
+
+
+def _first_rows(head: Head) -> tuple[list[Any], list[tuple[str, list[Any]]]]:
+    """Return the first values of a file, and the lists in them with their names: each store looks
+    at all of them."""
     value = head.value
     if isinstance(value, list):
-        return any(map(fits, value[:LOOKED_AT]))
-    for one in chain((value,), head.lines(LOOKED_AT)):
-        if fits(one):
-            return True
-        held = (one.get(name) for name in lists) if isinstance(one, dict) else ()
-        if any(isinstance(rows, list) and any(map(fits, rows[:LOOKED_AT])) for rows in held):
-            return True
-    return False
+        return value[:LOOKED_AT], []
+    first = [value, *head.lines(LOOKED_AT)]
+    objects = (one for one in first if isinstance(one, dict))
+    held = [(name, rows) for one in objects for name, rows in one.items() if type(rows) is list]
+    return first, held
 
 
 def in_list(path: Path, lists: Sequence[str], own: Sequence[str]) -> bool:
