@@ -2,7 +2,7 @@
 
 import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from reviewer.cli.opening import workspace_of
 from reviewer.cli.parser import act
@@ -55,6 +55,18 @@ def _tau2(made: argparse.ArgumentParser) -> None:
         "--require", choices=("all", "writes"), default="all", metavar="WHICH",
         help="all expected tools (default); writes: where reward_basis has no ACTION, those "
         "that write",
+    )  # fmt: skip
+    made.add_argument(
+        "--user-model", metavar="M",
+        help="a model that plays the users: each task becomes a conversation",
+    )  # fmt: skip
+    made.add_argument(
+        "--user-base-url", metavar="URL", default="https://api.openai.com/v1",
+        help="its OpenAI-compatible endpoint (default: OpenAI's)",
+    )  # fmt: skip
+    made.add_argument(
+        "--user-api-key-env", metavar="NAME", default=None,
+        help="the environment variable that holds its key",
     )  # fmt: skip
 
 
@@ -142,7 +154,7 @@ def _made(arguments: argparse.Namespace) -> MadeSuite:
     if arguments.act == "from-tau2":
         policy = _path(arguments.policy)
         return suite_making.from_tau2(
-            place, file, name, arguments.domain, policy, arguments.require
+            place, file, name, arguments.domain, policy, arguments.require, _user(arguments)
         )
     if arguments.act == "from-golden":
         return suite_making.from_golden(place, file, name, arguments.match)
@@ -157,6 +169,19 @@ def _made(arguments: argparse.Namespace) -> MadeSuite:
             place, file, name, _path(arguments.evaluation), arguments.answer
         )
     return suite_making.from_agentdojo(place, file, name, arguments.require)
+
+
+def _user(arguments: argparse.Namespace) -> dict[str, Any] | None:
+    """Return the model that plays users, as an episode names it; None without one."""
+    if not arguments.user_model:
+        return None
+    runner = {
+        "kind": "openai-chat",
+        "base_url": arguments.user_base_url,
+        "model": arguments.user_model,
+        "api_key_env": arguments.user_api_key_env,
+    }
+    return {name: value for name, value in runner.items() if value is not None}
 
 
 def _path(given: str | None) -> Path | None:

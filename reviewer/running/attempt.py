@@ -27,7 +27,7 @@ from reviewer.running.model import (
     World,
 )
 from reviewer.running.record import Meter, OwnClock, Recorder, WallClock
-from reviewer.running.talk.talk import TOO_LONG_A_TALK, Talk, talk_of
+from reviewer.running.talk.talk import TOO_LONG_A_TALK, USER_ERROR, Talk, talk_of
 from reviewer.running.world import SimulatedWorld, episode_file, simulator_of
 
 T = TypeVar("T")
@@ -78,7 +78,8 @@ async def run_attempt(
         digest = world.start_digest
         try:
             asked = Approvals(task, approver)
-            talk = talk_of(task, meter, recorder)
+            # A trial agent of this process knows the contract and has nothing to ask.
+            talk = talk_of(task, meter, recorder) if adapter is None else None
             end = await _candidates_part(task, world, asked, meter, recorder, adapter, talk)
             state, final = await world.state(), await world.final_state()
         finally:
@@ -159,6 +160,11 @@ async def _candidates_part(
     talk: Talk | None,
 ) -> _End:
     """Run the candidate from its brief to its last turn; it is closed when this returns."""
+    if talk is not None:
+        opened = await talk.opened(task)
+        if opened is None:
+            return _End(USER_ERROR)
+        task = opened
     file = episode_file(task.episode, Path(task.folder))
     broker = Broker(task, world, approvals, meter, recorder, file)
     adapter = adapter_for(task) if adapter is None else adapter

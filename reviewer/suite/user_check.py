@@ -27,6 +27,8 @@ def user_problems(episode: Episode) -> Found:
     user = user_of(episode)
     if user is None:
         return
+    if user.kind == "scripted" and not episode.user_request:
+        yield "$.user_request", "is empty: a scripted user answers, it does not begin"
     goals = {goal.id for goal in user.goals}
     ids = {turn.id for turn in user.turns}
     for number, turn in enumerate(user.turns):

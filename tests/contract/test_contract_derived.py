@@ -42,7 +42,32 @@ def test_expected_calls_are_required_and_their_order_is_only_shown() -> None:
     assert episode["tools"] == {"required": list(dict.fromkeys(wanted)), "order": "any"}
     assert [step["tool"] for step in episode["expected"]["trajectory"]] == wanted
     assert "trajectory_match" not in episode["expected"]
-    assert episode["user_request"].startswith("Reason for call: ")
+
+
+RUNNER = {"kind": "openai-chat", "base_url": "http://127.0.0.1:1/v1", "model": "user-model"}
+
+
+@pytest.mark.parametrize("number", ["0", "1", "29"])
+def test_an_agent_never_reads_the_orders_of_its_user(number: str) -> None:
+    told = task(number)["user_scenario"]["instructions"]
+    drafted = tau2.contract_of(task(number), AIRLINE)
+    episode = whole(drafted)
+    assert told["reason_for_call"].strip() in episode["user_request"]
+    assert told["task_instructions"].strip() not in json.dumps(episode, ensure_ascii=False)
+    assert tau2.NO_USER in drafted.notes
+
+
+def test_a_model_plays_the_user_of_a_task() -> None:
+    told = task("0")["user_scenario"]["instructions"]
+    drafted = tau2.contract_of(task("0"), AIRLINE, user_runner=RUNNER)
+    episode = whole(drafted)
+    assert "user_request" not in episode
+    user = episode["user"]
+    assert user["goals"][0]["asks"] == told["reason_for_call"].strip()
+    assert user["style"].endswith(told["task_instructions"].strip())
+    assert user["facts"]["id_1"]["value"] == "emma_kim_9957"
+    assert user["runner"] == RUNNER
+    assert tau2.NO_USER not in drafted.notes
 
 
 def test_a_task_whose_calls_write_nothing_forbids_every_write() -> None:

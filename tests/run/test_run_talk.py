@@ -294,6 +294,34 @@ async def test_a_model_plays_the_user(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [spec["function"]["name"] for spec in first["tools"]] == ["end_conversation"]
 
 
+async def test_a_user_begins_the_talk_where_the_episode_has_no_request(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    environment(monkeypatch)
+    stage = Stage(monkeypatch)
+    async with serving(answer(chat("I want to cancel.")), answer(ends("Bye."))) as server:
+        of = talking(played(server.url), user_request="")
+        done = await asyncio.to_thread(stage.finish, of, CANCEL, asks("Canceled."))
+    record = believed(done)
+    assert spoken(record)[0] == ("simulated_user", "I want to cancel.")
+    assert stage.puppet.brief is not None
+    assert stage.puppet.brief.user_request == "I want to cancel."
+    assert record["termination"] == "user_stop"
+    assert [one["role"] for one in server.bodies[0]["messages"]] == ["system", "system"]
+
+
+async def test_a_user_that_cannot_begin_spoils_the_attempt_before_it_starts(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    environment(monkeypatch)
+    stage = Stage(monkeypatch)
+    async with serving(answer({"error": {"message": "no"}}, 400)) as server:
+        of = talking(played(server.url), user_request="")
+        done = await asyncio.to_thread(stage.finish, of, CANCEL)
+    assert believed(done)["termination"] == "user_error"
+    assert stage.puppet.brief is None
+
+
 def test_a_users_prompt_holds_what_it_may_know_and_nothing_else() -> None:
     user = user_of(talking(played("http://127.0.0.1:1/v1")))
     assert user is not None

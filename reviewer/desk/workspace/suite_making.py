@@ -47,8 +47,10 @@ def from_tau2(
     domain: str = "",
     policy: Path | None = None,
     require: tau2.Require = "all",
+    user_runner: dict[str, Any] | None = None,
 ) -> MadeSuite:
     """Make a suite of the tasks in `file`: a tasks.json, or a results file with its tasks.
+    `user_runner` is the model that plays their users, as `user.runner` of an episode has it.
 
     Raises DeskError when the file cannot be read, holds no task that becomes a contract, or when
     the suite exists already.
@@ -68,7 +70,11 @@ def from_tau2(
             f"--domain names one of {known}",
             exit_code=ExitCode.USAGE,
         )
-    drafts = drafted(records, lambda task, _: tau2.contract_of(task, writes, require), tau2.id_of)
+    drafts = drafted(
+        records,
+        lambda task, _: tau2.contract_of(task, writes, require, user_runner),
+        tau2.id_of,
+    )
     title = f"tau2-bench {domain}".strip() + ": tasks as contracts"
     return written(
         place,

@@ -58,6 +58,7 @@ _END_TOOL = {
     },
 }
 _ANSWER_FIRST = "The agent asked you something. Answer it in one message; do not end yet."
+_OPEN = "You have reached the agent. Write your first message to it, as text."
 _SPEAK = "Write your next message to the agent, as text."
 
 
@@ -98,15 +99,16 @@ class EndpointUser:
         self._endpoint = Endpoint(_settings(runner, file, self._prices), task.redaction, pace)
         self._sent: list[dict[str, Any]] = [
             {"role": "system", "content": prompt},
-            {"role": "assistant", "content": task.episode.user_request},
         ]
+        if task.episode.user_request:
+            self._sent.append({"role": "assistant", "content": task.episode.user_request})
         self._heard = 0
 
     async def answer(self, heard: Heard) -> Reply:
         for message in heard.said[self._heard :]:
             self._sent.append({"role": "user", "content": message})
         self._heard = len(heard.said)
-        said, usages, costs = await self._ask([])
+        said, usages, costs = await self._ask([] if heard.said else [_OPEN])
         text, ends = said
         asked = asks_to_confirm(heard.last)
         if (ends and asked and text is None) or (text is None and not ends):

@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
+from msgspec.structs import replace
+
 from reviewer.running.model import Observation, Task, Usage, World
 from reviewer.running.record import Meter, Recorder, number
 from reviewer.running.talk.faults import FaultWatch, spoils
@@ -33,6 +35,16 @@ class Talk:
         self._last_turn: str | None = None
         self._replies: list[Reply] = []
 
+    async def opened(self, task: Task) -> Task | None:
+        """Return the task with the user's first message as its request, where the episode has none;
+        None where the user cannot speak."""
+        if task.episode.user_request:
+            return task
+        reply = await self._spoken(Heard(()))
+        if reply is None or reply.message is None:
+            return None
+        return replace(task, episode=replace(task.episode, user_request=reply.message))
+
     def act(self, message: str | None, observations: Sequence[Observation]) -> str | None:
         """Take in what the agent said beside its calls, and their answers. Returns why the talk
         ends with them, if it does."""
@@ -58,21 +70,25 @@ class Talk:
         state: dict[str, Any] = {}
         if self._user.kind == "scripted":
             state = await world.state()
-        heard = Heard(tuple(self._said), frozenset(self._called), state)
+        reply = await self._spoken(Heard(tuple(self._said), frozenset(self._called), state))
+        return USER_ERROR if reply is None else reply
+
+    async def _spoken(self, heard: Heard) -> Reply | None:
+        """Return what the user says, recorded; None where it cannot speak."""
         since = self._meter.clock.now_ms()
         try:
             reply = await self._speaker.answer(heard)
         except UserFailure as failure:
             self._recorder.error(str(failure))
             self._watch.fail("user:fault", self._recorder.next_seq - 1)
-            return USER_ERROR
+            return None
         finally:
             self._meter.leave_out(self._meter.clock.now_ms() - since)
         self._replies.append(reply)
         self._last_turn = reply.turn
         if reply.message is None and reply.ended is None:
             self._watch.fail("user:empty", None)
-            return USER_ERROR
+            return None
         seq = None
         if reply.message is not None:
             seq = self._recorder.next_seq

@@ -6,6 +6,7 @@ functions that read a task are total: what has another shape than the benchmark'
 absent.
 """
 
+import re
 from collections import Counter
 from typing import Any, Literal
 
@@ -18,6 +19,9 @@ _SAID = (
     ("known_info", "Known info"),
     ("unknown_info", "Unknown info"),
     ("task_instructions", "Task instructions"),
+)
+_ID_SHAPED = re.compile(
+    r"(?=[A-Za-z0-9_-]*\d)(?=[A-Za-z0-9_-]*[A-Za-z_])[A-Za-z0-9][A-Za-z0-9_-]{4,}"
 )
 _STATE = ("initialization_data", "initialization_actions", "message_history")
 
@@ -70,10 +74,65 @@ def request_of(task: dict[str, Any]) -> str:
     return "\n".join(lines) or (ticket.strip() if isinstance(ticket, str) else "")
 
 
+def spoken_request_of(task: dict[str, Any]) -> str:
+    """Return what an agent may read of what the user wants: the reason, and what the user would
+    tell, else the ticket. Not its instructions, which are orders to the user alone."""
+    said = _object(_object(task.get("user_scenario")).get("instructions"))
+    parts = [said.get(name) for name in ("reason_for_call", "known_info")]
+    texts = [text.strip() for text in parts if isinstance(text, str) and text.strip()]
+    ticket = task.get("ticket")
+    return "\n".join(texts) or (ticket.strip() if isinstance(ticket, str) else "")
+
+
+def user_of(task: dict[str, Any], runner: dict[str, Any]) -> dict[str, Any] | None:
+    """Return the user of a task as a model plays it, None where the task has no instructions for
+    one. Ids among what is known are facts of their own, so that they can be looked for."""
+    scenario = _object(task.get("user_scenario"))
+    instructions = scenario.get("instructions")
+    if isinstance(instructions, str):
+        said = {"reason_for_call": instructions}
+    else:
+        said = {
+            name: text.strip()
+            for name, text in _object(instructions).items()
+            if isinstance(text, str) and text.strip()
+        }
+    if "reason_for_call" not in said:
+        return None
+    known = said.get("known_info", "")
+    facts: dict[str, Any] = {
+        f"id_{number}": {"value": word, "tell": "freely"}
+        for number, word in enumerate(dict.fromkeys(_ID_SHAPED.findall(known)), 1)
+    }
+    if known:
+        facts["known"] = {"value": known, "tell": "freely"}
+    style = [said[name] for name in ("unknown_info", "task_instructions") if name in said]
+    user: dict[str, Any] = {
+        "kind": "model",
+        "goals": [{"id": "reason", "asks": said["reason_for_call"]}],
+        "facts": facts,
+        "runner": runner,
+    }
+    if style:
+        user["style"] = "\n".join(style)
+    if isinstance(scenario.get("persona"), str) and scenario["persona"].strip():
+        user["persona"] = scenario["persona"].strip()
+    return user
+
+
 def initial_state_of(task: dict[str, Any]) -> dict[str, Any]:
     """Return what is set up before the task begins, {} when it is the domain's own state."""
     state = _object(task.get("initial_state"))
     return {name: state[name] for name in _STATE if state.get(name)}
+
+
+def instructed(task: dict[str, Any]) -> bool:
+    """Return whether a task has orders for its user that an agent must not read."""
+    instructions = _object(task.get("user_scenario")).get("instructions")
+    if isinstance(instructions, str):
+        return bool(instructions.strip())
+    said = _object(instructions)
+    return any(said.get(name) for name in ("unknown_info", "task_instructions"))
 
 
 def criteria_of(task: dict[str, Any]) -> dict[str, Any] | None:
@@ -193,15 +252,23 @@ IN_THE_END = (
 FOR_PEOPLE = "nl_assertions are for people: in suite.json under source, asked by the rubric"
 ELSEWHERE = "env_assertions are checked by tau2's environment alone: kept in suite.json, not gated"
 NO_STATE = "the end state that DB compares is in no file: it is not gated"
+NO_USER = (
+    "what the user is ordered and does not know is left out, and the rest is told at once: "
+    "--user-model names a model that plays the user"
+)
 SOME_ARGUMENTS = "compare_args of a tool called more than once: only the tool is compared"
 
 
 def contract_of(
-    task: Any, writes: frozenset[str] | None, require: Require = "all"
+    task: Any,
+    writes: frozenset[str] | None,
+    require: Require = "all",
+    user_runner: dict[str, Any] | None = None,
 ) -> ContractDraft:
     """Return the contract of one task. `writes` are the domain's tools that change something, None
-    when it is not known; `require` says whether reading tools are required too. Raises
-    NoContract."""
+    when it is not known; `require` says whether reading tools are required too. `user_runner` is
+    the model that plays the user; without one the agent is told at once what the user would tell.
+    Raises NoContract."""
     if not isinstance(task, dict) or not id_of(task):
         raise NoContract("is no task: it has no id")
     criteria = criteria_of(task)
@@ -217,18 +284,22 @@ def contract_of(
     tools = _tools(own, basis, writes, require, notes)
     expected = _expected(own, basis, criteria, notes)
     shown = _shown(criteria, basis, notes)
+    user = None if user_runner is None else user_of(task, user_runner)
+    if user is None and instructed(task):
+        notes.append(NO_USER)
     if not tools and not expected.keys() - {"trajectory"}:
         raise NoContract(_why_empty(basis, writes, criteria))
     episode: dict[str, Any] = {
         "schema": "reviewer/episode@1",
         "episode_id": id_of(task),
         "title": title_of(task),
-        "user_request": request_of(task),
+        "user_request": "" if user is not None else spoken_request_of(task),
         "initial_state": initial_state_of(task),
         "tools": tools,
         "expected": expected,
         "category": "negative" if "forbidden" in tools and "required" not in tools else "task",
         "tags": ["no-write"] if "forbidden" in tools else [],
+        "user": user or {},
     }
     kept = {name: value for name, value in episode.items() if value not in ("", {}, [])}
     return ContractDraft(kept, shown, tuple(notes))
