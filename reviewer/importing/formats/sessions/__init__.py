@@ -30,6 +30,8 @@ MOST_BYTES = 256 << 20
 NO_END = "no end is stated: the session was stopped, goes on, or the file is cut off"
 MORE_RESULTS = "a call has more than one result: those behind the first are kept as words"
 FORKED = "it begins with a copy of another session"
+COPIED = "tokens are those of its own answers: those of the copied ones are that session's"
+BOTH = "its tokens may be in the figures of that session too: where the copy ends is not stated"
 SUB_AGENTS = "tokens are those of the main agent: what its sub-agents used is beside them"
 
 

@@ -14,8 +14,17 @@ from pathlib import Path
 from typing import Any
 
 from reviewer.importing.facts import FormatFacts
-from reviewer.importing.formats.base import mapping, objects, shown, small_value, started_ms, text
+from reviewer.importing.formats.base import (
+    mapping,
+    objects,
+    present,
+    shown,
+    small_value,
+    started_ms,
+    text,
+)
 from reviewer.importing.formats.sessions import (
+    COPIED,
     FORKED,
     SUB_AGENTS,
     Line,
@@ -26,7 +35,13 @@ from reviewer.importing.formats.sessions import (
     rows,
     took,
 )
-from reviewer.importing.formats.sessions.claude_story import SPOKEN, Child, Story, missing_of
+from reviewer.importing.formats.sessions.claude_story import (
+    SPOKEN,
+    Child,
+    Story,
+    is_copy,
+    missing_of,
+)
 from reviewer.importing.head import Head
 from reviewer.importing.pipeline.split import Unreadable
 from reviewer.importing.reader import Broken, Foreign
@@ -53,7 +68,7 @@ class ClaudeCodeReader(SessionFormat):
         by="lines with `parentUuid` and `type`",
         steps="yes, sub-agents' too; those whose file is missing leave it not measured",
         times="yes",
-        tokens="the main agent's, once for each answer",
+        tokens="the main agent's, once for each answer; those of a fork without what it copied",
         attempt="no: one for each session",
         beside="`<session>/subagents/agent-*.jsonl`, or `agent-*.jsonl` beside it",
     )
@@ -193,6 +208,7 @@ def _attempt(
         draft.source["models"] = story.models
     if story.versions:
         draft.source["versions"] = story.versions
+    _copied(story, lines)
     if theirs := story.theirs.total():
         draft.source["sub-agents"] = {"files": len(story.children), "usage": theirs}
         draft.note(SUB_AGENTS)
@@ -268,3 +284,16 @@ def _notes(story: Story, lines: list[Line]) -> None:
         draft.note(TAKEN_BACK)
     if any(isinstance(line.value.get("forkedFrom"), dict) for line in lines):
         draft.note(FORKED)
+
+
+def _copied(story: Story, lines: list[Line]) -> None:
+    """State what the answers used that were copied out of another session, beside its own: that
+    session counts them. What was done in them stays evidence of both."""
+    story.copied.drop(story.usage)
+    if not story.forked:
+        return
+    marks = [mapping(line.value["forkedFrom"]) for line in lines if is_copy(line.value)]
+    facts = {"session": marks[-1]["sessionId"][:80], "answers": len(story.copied)}
+    story.session.draft.source["copied"] = present({**facts, "usage": story.copied.total()})
+    if len(story.copied):
+        story.session.draft.note(COPIED)

@@ -44,6 +44,16 @@ class _Usage:
     def __init__(self) -> None:
         self._by_id: dict[str, dict[str, int] | None] = {}
 
+    def __contains__(self, own: str) -> bool:
+        return own in self._by_id
+
+    def __len__(self) -> int:
+        return len(self._by_id)
+
+    def drop(self, others: "_Usage") -> None:
+        """Leave out answers that others have too."""
+        self._by_id = {own: one for own, one in self._by_id.items() if own not in others}
+
     def take(self, own: str, usage: Any) -> None:
         found, known = tokens_of(usage), self._by_id.get(own)
         least = -1 if known is None else known.get("output_tokens", 0)
@@ -54,6 +64,12 @@ class _Usage:
         return summed(list(self._by_id.values()))
 
 
+def is_copy(value: dict[str, Any]) -> bool:
+    """Return whether a line says that it was copied out of another session."""
+    source = mapping(value.get("forkedFrom")).get("sessionId")
+    return isinstance(source, str) and source not in ("", value.get("sessionId"))
+
+
 class Story:
     """A session being told: its own lines, and those of its sub-agents behind the calls that
     started them."""
@@ -61,7 +77,9 @@ class Story:
     def __init__(self, children: list[Child], name: str = "claude-code") -> None:
         self.session = Session(name)
         self.children = children
-        self.usage, self.theirs = _Usage(), _Usage()
+        self.usage, self.theirs, self.copied = _Usage(), _Usage(), _Usage()
+        self.forked = False
+        """Whether it has lines of another session, with the marks of a copy."""
         self.models: list[str] = []
         self.versions: list[str] = []
         self.compactions = 0
@@ -134,7 +152,10 @@ class Story:
             session.account.whole(value.get("toolUseResult"))
         own = child is None
         if (own and value.get("isSidechain") is not True) or alone:
-            session.clocked(at)
+            if is_copy(value):
+                self.forked = True
+            else:
+                session.clocked(at)
             self.last = line
         side = value.get("isSidechain") is True and own and not alone
         if value["type"] == "user":
@@ -191,6 +212,8 @@ class Story:
         if model and main and model not in self.models:
             self.models.append(model)
         usage = self.usage if child is None else self.theirs
+        if child is None and is_copy(value):
+            usage = self.copied
         usage.take(text(message.get("id")) or text(value.get("uuid")), message.get("usage"))
         speaker = "agent" if child is None else child.actor
         actor = "sub-agent" if side else speaker

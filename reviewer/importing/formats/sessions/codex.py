@@ -16,6 +16,8 @@ from reviewer.importing.draft import tokens
 from reviewer.importing.facts import FormatFacts
 from reviewer.importing.formats.base import at_path, mapping, shown, started_ms, text
 from reviewer.importing.formats.sessions import (
+    BOTH,
+    COPIED,
     FORKED,
     SUB_AGENTS,
     Line,
@@ -26,6 +28,7 @@ from reviewer.importing.formats.sessions import (
     rows,
     took,
 )
+from reviewer.importing.formats.sessions.codex_fork import parent_of, spent
 from reviewer.importing.formats.sessions.codex_story import Story, Thread
 from reviewer.importing.head import Head
 from reviewer.importing.pipeline.split import Unreadable
@@ -33,7 +36,6 @@ from reviewer.importing.reader import Broken, Foreign
 from reviewer.importing.source import Source
 
 _TYPES = ("session_meta", "response_item", "turn_context", "event_msg", "compacted")
-_BEGUN = "session_meta"
 _ROLLOUT = re.compile(r"rollout-.*?([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\.jsonl\Z")
 _PARENT = re.compile(rb'"parent_thread_id"\s*:\s*"([\w-]{1,64})"')
 _SPAWN = (b"spawn_agent", b"thread_spawn")
@@ -56,7 +58,7 @@ class CodexReader(SessionFormat):
         by="lines of `timestamp`, `type` (`session_meta` first) and `payload`",
         steps="yes, sub-agents' too; those whose rollout is missing leave it not measured",
         times="yes",
-        tokens="the last total of the thread",
+        tokens="the last total of the thread; a fork's without what it copied, where shown",
         attempt="no: one for each thread",
         beside="rollouts of threads that name it as their parent",
     )
@@ -187,10 +189,31 @@ def _thread(source: Source, path: Path) -> Thread:
     return Thread(shown_path, _own(found.lines), actor[:80], *found)
 
 
-def _is_fork(own: str, lines: list[Line]) -> bool:
-    """Return whether a thread says that it was forked, or has another one's beginning in it."""
-    begun = [mapping(one.value.get("payload")) for one in lines if one.value.get("type") == _BEGUN]
-    return any(one.get("forked_from_id") or text(one.get("id")) not in ("", own) for one in begun)
+def _usage(story: Story, own: str, lines: list[Line]) -> dict[str, Any]:
+    """Return the tokens of a thread. Those of the thread it was forked from, which its totals go on
+    from, are that thread's, and stated beside its own."""
+    draft, parent = story.session.draft, parent_of(own, lines)
+    if parent is None:
+        return mapping(story.usage)
+    draft.note(FORKED)
+    found = spent(own, lines)
+    if found is None:
+        if story.usage:
+            draft.note(BOTH)
+        return mapping(story.usage)
+    draft.source["copied"] = {"session": parent[:80], "usage": _named(found.copied)}
+    draft.note(COPIED)
+    return found.own
+
+
+def _named(usage: dict[str, Any]) -> dict[str, int] | None:
+    return tokens(
+        input_tokens=usage.get("input_tokens"),
+        output_tokens=usage.get("output_tokens"),
+        cached_tokens=usage.get("cached_input_tokens"),
+        reasoning_tokens=usage.get("reasoning_output_tokens"),
+        total_tokens=usage.get("total_tokens"),
+    )
 
 
 def _attempt(
@@ -217,10 +240,8 @@ def _attempt(
     meta = next((one.value for one in lines if one.value.get("type") == "session_meta"), {})
     if version := text(at_path(meta, "payload", "cli_version")):
         draft.source["versions"] = [version[:80]]
-    if _is_fork(own, lines):
-        draft.note(FORKED)
+    usage = _usage(story, own, lines)
     draft.identity = known_as("thread", own)
-    usage = mapping(story.usage)
     return draft.foreign(
         episode_id=own,
         candidate_id=source.candidate or (story.models[-1] if story.models else source.home),
@@ -228,13 +249,7 @@ def _attempt(
         latency_ms=took(session),
         termination=story.termination,
         started_at=draft.at(session.began),
-        usage=tokens(
-            input_tokens=usage.get("input_tokens"),
-            output_tokens=usage.get("output_tokens"),
-            cached_tokens=usage.get("cached_input_tokens"),
-            reasoning_tokens=usage.get("reasoning_output_tokens"),
-            total_tokens=usage.get("total_tokens"),
-        ),
+        usage=_named(usage),
         title=session.title,
         user_request=session.title,
     )

@@ -1,0 +1,136 @@
+"""Which lines of a forked Codex thread were copied out of the thread it was forked from, and what
+tokens are its own.
+
+A fork writes the lines of the other thread again, with times of its own, and its totals of tokens
+go on from the last of theirs. What tells the copy apart are the ids of turns: like the thread's,
+they are made of the time (UUID version 7), and a turn that was copied is older than the fork.
+"""
+
+import re
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from reviewer.importing.draft import whole
+from reviewer.importing.formats.base import at_path, mapping, text
+from reviewer.importing.formats.sessions import Line
+
+_TIMED = re.compile(r"([0-9a-f]{8})-([0-9a-f]{4})-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}")
+_COUNTS = (
+    *("input_tokens", "output_tokens", "cached_input_tokens", "reasoning_output_tokens"),
+    "total_tokens",
+)
+_PROVEN = ("input_tokens", "output_tokens")
+"""Counts by which totals are shown to go on from others."""
+
+
+class Spent(NamedTuple):
+    """The tokens of a thread that was forked: its own, and those of the thread it copied."""
+
+    own: dict[str, int]
+    copied: dict[str, int]
+
+
+class _Total(NamedTuple):
+    place: int
+    counts: dict[str, int]
+    last: dict[str, int]
+
+
+def parent_of(own: str, lines: Sequence[Line]) -> str | None:
+    """Return the thread that this one says it was forked from, or whose beginning it has in it;
+    None for a thread that was not forked."""
+    begun = [one.value for one in lines if one.value.get("type") == "session_meta"]
+    for one in begun:
+        named = at_path(one, "payload", "forked_from_id")
+        if named:
+            return text(named)
+    others = (text(at_path(one, "payload", "id")) for one in begun)
+    return next((name for name in others if name not in ("", own)), None)
+
+
+def spent(own: str, lines: Sequence[Line]) -> Spent | None:
+    """Return whose the tokens of a forked thread are; None where that is not shown."""
+    begins = _begins(own, lines)
+    if begins is None:
+        return None
+    totals = list(_totals(lines))
+    if not totals or _other_total(lines, begins, totals[-1]):
+        return None
+    copied = [one for one in totals if one.place < begins]
+    if not copied:
+        return None
+    before = copied[-1].counts
+    after = [one for one in totals if one.place >= begins and one.counts != before]
+    if not after:
+        return Spent({}, before)
+    first, final = after[0], after[-1].counts
+    goes_on = all(
+        name in first.last
+        and first.counts.get(name, -1) - first.last[name] == before.get(name)
+        and final.get(name, -1) >= first.counts[name]
+        for name in _PROVEN
+    )
+    mine = {name: final[name] - before.get(name, 0) for name in final}
+    return Spent(mine, before) if goes_on and min(mine.values()) >= 0 else None
+
+
+def _begins(own: str, lines: Sequence[Line]) -> int | None:
+    """Return the place of the first turn of the thread's own, that behind its lines where there is
+    none; None where the ids of turns do not say."""
+    forked = _made_at(own)
+    if forked is None:
+        return None
+    older = False
+    for place, line in enumerate(lines):
+        turn = _turn(line.value)
+        if turn is None:
+            continue
+        made = _made_at(turn)
+        if made is None:
+            return None
+        if made >= forked:
+            return place if older else None
+        older = True
+    return len(lines) if older else None
+
+
+def _turn(value: dict[str, Any]) -> str | None:
+    """Return the id of the turn that a line begins, empty for one that has none; None for a line
+    that begins no turn."""
+    payload = mapping(value.get("payload"))
+    started = payload.get("type") in ("task_started", "turn_started")
+    if value.get("type") != "turn_context" and not (value.get("type") == "event_msg" and started):
+        return None
+    attributed = at_path(payload, "turn_attribution", "turn_id")
+    return text(payload.get("turn_id")) or text(attributed)
+
+
+def _made_at(own: str) -> int | None:
+    matched = _TIMED.fullmatch(own)
+    return int(matched.group(1) + matched.group(2), 16) if matched else None
+
+
+def _totals(lines: Sequence[Line]) -> list[_Total]:
+    found = []
+    for place, line in enumerate(lines):
+        payload = mapping(line.value.get("payload"))
+        if line.value.get("type") == "event_msg" and payload.get("type") == "token_count":
+            info = mapping(payload.get("info"))
+            if counts := _counts(info.get("total_token_usage")):
+                found.append(_Total(place, counts, _counts(info.get("last_token_usage"))))
+    return found
+
+
+def _other_total(lines: Sequence[Line], begins: int, final: _Total) -> bool:
+    """Return whether a record of usage states another total than the events do at the end."""
+    for line in lines[begins:]:
+        if line.value.get("type") == "token_usage_record":
+            stated = _counts(at_path(line.value, "payload", "thread_token_usage"))
+            if any(stated.get(name, 0) > final.counts.get(name, 0) for name in stated):
+                return True
+    return False
+
+
+def _counts(usage: Any) -> dict[str, int]:
+    named = mapping(usage)
+    return {name: count for name in _COUNTS if (count := whole(named.get(name))) is not None}
