@@ -219,3 +219,19 @@ def tools_of_newest(connection: sqlite3.Connection, most: int) -> list[str]:
         (most,),
     )
     return [row[0] for row in rows]
+
+
+def event_maxima(connection: sqlite3.Connection, trace: int) -> tuple[float | None, float | None]:
+    """Return the greatest latency (ms) and cost (USD) of one event, of the events that are listed.
+
+    Not of the view `event`: SQLite before 3.41 refuses the functions of JSON in a view of a store
+    that it does not trust.
+    """
+    row = connection.execute(
+        "SELECT max(coalesce(json_extract(e.value, '$[1]') / 1e6, f.latency_ms)),"
+        " max(coalesce(json_extract(e.value, '$[2]') / 1e9, f.cost_usd))"
+        " FROM event_list l CROSS JOIN json_each(l.body) e"
+        " LEFT JOIN event_figure f ON f.trace = l.trace AND f.place = e.key WHERE l.trace = ?",
+        (trace,),
+    ).fetchone()
+    return row[0], row[1]

@@ -267,12 +267,3 @@ def rescored_rows(connection: sqlite3.Connection, trace: int) -> list[RescoredRo
         (trace,),
     )
     return [RescoredRow(*row) for row in rows.fetchall()]
-
-
-def event_maxima(connection: sqlite3.Connection, trace: int) -> tuple[float | None, float | None]:
-    """Return the greatest latency (ms) and cost (USD) of one event, of the events that have
-    rows."""
-    row = connection.execute(
-        "SELECT max(latency_ms), max(cost_usd) FROM event WHERE trace=?", (trace,)
-    ).fetchone()
-    return row[0], row[1]

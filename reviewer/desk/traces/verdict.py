@@ -8,9 +8,9 @@ from msgspec import UNSET
 
 from reviewer.db import payload
 from reviewer.db.connection import Connection
+from reviewer.db.event_lists import event_maxima
 from reviewer.db.queries.traces import (
     FindingRow,
-    event_maxima,
     findings_of,
     rescored_rows,
     revision_rows,
