@@ -153,7 +153,14 @@ def _unsafe(info: zipfile.ZipInfo) -> bool:
     name = info.filename
     path = PurePosixPath(name.replace("\\", "/"))
     link = info.external_attr >> 16 & 0o170000 == 0o120000
-    return link or path.is_absolute() or ".." in path.parts or ":" in name[:3] or "\0" in name
+    return (
+        not name
+        or link
+        or path.is_absolute()
+        or ".." in path.parts
+        or ":" in name[:3]
+        or "\0" in name
+    )
 
 
 def _too_large(size: int, limit: int) -> str:

@@ -15,9 +15,9 @@ import pytest
 import zstandard
 from doors import PROGRAM, Door, environment, lines, many, passing
 
+from reviewer.importing import processes
 from reviewer.importing.archive import Archive, EntryProblem
 from reviewer.importing.head import Head, first_value
-from reviewer.importing.pipeline import pool
 from reviewer.importing.pipeline.opening import opened
 from reviewer.importing.pipeline.split import Unreadable
 from reviewer.importing.walking import EACH, walk
@@ -47,8 +47,8 @@ def test_compressed_files_are_read_whatever_they_are_called(
 def test_a_large_packed_file_is_not_cut_as_it_is(
     door: Door, pack: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pool, "WORTH", 0)
-    monkeypatch.setattr(pool, "workers", lambda: 2)
+    monkeypatch.setattr(processes, "WORTH", 0)
+    monkeypatch.setattr(processes, "workers", lambda: 2)
     said = door.take("t.jsonl.gz", pack(lines(many(30))))
     assert said.code == 0, said
     assert door.one("SELECT count(*) FROM trace") == 30
@@ -216,6 +216,18 @@ def test_entries_with_unsafe_names_are_listed_not_read(tmp_path: Path, name: str
     with Archive(path) as found:
         assert list(found.names()) == ["ok"]
         assert len(found.odd) == 1
+
+
+def test_an_entry_without_a_name_is_listed_not_read(tmp_path: Path) -> None:
+    path = zipped(tmp_path / "n.zip", ok=b"y", x=b"x")
+    raw = path.read_bytes()
+    for mark, place in ((b"PK\x03\x04", 26), (b"PK\x01\x02", 28)):  # where a name's length is
+        at = raw.rindex(mark) + place
+        raw = raw[:at] + b"\0\0\1\0" + raw[at + 4 :]  # its one letter is an extra field's
+    path.write_bytes(raw)
+    with Archive(path, salvage=True) as found:
+        assert "ok" in found
+        assert list(found.names()) == ["ok"]
 
 
 def test_zstandard_entries_of_several_frames_are_read(tmp_path: Path) -> None:

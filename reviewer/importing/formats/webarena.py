@@ -15,7 +15,7 @@ from html.parser import HTMLParser
 from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO, NamedTuple
 
-from reviewer.importing.draft import Draft, whole
+from reviewer.importing.draft import CUT, Draft, whole
 from reviewer.importing.facts import FormatFacts
 from reviewer.importing.formats.base import Format, above, folder_names, within
 from reviewer.importing.head import Head
@@ -338,6 +338,7 @@ class WebArenaReader(Format):
             draft.note("a text of over 1 MiB on the page was cut")
         if not page.ended:
             draft.note("the page is cut off: its last step may be incomplete")
+            draft.unread(f"end of the page{CUT}")
         verdict, error = self._verdict_of(source, task_id)
         termination = final.termination or ("error" if error else None)
         if termination is None:

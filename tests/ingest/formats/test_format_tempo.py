@@ -10,6 +10,8 @@ from span_files import DATA, agent, chat, request, said, spent, told, used
 
 from reviewer.importing.formats.otel.otlp import OtlpReader, TempoReader
 from reviewer.importing.head import Head
+from reviewer.importing.reader import Broken, Foreign
+from reviewer.importing.source import Source
 
 READER = TempoReader()
 EXPORT = DATA / "tempo/tempo_export_with_batches.json"
@@ -54,6 +56,18 @@ def test_what_is_doubtful_is_said(door: Door) -> None:
         ("otel-helm_agent", "helm_agent gpt-4.1-mini",
          "ctx-eff35888-55ab-4eb0-b90d-7b21f711f91f", "completed")
     ]  # fmt: skip
+
+
+def test_a_span_that_is_no_json_leaves_its_trace_not_measured(tmp_path: Path) -> None:
+    raw = EXPORT.read_bytes()
+    at = raw.index(b"helm_list_releases")
+    path = tmp_path / "export.json"
+    path.write_bytes(raw[: at - 9] + b"\0" * 9 + raw[at:])
+    found = list(READER.traces(Source(path)))
+    assert [one for one in found if isinstance(one, Broken)]
+    records = [json.loads(one.raw) for one in found if isinstance(one, Foreign)]
+    assert records
+    assert all(one["unread"] for one in records)
 
 
 @pytest.mark.parametrize("scopes", ["scopeSpans", "instrumentationLibrarySpans"])

@@ -196,6 +196,7 @@ def test_pictures_take_no_room_and_a_cut_page_says_so(tmp_path: Path) -> None:
     record, found = of_page(tmp_path, whole[: whole.rindex("<div class='parsed_action'>")])
     assert any("cut off" in note for note in found.notes)
     assert record["source"]["steps"] == 2
+    assert [one["path"] for one in record["unread"]] == ["end of the page (cut off)"]
 
 
 @pytest.mark.parametrize("junk", ["<a " * 2_000_000, "<pre>" + "x" * 9_000_000, "<!--" * 1_500_000])

@@ -254,6 +254,8 @@ class _Files:
                 held = (*(self._holder(key, numbers) for key in keys), *NO_HOLDERS)
                 broken = self._note(found, held[:2])
                 if broken is not None:
+                    if any(code.startswith("json:") for code in broken.codes):
+                        self._lost.append(found.name)
                     yield broken
 
     def _holder(self, key: Path, numbers: dict[Path, int]) -> int:

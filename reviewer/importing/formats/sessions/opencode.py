@@ -27,6 +27,7 @@ from reviewer.importing.formats.sessions import (
     took,
 )
 from reviewer.importing.head import Head
+from reviewer.importing.pipeline.opening import start_of
 from reviewer.importing.pipeline.split import Unreadable
 from reviewer.importing.reader import Broken, Foreign, Rejected
 from reviewer.importing.source import Source
@@ -40,6 +41,8 @@ _QUIET = frozenset(
 _CHILD = re.compile(rb'"sessionI[dD]"\s*:\s*"(ses_\w{1,60})"')
 _ENDS = {"length": "max_output_tokens", "content-filter": "content_filter", "error": "error"}
 _GOOD = ("stop", "end_turn", "end-turn")
+_MOST_READ = 64 << 20
+"""Bytes of a session in which sub-agents are looked for."""
 _MOST_PARTS = 50_000
 
 
@@ -121,8 +124,8 @@ def _beside(path: Path, seen: set[Path]) -> Iterator[Path]:
     """Yield the sessions that this one started, and those that they did; of a stored session its
     messages and their parts too."""
     try:
-        raw = path.read_bytes() if path.stat().st_size < 64 << 20 else b""
-    except OSError:
+        raw = start_of(path, _MOST_READ)
+    except (OSError, Unreadable):
         return
     root = path.parent.parent.parent
     stored = path.name.startswith("ses_") and (root / "message").is_dir()
