@@ -15,7 +15,7 @@ from reviewer.db.connection import Connection, transaction
 from reviewer.db.intake import NewRefusal, Pack, Progress, write_batch
 from reviewer.db.payload import compress, slices
 from reviewer.db.queries import imports
-from reviewer.db.slots import MOST_HELD, Placement, Slot, Slots
+from reviewer.db.slots import MOST_HELD, Placement, Shape, Slot, Slots
 from reviewer.db.sources import settle_source, source_progress
 from reviewer.db.verdict_changes import LateVerdict, compare_late, fill_late
 from reviewer.importing.pipeline.compare import compare
@@ -307,19 +307,19 @@ class Batcher:
     def _place(self, key: Key, record: JudgedRecord, packs: list[Pack]) -> _Place | None:
         """Decide where a record goes; None when it adds nothing."""
         trace = record.trace
+        shape = trace.cost_usd, trace.latency_ms, trace.events
         if not self._slots.known(*key, trace.evidence):
             if self._binds and not record.another:
                 # Where else this record is evidence, what it shows counts too.
-                found = self._targets.bindings(key, record, packs)
-                self._batch.bindings += [(record, one) for one in found]
+                for one in self._targets.bindings(key, record, packs):
+                    self._batch.bindings.append((record, one))
             target = self._targets.of(key, record, packs)
             if target is not None:
                 return self._revising(key, record, target, packs)
-            twin = self._rewritten(key, record, packs)
+            twin = self._rewritten(key, shape, record, packs)
             if twin is not None:
                 self._rewrote(key, record, twin)
                 return None
-        shape = trace.cost_usd, trace.latency_ms, trace.events
         placed = self._slots.place(*key, record.attempt, trace.evidence, trace.sha256, shape)
         if placed.outcome == "slot_filled" and self._named and placed.holder is not None:
             target = self._named.target(placed.holder)
@@ -341,12 +341,14 @@ class Batcher:
         self._targets.note(key, placed.attempt, record, packs)
         return _Place(record, key, placed.attempt)
 
-    def _rewritten(self, key: Key, record: JudgedRecord, packs: list[Pack]) -> int | None:
+    def _rewritten(
+        self, key: Key, shape: Shape, record: JudgedRecord, packs: list[Pack]
+    ) -> int | None:
         """Find the attempt that is this very record, with other blanks or in another order."""
-        trace = record.trace
-        shape = trace.cost_usd, trace.latency_ms, trace.events
         alike = self._slots.alike(*key, shape) if self._named is not None else []
-        raw = record_of(trace, packs) if alike else None
+        if not alike:
+            return None
+        raw = record_of(record.trace, packs)
         for attempt in alike[:MOST_ALIKE] if raw is not None else ():
             slot = *key, attempt
             waiting = (one.trace for one in self._batch.pending if one.trace.slot == slot)

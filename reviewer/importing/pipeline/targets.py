@@ -94,6 +94,8 @@ class Targets:
         """Return attempts elsewhere of which this record holds more, or that hold more of it: by
         the path that it was read from, and by its session. At one path a shorter record that names
         its candidate is of another run; one that does not may be the longer one, cut."""
+        if not (self._earlier or (self._any_named and record.identity)):
+            return []
         rows = list(self._from_path().get(record.number, ())) if self._earlier else []
         by_path = len(rows)
         if self._any_named and record.identity.startswith(STRONG):
