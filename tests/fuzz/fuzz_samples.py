@@ -164,6 +164,7 @@ SAMPLES: dict[str, tuple[Sample, ...]] = {
         Sample(f"{BFCL}/multi_turn", "BFCL_v4_multi_turn_base_result.json"),
     ),
     "pi-session": (Sample("pi", "session.jsonl"), Sample("pi", "json-mode.jsonl")),
+    "gemini-cli-stream-json": (Sample("gemini_cli", "stream-json.jsonl"),),
     "promptfoo": (Sample("promptfoo", "results.json"),),
     "swe-agent": (
         Sample("swe_agent", "function_calling_simple.traj", ("all_preds.jsonl", "args.yaml")),

@@ -60,6 +60,7 @@ OURS = (
     "sessions.codex:CodexReader",
     "sessions.codex_exec:CodexExecReader",
     "sessions.gemini_cli:GeminiCliReader",
+    "sessions.gemini_stream:GeminiStreamReader",
     "sessions.opencode:OpenCodeReader",
     "sessions.opencode:OpenCodeRunReader",
     "sessions.pi:PiSessionReader",
