@@ -7,7 +7,6 @@ import shutil
 import signal
 import sys
 import tempfile
-import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -50,9 +49,10 @@ def _import_arguments(take: argparse.ArgumentParser) -> None:
     take.add_argument(
         "--session",
         nargs="+",
+        action="extend",
         default=[],
         metavar="ID",
-        help="with --from: these, by id or its start",
+        help="with --from: these, by id, its start or their file",
     )
     take.add_argument(
         "--project",
@@ -77,7 +77,9 @@ def _import_arguments(take: argparse.ArgumentParser) -> None:
     )
     take.add_argument("--dry-run", action="store_true", help="say what would be done")
     take.add_argument(
-        "--watch", action="store_true", help="keep importing what is new, until Ctrl-C"
+        "--watch",
+        action="store_true",
+        help="keep importing what is new, until Ctrl-C; with --from: follow sessions as they grow",
     )
     take.add_argument(
         "--progress", choices=("bar", "json", "steered"), default="bar",
@@ -125,7 +127,7 @@ def _import(arguments: argparse.Namespace) -> int:
         found = _chosen(arguments)
         if found is None:
             return ExitCode.DONE
-        arguments.paths = found
+        arguments.paths = [one.path for one in found]
     elif arguments.list or arguments.all or arguments.session or arguments.project:
         words = "--list, --session, --project and --all choose among the sessions of --from TOOL"
         raise DeskError(words, exit_code=ExitCode.USAGE)
@@ -144,7 +146,9 @@ def _import(arguments: argparse.Namespace) -> int:
         raise DeskError(words, exit_code=ExitCode.USAGE)
     asked = ImportOptions(arguments.suite, arguments.candidate, arguments.format, *names)
     if arguments.watch:
-        return _watch(workspace, arguments, asked)
+        from reviewer.cli.watching import watch
+
+        return watch(workspace, arguments, asked)
     with _spooled(arguments.paths) as paths:
         if arguments.dry_run:
             with tempfile.TemporaryDirectory(prefix="reviewer-dry-") as folder:
@@ -158,11 +162,11 @@ def _import(arguments: argparse.Namespace) -> int:
         else:
             results = _imported(arguments, workspace, paths, asked)
             index_behind(workspace)
-    return _answer(arguments, results)
+    return answer(arguments, results)
 
 
-def _chosen(arguments: argparse.Namespace) -> list[str] | None:
-    """Return the files of the sessions that are meant; None where they were listed instead."""
+def _chosen(arguments: argparse.Namespace) -> list[SessionView] | None:
+    """Return the sessions that are meant; None where they were listed instead."""
     from reviewer.desk.imports.sessions import chosen, homes, sessions
 
     if arguments.paths:
@@ -175,7 +179,7 @@ def _chosen(arguments: argparse.Namespace) -> list[str] | None:
         places = ", ".join(str(place) for place in homes(arguments.tool))
         raise DeskError(f"no session of {arguments.tool} in {places}")
     if meant and not arguments.list:
-        return [one.path for one in found]
+        return found
     _list(arguments, found)
     return None
 
@@ -217,7 +221,8 @@ def _imported(
     return found.results
 
 
-def _answer(arguments: argparse.Namespace, results: list[FileResult]) -> int:
+def answer(arguments: argparse.Namespace, results: list[FileResult]) -> int:
+    """Answer with what came of each file, and the exit code."""
     if arguments.json:
         out_json([plain(result) for result in results])
     return (
@@ -242,40 +247,6 @@ def _spooled(names: list[str]) -> Iterator[list[Path]]:
         yield [spool if name == "-" else Path(name) for name in names]
 
 
-def _watch(workspace: Workspace, arguments: argparse.Namespace, asked: ImportOptions) -> int:
-    """Until Ctrl-C. Says what came of each file as it comes."""
-    from reviewer.desk.imports.importing import is_pattern, watch
-
-    if arguments.dry_run or "-" in arguments.paths:
-        raise DeskError(
-            "--watch cannot be combined with --dry-run or standard input", exit_code=ExitCode.USAGE
-        )
-    paths = [Path(name) for name in arguments.paths]
-    for path in paths:
-        if not path.exists() and not is_pattern(path):
-            raise DeskError(f"{path}: there is no such folder to watch", exit_code=ExitCode.USAGE)
-    note("watching; Ctrl-C ends it, and what was read is kept")
-    bar = Bar(arguments.quiet)
-    said: dict[str, FileResult] = {}
-
-    def tell(result: FileResult) -> None:
-        said[result.path] = result  # what was said of a file as it was before is past
-        if result.state != "known" and (not arguments.quiet or _went_wrong(result)):
-            bar.say(result)
-
-    def wait(seconds: float) -> bool:
-        time.sleep(seconds)
-        return False
-
-    try:
-        watch(workspace, paths, asked, bar.start, tell, wait)
-    except KeyboardInterrupt:
-        return _answer(arguments, list(said.values()))
-    finally:
-        bar.stop()
-    return ExitCode.DONE
-
-
 def import_and_say(
     workspace: Workspace,
     paths: Iterable[Path],
@@ -289,11 +260,11 @@ def import_and_say(
     bar = Bar(quiet)
 
     def tell(result: FileResult) -> None:
-        if not quiet or _went_wrong(result):
+        if not quiet or went_wrong(result):
             bar.say(result)
 
     try:
-        found = import_paths(workspace, paths, asked, bar.start, tell, store)
+        found = import_paths(workspace, paths, asked, bar.file, tell, store)
     finally:
         bar.stop()
     for text in found.problems:
@@ -303,7 +274,7 @@ def import_and_say(
     return found.results
 
 
-def _went_wrong(result: FileResult) -> bool:
+def went_wrong(result: FileResult) -> bool:
     """Return whether a file, or a record of it, was refused: said also where no progress is."""
     return result.state == "refused" or result.refused > 0
 
@@ -315,7 +286,7 @@ class Bar:
         self._shown = not quiet and moving()
         self._progress: object | None = None
 
-    def start(self, path: Path, number: int, of: int) -> OnProgress:
+    def file(self, path: Path, number: int, of: int) -> OnProgress:
         """The callback for one file."""
         if not self._shown or not path.is_file() or path.stat().st_size < 1 << 20:
             return lambda done, size, tally: None

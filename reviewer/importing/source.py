@@ -80,6 +80,8 @@ class Source:
         self.joins = joins or Joins()
         self.notes: set[str] = set()
         """Notes on the file as a whole; readers may add."""
+        self.live = False
+        """Whether a tool still writes the file: an end that nothing states is then none."""
         self.sums_up = False
         """Set by a reader: the file only sums up attempts of other files, so that having none is
         no fault. Its notes give the sums."""

@@ -1,10 +1,16 @@
 """`reviewer import --from`: sessions where coding agents keep them, listed and taken."""
 
+import contextlib
 import json
 import os
 import shutil
+import signal
+import sqlite3
+import subprocess
 import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import IO
 
 import pytest
 from counted import FILES
@@ -131,3 +137,140 @@ def test_hundreds_of_sessions_are_listed_at_once(door: Door, home: Path) -> None
     assert time.process_time() - began < 5
     times = [one["at"] for one in found if one["project"] == "/path/to/Demo"]
     assert times == sorted(times, reverse=True)
+
+
+def test_a_pipe_among_sessions_is_listed_and_never_read(door: Door, home: Path) -> None:
+    os.mkfifo(home / ".claude/projects/-home-dev-lampshop/pipe.jsonl")
+    problems = {one["id"]: one["problem"] for one in listed(door, "claude-code")}
+    assert problems["pipe"] == "not a regular file"
+
+
+def test_a_session_is_taken_by_its_file_whatever_it_is_called(door: Door, home: Path) -> None:
+    project = home / ".claude/projects/-home-dev-lampshop"
+    odd = (project / f"{OTHER}.jsonl").rename(project / "--all.jsonl")
+    assert door.run("import", "--from", "claude-code", f"--session={odd}").code == 0
+    assert door.one("SELECT count(*) FROM traces") == 1
+    both = [f"--session={one}" for one in (odd, project / f"{SESSION}.jsonl")]
+    assert door.run("import", "--from", "claude-code", *both).code == 0
+    assert door.one("SELECT count(*) FROM traces") == 2
+
+
+class Live:
+    """A session of Claude Code that is followed by a process, and that the test writes."""
+
+    def __init__(self, door: Door, home: Path, *options: str) -> None:
+        self.door = door
+        source = CLAUDE / f"{OTHER}.jsonl"
+        self.lines = source.read_bytes().splitlines(keepends=True)
+        self.path = home / ".claude/projects/live" / source.name
+        self.path.parent.mkdir()
+        self.append(0, 4)
+        self.options = options
+        self.process = self.start()
+
+    def start(self) -> "subprocess.Popen[bytes]":
+        """Begin to follow it."""
+        chosen = ("--from", "claude-code", "--session", OTHER, "--watch")
+        return self.door.start("import", *chosen, *self.options, bufsize=0)
+
+    def append(self, first: int, last: int | None = None) -> None:
+        """Write some of the lines of the session."""
+        with self.path.open("ab") as out:
+            out.write(b"".join(self.lines[first:last]))
+
+    def until(self, holds: Callable[[], bool]) -> None:
+        """Wait until something holds, and as long as the process is there."""
+        until = time.monotonic() + 120
+        while not holds():
+            assert self.process.poll() is None, self.process.communicate()
+            assert time.monotonic() < until
+            time.sleep(0.05)
+
+    def hears(self, stream: IO[bytes] | None, words: bytes) -> bytes:
+        """Read lines until one has these words, and return it."""
+        assert stream is not None
+        return next(line for line in stream if words in line)
+
+    def events(self) -> int:
+        """How many events of it are in the store."""
+        with contextlib.suppress(sqlite3.OperationalError, IndexError):  # it is being made
+            return int(self.door.one("SELECT events FROM traces"))
+        return 0
+
+    def end(self, number: int = signal.SIGINT) -> tuple[int, str, str]:
+        """End it, and return how it left and what it said."""
+        self.process.send_signal(number)
+        out, err = self.process.communicate(timeout=120)
+        return self.process.returncode, out.decode(), err.decode()
+
+
+@pytest.fixture
+def live(door: Door, home: Path) -> Iterator[Live]:
+    (home / f".claude/projects/-home-dev-lampshop/{OTHER}.jsonl").unlink()
+    found = Live(door, home, "--json")
+    yield found
+    if found.process.poll() is None:
+        found.process.kill()
+        found.process.communicate()
+
+
+def test_a_session_is_followed_until_it_is_interrupted(live: Live) -> None:
+    """Its attempt grows, is in progress until its end is stated, and is one."""
+    live.until(lambda: live.events() == 4)
+    open_end = "SELECT count(*) FROM finding WHERE code LIKE 'unread:end of the session%'"
+    assert live.door.one(open_end) == 1
+    live.append(4, 20)
+    live.until(lambda: live.events() == 20)
+    live.append(20)
+    live.until(lambda: live.events() == 29)
+    code, out, err = live.end()
+    assert code == 0, err
+    assert [(one["records"], one["refused"]) for one in json.loads(out)] == [(1, 0)]
+    assert "taken in 3 times" in err
+    assert live.door.one(open_end) == 0
+    assert live.door.one("SELECT count(*) FROM traces") == 1
+    live.door.healthy()
+
+
+def test_what_comes_last_is_read_when_following_ends(live: Live) -> None:
+    live.until(lambda: live.events() == 4)
+    live.append(4)
+    code, _, err = live.end(signal.SIGTERM)
+    assert code == 0, err
+    assert live.events() == 29
+    assert "in progress" not in err.splitlines()[-1]
+
+
+def test_a_file_that_is_taken_away_is_named(live: Live) -> None:
+    live.hears(live.process.stderr, b"in progress")
+    live.path.unlink()
+    live.hears(live.process.stderr, b": deleted, or moved")
+    code, out, err = live.end()
+    assert code == 0, err
+    assert any("deleted, or moved" in note for note in json.loads(out)[0]["notes"])
+    assert live.events() == 4
+
+
+def test_a_follower_that_was_killed_is_started_again(live: Live) -> None:
+    live.until(lambda: live.events() == 4)
+    live.process.kill()
+    live.process.communicate()
+    live.append(4)
+    live.process = live.start()
+    live.until(lambda: live.events() == 29)
+    assert live.end()[0] == 0
+    assert live.door.one("SELECT count(*) FROM traces") == 1
+    live.door.healthy()
+
+
+def test_following_is_told_to_a_program(door: Door, home: Path) -> None:
+    (home / f".claude/projects/-home-dev-lampshop/{OTHER}.jsonl").unlink()
+    live = Live(door, home, "--progress", "json")
+    result = json.loads(live.hears(live.process.stdout, b'"event": "result"'))
+    assert result["result"]["added"] == 1
+    live.path.unlink()
+    news = json.loads(live.hears(live.process.stdout, b'"event": "news"'))
+    assert "deleted" in news["words"]
+    code, out, err = live.end(signal.SIGTERM)
+    assert code == 0, err
+    assert json.loads(out.splitlines()[-1])["event"] == "end"

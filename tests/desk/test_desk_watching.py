@@ -14,7 +14,8 @@ import pytest
 from doors import Door
 from swe_files import IDS, evaluated, trajectory
 
-from reviewer.desk.imports.importing import PATIENCE, SETTLE_S, Watch, import_units
+from reviewer.desk.imports.importing import import_units
+from reviewer.desk.imports.watching import PATIENCE, SETTLE_S, Watch
 from reviewer.desk.place import at
 from reviewer.importing.pipeline.outcome import FileResult
 from reviewer.importing.pipeline.revising import WHOLE

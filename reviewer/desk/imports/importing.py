@@ -5,7 +5,6 @@ import hashlib
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -30,7 +29,7 @@ from reviewer.importing.pipeline.outcome import refused_file
 from reviewer.importing.pipeline.scoring import ImportOptions as ImportOptions
 from reviewer.importing.pipeline.storing import FindManifest, Manifest
 from reviewer.importing.pipeline.units import STDIN as STDIN
-from reviewer.importing.pipeline.units import Unit, claim, files_of, find_units
+from reviewer.importing.pipeline.units import Unit, find_units
 from reviewer.suite.errors import ContractError
 from reviewer.suite.model import RedactionRules, Suite
 from reviewer.suite.strict_json import loads
@@ -102,8 +101,6 @@ def is_pattern(path: Path) -> bool:
 
 
 INLINE_EVENTS = 20_000
-LOOK_S = 1.0
-"""Seconds between two scans of watched folders."""
 
 
 def clock() -> str:
@@ -224,26 +221,6 @@ def _check_map(asked: ImportOptions, found: list[Suite]) -> None:
         )
 
 
-def watch(
-    workspace: Workspace,
-    paths: Iterable[Path],
-    asked: ImportOptions,
-    on_file: Callable[[Path, int, int], OnProgress],
-    on_result: Callable[[FileResult], None],
-    stop: Callable[[float], bool],
-) -> list[FileResult]:
-    """Import what is new or has grown below `paths` until `stop`, which waits for so many seconds
-    and says whether to end. A store that another process writes is waited for as ever."""
-    found: list[FileResult] = []
-    watching = Watch(paths, asked.format)
-    while True:
-        if ready := watching.ready():
-            found += import_units(workspace, ready, asked, on_file, on_result)
-            index_behind(workspace)
-        if stop(LOOK_S):
-            return found
-
-
 def index_behind(workspace: Workspace) -> bool:
     """Start filling event rows and full text in a process of its own when much is left to do."""
     connection = reader(workspace.store)
@@ -271,153 +248,3 @@ def index_now(workspace: Workspace) -> int:
         return catch_up(connection, workspace.store)
     finally:
         close_writer(connection, workspace.store)
-
-
-SETTLE_S = 2.0
-"""Seconds for which a file must not change before it is read."""
-PATIENCE = 10
-"""How many times longer to wait for a file that ends in the middle of a record."""
-SHARE = 4
-"""Scanning files again that may have changed their meaning takes at most one part in this many of
-the time."""
-TAIL = 64
-
-
-class _State(NamedTuple):
-    size: int
-    mtime_ns: int
-    inode: int
-
-
-class Watch:
-    """Scans folders repeatedly; `ready` returns what is to be imported now. `now` is a monotonic
-    clock in seconds."""
-
-    def __init__(
-        self,
-        paths: Iterable[Path],
-        wanted: str,
-        settle_s: float = SETTLE_S,
-        now: Callable[[], float] = time.monotonic,
-    ) -> None:
-        self._paths = tuple(paths)
-        self._wanted = wanted
-        self._settle_s = settle_s
-        self._now = now
-        self._states: dict[Path, tuple[_State, float]] = {}
-        self._claims: dict[Path, Unit | None] = {}
-        self._inside: dict[Path, bool] = {}
-        self._again: set[Path] = set()
-        self._rested = 0.0
-        self._done: dict[Path, tuple[tuple[Path, _State], ...]] = {}
-
-    def ready(self) -> list[Unit]:
-        """Return the units that are new or changed since they were last returned, and have stopped
-        growing."""
-        files = self._look()
-        units = [unit for unit in self._claims.values() if unit is not None]
-        taken = {os.path.abspath(other) for unit in units for other in unit.companions}
-        units.sort(key=lambda unit: files[unit.path])
-        own = (unit for unit in units if os.path.abspath(unit.path) not in taken)
-        return [unit for unit in own if self._due(unit)]
-
-    def _look(self) -> dict[Path, int]:
-        """Note which files changed and what each is; returns the files by their place in the
-        order."""
-        files: dict[Path, int] = {}
-        fresh: list[Path] = []
-        came: set[Path] = set()
-        for path in expand(self._paths):
-            for file, inside in files_of(path) if path.exists() else ():
-                if isinstance(file, Unit) or file in files:
-                    continue
-                files[file] = len(files)
-                self._inside[file] = inside
-                if self._changed(file):
-                    fresh.append(file)
-                    if file not in self._claims:
-                        came.add(file.parent)
-        gone = self._claims.keys() - files.keys()
-        for file in gone:
-            came.add(file.parent)
-            del self._claims[file]
-            self._states.pop(file, None)
-        if fresh or came:
-            self._again |= self._touched(set(fresh), came)
-        for file in fresh:
-            self._claim(file)
-        self._claim_again()
-        return files
-
-    def _claim(self, file: Path) -> None:
-        self._again.discard(file)
-        self._claims[file] = claim(file, self._wanted, inside=self._inside[file])
-
-    def _touched(self, changed: set[Path], came: set[Path]) -> set[Path]:
-        """Return files whose meaning may have changed: those a changed file is a part of, and those
-        above and below a folder where a file appeared or disappeared."""
-        above = {parent for folder in came for parent in (folder, *folder.parents)}
-        return {
-            file
-            for file, unit in self._claims.items()
-            if (unit is not None and not changed.isdisjoint(unit.companions))
-            or (came and (file.parent in above or not came.isdisjoint(file.parents)))
-        }
-
-    def _claim_again(self) -> None:
-        """Claim files again whose neighbors changed, as far as there is time: a harness may write
-        thousands into one folder."""
-        began = self._now()
-        if not self._again or began < self._rested:
-            return
-        for file in self._again & self._claims.keys():
-            self._claim(file)
-        self._again.clear()
-        self._rested = self._now() + SHARE * (self._now() - began)
-
-    def _changed(self, path: Path) -> bool:
-        """Return whether a file changed since it was last checked."""
-        state = _state(path)
-        before = self._states.get(path)
-        if state is None or (before is not None and before[0] == state):
-            return False
-        self._states[path] = state, self._now()
-        return True
-
-    def _due(self, unit: Unit) -> bool:
-        """Return whether this unit is due now, and note that it was returned."""
-        for other in unit.companions:  # some are in other folders
-            self._changed(other)
-        parts = [(path, self._states[path]) for path in (unit.path, *unit.companions)
-                 if path in self._states]  # fmt: skip
-        states = tuple((path, state) for path, (state, _) in parts)
-        if not parts or self._done.get(unit.path) == states:
-            return False
-        still = self._now() - max(since for _, (_, since) in parts)
-        halfway = bool(unit.problem) or not _ended(unit.path)
-        if still < self._settle_s * (PATIENCE if halfway else 1):
-            return False
-        self._done[unit.path] = states
-        return True
-
-
-def _state(path: Path) -> _State | None:
-    try:
-        found = path.stat()
-    except OSError:
-        return None
-    return _State(found.st_size, found.st_mtime_ns, found.st_ino)
-
-
-def _ended(path: Path) -> bool:
-    """Return whether a JSON file ends where a record may end; other files always do."""
-    try:
-        with path.open("rb") as handle:
-            start = handle.read(TAIL).removeprefix(b"\xef\xbb\xbf").lstrip()
-            if start[:1] not in (b"{", b"["):
-                return True
-            size = handle.seek(0, 2)
-            handle.seek(max(size - TAIL, 0))
-            return handle.read().rstrip()[-1:] in (b"}", b"]")
-    except OSError:
-        return False

@@ -94,6 +94,8 @@ def _lost(old: dict[str, Any], new: dict[str, Any]) -> str | None:
         if not _filled(old.get(name), new.get(name)):
             return f"{name} is another"
     for name in _SPENT:
+        if goes_on and name == "latency_ms" and new.get(name) is None:
+            continue  # asked again, a session also waited for a person: its time is not measured
         if not _grown(old.get(name), new.get(name)):
             return f"{name} is less"
     # What the attempt came to may become another while the attempt goes on.

@@ -66,6 +66,7 @@ class FileImport:
         self.shown = unit.name or self.judge.redactor.masked(str(unit.path))
         self.source = Source(unit.path, options.candidate, unit.companions, job.joins)
         self.source.reader = reader.name
+        self.source.live = options.live
         self.source.place, self.source.home = place, home
         held, kept = self.source.read_with, self.judge.lasting_name
         self.source.gather = partial(
@@ -76,6 +77,7 @@ class FileImport:
         self.source.request_place = self._request_place
         self.size = unit.path.stat().st_size
         self.retried: frozenset[int] = frozenset()
+        self._live = False
         self._gives_results = gives_results(self.judge.reader)
         self._late: list[tuple[StoredTrajectory, ResultEntry]] | None = None
         self.scoring = FileScoring(self.judge, order, self.source, self.size)
@@ -248,6 +250,11 @@ class FileImport:
             # Under another map it is evidence of other episodes: an import of its own.
             self.sha256 = placed_digest(self._file, ("map", names))
             found = self._row_of(self.sha256)
+        unfinished = found is None or found.state != "done"
+        if self.context.options.live and unfinished and not self._live:
+            # Read while it is written, its end may be missing: read at rest, it is another import.
+            self.sha256, self._live = placed_digest(self.sha256, ("live",)), True
+            return self._row_of(self.sha256)
         reader = self.judge.reader
         elsewhere = found is not None and self.shown not in (STDIN, found.path)
         if found is not None and elsewhere and speaks_by_place(reader):

@@ -74,6 +74,8 @@ class ImportOptions(NamedTuple):
     """Names of a foreign source's episodes in the private suite: (theirs, ours)."""
     tools: ToolMap = NO_MAP
     """Which names of its tools are tools of the suite."""
+    live: bool = False
+    """Tools still write these files: an attempt is in progress until its file states its end."""
 
 
 class Order(NamedTuple):

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from reviewer.importing.account import Account
-from reviewer.importing.draft import ABSENT, CUT, Draft, Status, amount
+from reviewer.importing.draft import ABSENT, CUT, Draft, Status, amount, elapsed_ms
 from reviewer.importing.foreign_json import NotJson, extent, parse, parse_text
 from reviewer.importing.formats.base import Format
 from reviewer.importing.head import Head
@@ -196,9 +196,11 @@ class Session:
         self.steps.append(Step("approval", "", approval, _text(own), at=at))
 
     def clocked(self, at: Any) -> None:
-        """Note when something happened."""
-        if at is not None:
-            self.began = at if self.began is None else self.began
+        """Note when something happened. Results of parallel calls may be written out of order."""
+        if at is None:
+            return
+        self.began = at if self.began is None else self.began
+        if self.ended is None or not _is_before(at, self.ended):
             self.ended = at
 
     def odd(self, kind: Any) -> None:
@@ -293,6 +295,13 @@ def known_as(kind: str, own: str) -> str:
     return f"{kind}:{own}" if own else ""
 
 
+def _is_before(at: Any, other: Any) -> bool:
+    """Return whether a time is for sure before another one."""
+    if isinstance(at, str) and isinstance(other, str) and at >= other:
+        return False
+    return bool(elapsed_ms(at, other))
+
+
 def _text(value: Any) -> str:
     return value if isinstance(value, str) else "" if value is None else str(value)
 
@@ -308,6 +317,4 @@ def is_json_failure(seen: Any) -> bool:
 
 def took(session: Session) -> float | None:
     """Return the milliseconds of a session that waited for nobody: one prompt, and its answer."""
-    from reviewer.importing.draft import elapsed_ms
-
     return amount(elapsed_ms(session.began, session.ended)) if session.prompts == 1 else None

@@ -196,7 +196,7 @@ def _attempt(
             draft.unread(f"{child.path}: {path}")
         session.account.tell(by_number(child.lines), draft, f"{child.path}: lines")
     session.account.tell(by_number(lines), draft, "lines")
-    if not ended_well(story):
+    if not ended_well(story, source.live):
         session.unended()
     _notes(story, lines)
     agent = next((own for line in spoken if (own := text(line.value.get("agentId")))), "")
@@ -225,14 +225,17 @@ def _attempt(
     )
 
 
-def ended_well(story: Story) -> bool:
-    """Return whether the last thing said is an answer that asks for nothing more."""
+def ended_well(story: Story, live: bool = False) -> bool:
+    """Return whether the last thing said is an answer that asks for nothing more. In a `live` file
+    one without a reason to stop may go on: its next block is another line."""
     if story.interrupted or story.failed:
         return True
     last = story.last
     if last is None or last.value.get("type") != "assistant":
         return False
     if story.stopped not in (None, "end_turn", "stop_sequence", "max_tokens", "refusal"):
+        return False
+    if live and story.stopped is None:
         return False
     return bool(story.words.get(text(last.value.get("uuid"))) or story.stopped)
 

@@ -153,7 +153,7 @@ def _ended(source: Source, draft: Draft) -> str | None:
     status = text(facts.get("status"))
     if status in _ENDS:
         return _ENDS[status]
-    if status == "running":  # what it does behind this is not in the file yet
+    if status == "running" or source.live:  # what it does behind this is not in the file yet
         draft.unread(f"end of the session{CUT}")
         draft.note(NO_END)
     return None

@@ -224,7 +224,7 @@ def _attempt(
     story.tell(lines)
     story.rest()
     session.write()
-    story.settle(lines)
+    story.settle(source.live)
     for path in broken:
         draft.unread(path)
     for thread in story.threads:

@@ -265,14 +265,14 @@ class Story:
                 return
             self._spawned[own] = self._spawned[own] or name
 
-    def settle(self, lines: list[Line]) -> None:
-        """Note what is missing: threads of sub-agents, and the end. After the session is
-        written."""
+    def settle(self, live: bool = False) -> None:
+        """Note what is missing: threads of sub-agents, and the end. After the session is written.
+        In a `live` file an answer is no end: only a turn has one."""
         for own, name in self._spawned.items():
             if name in self._by_own or (not name and self._failed.get(own)):
                 continue
             self.session.absent(f"rollout-{name or 'of-its-call'}.jsonl", own)
-        ended = not self._open if self._turns else self._spoke == "agent"
+        ended = not self._open if self._turns else self._spoke == "agent" and not live
         if not ended:
             self.session.unended()
 

@@ -305,7 +305,7 @@ def _attempt(source: Source, log: _Log, paths: tuple[Path, ...], broken: list[st
     session.account.tell(by_number(log.lines), draft, "lines")
     for number in folded.odd:
         session.draft.unread(f"lines[{number}]")
-    termination = _ended(session, log, folded)
+    termination = _ended(session, log, folded, source.live)
     own = text(log.head.get("sessionId"))
     draft.identity = known_as("session", own)
     if files:
@@ -327,8 +327,9 @@ def _attempt(source: Source, log: _Log, paths: tuple[Path, ...], broken: list[st
     )
 
 
-def _ended(session: Session, log: _Log, folded: _Folded) -> str | None:
-    """Return how a session ended; it is noted where nothing says so."""
+def _ended(session: Session, log: _Log, folded: _Folded, live: bool) -> str | None:
+    """Return how a session ended; it is noted where nothing says so. In a `live` file an answer is
+    no end: it is written first without its calls, and again with them."""
     for message in reversed([one for one in folded.messages if id(one) not in folded.back]):
         kind, calls = message.get("type"), objects(message.get("toolCalls"))
         if kind == "info" and "cancelled" in _words(message.get("content")):
@@ -339,7 +340,8 @@ def _ended(session: Session, log: _Log, folded: _Folded) -> str | None:
             return "error"
         sub_agent = log.head.get("kind") == "subagent"
         done = sub_agent and any(one.get("name") == "complete_task" for one in calls)
-        if kind == "gemini" and (done or (not calls and _words(message.get("content")).strip())):
+        answered = not live and not calls and _words(message.get("content")).strip()
+        if kind == "gemini" and (done or answered):
             return None
         break
     session.unended()

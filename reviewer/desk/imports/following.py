@@ -1,0 +1,351 @@
+"""Following sessions that tools still write: each is taken in again as it grows.
+
+A session is read up to its last whole line. What it holds then is an attempt in progress, not
+measured until the file states its end; read at rest, when following ends, it is what any import
+makes of it. What was read before stays as evidence, whatever becomes of the file.
+"""
+
+import hashlib
+import json
+import time
+from collections.abc import Callable, Collection, Iterable
+from pathlib import Path
+from typing import BinaryIO, NamedTuple
+
+from reviewer.desk.imports.importing import import_units, index_behind
+from reviewer.desk.imports.watching import LOOK_S, FileState, state_of
+from reviewer.desk.place import Workspace
+from reviewer.importing.foreign_json import NotJson, parse
+from reviewer.importing.formats.sessions import NO_END, SessionFormat
+from reviewer.importing.pipeline.outcome import FileResult, OnProgress, shown_as
+from reviewer.importing.pipeline.scoring import ImportOptions
+from reviewer.importing.pipeline.split import Unreadable
+from reviewer.importing.pipeline.units import Unit, claim
+from reviewer.importing.reader import Foreign, by_document, foreseen
+from reviewer.importing.source import Source
+
+REST_S = 2.0
+"""Seconds between two readings of one session, at least, for each `REST_BYTES` of it: every
+reading reads all of it, and keeps what was read before."""
+REST_BYTES = 1 << 20
+SHARE = 4
+"""Reading one session takes at most one part in so many of the time."""
+PATIENCE_S = 20.0
+"""Seconds for which the rest of a line is waited for, before what is whole is read without it."""
+MORE_S = 5.0
+"""Seconds between two looks for sessions that have begun."""
+TAIL = 1 << 20
+"""Bytes of a last line that are tried; a longer one is whole when it is ended."""
+CHUNK = 1 << 20
+
+GONE = "deleted, or moved: what was read of it stays"
+BACK = "it is there again"
+SHORTER = "truncated: {} bytes, {} were read before; what was read stays, and both count"
+REPLACED = "replaced by another file; what was read stays, and both count"
+CHANGED = "changed before its end: what was read stays, and both count"
+HALF = "its last line is not whole: the rest is waited for"
+HALF_READ = "its last line is still not whole: read without it, and not measured"
+NOBODY = "no model has answered yet: it is taken in when one does"
+
+OnNews = Callable[[str, str], None]
+"""Called with a file, as it may be shown, and what became of it."""
+
+
+class _Read(NamedTuple):
+    """What was read of a file: its state then, and the digest of its bytes."""
+
+    state: FileState
+    digest: bytes
+
+
+class _Session:
+    """One session that is followed."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.unit = Unit(path, None)
+        self.read: _Read | None = None
+        self.pending: _Read | None = None
+        self.parts: dict[Path, FileState] = {}
+        """States of its companions as they were read."""
+        self.rests_until = 0.0
+        self.half_since: float | None = None
+        self.tried: object = None
+        """What could not be read as yet: it is not tried again before it changes."""
+        self.gone = self.said_half = self.said_short = self.answered = False
+        self.claimed_at = 0.0
+        self.last: FileResult | None = None
+        self.taken = 0
+
+
+class Followed(NamedTuple):
+    """What came of one session: how often something of it was taken in, how much of its file, and
+    what is to be said of it (`waits`: why there is nothing)."""
+
+    path: str
+    times: int
+    size: int
+    result: FileResult | None
+    waits: str
+
+
+class Following:
+    """Sessions and how far each was read. `more` finds those that have begun meanwhile; `now` is a
+    monotonic clock in seconds."""
+
+    def __init__(
+        self,
+        paths: Iterable[Path],
+        asked: ImportOptions,
+        on_news: OnNews,
+        more: Callable[[Collection[str]], Iterable[Path]] = lambda known: (),
+        now: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._asked, self._tell, self._more, self._now = asked, on_news, more, now
+        self._sessions = {path: _Session(path) for path in paths}
+        self._looked_for_more = now()
+        self._warned: list[FileResult] = []
+
+    def ready(self) -> list[Unit]:
+        """Return the sessions that have grown since they were read, and may be read now."""
+        now = self._now()
+        if now >= self._looked_for_more + MORE_S:
+            self._looked_for_more = now
+            for path in self._more({str(path) for path in self._sessions}):
+                self._sessions.setdefault(path, _Session(path))
+        return [one.unit for one in self._sessions.values() if self._due(one, now)]
+
+    def rest(self) -> list[Unit]:
+        """Return what is to be read once more, at rest: all that was read in progress, or is not
+        read yet."""
+        return [one.unit for one in self._sessions.values() if self._at_rest(one)]
+
+    def took(self, unit: Unit, result: FileResult, seconds: float) -> None:
+        """Note what came of a session that was read, and how long that took."""
+        one = self._sessions[unit.path]
+        one.read, one.last, one.said_short = one.pending, result, False
+        one.taken += result.added > 0
+        size = one.read.state.size if one.read else 0
+        rest = REST_S * max(1.0, size / REST_BYTES)
+        one.rests_until = self._now() + max(rest, SHARE * seconds)
+
+    def new_warnings(self, found: Iterable[FileResult]) -> list[FileResult]:
+        """Return those of warnings that no reading gave before."""
+        fresh = [one for one in found if one not in self._warned]
+        self._warned += fresh
+        return fresh
+
+    def sessions(self) -> list[Followed]:
+        """Return what came of each session."""
+        return [
+            Followed(
+                shown_as(one.unit),
+                one.taken,
+                one.read.state.size if one.read else 0,
+                one.last,
+                "" if one.last else one.unit.problem or (GONE if one.gone else NOBODY),
+            )
+            for one in self._sessions.values()
+        ]
+
+    # one session -------------------------------------------------------------------------------
+
+    def _due(self, one: _Session, now: float) -> bool:
+        state = self._looked(one)
+        if state is None or now < one.rests_until:
+            return False
+        grown = one.read is None or state != one.read.state
+        if grown or now >= one.claimed_at + MORE_S:
+            self._claim(one, now)
+        parts = _states(one.unit.companions)
+        if (not grown and parts == one.parts) or one.tried == (state, parts):
+            return False
+        if not one.unit.problem and not self._is_whole(one, parts, now):
+            return False
+        if one.unit.problem or not self._is_answered(one):
+            one.tried = state, parts
+            return False
+        return self._begin(one, state, parts)
+
+    def _at_rest(self, one: _Session) -> bool:
+        state = self._looked(one)
+        if state is None:
+            return False
+        self._claim(one, self._now())
+        if one.unit.problem:
+            return True
+        return self._is_answered(one) and self._begin(one, state, _states(one.unit.companions))
+
+    def _looked(self, one: _Session) -> FileState | None:
+        """Return the state of a file; says when it is gone, there again, or shorter than it was."""
+        state = state_of(one.path)
+        if (state is None) != one.gone:
+            one.gone = state is None
+            self._say(one, GONE if one.gone else BACK)
+        before = one.read.state.size if one.read is not None else 0
+        if state is not None and state.size < before and not one.said_short:
+            one.said_short = one.path.suffix == ".jsonl"  # a document may be written shorter
+            if one.said_short:
+                self._say(one, SHORTER.format(f"{state.size:,}", f"{before:,}"))
+        return state
+
+    def _claim(self, one: _Session, now: float) -> None:
+        one.unit, one.claimed_at = claim(one.path, self._asked.format) or one.unit, now
+
+    def _is_whole(self, one: _Session, parts: dict[Path, FileState], now: float) -> bool:
+        """Return whether a session ends with a whole line, or has not for so long that it is read
+        without the last one. A whole document is waited for as long as it takes."""
+        files = [one.path, *(path for path in parts if parts[path] != one.parts.get(path))]
+        half = [path for path in files if not ends_whole(path)]
+        if not half:
+            one.half_since, one.said_half = None, False
+            return True
+        one.half_since = now if one.half_since is None else one.half_since
+        late = now - one.half_since >= PATIENCE_S
+        if late and all(path.suffix == ".jsonl" for path in half):
+            self._say(one, HALF_READ)
+            one.half_since = None
+            return True
+        if not one.said_half and now - one.half_since >= REST_S:
+            one.said_half = True
+            self._say(one, HALF)
+        return False
+
+    def _is_answered(self, one: _Session) -> bool:
+        """Return whether a session says which model it is of. Taken in before, it would be an
+        attempt of nobody, and another one as soon as a model has answered."""
+        one.answered = one.answered or bool(self._asked.candidate) or _is_named(one.unit)
+        return one.answered
+
+    def _begin(self, one: _Session, state: FileState, parts: dict[Path, FileState]) -> bool:
+        """Note what is about to be read, and say what is not as it was read before."""
+        before = one.read
+        try:
+            kept, digest = _digests(one.path, before.state.size if before else 0, state.size)
+        except OSError:
+            return False  # the next look says that it is gone
+        lines = before is not None and one.path.suffix == ".jsonl"
+        if before is not None and lines and kept != before.digest and not one.said_short:
+            self._say(one, REPLACED if state.inode != before.state.inode else CHANGED)
+        one.pending, one.parts = _Read(state, digest), parts
+        return True
+
+    def _say(self, one: _Session, words: str) -> None:
+        self._tell(shown_as(one.unit), words)
+
+
+def _states(paths: Iterable[Path]) -> dict[Path, FileState]:
+    states = ((path, state_of(path)) for path in paths)
+    return {path: state for path, state in states if state is not None}
+
+
+def _digests(path: Path, first: int, size: int) -> tuple[bytes, bytes]:
+    """Return the digests of the first bytes of a file, and of so many of it."""
+    found = hashlib.sha256()
+    kept = found.digest()
+    with path.open("rb") as handle:
+        _update(found, handle, min(first, size))
+        kept = found.digest()
+        _update(found, handle, size - min(first, size))
+    return kept, found.digest()
+
+
+def _update(digest: "hashlib._Hash", handle: BinaryIO, size: int) -> None:
+    while size > 0 and (block := handle.read(min(CHUNK, size))):
+        digest.update(block)
+        size -= len(block)
+
+
+def ends_whole(path: Path) -> bool:
+    """Return whether a file ends where a line ends, or a document of JSON; a file of lines may lack
+    the newline behind its last one."""
+    try:
+        with path.open("rb") as handle:
+            size = handle.seek(0, 2)
+            if path.suffix != ".jsonl":
+                handle.seek(0)
+                return size <= REST_BYTES * 64 and _is_json(handle.read())
+            handle.seek(max(size - TAIL, 0))
+            tail = handle.read()
+    except OSError:
+        return False
+    lines = tail.rpartition(b"\n")
+    return not lines[2].strip() or ((bool(lines[1]) or size <= TAIL) and _is_json(lines[2]))
+
+
+def _is_json(raw: bytes) -> bool:
+    try:
+        parse(raw)
+    except (NotJson, RecursionError):
+        return False
+    return True
+
+
+def _is_named(unit: Unit) -> bool:
+    """Return whether a session names its candidate: the model that answers in it."""
+    reader = unit.reader
+    if reader is None or not by_document(reader) or not isinstance(reader, SessionFormat):
+        return True
+    nobody = {"", "unnamed", reader.candidate_id(unit.path), unit.path.stem}
+    try:
+        with foreseen(reader.name):
+            found = list(reader.traces(Source(unit.path, "", unit.companions)))
+    except (Unreadable, OSError):
+        return False
+    named = [json.loads(one.raw).get("candidate_id") for one in found if isinstance(one, Foreign)]
+    return any(name not in nobody for name in named)
+
+
+def in_progress(result: FileResult) -> bool:
+    """Return whether a session of a file states no end."""
+    return any(note.startswith(NO_END) for note in result.notes)
+
+
+def follow(
+    workspace: Workspace,
+    following: Following,
+    asked: ImportOptions,
+    on_file: Callable[[Path, int, int], OnProgress],
+    on_result: Callable[[FileResult], None],
+    stop: Callable[[float], bool],
+) -> None:
+    """Take sessions in as they grow until `stop`, which waits for so many seconds and says whether
+    to end."""
+    asked = asked._replace(live=True)
+    while True:
+        _take(workspace, following, following.ready(), asked, on_file, on_result)
+        if stop(LOOK_S):
+            return
+
+
+def settle(
+    workspace: Workspace,
+    following: Following,
+    asked: ImportOptions,
+    on_file: Callable[[Path, int, int], OnProgress],
+    on_result: Callable[[FileResult], None],
+) -> None:
+    """Read what was followed once more, at rest: whether an attempt has ended is then judged as any
+    import judges it."""
+    _take(workspace, following, following.rest(), asked, on_file, on_result)
+
+
+def _take(
+    workspace: Workspace,
+    following: Following,
+    units: list[Unit],
+    asked: ImportOptions,
+    on_file: Callable[[Path, int, int], OnProgress],
+    on_result: Callable[[FileResult], None],
+) -> None:
+    for unit in units:
+        began = time.monotonic()
+        *warnings, result = import_units(workspace, [unit], asked, on_file, lambda one: None)
+        for warning in following.new_warnings(warnings):
+            on_result(warning)
+        lost = result.problem and not result.records and not unit.path.exists()
+        if not lost:  # else the next look says that it is gone
+            following.took(unit, result, time.monotonic() - began)
+            on_result(result)
+    if units:
+        index_behind(workspace)

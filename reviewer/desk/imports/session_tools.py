@@ -1,0 +1,209 @@
+"""Where coding agents keep their sessions, and what the start of a session's file says of it."""
+
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from reviewer.importing.foreign_json import NotJson, parse
+
+
+class Told(NamedTuple):
+    """Facts from the first lines of a session file."""
+
+    project: str = ""
+    request: str = ""
+    sub_agent: bool = False
+
+
+class Tool(NamedTuple):
+    """Where a tool keeps sessions: `home` finds its folder, `files` what is in it."""
+
+    home: Callable[[Mapping[str, str], Path], list[Path]]
+    files: Callable[[Path], Iterable[Path]]
+    own: Callable[[Path], str]
+    told: Callable[[Any, Told], Told]
+
+
+def value_of(raw: bytes) -> Any:
+    """Return the object in a text; None for anything else."""
+    try:
+        return parse(raw) if raw.lstrip()[:1] == b"{" else None
+    except (NotJson, RecursionError):
+        return None
+
+
+def _words(content: Any) -> str:
+    if isinstance(content, str):
+        return content
+    if not isinstance(content, list) or not all(isinstance(one, dict) for one in content):
+        return ""
+    if any(one.get("type") == "tool_result" or "functionResponse" in one for one in content):
+        return ""
+    return "\n".join(str(one.get("text") or "") for one in content)
+
+
+def _member(value: Any, *path: str) -> Any:
+    for name in path:
+        value = value.get(name) if isinstance(value, dict) else None
+    return value
+
+
+def _asked(told: Told, words: str, project: Any, injected: tuple[str, ...]) -> Told:
+    """Return what is told with a prompt, unless there was one or nobody typed it."""
+    words = words.strip()
+    if words and not told.request and not words.startswith(injected):
+        told = told._replace(request=words)
+    if isinstance(project, str) and project and not told.project:
+        told = told._replace(project=project)
+    return told
+
+
+# Claude Code --------------------------------------------------------------------------------------
+
+
+def _claude_home(env: Mapping[str, str], home: Path) -> list[Path]:
+    if given := env.get("CLAUDE_CONFIG_DIR"):
+        return [Path(given) / "projects"]
+    return [home / ".claude" / "projects", home / ".config" / "claude" / "projects"]
+
+
+def _claude_files(home: Path) -> Iterator[Path]:
+    for folder in sorted(one for one in home.iterdir() if one.is_dir()):
+        yield from sorted(
+            one for one in _listed(folder, ".jsonl") if not one.name.startswith("agent-")
+        )
+
+
+def _claude_told(value: Any, told: Told) -> Told:
+    typed = (
+        value.get("type") == "user"
+        and value.get("isMeta") is not True
+        and value.get("isSidechain") is not True
+        and value.get("isCompactSummary") is not True
+    )
+    words = _words(_member(value, "message", "content")) if typed else ""
+    return _asked(told, words, value.get("cwd"), ("<local-command-",))
+
+
+# Codex CLI ----------------------------------------------------------------------------------------
+
+
+def _codex_home(env: Mapping[str, str], home: Path) -> list[Path]:
+    root = Path(env.get("CODEX_HOME") or home / ".codex")
+    return [root / "sessions", root / "archived_sessions"]
+
+
+def _codex_files(home: Path) -> Iterator[Path]:
+    for folder, folders, names in os.walk(home):
+        folders.sort()
+        for name in sorted(names):
+            if name.startswith("rollout-") and name.endswith(".jsonl"):
+                yield Path(folder, name)
+
+
+_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\Z")
+
+
+def _codex_id(path: Path) -> str:
+    found = _UUID.search(path.stem)
+    return found.group() if found else path.stem
+
+
+def _codex_told(value: Any, told: Told) -> Told:
+    payload = value.get("payload", value)
+    if _member(payload, "source", "subagent") or _member(payload, "parent_thread_id"):
+        return told._replace(sub_agent=True)
+    typed = _member(payload, "type") == "message" and _member(payload, "role") == "user"
+    words = _words(_member(payload, "content")) if typed else ""
+    return _asked(told, words, _member(payload, "cwd"), ("<", "# AGENTS.md"))
+
+
+# Gemini CLI ---------------------------------------------------------------------------------------
+
+
+def _gemini_home(env: Mapping[str, str], home: Path) -> list[Path]:
+    return [Path(env.get("GEMINI_CLI_HOME") or home) / ".gemini" / "tmp"]
+
+
+def _gemini_files(home: Path) -> Iterator[Path]:
+    for folder in sorted(one for one in home.iterdir() if one.is_dir()):
+        for one in _listed(folder / "chats", ".jsonl", ".json"):
+            if one.name.startswith("session-"):
+                yield one
+
+
+def _gemini_told(value: Any, told: Told) -> Told:
+    folders = value.get("directories")
+    project = folders[0] if isinstance(folders, list) and folders else value.get("projectHash")
+    told = _asked(told, "", project, ())
+    held = _member(value, "$set", "messages") or value.get("messages")
+    for one in [value, *(held if isinstance(held, list) else ())]:
+        if _member(one, "type") == "user":
+            told = _asked(told, _words(one.get("content")), None, ("<session_context>",))
+    return told
+
+
+# OpenCode -----------------------------------------------------------------------------------------
+
+
+def _opencode_home(env: Mapping[str, str], home: Path) -> list[Path]:
+    root = Path(env.get("XDG_DATA_HOME") or home / ".local" / "share")
+    return [root / "opencode" / "storage" / "session"]
+
+
+def _opencode_files(home: Path) -> Iterator[Path]:
+    for folder in sorted(one for one in home.iterdir() if one.is_dir()):
+        yield from (one for one in _listed(folder, ".json") if one.name.startswith("ses_"))
+
+
+def _opencode_told(value: Any, told: Told) -> Told:
+    if value.get("parentID"):
+        return told._replace(sub_agent=True)
+    return _asked(told, str(value.get("title") or ""), value.get("directory"), ())
+
+
+# Cline --------------------------------------------------------------------------------------------
+
+
+def _cline_home(env: Mapping[str, str], home: Path) -> list[Path]:
+    root = Path(env.get("CLINE_DIR") or home / ".cline")
+    return [Path(env.get("CLINE_DATA_DIR") or root / "data") / "sessions"]
+
+
+def _cline_files(home: Path) -> Iterator[Path]:
+    for folder in sorted(one for one in home.iterdir() if one.is_dir()):
+        file = folder / f"{folder.name}.messages.json"
+        if file.is_file():
+            yield file
+
+
+_TYPED = re.compile(r"</?user_input[^<>]*>")
+
+
+def _cline_told(value: Any, told: Told) -> Told:
+    told = _asked(told, "", _member(value, "workspace_root"), ())
+    messages = value.get("messages")
+    for one in messages if isinstance(messages, list) else ():
+        if _member(one, "role") == "user":
+            told = _asked(told, _TYPED.sub("", _words(one.get("content"))), None, ())
+    return told
+
+
+def _listed(folder: Path, *ends: str) -> list[Path]:
+    """Return the files of a folder with these endings; none of one that cannot be read."""
+    try:
+        names = sorted(os.listdir(folder))
+    except OSError:
+        return []
+    return [folder / name for name in names if name.endswith(ends)]
+
+
+TOOLS: dict[str, Tool] = {
+    "claude-code": Tool(_claude_home, _claude_files, lambda path: path.stem, _claude_told),
+    "codex": Tool(_codex_home, _codex_files, _codex_id, _codex_told),
+    "gemini-cli": Tool(_gemini_home, _gemini_files, lambda path: path.stem, _gemini_told),
+    "opencode": Tool(_opencode_home, _opencode_files, lambda path: path.stem, _opencode_told),
+    "cline": Tool(_cline_home, _cline_files, lambda path: path.parent.name, _cline_told),
+}
