@@ -46,6 +46,12 @@ DRAWN = (
     Shown("Run a candidate", "run-dialog-80x24", "OrderScreen"),
     Shown("A call that waits for approval", "run-approve-80x24", "ApproveScreen"),
     Shown("Import", "import-80x24", "ImportScreen"),
+    Shown(
+        "Sessions",
+        "sessions-80x24",
+        "SessionsScreen",
+        "`I`, or `ctrl+s` in the import dialog: sessions of coding agents found on this machine.",
+    ),
     Shown("Trends", "trends-80x24", "TrendsScreen"),
     Shown("An error", "error-80x24", "ErrorScreen"),
     Shown("Help", "help-80x24", "", "Over every screen, `?`."),

@@ -8,6 +8,7 @@ was written to the terminal in between is that screen's.
 """
 
 import asyncio
+import json
 import os
 import sys
 from collections.abc import Callable
@@ -73,6 +74,7 @@ def made(app: ReviewerApp, desk: Desk) -> dict[str, Made]:
     from reviewer.tui.screens.scorecard import dialogs as scorecard_filter
     from reviewer.tui.screens.scorecard import dialogs as scorecard_views
     from reviewer.tui.screens.scorecard import screen as scorecard
+    from reviewer.tui.screens.sessions import screen as sessions
     from reviewer.tui.screens.trajectory import screen as trajectory
 
     text = hostile(0)[:400]
@@ -128,6 +130,7 @@ def made(app: ReviewerApp, desk: Desk) -> dict[str, Made]:
         "RunsScreen": runs.RunsScreen,
         "ScorecardScreen": lambda: scorecard.ScorecardScreen(SUITE, A),
         "SearchScreen": lambda: search.SearchScreen(SUITE, A, WORD),
+        "SessionsScreen": sessions.SessionsScreen,
         "SettingsScreen": settings.SettingsScreen,
         "SignScreen": signing,
         "SkipScreen": skip.SkipScreen,
@@ -261,7 +264,21 @@ def _run_view() -> RunView:
     )  # fmt: skip
 
 
+def _hostile_home(folder: Path) -> None:
+    """Make this the home, in which a coding agent keeps sessions of hostile text."""
+    os.environ["HOME"] = str(folder)
+    for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "GEMINI_CLI_HOME", "XDG_DATA_HOME"):
+        os.environ.pop(name, None)
+    kept = folder / ".claude/projects/p"
+    kept.mkdir(parents=True, exist_ok=True)
+    for turn in range(6):
+        asked = {"role": "user", "content": hostile(turn)[:400]}
+        line = {"type": "user", "cwd": f"/{hostile(turn)[:300]}", "message": asked}
+        (kept / f"{WORD}{turn}.jsonl").write_text(json.dumps(line) + "\n")
+
+
 def main() -> None:
+    _hostile_home(Path(sys.argv[1]) / "home")
     desk = Desk(at(Path(sys.argv[1])), "dana")
     app = Showing(desk, int(sys.argv[2]), int(sys.argv[3]))
     app.run()

@@ -16,6 +16,7 @@ from reviewer.desk.views import Refusal, View
 
 if TYPE_CHECKING:
     from reviewer.desk.imports.jobs import ImportHandle, ImportJobs
+    from reviewer.desk.imports.sessions import SessionView
     from reviewer.desk.views import Refusal, SourceInfo
 
 
@@ -23,7 +24,9 @@ ImportState = Literal["reading", "pausing", "paused", "done", "stopped", "failed
 
 
 class ImportOrder(View, frozen=True):
-    """An order of an import. `dry` writes nothing; `path` may be a file, a folder, a pattern."""
+    """An order of an import. `dry` writes nothing; `path` may be a file, a folder, a pattern.
+    `sessions` are files of sessions of a `tool` instead; `follow` takes them in as they grow, until
+    it is stopped."""
 
     path: str
     format: str = "auto"
@@ -31,6 +34,17 @@ class ImportOrder(View, frozen=True):
     candidate_id: str = ""
     episode_map: str = ""
     dry: bool = False
+    tool: str = ""
+    sessions: tuple[str, ...] = ()
+    follow: bool = False
+
+    @property
+    def named(self) -> str:
+        """What is imported, in a few words."""
+        if self.tool:
+            count = len(self.sessions)
+            return f"{count:,} session{'s' if count != 1 else ''} of {self.tool}"
+        return self.path.rstrip("/").rpartition("/")[2]
 
 
 class FilledView(View, frozen=True):
@@ -71,6 +85,8 @@ class ImportView(View, frozen=True):
     `records` read in all; `passed` files below the folder are no traces. One that is `pausing` ends
     its batch first. `problem` says why it failed.
 
+    `news` are (file, what became of it) of sessions that are followed, the newest last.
+
     `began` is in seconds of Unix time; `seconds` counts from then, `eta_seconds` is the time left
     at this pace, None while it is unknown.
     """
@@ -92,6 +108,7 @@ class ImportView(View, frozen=True):
     began: float
     seconds: float
     eta_seconds: float | None
+    news: tuple[tuple[str, str], ...] = ()
 
 
 _WAYS_OUT = (
@@ -164,6 +181,19 @@ class ImportsRoom(Room):
     def handle(self, number: int) -> ImportHandle:
         """Return the handle that steers an import. Raises DeskError for an unknown number."""
         return self._jobs.handle(number)
+
+    def session_tools(self) -> tuple[str, ...]:
+        """Return the coding agents whose sessions can be found on this machine, by name."""
+        from reviewer.desk.imports import sessions
+
+        return sessions.tools()
+
+    def sessions(self, tool: str) -> list[SessionView]:
+        """Return the sessions of a tool where it keeps them, by project, the newest first. Only
+        the start of each file is read. Raises DeskError."""
+        from reviewer.desk.imports import sessions
+
+        return sessions.sessions(tool)
 
     def sources(self) -> list[SourceInfo]:
         """Return the imported files, newest first."""

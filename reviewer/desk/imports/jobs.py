@@ -25,6 +25,8 @@ from reviewer.exit_codes import ExitCode
 
 OnChange = Callable[["ImportHandle"], None]
 SHOWN_REFUSALS = 50
+MOST_NEWS = 50
+_COUNTS = ("records", "added", "refused")
 PATIENCE_S = 5.0
 SURE = 0.02
 """Share that must be done before anything is said of the rest."""
@@ -62,7 +64,8 @@ class ImportHandle(Job[ImportView]):
         """Return the import as it is now."""
         with self._lock:
             view = self._view
-            left = self._eta(view) if view.state == "reading" else None
+            ends = view.state == "reading" and not view.order.follow
+            left = self._eta(view) if ends else None
             return structs.replace(view, seconds=self._watch.seconds(), eta_seconds=left)
 
     def _eta(self, view: ImportView) -> float | None:
@@ -114,7 +117,8 @@ class ImportHandle(Job[ImportView]):
             self._heard(line)
         code = self._process.wait()
         errors.join(PATIENCE_S)
-        state: ImportState = "stopped" if self._stopped else "done"
+        followed = self._view.order.follow and self._through  # being stopped is its end
+        state: ImportState = "stopped" if self._stopped and not followed else "done"
         problem = ""
         if not self._stopped and not self._through:
             told = next((line for line in reversed(said) if line.startswith(_PREFIX)), "")
@@ -143,8 +147,14 @@ class ImportHandle(Job[ImportView]):
             self._change(done=event["done"], size=event["size"], **self._sums(event))
         elif event["event"] == "result":
             found = _file_view(event["result"])
-            self._change(results=(*view.results, found), **self._sums(event["result"]))
-            self._before = self.view()
+            if view.order.follow:
+                self._taken_again(view, found)
+            else:
+                self._change(results=(*view.results, found), **self._sums(event["result"]))
+                self._before = self.view()
+        elif event["event"] == "news":
+            news = (*view.news, (event["path"], event["words"]))
+            self._change(news=news[-MOST_NEWS:])
         elif event["event"] == "paused":
             self._watch.rest()
             self._change(state="paused")
@@ -156,10 +166,21 @@ class ImportHandle(Job[ImportView]):
             self._change(passed=event["passed"])
         self._tell()
 
+    def _taken_again(self, view: ImportView, found: FileView) -> None:
+        """Note what a session that is followed has come to; of each, the newest result counts. One
+        that found nothing new says no more than the one before."""
+        before = next((one for one in view.results if one.path == found.path), None)
+        if before is not None and not found.added and not found.refused and not found.problem:
+            return
+        results = (*(one for one in view.results if one is not before), found)
+        sums = {name: sum(getattr(one, name) for one in results) for name in _COUNTS}
+        self._change(results=results, **sums)
+
     def _sums(self, file: dict[str, Any]) -> dict[str, int]:
         """Return the counts of the files before this one plus its own so far."""
-        names = ("records", "added", "refused")
-        return {name: getattr(self._before, name) + file[name] for name in names}
+        if self._view.order.follow:
+            return {}
+        return {name: getattr(self._before, name) + file[name] for name in _COUNTS}
 
     def _change(self, **changes: Any) -> None:
         with self._lock:
@@ -176,7 +197,7 @@ class ImportJobs:
 
     def start(self, order: ImportOrder, on_change: OnChange | None = None) -> ImportHandle:
         """Begin one. Raises DeskError when it cannot begin."""
-        if not order.path.strip():
+        if not order.path.strip() and not order.sessions:
             raise DeskError(
                 "no path to import", "name a file, a folder or a pattern", exit_code=ExitCode.USAGE
             )
@@ -218,6 +239,9 @@ def _command(workspace: Workspace, order: ImportOrder) -> list[str]:
         if value:
             command += [option, value]
     command += ["--dry-run"] if order.dry else []
+    if order.sessions:
+        command += ["--from", order.tool, *(f"--session={path}" for path in order.sessions)]
+        return [*command, *(["--watch"] if order.follow else [])]
     return [*command, "--", str(Path(order.path).expanduser())]
 
 

@@ -84,6 +84,7 @@ class ReviewerApp(FiringTimers, App[None]):
         bind("D", "go('decision')"),
         bind("R", "go('runs')"),
         bind("F", "go('search')"),
+        bind("I", "go('sessions')"),
         bind("question_mark", "explain"),
         bind("escape", "back"),
         bind("q", "back"),

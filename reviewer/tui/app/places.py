@@ -43,6 +43,10 @@ def named(shell: "Shell", name: str) -> "DeskScreen | str":
         from reviewer.tui.screens.runs.screen import RunsScreen
 
         return RunsScreen()
+    if name == "sessions":
+        from reviewer.tui.screens.sessions.screen import SessionsScreen
+
+        return SessionsScreen()
     if name == "search":
         from reviewer.tui.screens.search import SearchScreen
 

@@ -287,7 +287,7 @@ def import_ended(view: "ImportView") -> tuple[str, str]:
     counts = f"{plural(view.added, 'trace')} added"
     if view.refused:
         counts += f", {plural(view.refused, 'record')} refused: {key_of('screen.runs')} shows why"
-    name = middle(visible_line(view.order.path), 30)
+    name = middle(visible_line(view.order.path or view.order.named), 30)
     if view.state == "failed":
         return f"✗ import of {name} failed: {visible_line(view.problem)}", "fail"
     if view.state == "stopped":
@@ -295,4 +295,5 @@ def import_ended(view: "ImportView") -> tuple[str, str]:
             f"import of {name} stopped, {counts}; the same import continues later",
             "not_measured",
         )
-    return f"import of {name}: {counts}", "quarantined" if view.refused else "pass"
+    what = "followed" if view.order.follow else "import of"
+    return f"{what} {name}: {counts}", "quarantined" if view.refused else "pass"

@@ -70,7 +70,10 @@ class ImportScreen(Dialog[ImportView | None]):
     ImportScreen Input { width: 1fr; }
     ImportScreen #plan { height: 11; }
     """
-    BINDINGS: ClassVar[list[BindingType]] = [bind("escape", "leave", "do not import")]
+    BINDINGS: ClassVar[list[BindingType]] = [
+        bind("escape", "leave", "do not import"),
+        bind("ctrl+s", "sessions", "sessions found here"),
+    ]
 
     def __init__(self, path: str = "", suite_id: str = "") -> None:
         super().__init__()
@@ -108,7 +111,8 @@ class ImportScreen(Dialog[ImportView | None]):
             pressing("Enter", verb, "enter"),
             pressing("→", "complete", "right"),
             pressing("tab", "field", "tab"),
-            pressing("Esc", "do not import", "escape"),
+            ("ctrl+s", "sessions", "screen.sessions"),
+            pressing("Esc", "leave", "escape"),
         )
         self.query_one("#keys", LineBox).show([hint_line(hints, 76)])
 
@@ -181,6 +185,11 @@ class ImportScreen(Dialog[ImportView | None]):
         """Leave; a look under way ends."""
         self._stop_looking()
         self.dismiss(None)
+
+    def action_sessions(self) -> None:
+        """Go to the sessions of coding agents found on this machine."""
+        self.action_leave()
+        self.shell.action_go("sessions")
 
     def _stop_looking(self) -> None:
         view = self.shell.importing.view(self._number)

@@ -270,7 +270,7 @@ class RunsScreen(DeskScreen):
         if isinstance(row, RunView):
             self.copy(row.candidate_id, "candidate")
         elif isinstance(row, ImportView):
-            self.copy(row.order.path, "path")
+            self.copy(row.order.path or row.order.named, "path")
         elif row is not None:
             self.copy(row.path, "path")
 
@@ -327,7 +327,7 @@ class RunsScreen(DeskScreen):
             self.steering.run(self.shell.suite_id, self.shell.candidate_id)
 
     def _again(self, order: ImportOrder) -> None:
-        name = visible_line(order.path.rstrip("/").rpartition("/")[2])
+        name = visible_line(order.named)
         self.say(f"reading {name} again: what is there already is not added twice")
         self.shell.importing.start(order, self.steering.importing, self.shell.problem)
 

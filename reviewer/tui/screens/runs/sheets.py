@@ -54,7 +54,8 @@ def name_of(job: JobView) -> str:
     """`run refund-agent-v8`, `import v7-night.jsonl`."""
     if isinstance(job, RunView):
         return f"run {visible_line(job.candidate_id)}"
-    return f"import {visible_line(job.order.path.rstrip('/').rpartition('/')[2])}"
+    verb = "follow" if job.order.follow else "import"
+    return f"{verb} {visible_line(job.order.named)}"
 
 
 class JobSheet(Sheet):
@@ -106,6 +107,8 @@ class JobSheet(Sheet):
         """Return the share of all files that was read; records alone while the share is unknown."""
         if row.state == "done":
             return [*bar(1, 1, self._meter), Span(f" {row.records:,}")]
+        if row.order.follow:
+            return [Span(f"{plural(len(row.results), 'session')} read", "dim")]
         if not row.files:
             return [Span(f"{row.records:,} read" if row.records else "looking…", "dim")]
         share = row.done / row.size if row.size else 0.0
@@ -164,16 +167,19 @@ def _run_lines(run: RunView, width: int) -> list[Line]:
 
 def _import_lines(view: ImportView, width: int) -> list[Line]:
     order = view.order
-    asked = [visible_line(order.path)]
+    asked = [visible_line(order.path or order.named)]
     asked += [f"suite {visible_line(order.suite_id)}"] if order.suite_id else []
     asked += [f"candidate {visible_line(order.candidate_id)}"] if order.candidate_id else []
     lines: list[Line] = [[Span(f" {middle(', '.join(asked), width - 2)}")]]
     told = f" {plural(view.records, 'record')} read, {view.added:,} added"
-    if view.files:
+    if view.files and not order.follow:
         told += f", file {view.file:,} of {view.files:,}"
     lines.append([Span(told), Span(f", {view.refused:,} refused" if view.refused else "", "fail")])
     if view.problem:
         lines += [[Span(f" ✗ {line}", "fail")] for line in _wrapped(view.problem, width)]
+    for path, words in reversed(view.news):
+        name = visible_line(path.rpartition("/")[2])
+        lines.append([Span(f" {middle(name, width // 3)}: "), Span(visible_line(words), "infra")])
     for result in view.results:
         lines += file_lines(result, width)
     if view.passed:

@@ -1,0 +1,1 @@
+"""Sessions of coding agents found on this machine: chosen, taken in, followed."""
