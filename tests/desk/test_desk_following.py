@@ -322,6 +322,18 @@ def test_a_new_sub_agent_is_read_with_its_session(door: Door) -> None:
     assert door.one("SELECT events FROM traces") > before
 
 
+def test_a_desk_that_is_open_reads_what_has_grown(followed: Followed) -> None:
+    followed.append(*STORY[:2])
+    followed.after()
+    (trace_id,) = followed.door.rows("SELECT trace_id FROM traces")[0]
+    desk = followed.door.desk()
+    assert [one.seq for one in desk.traces.events(trace_id, 0, 10)] == [1, 2]
+    followed.append(*STORY[2:])
+    followed.after()
+    assert [one.seq for one in desk.traces.events(trace_id, 0, 10)] == [1, 2, 3, 4]
+    desk.close()
+
+
 def test_sessions_that_begin_meanwhile_are_followed(followed: Followed) -> None:
     other = followed.path.with_name("T.jsonl")
     known: list[Collection[str]] = []

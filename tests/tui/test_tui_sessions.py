@@ -230,9 +230,15 @@ async def test_a_session_is_followed_and_the_grid_shows_it(door: Door, home: Pat
         await until(pilot, lambda: events() == 8)
         await press(pilot, "S")
         await until(pilot, lambda: "claude-opus-4-8" in screen_text(app))
+        await press(pilot, "enter")
+        await until(pilot, lambda: "events 8" in screen_text(app))
         with path.open("ab") as out:
             out.write(b"".join(lines[9:]))
         await until(pilot, lambda: events() == 17)
+        await until(pilot, lambda: "events 17" in screen_text(app))
+        await press(pilot, "G")
+        await until(pilot, lambda: "› 17" in screen_text(app) or "›17" in screen_text(app)
+                    or "›   17" in screen_text(app))  # fmt: skip
         await until(pilot, lambda: "► 1 job" in screen_text(app))
         await press(pilot, "R")
         await press(pilot, "full_stop")

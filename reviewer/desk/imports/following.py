@@ -123,7 +123,9 @@ class Following:
     def took(self, unit: Unit, result: FileResult, seconds: float) -> None:
         """Note what came of a session that was read, and how long that took."""
         one = self._sessions[unit.path]
-        one.read, one.last, one.said_short = one.pending, result, False
+        one.read, one.said_short = one.pending, False
+        if one.last is None or result.added or result.refused or result.beside:
+            one.last = result
         one.taken += result.added > 0
         size = one.read.state.size if one.read else 0
         rest = REST_S * max(1.0, size / REST_BYTES)

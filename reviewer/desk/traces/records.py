@@ -70,29 +70,34 @@ class Snapshot(NamedTuple):
     seq: int
 
 
+Key = tuple[int, bytes]
+"""A trace, and the record that is judged of it: a revision takes its row."""
+
+
 class Records:
     """Decoded records by trace, a few at a time. Safe to share between threads."""
 
     def __init__(self) -> None:
-        self._held: OrderedDict[int, TraceRecord] = OrderedDict()
-        self._snapshots: OrderedDict[tuple[int, int], list[Snapshot]] = OrderedDict()
-        self._chunks: OrderedDict[tuple[int, int], tuple[list[Event], int]] = OrderedDict()
+        self._held: OrderedDict[Key, TraceRecord] = OrderedDict()
+        self._snapshots: OrderedDict[Key, list[Snapshot]] = OrderedDict()
+        self._chunks: OrderedDict[tuple[Key, int], tuple[list[Event], int]] = OrderedDict()
         self._lock = Lock()
 
     def whole(self, connection: Connection, row: TraceRow) -> TraceRecord | None:
         """Return the record with its events; None when the payload was refused, or is kept in
         chunks."""
+        key = row.id, row.sha256
         with self._lock:
-            record = self._held.get(row.id)
+            record = self._held.get(key)
             if record is not None:
-                self._held.move_to_end(row.id)
+                self._held.move_to_end(key)
                 return record
         raw = payload.raw_record(connection, row.pack, row.offset, row.length)
         if raw is None:
             return None
         record = payload.decode_record(raw)
         with self._lock:
-            self._held[row.id] = record
+            self._held[key] = record
             while len(self._held) > CACHED_RECORDS:
                 self._held.popitem(last=False)
         return record
@@ -104,20 +109,21 @@ class Records:
             return record.events[first : first + count]
         found: list[Event] = []
         for place in payload.chunk_places(connection, row.id, first, count):
-            events = self._chunk(connection, row.id, place.n)
+            events = self._chunk(connection, row, place.n)
             start = place.first_seq - 1
             found += events[max(first - start, 0) : max(first + count - start, 0)]
         return found
 
-    def _chunk(self, connection: Connection, trace: int, n: int) -> list[Event]:
+    def _chunk(self, connection: Connection, row: TraceRow, n: int) -> list[Event]:
+        key = (row.id, row.sha256), n
         with self._lock:
-            held = self._chunks.get((trace, n))
+            held = self._chunks.get(key)
             if held is not None:
-                self._chunks.move_to_end((trace, n))
+                self._chunks.move_to_end(key)
                 return held[0]
-        events, size = payload.chunk_events(connection, trace, n)
+        events, size = payload.chunk_events(connection, row.id, n)
         with self._lock:
-            self._chunks[trace, n] = events, size
+            self._chunks[key] = events, size
             while (
                 len(self._chunks) > 2
                 and sum(size for _, size in self._chunks.values()) > CACHED_BYTES
@@ -133,7 +139,7 @@ class Records:
 
     def snapshots(self, connection: Connection, row: TraceRow) -> list[Snapshot]:
         """The events that carry a state, in order. Reads the whole trace once."""
-        key = row.id, row.events
+        key = row.id, row.sha256
         with self._lock:
             if key in self._snapshots:
                 self._snapshots.move_to_end(key)

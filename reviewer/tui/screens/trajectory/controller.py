@@ -110,7 +110,7 @@ class TraceReading:
             if place in self._late:
                 self._late.discard(place)
                 if place[0] == self.trace_id:
-                    self._come[place] = made
+                    self._come[place] = made + waiting[len(made) :]  # fewer: it changes meanwhile
                     self._screen.grid.reload()
 
         def failed(error: DeskError) -> None:
