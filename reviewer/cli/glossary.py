@@ -170,6 +170,12 @@ GLOSSARY = {
             "simulator",
             "Deterministic tools of an episode: responses, effects on state, faults.",
         ),
+        Term(
+            "user",
+            "Who answers the agent in an episode that is a conversation: a script, or a model. "
+            "An error of the user is found by rule, and spoils the attempt.",
+            "reviewer.suite.user.User",
+        ),
         Term("infrastructure", "A failure of the harness, not of the candidate. Shown apart."),
     ),
     "What is decided about one attempt": (
