@@ -104,13 +104,47 @@ def codex_files(folder: Path, turn: str = _uuid7(0x019B00009001, 4)) -> tuple[Pa
     return first, fork
 
 
+def pi(first: int, tool: str, hour: int, above: str | None) -> Rows:
+    usage = {"input": 10, "output": 5, "cost": {"total": 0.25}}
+    call = {"type": "toolCall", "id": f"call_{first}", "name": tool, "arguments": {"order": "A1"}}
+    said: Rows = [
+        {"role": "user", "content": f"Prompt {first}"},
+        {"role": "assistant", "content": [call], "stopReason": "toolUse", "usage": usage},
+        {"role": "toolResult", "toolCallId": f"call_{first}", "toolName": tool,
+         "content": [{"type": "text", "text": "done"}]},
+        {"role": "assistant", "content": [{"type": "text", "text": "Done."}],
+         "stopReason": "stop", "usage": usage},
+    ]  # fmt: skip
+    rows: Rows = []
+    for number, message in enumerate(said, first):
+        stamp = f"2026-01-01T{hour:02}:00:{number:02}.000Z"
+        rows.append({"type": "message", "id": f"e{number}", "parentId": above,
+                     "timestamp": stamp, "message": message})  # fmt: skip
+        above = f"e{number}"
+    return rows
+
+
+def pi_files(folder: Path) -> tuple[Path, Path]:
+    old = pi(1, FORBIDDEN, 1, None)
+    headers = [
+        {"type": "session", "version": 3, "id": own, "cwd": "/w", "timestamp": stamp}
+        for own, stamp in ((FIRST, "2026-01-01T01:00:00.000Z"), (FORK, "2026-01-01T02:00:00.000Z"))
+    ]
+    headers[1]["parentSession"] = f"/home/somebody/sessions/2026-01-01_{FIRST}.jsonl"
+    own = pi(11, "lookup_order", 2, "e4")
+    return (
+        _written(folder, f"2026-01-01_{FIRST}.jsonl", [headers[0], *old]),
+        _written(folder, f"2026-01-02_{FORK}.jsonl", [headers[1], *old, *own]),
+    )
+
+
 def _written(folder: Path, name: str, rows: Rows) -> Path:
     path = folder / name
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     return path
 
 
-TOOLS = {"claude-code": claude_files, "codex": codex_files}
+TOOLS = {"claude-code": claude_files, "codex": codex_files, "pi": pi_files}
 
 
 def imported(door: Door, *commands: tuple[Path, ...]) -> dict[str, dict[str, Any]]:
@@ -154,6 +188,9 @@ def test_what_is_told_twice_costs_once_and_is_found_in_both(
     assert records[FORK]["usage"]["output_tokens"] == 10
     copied = records[FORK]["source"]["copied"]
     assert (copied["session"], copied["usage"]["output_tokens"]) == (FIRST, 10)
+    if tool == "pi":  # which states what answers cost
+        assert (records[FIRST]["cost_usd"], records[FORK]["cost_usd"]) == (0.5, 0.5)
+        assert copied["cost_usd"] == 0.5
     assert blamed(door) == 2
 
 

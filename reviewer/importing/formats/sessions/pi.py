@@ -6,14 +6,16 @@ both ways did run, and both are told in the order they were written. In JSON mod
 pieces (`message_start`, `message_update`) and then whole (`message_end`)."""
 
 import math
+import re
 from collections.abc import Iterator
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
-from reviewer.importing.draft import Status, amount, measured, summed, words
+from reviewer.importing.draft import Status, amount, elapsed_ms, measured, summed, words
 from reviewer.importing.facts import FormatFacts
-from reviewer.importing.formats.base import at_path, mapping, objects, text
+from reviewer.importing.formats.base import at_path, mapping, objects, present, text
 from reviewer.importing.formats.sessions import (
+    COPIED,
     FORKED,
     Line,
     Session,
@@ -32,6 +34,7 @@ from reviewer.importing.source import Source
 WAYS = "the session was taken back and went another way: what was done before that is told too"
 LATER = "the session is of a later version than 3: parts of it may be missing here"
 _VERSION = 3
+_NAMED = re.compile(r"_([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\.jsonl\Z")
 _HEADER = frozenset(
     (
         *("type", "id", "timestamp", "cwd", "version", "provider", "modelId", "thinkingLevel"),
@@ -65,8 +68,8 @@ class PiSessionReader(SessionFormat):
     facts = FormatFacts(
         by="a line of `type` session with `cwd`, and lines with `type` and `parentId` or events",
         times="yes",
-        cost="yes; 0 is null",
-        tokens="yes",
+        cost="yes, a fork's without what it copied; 0 is null",
+        tokens="yes, a fork's without what it copied",
         attempt="no: one for each session",
     )
 
@@ -104,20 +107,45 @@ def _attempt(source: Source, own: str, lines: list[Line], broken: list[str]) -> 
         session.unended()
     if story.models:
         draft.source["models"] = list(dict.fromkeys(story.models))
-    costs = [one for one in story.costs if one is not None]
+    if copied := story.copied.usages:
+        spent = {"usage": story.copied.usage(), "cost_usd": story.copied.cost()}
+        facts = {"session": story.parent or None, "answers": len(copied), **spent}
+        draft.source["copied"] = present(facts)
+        draft.note(COPIED)
     draft.identity = known_as("session", own)
     return draft.foreign(
         episode_id=own or source.place,
         candidate_id=source.candidate or (story.models[-1] if story.models else source.home),
         final_message=draft.last_words(),
-        cost_usd=measured(math.fsum(costs)) if costs and len(costs) == len(story.costs) else None,
+        cost_usd=story.own.cost(),
         latency_ms=took(session),
         termination=story.ended or None,
         started_at=draft.at(session.began),
-        usage=summed(story.usages) if story.usages else None,
+        usage=story.own.usage(),
         title=story.title or session.title,
         user_request=session.title,
     )
+
+
+class _Spent(NamedTuple):
+    """What each of some answers used."""
+
+    usages: list[dict[str, int] | None]
+    costs: list[float | None]
+
+    def usage(self) -> dict[str, Any] | None:
+        return summed(self.usages) if self.usages else None
+
+    def cost(self) -> float | None:
+        """Return the sum; None where there is none, or one of them has no price."""
+        known = [one for one in self.costs if one is not None]
+        return measured(math.fsum(known)) if known and len(known) == len(self.costs) else None
+
+
+def _session_in(path: Any) -> str:
+    """Return the id of a session in the name of its file, empty where it has none."""
+    matched = _NAMED.search(text(path))
+    return matched.group(1) if matched else ""
 
 
 class _Story:
@@ -126,13 +154,16 @@ class _Story:
     def __init__(self) -> None:
         self.session = Session("pi-session")
         self.models: list[str] = []
-        self.usages: list[dict[str, int] | None] = []
-        self.costs: list[float | None] = []
+        self.own, self.copied = _Spent([], []), _Spent([], [])
+        self.parent = ""
         self.title = ""
         self.ended: str | None = ""
         """None after an ordinary end, empty where none is stated."""
         self._ids: set[str] = set()
         self._parents: list[str] = []
+        self._forked: Any = None
+        """When the session began, if it began with a copy of another one."""
+        self._copy = False
 
     def take(self, value: dict[str, Any]) -> None:
         """Take a line."""
@@ -141,7 +172,11 @@ class _Story:
             self._header(value)
             return
         self._place(value)
-        session.clocked(value.get("timestamp"))
+        # An entry that was copied out of another session is older than this one.
+        since = None if self._forked is None else elapsed_ms(value.get("timestamp"), self._forked)
+        self._copy = since is not None and since > 0
+        if not self._copy:
+            session.clocked(value.get("timestamp"))
         if kind in ("message", "message_end") and isinstance(value.get("message"), dict):
             account.read(value, (*_ENTRY, "message"))
             self._message(value["message"], value.get("timestamp"))
@@ -174,6 +209,8 @@ class _Story:
             self.session.draft.unread("version", 1)
         if value.get("parentSession") or value.get("branchedFrom"):
             self.session.draft.note(FORKED)
+            self._forked = value.get("timestamp")
+            self.parent = _session_in(value.get("parentSession") or value.get("branchedFrom"))
 
     def _place(self, value: dict[str, Any]) -> None:
         own, above = value.get("id"), value.get("parentId")
@@ -206,7 +243,8 @@ class _Story:
         account.read(message, _MESSAGE)
         account.whole(message.get("details"), message.get("diagnostics"))
         at = message.get("timestamp") or at
-        session.clocked(at)
+        if not self._copy:
+            session.clocked(at)
         if role == "assistant":
             self._answer(message, at)
         elif role == "toolResult":
@@ -252,8 +290,9 @@ class _Story:
                 account.apart(block)
         if model := text(message.get("model")):
             self.models.append(model)
-        self.usages.append(tokens_of(message.get("usage")))
-        self.costs.append(amount(at_path(message, "usage", "cost", "total")))
+        spent = self.copied if self._copy else self.own
+        spent.usages.append(tokens_of(message.get("usage")))
+        spent.costs.append(amount(at_path(message, "usage", "cost", "total")))
         reason = text(message.get("stopReason"))
         if reason in ("error", "aborted") and message.get("errorMessage"):
             session.wrong(text(message.get("errorMessage")), at)
