@@ -22,20 +22,34 @@ JOURNALS = ("-wal", "-journal")
 MOST_COPIED = 4 << 30
 
 
-def tables_in(head: Head) -> Mapping[str, tuple[str, ...]]:
+Tables = Mapping[str, tuple[str, ...]]
+
+
+def tables_in(head: Head) -> Tables:
     """Return the columns of each table of a database that starts like this; none for any other
-    file, or one that cannot be opened. Opened once, since several readers ask."""
+    file, or one that cannot be opened."""
+    return _tables(head) or {}
+
+
+def is_damaged(head: Head) -> bool:
+    """Return whether a file that starts like this is a database that cannot be opened."""
+    return head.start.startswith(MAGIC) and _tables(head) is None
+
+
+def _tables(head: Head) -> Tables | None:
+    """Return the tables, None where there are none to be had. The file is opened once, since
+    several readers ask."""
     if not head.start.startswith(MAGIC):
-        return {}
+        return None
     return head.once("tables", lambda: _tables_of(head.path))
 
 
-def _tables_of(path: Path) -> Mapping[str, tuple[str, ...]]:
+def _tables_of(path: Path) -> Tables | None:
     try:
         with database(path) as held:
             return held.tables
     except (Unreadable, OSError):
-        return {}
+        return None
 
 
 def journals(path: Path) -> tuple[Path, ...]:

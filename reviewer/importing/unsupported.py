@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from itertools import islice
 from typing import Any, NamedTuple
 
-from reviewer.importing.database import MAGIC, tables_in
+from reviewer.importing.database import MAGIC, is_damaged, tables_in
 from reviewer.importing.foreign_json import Remembered
 from reviewer.importing.head import Head
 from reviewer.importing.messages.streams import is_stream
@@ -24,6 +24,8 @@ LINES = 50
 def _tool(head: Head) -> str:
     if there := tables_in(head):
         return next((name for wanted, name in _DATABASES if _has(there, wanted)), _DATABASE)
+    if is_damaged(head):
+        return _DAMAGED
     if name := next((name for start, name in _STARTS if head.start.startswith(start)), ""):
         return name
     for row in _rows(head):
@@ -41,7 +43,11 @@ def tool(head: Head) -> str:
 
 def tools() -> tuple[str, ...]:
     """Return the names of all tools that are recognized here, in alphabetical order."""
-    names = {known.name for known in _TOOLS} | {name for _, name in (*_STARTS, *_DATABASES)}
+    names = (
+        {_DAMAGED}
+        | {known.name for known in _TOOLS}
+        | {name for _, name in (*_STARTS, *_DATABASES)}
+    )
     return tuple(sorted(names, key=lambda name: _ARTICLE.sub("", name).casefold()))
 
 
@@ -61,9 +67,11 @@ def reason(head: Head, inside: bool = False) -> str:
 
 
 _PARQUET = "a Parquet file"
+_DAMAGED = "a damaged SQLite database"
 _WAY_OUT = "export its runs as OTLP/JSON, or write them as trace records (docs/formats.md)"
 _WAYS_OUT = {
     _PARQUET: parquet.EXTRA,
+    _DAMAGED: "copy it again from where its tool keeps it, with the -wal beside it",
     "a LangGraph checkpoint database": (
         "write what `list(graph.get_state_history(config))` returns as JSON"
     ),

@@ -317,3 +317,20 @@ def test_below_a_folder_databases_are_found_and_others_passed_over(tmp_path: Pat
     found = {one.path.name: one for one in find_units([tmp_path]).units}
     assert {name: one.reader.name for name, one in found.items() if one.reader} == READERS
     assert [name for name, one in found.items() if one.problem] == ["langgraph.db"]
+
+
+@pytest.mark.parametrize("keep", [100, 3000, 20_000])
+def test_a_database_that_is_cut_off_is_refused_below_a_folder_too(
+    tmp_path: Path, keep: int
+) -> None:
+    path = tmp_path / "runs" / "opencode.db"
+    path.parent.mkdir()
+    path.write_bytes((FILES / "opencode.db").read_bytes()[:keep])
+    for named_path in (path, path.parent):
+        (unit,) = find_units([named_path]).units
+        said_of_it = unit.problem
+        if unit.reader is not None:
+            with pytest.raises(Unreadable) as refusal:
+                list(reader_of("opencode.db").traces(Source(path)))
+            said_of_it = str(refusal.value)
+        assert said_of_it.startswith("a damaged SQLite database")
