@@ -70,30 +70,41 @@ class KeptRecord(NamedTuple):
     record: int
 
 
-def kept_records(connection: sqlite3.Connection, trace: int) -> list[KeptRecord]:
+def kept_records(
+    connection: sqlite3.Connection, trace: int, of_events: int | None = None
+) -> list[KeptRecord]:
     """Return every record of an attempt that is not the one judged, in order. Raises StoreError for
-    one that cannot be opened. One is settled when a later judged record contains it."""
+    one that cannot be opened. One is settled when a later judged record contains it. `of_events`
+    leaves out settled ones of another number of events: of a session that is followed there are
+    hundreds, and to open each takes long."""
     rows = connection.execute(
         "SELECT id, n, stands, whole, pack, offset, length, findings, final_state, source,"
-        " record FROM revision"
+        " record, events FROM revision"
         " WHERE trace=? ORDER BY n",
         (trace,),
     ).fetchall()
     last = max((n for _, n, _, whole, *_ in rows if whole), default=0)
+    if of_events is not None:
+        rows = [row for row in rows if row[-1] == of_events or not _settled(row[1], row[2], last)]
     return [
         KeptRecord(
             key,
             n,
             stands,
-            stands == "contained" or n < last,
+            _settled(n, stands, last),
             payload.stored_record(connection, -key, pack, offset, length),
             _findings(stated),
             final_state is None,
             source,
             record,
         )
-        for key, n, stands, _, pack, offset, length, stated, final_state, source, record in rows
+        for key, n, stands, _, pack, offset, length, stated, final_state, source, record, _ in rows
     ]
+
+
+def _settled(n: int, stands: str, last: int) -> bool:
+    """Return whether a later judged record contains one; `last` is the newest that all precede."""
+    return stands == "contained" or n < last
 
 
 def contradicted(connection: sqlite3.Connection, trace: int) -> bool:

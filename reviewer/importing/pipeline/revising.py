@@ -79,7 +79,7 @@ def _compared(
     old = judged_record(connection, key)
     if old is None or raw is None:
         return None if there.sha256 == new.sha256 else Revision(key, new, False, False, UNREAD)
-    kept = kept_records(connection, key)
+    kept = kept_records(connection, key, new.events)
     if any(one.raw is not None and compare(one.raw, raw).kind == "same" for one in kept):
         return None
     found = _without_ends(old, raw) if target.joined else compare(old, raw)
