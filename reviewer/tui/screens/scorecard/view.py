@@ -188,8 +188,12 @@ def drawer_line(line: CellLine) -> list[Span]:
     return [*spans, Span(detail or STATES[line.mark].word, "text" if detail else "dim")]
 
 
-RUN, IMPORT = "r", "i"
-_DIALOGS = {RUN: "screen.run", IMPORT: "screen.import_traces"}
+RUN, IMPORT, SESSIONS = "r", "i", "I"
+_DIALOGS = {
+    RUN: "screen.run",
+    IMPORT: "screen.import_traces",
+    SESSIONS: "app.go('sessions')",
+}
 
 
 class StartMenu(Menu):
@@ -206,10 +210,11 @@ class StartMenu(Menu):
         suite = suites[0] if suites else None
         steps = [
             ("import traces you already have", IMPORT),
+            ("take sessions of coding agents", SESSIONS),
             ("see the worked example", "reviewer demo"),
         ]
         if suite:
-            steps.insert(1, ("run one of its candidates", RUN))
+            steps.insert(2, ("run one of its candidates", RUN))
         else:
             steps.append(("make an example workspace", "reviewer init --example"))
         self.commands = [command for _, command in steps]
@@ -236,7 +241,7 @@ def _top(suite: SuiteInfo | None, suites: int, workspace: str, width: int) -> li
     if suite is None:
         return [
             spread([Span("no suite yet")], where, width),
-            [Span("○ HOLD", "not_measured"), Span("  1 evidence missing: no suites/ here")],
+            [Span("○ HOLD", "not_measured"), Span("  1 evidence missing: no suite here")],
             [Span(" " * 8 + "reviewer init makes a workspace, ? says what is asked of you", "dim")],
         ]
     missing = suite.episodes * suite.attempts
