@@ -380,11 +380,12 @@ def test_prose_is_an_error_that_is_paid_for_and_counts() -> None:
 
 
 def test_a_judge_that_times_out_is_an_error_that_is_asked_again() -> None:
-    came, server = asked_of(pairs(1), lambda prompt: Silence(), timeout_s=0.05)
+    # Long enough for a call to reach the server on a busy machine: it is counted there.
+    came, server = asked_of(pairs(1), lambda prompt: Silence(), timeout_s=2.0)
     assert [one.error for one in came] == ["no_answer"] * 2
     assert not any(one.final for one in came)
     assert server.calls == 4  # each question twice
-    assert "0.05 s" in came[0].reason
+    assert "2 s" in came[0].reason
 
 
 def test_an_endpoint_that_says_nothing_is_not_asked_for_ever() -> None:

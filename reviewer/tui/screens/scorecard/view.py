@@ -214,7 +214,7 @@ class StartMenu(Menu):
             ("see the worked example", "reviewer demo"),
         ]
         if suite:
-            steps.insert(2, ("run one of its candidates", RUN))
+            steps.insert(1, ("run one of its candidates", RUN))
         else:
             steps.append(("make an example workspace", "reviewer init --example"))
         self.commands = [command for _, command in steps]
