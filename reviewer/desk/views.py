@@ -170,6 +170,8 @@ class Scorecard(View, frozen=True):
     """The headline figures of the harnesses that made the attempts, each with our figure."""
     others_spent: tuple[tuple[str, str], ...] = ()
     """Costs of graders and simulated users, which are not the candidate's: (who, amount)."""
+    users: tuple[str, ...] = ()
+    """The errors of simulated users, in a sentence; empty where no attempt was a conversation."""
 
     @property
     def gates(self) -> tuple[str, ...]:

@@ -60,6 +60,7 @@ from reviewer.report.ran import ran_section
 from reviewer.report.rates import CriticalFigures, Rate, exact_pass_hat, hard_pass
 from reviewer.report.slices import slices
 from reviewer.report.source_headline import headlines
+from reviewer.report.talks import talk_section
 from reviewer.report.tolerated import let_pass
 from reviewer.stats.bounds import bounds_at_every_look, episode_scores
 from reviewer.stats.checks import Interval
@@ -116,6 +117,7 @@ def report(evidence: Evidence, assessment: Assessment | None = None) -> Report:
         else None,
         approvals=evidence.approvals or UNSET,
         records=evidence.records or UNSET,
+        users=UNSET if evidence.talks is None else talk_section(evidence.talks),
         notes=evidence.notes,
         probes=evidence.probes,
         episodes=_episodes(shown),

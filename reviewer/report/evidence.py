@@ -12,7 +12,7 @@ from msgspec import Struct
 from reviewer.gates.model import Result
 from reviewer.report.opinions import JudgeEvidence, ReviewSection, TextEvidence
 from reviewer.report.ran import Measurement
-from reviewer.stats.figures import OtherSpent
+from reviewer.stats.figures import OtherSpent, UserTalks
 from reviewer.suite.candidate import Candidate
 from reviewer.suite.gates import GATES
 from reviewer.suite.model import Suite
@@ -376,6 +376,7 @@ class Evidence(Struct, frozen=True, kw_only=True):
     text: TextEvidence | None = None
     said: tuple[HarnessScores, ...] = ()
     others: tuple[OtherSpent, ...] = ()
+    talks: UserTalks | None = None
     lineage: tuple[LineageSuite, ...] = ()
     unmeasured: tuple[Cause, ...] = ()
     """`unknown_codes` kind by kind."""

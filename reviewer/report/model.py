@@ -248,6 +248,20 @@ class CostSection(Section, frozen=True, kw_only=True):
         return {who: line for who, line in lines.items() if line is not UNSET}
 
 
+class TalkSection(Section, frozen=True, kw_only=True):
+    """Simulated users: attempts that were conversations, those spoiled by their user, those in
+    which a rule found an error of it that matters, and the share of these."""
+
+    attempts: int
+    spoiled: int
+    with_errors: int
+    value: float | None
+    low: float | None
+    high: float | None
+    codes: tuple[CodeCount, ...]
+    comparable: bool
+
+
 class Diagnostic(Section, frozen=True, kw_only=True):
     """A mean over `n` traces."""
 
@@ -366,6 +380,8 @@ class Report(Section, frozen=True, kw_only=True):
     # Left out where no call needed an approval.
     approvals: tuple[AnsweredCalls, ...] | UnsetType = UNSET
     records: tuple[Record, ...] | UnsetType = UNSET
+    # Left out where no attempt was a conversation.
+    users: TalkSection | UnsetType = UNSET
     notes: tuple[Note, ...]
     probes: tuple[dict[str, Any], ...]
     episodes: tuple[EpisodeSection, ...]

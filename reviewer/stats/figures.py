@@ -128,3 +128,13 @@ class OtherSpent(Value, frozen=True):
     partial: bool
     known_usd: float
     priced: int
+
+
+class UserTalks(Value, frozen=True):
+    """Attempts that were conversations with a simulated user: those it `spoiled`, those in which it
+    made an error that matters (`faulty`), and in how many each code was found."""
+
+    attempts: int
+    spoiled: int
+    faulty: int
+    codes: tuple[tuple[str, int], ...] = ()

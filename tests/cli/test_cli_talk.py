@@ -44,6 +44,9 @@ def test_a_conversation_is_run_judged_and_shown(lamp: Lamp) -> None:
     report = lamp.report()
     assert report["slots"]["valid"] == 2
     assert "simulated_user" not in report["cost"]
+    users = report["users"]
+    assert (users["attempts"], users["spoiled"], users["with_errors"]) == (2, 0, 0)
+    assert users["comparable"] is True
     door.healthy()
 
 
@@ -56,6 +59,14 @@ def test_a_spoiled_conversation_is_infrastructure(door: Door) -> None:
     report = lamp.report()
     assert (report["slots"]["infrastructure"], report["slots"]["valid"]) == (2, 0)
     assert report["recommendation"] == "hold"
+    assert report["users"]["codes"] == [{"code": "user:dropped:more", "count": 2}]
+    assert report["users"]["comparable"] is False
+    told = "user spoiled 2 of 2 conversations; errors by rule in 2: 1.000"
+    card = door.ok("scorecard", "--suite", SUITE_ID, "--candidate", "lamp-agent").out
+    page = (door.root / "out" / "report.md").read_text()
+    for surface in (card, page, (door.root / "out" / "report.html").read_text()):
+        assert told in surface
+        assert "candidates do not compare on the rest" in surface
     assert door.codes(f"{SUITE_ID}/lamp-agent/lamp/1") == ["terminated:user_error"]
 
 

@@ -11,7 +11,7 @@ import msgspec
 
 from reviewer.db.codec import DIAGNOSTICS, diagnostic_columns
 from reviewer.db.queries.traces import traces_clause
-from reviewer.stats.figures import OtherSpent
+from reviewer.stats.figures import OtherSpent, UserTalks
 
 
 def _counted(connection: sqlite3.Connection, candidate: int) -> str:
@@ -243,3 +243,46 @@ def _tokens(usage: dict[str, Any]) -> int | None:
     parts = [usage.get("input_tokens"), usage.get("output_tokens")]
     known = [one for one in parts if isinstance(one, int)]
     return sum(known) if known else None
+
+
+class _UserFault(msgspec.Struct):
+    code: str
+    severity: str = ""
+
+
+class _UserTold(msgspec.Struct):
+    faults: list[_UserFault] = []
+
+
+class _TalkDetail(msgspec.Struct):
+    user: _UserTold | None = None
+
+
+_read_talk = msgspec.json.Decoder(_TalkDetail).decode
+
+
+def user_talks(connection: sqlite3.Connection, candidate: int) -> UserTalks | None:
+    """Count the conversations with simulated users among every attempt made, and what the users did
+    wrong in them; None where there is no conversation."""
+    rows = connection.execute(
+        "SELECT t.termination, v.detail FROM source_verdict v CROSS JOIN trace t ON t.id = v.trace"
+        " WHERE t.candidate=? AND instr(v.detail, '\"user\":')",
+        (candidate,),
+    )
+    attempts = spoiled = faulty = 0
+    codes: Counter[str] = Counter()
+    for termination, detail in rows:
+        try:
+            user = _read_talk(detail).user
+        except msgspec.ValidationError:
+            continue
+        if user is None:
+            continue
+        found = {fault.code for fault in user.faults if fault.severity != "minor"}
+        attempts += 1
+        spoiled += termination == "user_error"
+        faulty += bool(found)
+        codes.update(found)
+    if not attempts:
+        return None
+    return UserTalks(attempts, spoiled, faulty, tuple(sorted(codes.items())))

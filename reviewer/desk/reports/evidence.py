@@ -34,6 +34,7 @@ from reviewer.db.queries.report_figures import (
     source_verdict_counts,
     unmeasured,
     unmeasured_traces,
+    user_talks,
 )
 from reviewer.db.queries.traces import failed_findings, failed_rows, slot_of
 from reviewer.db.ran import ran_of_candidate
@@ -368,6 +369,7 @@ def read_evidence(
             for one in source_verdict_counts(connection, stored.id, BY_EPISODE)
         ),
         others=tuple(others_spent(connection, stored.id)),
+        talks=user_talks(connection, stored.id),
         ran=measurements(connection, stored.id),
     )
 

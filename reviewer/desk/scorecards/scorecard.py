@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from functools import lru_cache
 
-from msgspec import convert
+from msgspec import UNSET, convert
 
 from reviewer.db.codec import CRITICAL, FAIL, UNKNOWN, gate_codes
 from reviewer.db.connection import Connection
@@ -33,6 +33,7 @@ from reviewer.report.evidence import Evidence as Gathered
 from reviewer.report.figures import Figures, other_cost, others_spent
 from reviewer.report.rates import Rate as LabelCounts
 from reviewer.report.source_headline import headline_text, headlines
+from reviewer.report.talks import talk_section, talk_texts
 from reviewer.review import queue
 from reviewer.stats.cost_latency import latency_quantile
 from reviewer.stats.rates import pass_hat_k
@@ -101,6 +102,7 @@ def scorecard_of(
         banner=banner,
         mean_cost_usd=_mean_cost(shown),
         source_headlines=tuple(map(headline_text, headlines(gathered, shown.hard_pass))),
+        users=tuple(talk_texts(UNSET if gathered.talks is None else talk_section(gathered.talks))),
         others_spent=tuple(others_spent({one.who: other_cost(one) for one in gathered.others})),
     )
 

@@ -29,6 +29,7 @@ from reviewer.report.model import (
 from reviewer.report.page_parts import Section, Terms
 from reviewer.report.rates import CriticalFigures, Rate
 from reviewer.report.source_headline import headline_text
+from reviewer.report.talks import talk_texts
 
 FIGURES = "Repeatability, cost and latency"
 _ORDER = "limits are ranks of the sorted latencies, so no shape is assumed"
@@ -99,6 +100,7 @@ def figures_section(report: Report) -> Section:
             f"{protocol.attempts_measured} with a verdict{_counted(protocol)}.",
             *peeking_lines(report.peeking),
             *(headline_text(one) + "." for one in report.source_headline),
+            *(text + "." for text in talk_texts(report.users)),
         ],
         head=["figure", "value", "95% limits", "policy"],
         rows=rows,

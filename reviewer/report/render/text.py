@@ -33,6 +33,7 @@ from reviewer.report.page.figures import peeking_lines
 from reviewer.report.page.review import review_summary
 from reviewer.report.rates import KnownPart
 from reviewer.report.source_headline import headline_text
+from reviewer.report.talks import talk_texts
 from reviewer.report.tolerated import tolerated_names, tolerated_text
 from reviewer.report.waived import waiver_text
 from reviewer.trace.safetext import visible_line
@@ -94,6 +95,7 @@ def _figure_lines(report: Report) -> list[str]:
             if spent is not None
         ),
         *others_texts(cost.others),
+        *talk_texts(report.users),
         *_tolerated(report),
         *_waived(report),
         *_grown(report),
@@ -269,6 +271,7 @@ def _passed(report: Report) -> list[Line]:
         *found,
         *(Line("note", "source", headline_text(h)) for h in report.source_headline),
         *(Line("note", "cost", text) for text in others_texts(report.cost.others)),
+        *(Line("note", "users", text) for text in talk_texts(report.users)),
     ]
 
 
