@@ -21,12 +21,14 @@ SESSION = "9a7b165c-6146-4a06-b9c3-07c56c395f84"
 OTHER = "1af7fc5e-8455-4414-9ccd-011d40f70b2a"
 ROLLOUT = next((FILES / "codex").glob("rollout-*.jsonl"))
 VARIABLES = ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "GEMINI_CLI_HOME", "XDG_DATA_HOME", "CLINE_DIR",
-             "CLINE_DATA_DIR")  # fmt: skip
+             "CLINE_DATA_DIR", "PI_CODING_AGENT_DIR")  # fmt: skip
+PI_ID = "01a217fe-e2d3-75b1-946b-731af969e062"
+PI = FILES.parent / "pi" / "session.jsonl"
 
 
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A home in which five tools keep sessions."""
+    """A home in which several tools keep sessions."""
     root = tmp_path / "home"
     monkeypatch.setenv("HOME", str(root))
     for name in VARIABLES:
@@ -39,6 +41,9 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     shutil.copy(ROLLOUT, day)
     shutil.copytree(FILES / "gemini-cli/chats", root / ".gemini/tmp/lampshop/chats")
     shutil.copytree(FILES / "cline", root / ".cline/data/sessions")
+    lamps = root / ".pi/agent/sessions/--home-dev-lamps--"
+    lamps.mkdir(parents=True)
+    shutil.copy(PI, lamps / f"2026-11-26T13-15-09-918Z_{PI_ID}.jsonl")
     return root
 
 
@@ -54,6 +59,14 @@ def test_sessions_are_listed_with_what_was_asked_first(door: Door, home: Path, t
     asked = [one["request"] for one in listed(door, tool)]
     assert "PARENT: summarise notes.txt into summary.txt" in asked
     assert len(asked) == (2 if tool == "claude-code" else 1)  # sub-agents are no sessions
+
+
+def test_sessions_of_pi_are_listed_and_taken(door: Door, home: Path) -> None:
+    (found,) = listed(door, "pi")
+    assert (found["id"], found["project"]) == (PI_ID, "/home/dev/lamps")
+    assert found["request"] == "What does lamp L-7 cost?"
+    door.ok("import", "--from", "pi", "--session", PI_ID)
+    assert door.one("SELECT count(*) FROM traces") == 1
 
 
 def test_a_list_imports_nothing_and_says_how_to_choose(door: Door, home: Path) -> None:

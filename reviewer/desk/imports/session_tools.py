@@ -191,6 +191,25 @@ def _cline_told(value: Any, told: Told) -> Told:
     return told
 
 
+# pi -----------------------------------------------------------------------------------------------
+
+
+def _pi_home(env: Mapping[str, str], home: Path) -> list[Path]:
+    root = Path(env.get("PI_CODING_AGENT_DIR") or home / ".pi" / "agent")
+    return [root / "sessions"]
+
+
+def _pi_files(home: Path) -> Iterator[Path]:
+    for folder in sorted(one for one in home.iterdir() if one.is_dir()):
+        yield from _listed(folder, ".jsonl")
+
+
+def _pi_told(value: Any, told: Told) -> Told:
+    typed = value.get("type") == "message" and _member(value, "message", "role") == "user"
+    words = _words(_member(value, "message", "content")) if typed else ""
+    return _asked(told, words, value.get("cwd"), ())
+
+
 def _listed(folder: Path, *ends: str) -> list[Path]:
     """Return the files of a folder with these endings; none of one that cannot be read."""
     try:
@@ -206,4 +225,5 @@ TOOLS: dict[str, Tool] = {
     "gemini-cli": Tool(_gemini_home, _gemini_files, lambda path: path.stem, _gemini_told),
     "opencode": Tool(_opencode_home, _opencode_files, lambda path: path.stem, _opencode_told),
     "cline": Tool(_cline_home, _cline_files, lambda path: path.parent.name, _cline_told),
+    "pi": Tool(_pi_home, _pi_files, lambda path: path.stem.rpartition("_")[2], _pi_told),
 }
