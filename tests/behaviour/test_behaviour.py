@@ -50,6 +50,10 @@ NO_CASE = {
     "suite power --icc": "as suite power",
     "suite power --rate": "as suite power",
     "suite trial": "tests/cli/test_cli_trial.py",
+    "suite from-tau2 --user-model": "tests/contract/test_contract_derived.py",
+    "suite from-tau2 --user-base-url": "as --user-model",
+    "suite from-tau2 --user-api-key-env": "as --user-model",
+    "labels import --episode-map": "tests/cli/test_cli_annotations.py",
     "sign --signature": "wants ssh-keygen; tests/attest has it",
 }
 """Commands and options that no scene plays, and why."""

@@ -166,8 +166,10 @@ def test_every_format_has_a_sample() -> None:
     from reviewer.importing.formats import foreign_readers
 
     names = {key.split()[0] for key in SAMPLES}
-    # Pages, archives, logs and streams are no JSON documents that anybody prints otherwise.
+    # Pages, archives, logs, streams and databases are no JSON documents that anybody prints
+    # otherwise.
     others = {"webarena", "hal", "agentevals", "vercel-ai-stream"}
+    others |= {"deepeval-db", "google-adk-db", "openai-agents-db", "opencode-db"}
     assert {one.name for one in foreign_readers()} - names <= others
 
 
