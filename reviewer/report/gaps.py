@@ -110,8 +110,31 @@ def evidence_gaps(evidence: Evidence, shown: Figures) -> list[Gap]:
             told = structs.replace(told, need=need)
         found.append(told)
     found += _frozen(evidence) + _lineage(evidence) + _leaked(evidence)
-    found += _ran(evidence)
+    found += _ran(evidence) + _discarded(evidence)
     return found + _lacking(evidence)
+
+
+MOST_DISCARDED = 0.1
+"""The share of attempts that may be without a verdict for what a simulated user or world did. The
+agent has a part in both, so that making them again chooses among its attempts."""
+
+
+def _discarded(evidence: Evidence) -> list[Gap]:
+    """Return a gap where too many attempts were discarded for what their user or world did."""
+    count = sum(times for _, times in evidence.discarded)
+    made = sum(each.attempts + each.infrastructure for each in evidence.episodes)
+    if count <= MOST_DISCARDED * made:
+        return []
+    ends = ", ".join(f"{end} {times}" for end, times in evidence.discarded)
+    return [
+        gap(
+            "attempts were discarded for what the simulated user or world did",
+            f"{count} of {made} ({ends})",
+            f"at most {MOST_DISCARDED:.0%}",
+            "a user and a world that hold in this candidate's attempts (the rest is no fair part "
+            "of all: reviewer show says what each lacked)",
+        )
+    ]
 
 
 def _ran(evidence: Evidence) -> list[Gap]:

@@ -4,13 +4,10 @@ rule, and how many were spoiled by it."""
 from msgspec import UNSET, UnsetType
 
 from reviewer.report.formatting import limits, number, plural, stable_bits
+from reviewer.report.gaps import MOST_DISCARDED
 from reviewer.report.model import CodeCount, TalkSection
 from reviewer.stats.figures import UserTalks
 from reviewer.stats.rates import clopper_pearson
-
-TOO_MANY = 0.1
-"""The share of spoiled conversations beyond which candidates cannot be compared by the others: what
-is left is no longer a fair part of all."""
 
 
 def talk_section(talks: UserTalks) -> TalkSection:
@@ -24,7 +21,7 @@ def talk_section(talks: UserTalks) -> TalkSection:
         low=stable_bits(low),
         high=stable_bits(high),
         codes=tuple(CodeCount(code=code, count=count) for code, count in talks.codes),
-        comparable=talks.spoiled <= TOO_MANY * talks.attempts,
+        comparable=talks.spoiled <= MOST_DISCARDED * talks.attempts,
     )
 
 

@@ -50,24 +50,48 @@ def test_a_conversation_is_run_judged_and_shown(lamp: Lamp) -> None:
     door.healthy()
 
 
-def test_a_spoiled_conversation_is_infrastructure(door: Door) -> None:
-    dropping = {**USER, "goals": [*USER["goals"], {"id": "more", "asks": "a second lamp"}]}
-    another = {"id": "more", "when": {"asks": ["more"]}, "say": "One more.", "goals": ["more"]}
-    turns = [*USER["turns"], another]
-    lamp = Lamp(door, AGENT, {**EPISODE, "user": {**dropping, "turns": turns}})
+WAVERING = """\
+import json, sys
+
+def ask(line):
+    print(json.dumps(line), flush=True)
+    return json.loads(sys.stdin.readline() or "{}")
+
+start = json.loads(sys.stdin.readline())
+if "lamp" in start["user_request"]:
+    ask({"type": "call", "call_id": "a", "tool": "look", "arguments": {"at": "the cellar"}})
+ask({"type": "call", "call_id": "b", "tool": "fix", "arguments": {}})
+ask({"type": "say", "message": "Which one is it?"})
+print(json.dumps({"type": "final", "message": "It is mended."}), flush=True)
+"""
+
+
+def test_attempts_without_a_verdict_for_their_world_are_no_way_to_promotion(door: Door) -> None:
+    tools = dict(EPISODE["simulator"]["tools"])
+    known = [{"arguments": {"at": "table"}, "value": "a lamp"}]
+    tools["look"] = {
+        "parameters": {"type": "object"},
+        "responses": {"match": known, "unrecorded": "spoil"},
+    }
+    episode = {
+        **EPISODE,
+        "tools": {"allowed": ["fix", "look"], "required": ["fix"]},
+        "simulator": {**EPISODE["simulator"], "tools": tools},
+        "user": USER,
+    }
+    lamp = Lamp(door, WAVERING, episode)
     lamp.run("--attempts", 2)
+    assert door.rows("SELECT passed, termination FROM traces") == [(None, "world_gap")] * 2
+    # The same agent, made to stay where answers are known, passes: what was discarded still counts.
+    lamp.agent.write_text(WAVERING.replace('"the cellar"', '"table"'), encoding="utf-8")
+    lamp.run("--resume", "--attempts", 2)
+    ends = door.rows("SELECT passed, termination FROM traces ORDER BY attempt")
+    assert ends == [(None, "world_gap")] * 2 + [(1, "completed")] * 2
     report = lamp.report()
-    assert (report["slots"]["infrastructure"], report["slots"]["valid"]) == (2, 0)
     assert report["recommendation"] == "hold"
-    assert report["users"]["codes"] == [{"code": "user:dropped:more", "count": 2}]
-    assert report["users"]["comparable"] is False
-    told = "user spoiled 2 of 2 conversations; errors by rule in 2: 1.000"
-    card = door.ok("scorecard", "--suite", SUITE_ID, "--candidate", "lamp-agent").out
-    page = (door.root / "out" / "report.md").read_text()
-    for surface in (card, page, (door.root / "out" / "report.html").read_text()):
-        assert told in surface
-        assert "candidates do not compare on the rest" in surface
-    assert door.codes(f"{SUITE_ID}/lamp-agent/lamp/1") == ["terminated:user_error"]
+    told = [one for one in report["reason_details"] if "discarded" in one["text"]]
+    assert [one["observed"] for one in told] == ["2 of 4 (world_gap 2)"]
+    assert report["slots"]["valid"] == 2
 
 
 def test_a_user_that_cannot_work_is_refused_with_its_place(lamp: Lamp) -> None:

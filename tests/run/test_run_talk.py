@@ -126,10 +126,14 @@ def test_an_episode_without_a_user_ends_with_the_first_message(stage: Stage) -> 
     assert "user" not in record["source"]
 
 
-def test_a_satisfied_user_that_never_voiced_a_goal_spoils_the_attempt(stage: Stage) -> None:
+def test_an_agent_cannot_have_a_script_spoil_its_attempt(stage: Stage) -> None:
+    """What a script has voiced, and on what it ends, follows from what the agent did."""
     record = stage.play(talking(), asks("What is your user id?"), CANCEL, asks("Canceled."))
-    assert record["termination"] == "user_error"
-    assert faults(record) == [("user:dropped:refund", "helped")]
+    assert record["termination"] == "user_stop"
+    assert faults(record) == [("user:dropped:refund", "minor")]
+    asking = stage.play(talking(), asks("Your user id?"), CANCEL, asks("Shall I proceed?"))
+    assert asking["termination"] == "user_stop"
+    assert ("user:stopped_on_confirm", "minor") in faults(asking)
 
 
 def test_a_user_that_is_asked_nothing_it_knows_gives_up(stage: Stage) -> None:

@@ -28,6 +28,7 @@ from reviewer.db.queries.quarantine import quarantined, reasons_of_candidate, un
 from reviewer.db.queries.report_figures import (
     UnmeasuredCode,
     diagnostic_means,
+    discarded_attempts,
     latencies,
     latencies_within,
     others_spent,
@@ -370,6 +371,7 @@ def read_evidence(
         ),
         others=tuple(others_spent(connection, stored.id)),
         talks=user_talks(connection, stored.id),
+        discarded=tuple(discarded_attempts(connection, stored.id)),
         ran=measurements(connection, stored.id),
     )
 

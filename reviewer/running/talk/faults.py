@@ -78,12 +78,14 @@ class FaultWatch:
         if reply.ignored_end:
             self._add("user:stopped_on_confirm", seq, "minor")
         if reply.ended == "user_stop":
+            # When a script ends, and what it has voiced by then, follows from what the agent did:
+            # an agent that could spoil its own attempt would have its failures made again.
+            scripted = self._user.kind == "scripted"
             if self._agent and asks_to_confirm(self._agent[-1]):
-                self._add("user:stopped_on_confirm", seq, "hindered")
+                self._add("user:stopped_on_confirm", seq, "minor" if scripted else "hindered")
             for goal in self._user.goals:
-                judged = self._user.kind == "scripted" or goal.words
-                if judged and goal.id not in self._voiced:
-                    self._add(f"user:dropped:{goal.id}", None, "helped")
+                if (scripted or goal.words) and goal.id not in self._voiced:
+                    self._add(f"user:dropped:{goal.id}", None, "minor" if scripted else "helped")
 
     def fail(self, code: str, seq: int | None) -> None:
         """Take in that the user could not answer."""
