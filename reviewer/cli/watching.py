@@ -87,7 +87,7 @@ def _interrupted(*_: object) -> NoReturn:
 
 
 class _More:
-    """Finds sessions that have begun meanwhile, where a project or all of them are followed."""
+    """Finds new sessions, where a project or all sessions are followed."""
 
     def __init__(self, arguments: argparse.Namespace) -> None:
         self._tool, self._projects = arguments.tool, arguments.project

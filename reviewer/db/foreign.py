@@ -20,7 +20,7 @@ ROWID = "rowid"
 
 Row = tuple[Any, ...]
 DAMAGED = (sqlite3.Error, UnicodeError)
-"""What reading a damaged database raises."""
+"""The errors that reading a damaged database raises."""
 
 
 class ForeignDatabase:

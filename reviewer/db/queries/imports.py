@@ -188,7 +188,7 @@ def attempts_named(
 
 
 def names_of_trace(connection: sqlite3.Connection, trace: int) -> list[str]:
-    """What sources call an attempt, without the names that say whose file holds a part of it."""
+    """Return the names that sources give to an attempt, without those of files."""
     rows = connection.execute("SELECT name FROM attempt_name WHERE trace=?", (trace,))
     return sorted(name for (name,) in rows.fetchall() if _FILE not in name)
 

@@ -40,7 +40,7 @@ class ImportOrder(View, frozen=True):
 
     @property
     def named(self) -> str:
-        """What is imported, in a few words."""
+        """Return what is imported, in a few words."""
         if self.tool:
             count = len(self.sessions)
             return f"{count:,} session{'s' if count != 1 else ''} of {self.tool}"

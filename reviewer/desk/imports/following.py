@@ -33,7 +33,7 @@ SHARE = 4
 PATIENCE_S = 20.0
 """Seconds for which the rest of a line is waited for, before what is whole is read without it."""
 MORE_S = 5.0
-"""Seconds between two looks for sessions that have begun."""
+"""Seconds between two searches for new sessions."""
 TAIL = 1 << 20
 """Bytes of a last line that are tried; a longer one is whole when it is ended."""
 CHUNK = 1 << 20
@@ -52,7 +52,7 @@ OnNews = Callable[[str, str], None]
 
 
 class _Read(NamedTuple):
-    """What was read of a file: its state then, and the digest of its bytes."""
+    """A reading of a file: the state of the file, and the digest of the bytes that were read."""
 
     state: FileState
     digest: bytes
@@ -71,7 +71,7 @@ class _Session:
         self.rests_until = 0.0
         self.half_since: float | None = None
         self.tried: object = None
-        """What could not be read as yet: it is not tried again before it changes."""
+        """A file that could not be read. It is tried again once it has changed."""
         self.gone = self.said_half = self.said_short = self.answered = False
         self.claimed_at = 0.0
         self.last: FileResult | None = None
@@ -90,7 +90,7 @@ class Followed(NamedTuple):
 
 
 class Following:
-    """Sessions and how far each was read. `more` finds those that have begun meanwhile; `now` is a
+    """Sessions and how far each was read. `more` finds new ones; `now` is a
     monotonic clock in seconds."""
 
     def __init__(

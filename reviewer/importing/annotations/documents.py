@@ -7,11 +7,19 @@ from reviewer.importing.annotations import BadFile, BadRecord
 from reviewer.importing.foreign_json import NotJson, parse
 
 
-def objects_of(data: bytes) -> Iterator[tuple[int, Any] | BadRecord]:
-    """Yield (number, value) of each: of a list its elements, of a document itself, of lines each
-    line. Raises BadFile where there is none."""
+def objects_of(data: bytes) -> Iterator[dict[str, Any] | BadRecord]:
+    """Yield each object: of a list its elements, of a document itself, of lines each line; what is
+    no object is a BadRecord of its number. Raises BadFile where there is none."""
     if not data.strip():
         raise BadFile("is empty: there is no annotation in it", "export the file again")
+    for number, value in _values(data):
+        if isinstance(value, dict | BadRecord):
+            yield value
+        else:
+            yield BadRecord(number, "is no object")
+
+
+def _values(data: bytes) -> Iterator[tuple[int, Any]]:
     try:
         value = parse(data)
     except (NotJson, RecursionError):
@@ -20,7 +28,7 @@ def objects_of(data: bytes) -> Iterator[tuple[int, Any] | BadRecord]:
     yield from enumerate(value if isinstance(value, list) else [value], 1)
 
 
-def _lines(data: bytes) -> Iterator[tuple[int, Any] | BadRecord]:
+def _lines(data: bytes) -> Iterator[tuple[int, Any]]:
     lines = [line for line in data.split(b"\n") if line.strip()]
     if len(lines) < 2:
         raise BadFile("is no JSON", "export the file again as JSON, JSON lines or CSV")
@@ -28,7 +36,7 @@ def _lines(data: bytes) -> Iterator[tuple[int, Any] | BadRecord]:
         try:
             yield number, parse(line)
         except (NotJson, RecursionError):
-            yield BadRecord(number, "is no JSON")
+            yield number, BadRecord(number, "is no JSON")
 
 
 def loaded(value: Any) -> Any:

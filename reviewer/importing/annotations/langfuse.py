@@ -37,13 +37,9 @@ def read(data: bytes) -> Iterator[Record]:
 
 def _scores(data: bytes) -> Iterator[Any]:
     """Yield every score of a document, wherever such documents hold them."""
-    for one in objects_of(data):
-        if isinstance(one, BadRecord):
-            yield one
-            continue
-        value = one[1]
-        if not isinstance(value, dict):
-            yield BadRecord(one[0], "is no object")
+    for value in objects_of(data):
+        if isinstance(value, BadRecord):
+            yield value
         elif isinstance(value.get("data"), list):  # the API's page
             yield from value["data"]
         elif isinstance(trace := value.get("trace", value), dict) and "scores" in trace:

@@ -19,13 +19,9 @@ def read(data: bytes) -> Iterator[Record]:
 
 
 def _feedback(data: bytes) -> Iterator[Any]:
-    for one in objects_of(data):
-        if isinstance(one, BadRecord):
-            yield one
-            continue
-        value = one[1]
-        if not isinstance(value, dict):
-            yield BadRecord(one[0], "is no object")
+    for value in objects_of(data):
+        if isinstance(value, BadRecord):
+            yield value
         elif "run_type" in value:
             held = value.get("feedback")
             yield from held if isinstance(held, list) else []

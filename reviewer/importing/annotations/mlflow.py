@@ -38,14 +38,8 @@ def _first(key: str, before: Mapping[str, str]) -> str:
 
 
 def _assessments(data: bytes) -> Iterator[Any]:
-    for one in objects_of(data):
-        if isinstance(one, BadRecord):
-            yield one
-            continue
-        value = one[1]
-        if not isinstance(value, dict):
-            yield BadRecord(one[0], "is no object")
-        elif "assessment_name" in value:
+    for value in objects_of(data):
+        if isinstance(value, BadRecord) or "assessment_name" in value:
             yield value
         else:
             held, trace = _held(value)

@@ -6,7 +6,7 @@ written once all of it was met, because a result may come before its call and a 
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -122,6 +122,17 @@ def _value(source: Source, raw: bytes) -> Any:
         return source.value(raw)
     except (Rejected, RecursionError):
         return None
+
+
+def parted(lines: Iterable[Line], begins: Callable[[Any], bool]) -> list[list[Line]]:
+    """Return the lines of each session or run of a file: one begins where `begins` holds of a
+    line's value, and the first with the first line."""
+    found: list[list[Line]] = []
+    for line in lines:
+        if not found or begins(line.value):
+            found.append([])
+        found[-1].append(line)
+    return found
 
 
 def by_number(lines: Sequence[Line]) -> list[Any]:

@@ -18,6 +18,7 @@ from reviewer.importing.formats.sessions import (
     by_number,
     known_as,
     lines_of,
+    parted,
     rows,
 )
 from reviewer.importing.head import Head
@@ -50,12 +51,7 @@ class GeminiStreamReader(SessionFormat):
 
     def traces(self, source: Source) -> Iterator[Foreign | Broken]:
         found = lines_of(source)
-        runs: list[list[Line]] = []
-        for line in found.lines:
-            if line.value.get("type") == "init" or not runs:
-                runs.append([])
-            runs[-1].append(line)
-        for lines in runs:
+        for lines in parted(found.lines, lambda value: value.get("type") == "init"):
             own = text(lines[0].value.get("session_id"))
             yield source.attempt(partial(_attempt, source, own, lines, found.broken), own)
 

@@ -23,6 +23,7 @@ from reviewer.importing.formats.sessions import (
     by_number,
     known_as,
     lines_of,
+    parted,
     rows,
     took,
 )
@@ -78,12 +79,7 @@ class PiSessionReader(SessionFormat):
 
     def traces(self, source: Source) -> Iterator[Foreign | Broken]:
         found = lines_of(source)
-        sessions: list[list[Line]] = []
-        for line in found.lines:
-            if _is_header(line.value) or not sessions:
-                sessions.append([])
-            sessions[-1].append(line)
-        for lines in sessions:
+        for lines in parted(found.lines, _is_header):
             own = text(lines[0].value.get("id")) if _is_header(lines[0].value) else ""
             yield source.attempt(partial(_attempt, source, own, lines, found.broken), own)
 
