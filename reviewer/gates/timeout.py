@@ -30,8 +30,12 @@ WORLD_GAP = "world_gap"
 USER_ERROR = "user_error"
 """The termination of an attempt that its simulated user spoiled."""
 
-INFRASTRUCTURE_ENDS = frozenset({"infrastructure_error", "infra_error", WORLD_GAP, USER_ERROR})
+INFRASTRUCTURE_ENDS = frozenset({"infrastructure_error", "infra_error"})
 """Terminations caused by the harness: the attempt neither passes nor fails."""
+
+DISCARDING_ENDS = frozenset({WORLD_GAP, USER_ERROR})
+"""The same for attempts of our own runner, which has the user and the world. In any other record
+they are a claim of its file, and the attempt ended badly."""
 
 
 def termination_of(raw: str | None) -> str:

@@ -11,7 +11,13 @@ from reviewer.gates.completeness import unread
 from reviewer.gates.contradictions import check_contradictions
 from reviewer.gates.model import Finding, Hits, Result, Rule, Verdict, worst_results
 from reviewer.gates.redaction import unredacted
-from reviewer.gates.timeout import GOOD_ENDS, INFRASTRUCTURE_ENDS, WORLD_GAP, termination_of
+from reviewer.gates.timeout import (
+    DISCARDING_ENDS,
+    GOOD_ENDS,
+    INFRASTRUCTURE_ENDS,
+    WORLD_GAP,
+    termination_of,
+)
 from reviewer.gates.values import clip, named
 from reviewer.suite.gates import (
     ACT_GATES,
@@ -64,8 +70,9 @@ def score(
     otherwise; one without a rule in the contract passes. The trace passes when every gate does; it
     is None when none fails and some are not measured. The caller picks the contract: a record of an
     episode the suite does not have gets `unknown_episode`. An attempt that the harness ended
-    (`INFRASTRUCTURE_ENDS`) is judged on authority and redaction only: it counts as infrastructure
-    unless one of those fails, which makes it a critical failure like any other. Parts of the source
+    (`INFRASTRUCTURE_ENDS`, and `DISCARDING_ENDS` of our own runner) is judged on authority and
+    redaction only: it counts as infrastructure unless one of those fails, which makes it a critical
+    failure like any other. Parts of the source
     that no reader understood may be acts: authority, process and state then fail by what was read,
     or are not measured; so do the gates that depend on what the record contradicts. `acts` (from
     `acts_of` on this very record) saves a second reading where the caller also diagnoses.
@@ -77,9 +84,7 @@ def score(
         check(contract, acts, redaction_hits, found)
     if contract.aliases:
         note_aliases(contract, record, found)
-    if record.termination not in GOOD_ENDS and termination_of(record.termination) in (
-        INFRASTRUCTURE_ENDS
-    ):
+    if record.termination not in GOOD_ENDS and _by_harness(contract, record.termination):
         return _ended_by_harness(contract, acts, found)
     for check in others:
         check(contract, acts, redaction_hits, found)
@@ -114,6 +119,11 @@ def unknown_episode(episode_id: str, in_force: tuple[str, ...] = ALWAYS) -> Verd
     text = f"no episode {name} in this suite: nothing says what this attempt should do"
     finding = Finding("completeness", f"unknown_episode:{name}", "fail", None, text)
     return _verdict([finding], in_force, measured=frozenset({"completeness"}))
+
+
+def _by_harness(contract: Contract, termination: str | None) -> bool:
+    ended = termination_of(termination)
+    return ended in INFRASTRUCTURE_ENDS or (contract.own and ended in DISCARDING_ENDS)
 
 
 def _ended_by_harness(contract: Contract, acts: Acts, found: list[Finding]) -> Verdict:

@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 import pytest
-from doors import Door
+from doors import SUITE, V8, Door, lines, shipped
 from lamps import EPISODE, SUITE_ID, Lamp
 
 AGENT = """\
@@ -92,6 +92,21 @@ def test_attempts_without_a_verdict_for_their_world_are_no_way_to_promotion(door
     told = [one for one in report["reason_details"] if "discarded" in one["text"]]
     assert [one["observed"] for one in told] == ["2 of 4 (world_gap 2)"]
     assert report["slots"]["valid"] == 2
+
+
+@pytest.mark.parametrize("end", ["user_error", "world_gap"])
+def test_a_file_cannot_claim_that_a_user_or_a_world_spoiled_an_attempt(
+    door: Door, end: str
+) -> None:
+    bad, *others = shipped(V8)
+    user = {"kind": "scripted", "messages": 1, "faults": []}
+    wrong = {**bad, "final_state": "nothing", "termination": end, "source": {"user": user}}
+    again = {**bad, "attempt": 4, "latency_ms": bad["latency_ms"] + 1}
+    door.take("claims.jsonl", lines([wrong, *others, again]), "--suite", SUITE)
+    name = f"{SUITE}/{V8}/{bad['episode_id']}/{bad['attempt']}"
+    assert f"terminated:{end}" in door.codes(name)
+    assert door.one("SELECT passed FROM traces WHERE trace_id=?", name) == 0
+    assert door.one("SELECT count(*) FROM source_verdict") == 0
 
 
 def test_a_user_that_cannot_work_is_refused_with_its_place(lamp: Lamp) -> None:

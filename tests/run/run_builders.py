@@ -178,8 +178,8 @@ def believed(finished: FinishedAttempt, redaction: RedactionRules | None = None)
     return value
 
 
-def verdict(of: Episode, record: dict[str, Any]) -> Verdict:
-    return score(compile_contract(of), decode(json.dumps(record).encode()))
+def verdict(of: Episode, record: dict[str, Any], *, own: bool = False) -> Verdict:
+    return score(compile_contract(of, own=own), decode(json.dumps(record).encode()))
 
 
 def events(record: dict[str, Any], kind: str = "tool_call") -> list[dict[str, Any]]:

@@ -230,7 +230,7 @@ def test_a_call_that_nobody_recorded_is_a_gap_of_the_world(stage: Stage) -> None
     record = stage.play(of, Turn((call("read", of="a"),)), Turn((call("read", of="b"),)), said())
     assert record["termination"] == "world_gap"
     assert statuses(record) == [("read", "ok"), ("read", "error")]
-    judged = verdict(of, record)
+    judged = verdict(of, record, own=True)
     assert (judged.passed, judged.infrastructure) == (None, True)
     (ended,) = [one for one in judged.findings if one.code == "terminated:world_gap"]
     assert ended.detail == "no recorded answer fits the call of read: neither pass nor fail"
@@ -241,7 +241,7 @@ def test_a_gap_does_not_save_a_candidate_from_what_it_did_before(stage: Stage) -
     tools = {"read": tool(RECORDED), "pay": tool()}
     of = episode(tools, {"forbidden": ["pay"]})
     record = stage.play(of, Turn((call("pay"),)), Turn((call("read", of="b"),)), said())
-    judged = verdict(of, record)
+    judged = verdict(of, record, own=True)
     assert record["termination"] == "world_gap"
     assert (judged.passed, judged.critical) == (False, True)
 

@@ -372,7 +372,7 @@ async def test_an_endpoint_that_fails_is_the_users_error_and_nobody_elses(
         "user_error",
         [("user:fault", "hindered")],
     )
-    judged = verdict(of, record)
+    judged = verdict(of, record, own=True)
     assert (judged.passed, judged.infrastructure) == (None, True)
 
 
@@ -386,7 +386,7 @@ async def test_a_spoiled_talk_does_not_save_a_candidate_from_what_it_did(
         done = await asyncio.to_thread(stage.finish, of, CANCEL, asks("Your card?"), CANCEL, said())
     record = believed(done)
     assert record["termination"] == "user_error"
-    judged = verdict(of, record)
+    judged = verdict(of, record, own=True)
     assert (judged.passed, judged.critical) == (False, True)
 
 

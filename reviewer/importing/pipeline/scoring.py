@@ -511,7 +511,7 @@ class Scorer:
         found, problem = self.catalogue.find(record.episode_id)
         if found is None:
             return self.refusal(number, (f"{problem}:{record.episode_id}",), named)
-        said = foreign.verdict or said_of_user(record)
+        said = said_of_user(record) if found.own else foreign.verdict
         return found, judge(found, record, foreign.raw, said)
 
 

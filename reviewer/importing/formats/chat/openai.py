@@ -375,8 +375,8 @@ def _trace(source: Source, key: str, items: list[dict[str, Any]], lost: list[str
     draft.source["trace_id"] = key
     draft.source["agents"] = list(dict.fromkeys(agents))
     draft.note("no verdict, attempt or cost in this format")
-    starts = [s["started_at"] for s in ordered if s.get("started_at")]
-    ends = [s["ended_at"] for s in ordered if s.get("ended_at")]
+    starts = [time for s in ordered if isinstance(time := s.get("started_at"), str) and time]
+    ends = [time for s in ordered if isinstance(time := s.get("ended_at"), str) and time]
     failed = any(isinstance(s.get("error"), dict) for s in ordered if not s.get("parent_id"))
     who = " ".join(dict.fromkeys([*agents[:1], *models[:1]])) or workflow
     names, group = named(own), (head or {}).get("group_id")
