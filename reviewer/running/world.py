@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from reviewer.running.model import Answer, ToolSpec, Unrunnable, WorldGap
+from reviewer.suite.blanks import blanks_in
 from reviewer.suite.errors import ContractError, shown
 from reviewer.suite.json_values import Nothing, all_at, at, merged, path_of, same
 from reviewer.suite.model import Episode
@@ -101,6 +102,8 @@ class SimulatedWorld:
             if fits and all_at(before, effect.get("when") or {}):
                 self._state = merged(self._state, effect["merge"])
         content = copy.deepcopy(self._response((tool, number), case))
+        if next(blanks_in(content), None) is not None:
+            raise WorldGap(tool)  # what the tool answers is left open in the episode
         unchanged = before is self._state or same(before, self._state)
         return Answer("ok", content, delay, None if unchanged else copy.deepcopy(self._state))
 
@@ -128,9 +131,9 @@ class SimulatedWorld:
     ) -> tuple[int, dict[str, Any]]:
         """Return the number and the case that answers a call in the present state; number -1 is for
         a call that no case fits, or of a tool without cases."""
-        if ways.get("match") is None:
+        if ways.get("match") is None and ways.get("unrecorded") is None:
             return -1, ways
-        for number, case in enumerate(ways["match"]):
+        for number, case in enumerate(ways.get("match") or ()):
             if _fits(case["arguments"], arguments) and all_at(self._state, case.get("when") or {}):
                 return number, case
         if ways.get("unrecorded") == "spoil":

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from reviewer.suite import values
 from reviewer.suite.approvals import approval_problems
+from reviewer.suite.blanks import blank_problems, without_faults_of_blanks
 from reviewer.suite.border import as_problems, faults_of, without
 from reviewer.suite.errors import NEAR, ContractError, Problem, json_path, likeness, shown
 from reviewer.suite.gates import GATE_CODES
@@ -79,6 +80,7 @@ def check_suite(
         found = toolset_problems(toolset, episodes)
         problems += [each for each in found if each.file not in faulty]
     if to_freeze:
+        problems = _with_blanks(files, problems)
         wrong = {each.file for each in problems}
         sound = {path: each for path, each in episodes.items() if path not in wrong}
         if not wrong & {values.SUITE_FILE, values.TOOLSET_FILE}:
@@ -105,6 +107,18 @@ def _read(data: bytes, file: str, kind: type[Value]) -> _Reading:
     rest = without(raw, [fault.where for fault in faults])
     whole = all(fault.unknown or fault.reason == "is missing" for fault in faults)
     return _Reading(rest, as_problems(file, faults), whole)
+
+
+def _with_blanks(files: Mapping[str, bytes], problems: list[Problem]) -> list[Problem]:
+    """Return the problems with one for each blank, in place of those of its shape."""
+    blanks: list[Problem] = []
+    for path, data in sorted(files.items()):
+        if path in (values.SUITE_FILE, values.TOOLSET_FILE) or values.is_episode_file(path):
+            try:
+                blanks += blank_problems(path, load_object(data, path))
+            except ContractError:
+                continue  # reported where the file was read
+    return [*without_faults_of_blanks(problems, blanks), *blanks] if blanks else problems
 
 
 def _head(files: Mapping[str, bytes], problems: list[Problem]) -> dict[str, Any]:

@@ -293,6 +293,12 @@ class Episode(Value, frozen=True):
         "Who answers the agent when it says something and calls no tool. Null: nobody; the agent's "
         "first message without a call is its last.",
     ] = UNSET
+    # UNSET without it, so that contracts made before keep their bytes in stores.
+    source: Annotated[
+        dict[str, Any] | UnsetType,
+        File(dict[str, Any], {}),
+        "What the episode was made of, and by which marks; free. No agent is shown it.",
+    ] = UNSET
 
     @property
     def carries_out_all(self) -> bool:

@@ -49,7 +49,7 @@ class Responses(Value, frozen=True):
     """Exactly one of: `fixed` (always), `match` (the first case that fits, else `otherwise` or what
     `unrecorded` says), `sequence` (one per call, the last for all further calls), `state` (an
     object of these dotted paths of the state and their present values), `value_at` (the present
-    value at one dotted path)."""
+    value at one dotted path). `unrecorded` alone: no call of the tool was ever recorded."""
 
     fixed: Annotated[Any, "What the tool answers, always."] = None
     match: Annotated[
@@ -59,9 +59,9 @@ class Responses(Value, frozen=True):
     otherwise: Annotated[Any, "What the tool answers when no case of `match` fits."] = None
     unrecorded: Annotated[
         Literal["error", "spoil"] | None,
-        "What becomes of a call that no case of `match` fits. `error`: it errs, as the real tool "
-        "would. `spoil`: what the real tool would answer is not known, so the attempt ends, and "
-        "neither passes nor fails.",
+        "What becomes of a call that no case of `match` fits; alone: of every call. `error`: it "
+        "errs, as the real tool would. `spoil`: what the real tool would answer is not known, so "
+        "the attempt ends, and neither passes nor fails.",
     ] = None
     sequence: Annotated[
         Annotated[tuple[Any, ...], Limits(min_length=1)] | None,
@@ -77,6 +77,8 @@ class Responses(Value, frozen=True):
 
     def problem(self, given: Set[str]) -> str | None:
         ways = given & {"fixed", "match", "sequence", "state", "value_at"}
+        if not ways and "unrecorded" in given and "otherwise" not in given:
+            return None  # no call of the tool was ever recorded
         if len(ways) != 1:
             return "must have exactly one of fixed, match, sequence, state, value_at"
         fallbacks = sorted(given & {"otherwise", "unrecorded"})

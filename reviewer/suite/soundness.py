@@ -200,7 +200,9 @@ def _responses(episode: Episode, tools: Mapping[str, dict[str, Any]]) -> Found:
 def _answers(tool: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
     """Return whether a call with the wanted arguments, and any others, can be answered."""
     ways = tool.get("responses") or {}
-    if ways.get("match") is None or "otherwise" in ways:
+    if ways.get("match") is None:
+        return ways.get("unrecorded") is None
+    if "otherwise" in ways:
         return True
     return any(
         all(same(value, wanted.get(name, value)) for name, value in case["arguments"].items())

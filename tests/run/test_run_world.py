@@ -453,3 +453,16 @@ def test_a_call_that_no_case_fits_errs_or_ends_the_attempt() -> None:
     assert contents(of, ("read", {"of": "a"}), "read") == [1, "error"]
     with pytest.raises(WorldGap, match="read: no recorded answer fits this call"):
         answers(episode({"read": tool({**told, "unrecorded": "spoil"})}), "read")
+
+
+def test_a_blank_answers_nobody() -> None:
+    open_ = {"$blank": "what read answers", "seen": [1]}
+    for told in ({"fixed": open_}, {"match": [{"arguments": {}, "value": {"rows": [open_]}}]}):
+        with pytest.raises(WorldGap):
+            answers(episode({"read": tool(told)}), "read")
+
+
+def test_a_tool_of_which_no_call_is_recorded_answers_nothing() -> None:
+    with pytest.raises(WorldGap):
+        answers(episode({"read": tool({"unrecorded": "spoil"})}), "read")
+    assert contents(episode({"read": tool({"unrecorded": "error"})}), "read") == ["error"]
