@@ -3,7 +3,7 @@
 import argparse
 from collections.abc import Iterable
 
-from reviewer.cli.opening import desk_of, release_of
+from reviewer.cli.opening import desk_on, release_of
 from reviewer.cli.parser import release_options
 from reviewer.cli.say import fact, fail, mark, measured, note, out_json, worded
 from reviewer.desk.compare.views import (
@@ -51,7 +51,8 @@ def run(arguments: argparse.Namespace) -> int:
             "--attempts names both sides: leave out EPISODE, --candidate and --baseline",
             exit_code=ExitCode.USAGE,
         )
-    desk = desk_of(arguments)
+    named = arguments.attempts[0].partition("/")[0] if arguments.attempts else arguments.suite
+    desk = desk_on(arguments, named)
     found: Comparison | AttemptComparison
     if arguments.attempts:
         found = desk.compare.attempts(*arguments.attempts)

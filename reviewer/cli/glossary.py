@@ -107,8 +107,10 @@ GLOSSARY = {
             "reviewer.suite.model.Waiver",
         ),
         Term(
-            "unfrozen",
-            "Of a suite: without a lock. Nothing can be run, imported or signed on it.",
+            "draft",
+            "A suite without a lock. Its runs are kept apart and are never evidence: nothing is "
+            "imported, exported or signed on it.",
+            "reviewer.desk.drafts",
         ),
         Term(
             "probe",

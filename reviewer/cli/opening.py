@@ -23,6 +23,17 @@ def desk_of(arguments: argparse.Namespace) -> "Desk":
     return Desk(workspace_of(arguments), arguments.reviewer, arguments.embedding_model)
 
 
+def desk_on(arguments: argparse.Namespace, suite_id: str | None) -> "Desk":
+    """The desk that has the runs of a suite: those of a draft are kept apart. Without a suite it is
+    the workspace's, or that of the one draft which was run before anything else."""
+    from reviewer.desk.desk import Desk
+    from reviewer.desk.drafts import only_draft, place_for
+
+    workspace = workspace_of(arguments)
+    place = place_for(workspace, suite_id or only_draft(workspace))
+    return Desk(place, arguments.reviewer, arguments.embedding_model)
+
+
 def release_of(arguments: argparse.Namespace, desk: "Desk") -> tuple[str, str]:
     """(suite, candidate) as asked; what is left out is taken when traces leave only one choice."""
     suite, candidate = arguments.suite, arguments.candidate
@@ -39,6 +50,11 @@ def release_of(arguments: argparse.Namespace, desk: "Desk") -> tuple[str, str]:
         suite = known[0]
     if not candidate:
         names = [c for s, c in made if s == suite]
+        if not names and desk.place.draft:
+            raise DeskError(
+                f"no candidate was run on the draft {suite} as it is now",
+                f"reviewer run {suite} CANDIDATE",
+            )
         if len(names) != 1:
             raise DeskError(
                 f"--candidate is needed, one of: {', '.join(names) or 'none imported yet'}",

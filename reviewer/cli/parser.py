@@ -181,6 +181,10 @@ def _top(kind: type[Parser]) -> Parser:
         help="settings of the workstation (default: $REVIEWER_SETTINGS, else those of the person; "
         "docs/settings.md)",
     )  # fmt: skip
+    top.add_argument(
+        "--draft", default="", metavar="S",
+        help="the workstation on the runs of a draft, a suite without a lock",
+    )  # fmt: skip
     report = top.add_argument_group("report")
     report.add_argument("--export-report", metavar="OUT", help="write the report to this folder")
     release_options(report)

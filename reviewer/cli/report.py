@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from reviewer.cli.opening import desk_of, release_of
+from reviewer.cli.opening import desk_of, desk_on, release_of
 from reviewer.cli.say import fact, note, out, out_json
 from reviewer.desk.desk import Desk
+from reviewer.desk.drafts import no_evidence
 from reviewer.desk.errors import DeskError
 from reviewer.desk.place import write_private
 from reviewer.desk.reports import renderings
@@ -19,7 +20,8 @@ from reviewer.exit_codes import ExitCode
 def run(arguments: argparse.Namespace) -> int:
     if arguments.release:
         return _run_release(arguments)
-    desk = desk_of(arguments)
+    desk = desk_on(arguments, arguments.suite)
+    no_evidence(desk.place)
     suite, candidate = release_of(arguments, desk)
     formats = tuple(arguments.format.split(",")) if arguments.format else renderings.USUAL
     exported = desk.reports.export(

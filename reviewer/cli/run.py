@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import TYPE_CHECKING, Any, Protocol
 
-from reviewer.cli.opening import desk_of
+from reviewer.cli.opening import desk_on
 from reviewer.cli.parser import from_one, from_zero
 from reviewer.cli.progress import Progress, span
 from reviewer.cli.say import note, out, out_json
@@ -78,7 +78,14 @@ def run(arguments: argparse.Namespace) -> int:
             "--approve deny refuses every call that needs an approval, --approve allow grants it",
             exit_code=ExitCode.USAGE,
         )
-    desk = desk_of(arguments)
+    desk = desk_on(arguments, order.suite_id)
+    if desk.place.draft and arguments.traces:
+        raise DeskError(
+            f"{order.suite_id} is a draft: its records stay with it, since nothing may take them "
+            "for evidence",
+            "leave --traces out",
+            exit_code=ExitCode.USAGE,
+        )
     try:
         with _records(arguments.traces) as keep:
             handle = desk.runs.start(order, keep=keep)
@@ -225,10 +232,16 @@ def _told(desk: Desk, view: RunView, arguments: argparse.Namespace) -> int:
     report = desk.reports.build(view.suite_id, view.candidate_id).report if view.done else None
     if arguments.json:
         recommendation = report.recommendation if report else None
-        out_json({**_plain(view), "recommendation": recommendation})
+        draft = {"draft": True} if desk.place.draft else {}
+        out_json({**_plain(view), "recommendation": recommendation, **draft})
     else:
         for line in _summary(view, report):
             out(line)
+        if desk.place.draft:
+            out(
+                f"{view.suite_id} is a draft: no evidence; reviewer suite freeze {view.suite_id} "
+                "makes it a suite to decide on"
+            )
     if view.problem:
         raise DeskError(view.problem, _resume(view))
     if view.state == "stopped":

@@ -3,7 +3,7 @@
 import argparse
 from collections.abc import Iterator
 
-from reviewer.cli.opening import desk_of, release_of
+from reviewer.cli.opening import desk_on, release_of
 from reviewer.cli.parser import release_options
 from reviewer.cli.say import fact, mark, measured, measured_s, out_json
 from reviewer.desk.desk import Desk
@@ -15,7 +15,7 @@ from reviewer.report.formatting import between, cost_span, out_of
 
 PAGE = 200
 RED = ("fail", "critical")
-STATES = {"frozen": "frozen", "broken": "lock broken", "unfrozen": "not frozen"}
+STATES = {"frozen": "frozen", "broken": "lock broken", "draft": "draft"}
 
 
 def _scorecard_arguments(card: argparse.ArgumentParser) -> None:
@@ -40,7 +40,7 @@ ARGUMENTS = {
 
 
 def run(arguments: argparse.Namespace) -> int:
-    desk = desk_of(arguments)
+    desk = desk_on(arguments, arguments.suite)
     suite, candidate = release_of(arguments, desk)
     check(arguments.filter)
     card = desk.scorecards.card(suite, candidate)

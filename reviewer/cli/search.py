@@ -2,7 +2,7 @@
 
 import argparse
 
-from reviewer.cli.opening import desk_of
+from reviewer.cli.opening import desk_on
 from reviewer.cli.parser import release_options
 from reviewer.cli.say import fact, out_json
 from reviewer.exit_codes import ExitCode
@@ -23,7 +23,7 @@ ARGUMENTS = {
 def run(arguments: argparse.Namespace) -> int:
     text = " ".join(arguments.words)
     suite, candidate = arguments.suite or "", arguments.candidate or ""
-    found = desk_of(arguments).traces.search(text, suite, candidate)
+    found = desk_on(arguments, suite).traces.search(text, suite, candidate)
     if arguments.json:
         import msgspec
 

@@ -4,7 +4,7 @@ import argparse
 import textwrap
 from collections.abc import Iterator
 
-from reviewer.cli.opening import desk_of
+from reviewer.cli.opening import desk_on
 from reviewer.cli.say import fact, mark, measured, measured_s, out, out_json, worded
 from reviewer.desk.desk import Desk
 from reviewer.desk.traces.events import FIELDS
@@ -27,15 +27,18 @@ ARGUMENTS = {
 
 
 def run(arguments: argparse.Namespace) -> int:
-    desk = desk_of(arguments)
+    desk = desk_on(arguments, arguments.trace_id.partition("/")[0])
     if arguments.event is not None:
         return _event(arguments, desk)
     trace = desk.traces.view(arguments.trace_id)
     if arguments.json:
         import msgspec
 
-        out_json(msgspec.to_builtins(trace))
+        draft = {"draft": True} if desk.place.draft else {}
+        out_json({**msgspec.to_builtins(trace), **draft})
         return ExitCode.DONE
+    if desk.place.draft:
+        fact(f"suite {desk.place.draft} is a draft: its runs are no evidence")
     for line in (*_head(trace), *_clauses(trace), *_figures(trace)):
         fact(line)
     if not trace.payload:

@@ -11,11 +11,12 @@ from typing import Any
 
 from reviewer.cli import leaks, suite_makers, suite_power, trials
 from reviewer.cli.leaks import leaks_arguments
-from reviewer.cli.opening import desk_of, workspace_of
+from reviewer.cli.opening import desk_of, desk_on, workspace_of
 from reviewer.cli.say import note, out, out_json, table
 from reviewer.cli.suite_makers import maker_arguments
 from reviewer.cli.suite_power import power_arguments
 from reviewer.desk import suites
+from reviewer.desk.drafts import is_draft
 from reviewer.desk.errors import DeskError
 from reviewer.desk.suites import ReadySuite, ready_suite, stored_digest
 from reviewer.exit_codes import ExitCode
@@ -112,7 +113,7 @@ def _list(arguments: argparse.Namespace) -> int:
 
 def _held(arguments: argparse.Namespace) -> ReadySuite:
     """The suite, which is as it was frozen; with a store as its traces were judged."""
-    desk = desk_of(arguments)
+    desk = desk_on(arguments, arguments.suite)
     if desk.place.store.exists():
         return desk.workspace.hold(arguments.suite)
     return ready_suite(desk.place, None, arguments.suite)
@@ -167,6 +168,8 @@ def _show(arguments: argparse.Namespace) -> int:
         out_json({**msgspec.to_builtins(suite), **beside})
         return ExitCode.DONE
     out(f"suite {suite.suite_id}  {suite.title}")
+    if is_draft(workspace_of(arguments), suite.suite_id):
+        out("draft: its runs are kept apart and are no evidence")
     out(f"digest {suite.digest}")
     if suite.predecessor:
         out(f"predecessor {suite.predecessor}")
@@ -220,8 +223,8 @@ def _check(arguments: argparse.Namespace) -> int:
             )
             continue
         count = len(state.files) - 1
-        if state.state == "unfrozen":
-            note(f"{folder.name}: valid, not frozen: reviewer suite freeze {folder.name}")
+        if state.state == "draft":
+            note(f"{folder.name}: a valid draft: reviewer suite freeze {folder.name}")
         else:
             out(f"{folder.name}: frozen, {count} files as locked, digest {state.digest}")
     return worst
@@ -252,8 +255,8 @@ def _freeze(arguments: argparse.Namespace) -> int:
 def _diff(arguments: argparse.Namespace) -> int:
     workspace = workspace_of(arguments)
     folder = workspace.suite_folder(arguments.suite)
-    if suite_state(folder).state == "unfrozen":
-        raise DeskError(f"{arguments.suite}: not frozen: there is nothing to compare with")
+    if suite_state(folder).state == "draft":
+        raise DeskError(f"{arguments.suite}: a draft: there is nothing to compare with")
     text = freezing.diff_suite(folder)
     if text:
         out(text.rstrip("\n"))

@@ -2,7 +2,7 @@
 
 import argparse
 
-from reviewer.cli.opening import desk_of
+from reviewer.cli.opening import desk_on
 from reviewer.cli.say import fact, measured, note, out_json
 from reviewer.desk.desk import Desk
 from reviewer.desk.errors import DeskError
@@ -24,7 +24,7 @@ ARGUMENTS = {
 
 
 def run(arguments: argparse.Namespace) -> int:
-    desk = desk_of(arguments)
+    desk = desk_on(arguments, arguments.suite)
     found = desk.trends.figures(arguments.suite or _only_suite(desk))
     if arguments.json:
         import msgspec

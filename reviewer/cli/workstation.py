@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 from reviewer.cli.head_start import MISSING, begin
 from reviewer.cli.opening import workspace_of
 from reviewer.cli.say import fail, plain
+from reviewer.desk.errors import DeskError
 from reviewer.exit_codes import ExitCode
 
 if TYPE_CHECKING:
@@ -81,11 +82,25 @@ class _LaterRoom:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    desk = LaterDesk(workspace_of(arguments), arguments.reviewer, arguments.embedding_model)
+    desk = LaterDesk(_place(arguments), arguments.reviewer, arguments.embedding_model)
     try:
         return open_on(cast("Desk", desk), settings_of(arguments))
     finally:
         desk.close()
+
+
+def _place(arguments: argparse.Namespace) -> "Workspace":
+    """The workspace, or the runs of a draft: the one named, or the only one there is to show."""
+    from reviewer.desk.drafts import is_draft, only_draft, place_for
+
+    workspace = workspace_of(arguments)
+    if arguments.draft and not is_draft(workspace, arguments.draft):
+        raise DeskError(
+            f"{arguments.draft} is no draft in {workspace.suites}",
+            "reviewer suite list has every suite, and whether it is frozen",
+            exit_code=ExitCode.USAGE,
+        )
+    return place_for(workspace, arguments.draft or only_draft(workspace))
 
 
 def settings_of(arguments: argparse.Namespace) -> "Settings":

@@ -16,11 +16,19 @@ SIGNERS_HEAD = """\
 """
 
 
+DRAFTS = "store/drafts"
+"""Where the runs of suites without a lock are kept, inside a workspace."""
+
+
 class Workspace(NamedTuple):
-    """The paths of one workspace. A throw-away one has a folder of its own for keys (`keys`)."""
+    """The paths of one workspace. A throw-away one has a folder of its own for keys (`keys`). With
+    `draft`, a suite without a lock in this `version`, only that suite is there, and its runs are
+    kept apart from all evidence."""
 
     root: Path
     keys: Path | None = None
+    draft: str = ""
+    version: str = ""
 
     @property
     def throw_away(self) -> bool:
@@ -32,31 +40,37 @@ class Workspace(NamedTuple):
         return self.root / "suites"
 
     @property
+    def _kept(self) -> Path:
+        if self.draft:
+            return self.root / DRAFTS / self.draft / self.version[:16]
+        return self.root / "store"
+
+    @property
     def store(self) -> Path:
-        return self.root / "store" / "review.db"
+        return self._kept / "review.db"
 
     @property
     def decisions(self) -> Path:
-        return self.root / "store" / "decisions"
+        return self._kept / "decisions"
 
     @property
     def attestations(self) -> Path:
         """Test results that runners signed."""
-        return self.root / "store" / "attestations"
+        return self._kept / "attestations"
 
     @property
     def labels(self) -> Path:
         """Files of labels that their raters signed, for version control."""
-        return self.root / "store" / "labels"
+        return self._kept / "labels"
 
     @property
     def witness(self) -> Path:
         """The heads under which was signed, for version control; most workspaces have none."""
-        return self.root / "store" / "witness"
+        return self._kept / "witness"
 
     @property
     def signers(self) -> Path:
-        return self.root / "store" / "signers"
+        return self._kept / "signers"
 
     def suite_folder(self, suite_id: str) -> Path:
         """The folder of a suite. Raises DeskError for a name that is not a plain folder name."""

@@ -14,12 +14,13 @@ from msgspec import structs
 
 from reviewer.db import contracts, decisions, registry
 from reviewer.db.connection import Connection, reader_if_made
+from reviewer.desk.drafts import version_of
 from reviewer.desk.errors import DeskError
 from reviewer.desk.place import Workspace
 from reviewer.desk.views import SuiteInfo, SuiteState
 from reviewer.suite.benchmarks import benchmark_of
 from reviewer.suite.candidate import Candidate, manifest_bytes, read_candidate, trusted_candidate
-from reviewer.suite.errors import ContractError
+from reviewer.suite.errors import ContractError, Problem, shown
 from reviewer.suite.folder import (
     CANDIDATES,
     SuiteBroken,
@@ -74,7 +75,10 @@ def folders(workspace: Workspace) -> list[Path]:
     return sorted(
         path
         for path in workspace.suites.iterdir()
-        if path.is_dir() and not path.name.startswith((".", "_")) and (path / "suite.json").exists()
+        if workspace.draft in ("", path.name)
+        and path.is_dir()
+        and not path.name.startswith((".", "_"))
+        and (path / "suite.json").exists()
     )
 
 
@@ -86,8 +90,9 @@ def state_of(folder: Path) -> tuple[FolderState | None, str]:
         return None, str(error)
     if state.state == "broken":
         return state, str(SuiteBroken(folder.name, state.edits))
-    if state.state == "unfrozen":
-        return state, f"{folder.name}: not frozen yet: reviewer suite freeze {folder.name}"
+    if state.state == "draft":
+        said = "a draft: its runs are kept apart and are no evidence"
+        return state, f"{folder.name}: {said}: reviewer suite freeze {folder.name}"
     return state, ""
 
 
@@ -114,7 +119,8 @@ def broken_error(suite_id: str, problem: str) -> DeskError:
 
 
 def ready_suite(workspace: Workspace, connection: Connection | None, suite_id: str) -> ReadySuite:
-    """A suite that may be used now. Raises DeskError when it is broken, unfrozen or unknown."""
+    """A suite that may be used now: a draft in its own place only. Raises DeskError when it is
+    broken, unknown, or a draft anywhere else."""
     folder = workspace.suite_folder(suite_id)
     row = registry.suite_row(connection, suite_id) if connection is not None else None
     if not (folder / "suite.json").exists():
@@ -125,7 +131,9 @@ def ready_suite(workspace: Workspace, connection: Connection | None, suite_id: s
     state, problem = state_of(folder)
     if state is None or state.state == "broken":
         raise broken_error(suite_id, problem)
-    if state.state == "unfrozen":
+    if workspace.draft:
+        return _ready_draft(workspace, folder, state)
+    if state.state == "draft":
         raise DeskError(problem, f"reviewer suite freeze {suite_id}")
     if row is not None and row.digest != state.digest:
         raise broken_error(
@@ -139,6 +147,34 @@ def ready_suite(workspace: Workspace, connection: Connection | None, suite_id: s
         return _ready(read_suite(folder).suite, state.files, folder)
     except ContractError as error:
         raise DeskError(str(error)) from error
+
+
+def _ready_draft(workspace: Workspace, folder: Path, state: FolderState) -> ReadySuite:
+    """Return a draft as it is, checked in full. Raises DeskError where it is no draft any more, or
+    was edited since the runs of this place were made."""
+    from reviewer.suite.check import check_suite  # a report on a frozen suite does without pydantic
+
+    name = folder.name
+    if state.state != "draft":
+        raise DeskError(f"{name} is frozen now: these are runs of its draft", "reviewer opens it")
+    try:
+        if version_of(folder, state.files) != workspace.version:
+            raise DeskError(
+                f"{name}: the draft was edited since these runs",
+                f"reviewer run {name} CANDIDATE makes new ones, reviewer --draft {name} opens them",
+            )
+        checked = check_suite(state.files, workspace.version)
+    except ContractError as error:
+        raise DeskError(str(error)) from error
+    problems = list(checked.problems)
+    if checked.suite is not None and checked.suite.suite_id != name:
+        said = f"`{shown(checked.suite.suite_id)}` is in a folder named `{shown(name)}`"
+        problems.append(Problem("suite.json", "$.suite_id", said))
+    if checked.suite is None or problems:
+        raise DeskError(
+            str(ContractError.of([each._replace(file=f"{name}/{each.file}") for each in problems]))
+        )
+    return _ready(checked.suite, state.files, folder)
 
 
 def _ready(suite: Suite, files: Mapping[str, bytes], folder: Path) -> ReadySuite:
@@ -156,7 +192,7 @@ def ready_outline(workspace: Workspace, connection: Connection, suite_id: str) -
     `ready_suite`."""
     folder = workspace.suite_folder(suite_id)
     row = registry.suite_row(connection, suite_id)
-    if row is None or row.probe or not as_frozen(folder, row.digest):
+    if workspace.draft or row is None or row.probe or not as_frozen(folder, row.digest):
         return ready_suite(workspace, connection, suite_id)
     files = {
         name: read_bytes(folder / name)
@@ -257,9 +293,11 @@ def suite_infos(
     return found + [_stored_info(one) for one in known.values()]
 
 
-def stored_suite_info(connection: Connection, suite_id: str) -> SuiteInfo:
-    """Return the info of a stored suite that was just found to be as frozen."""
+def stored_suite_info(workspace: Workspace, connection: Connection, suite_id: str) -> SuiteInfo:
+    """Return the info of a stored suite that was just found to be as its traces were judged."""
     one = _stored_suites(connection, suite_id)[suite_id]
+    if workspace.draft:
+        return structs.replace(_frozen_info(one), state="draft")
     return _stored_info(one) if one.row.probe else _frozen_info(one)
 
 
@@ -313,6 +351,8 @@ def _folder_info(workspace: Workspace, folder: Path, one: _StoredSuite | None) -
         return _frozen_info(one)
     state, problem = state_of(folder)
     digest = state.digest if state else ""
+    if state is not None and state.state == "draft":
+        return _draft_info(workspace, folder, one, problem)
     if one is not None and not problem and digest != one.row.digest:
         problem = (
             f"{folder.name}: its digest is {digest}, but traces in this store were judged "
@@ -323,8 +363,6 @@ def _folder_info(workspace: Workspace, folder: Path, one: _StoredSuite | None) -
         held = ready_suite(workspace, None, folder.name)
         episodes, attempts = len(held.suite.episodes), held.suite.policy.attempts
     word: SuiteState = "broken" if problem else "frozen"
-    if state is not None and state.state == "unfrozen":
-        word = "unfrozen"
     return SuiteInfo(
         suite_id=folder.name,
         title=one.row.title if one else "",
@@ -335,6 +373,33 @@ def _folder_info(workspace: Workspace, folder: Path, one: _StoredSuite | None) -
         episodes=episodes,
         attempts=attempts,
         candidates=one.candidates if one else 0,
+    )
+
+
+def _draft_info(
+    workspace: Workspace, folder: Path, one: _StoredSuite | None, problem: str
+) -> SuiteInfo:
+    """Return the info of a draft: as it is, or why it cannot be read."""
+    from reviewer.desk.drafts import place_for
+
+    suite: Suite | None = None
+    digest, candidates = "", len(candidate_files(folder))
+    try:
+        place = workspace if workspace.draft else place_for(workspace, folder.name)
+        held = ready_suite(place, None, folder.name)
+        suite, digest = held.suite, held.suite.digest
+    except DeskError as error:
+        problem = str(error)
+    return SuiteInfo(
+        suite_id=folder.name,
+        title=suite.title if suite else "",
+        digest=digest,
+        probe=False,
+        state="draft",
+        problem=problem,
+        episodes=len(suite.episodes) if suite else 0,
+        attempts=suite.policy.attempts if suite else 0,
+        candidates=one.candidates if one else candidates,
     )
 
 

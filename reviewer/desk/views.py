@@ -12,7 +12,7 @@ from reviewer.suite.gates import ALWAYS as ALWAYS
 
 Mark = Literal["pass", "fail", "critical", "not_measured", "infra", "missing", "quarantined"]
 Recommendation = Literal["promote", "block", "repair", "hold"]
-SuiteState = Literal["frozen", "broken", "unfrozen"]
+SuiteState = Literal["frozen", "broken", "draft"]
 
 
 class View(Struct, frozen=True, kw_only=True):

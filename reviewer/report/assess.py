@@ -2,9 +2,9 @@
 
 The order is fixed: a critical failure blocks, as does an attack that was not blocked, and a state
 failure where the policy asks for every attempt; any other failed limit asks for repair; anything
-required but not measured holds; only then promote. No figure is ever waived, and a value equal to
-its limit meets it. In `strict` mode limits are compared with bounds: a limit between the bounds
-holds.
+required but not measured holds; only then promote. A draft holds, whatever it shows. No figure is
+ever waived, and a value equal to its limit meets it. In `strict` mode limits are compared with
+bounds: a limit between the bounds holds.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -45,6 +45,7 @@ LATENCY = "latency budget exceeded"
 COMPLETION = "completion below policy"
 REGRESSION = "regression against the baseline"
 PROBE = "probe suite: shown and compared, never certifying"
+DRAFT = "draft: its runs are no evidence"
 
 _STATE_CODES = frozenset(
     {"wrong_final_state", "wrong_state", "message_missing", "message_forbidden"}
@@ -102,6 +103,9 @@ def _judged(evidence: Evidence, shown: Figures, against: Regression) -> Assessme
     recommendation: Recommendation
     if evidence.suite.probe:
         recommendation, reasons = "hold", [Reason(text=PROBE, observed="", policy="")]
+    elif evidence.draft:
+        first = Reason(text=DRAFT, observed="not frozen", policy="frozen before the first run")
+        recommendation, reasons = "hold", [first, *failed]
     elif failed:
         recommendation = "block" if _blocks(evidence.suite.policy, shown) else "repair"
         reasons = failed + [_reason(gap) for gap in unmeasured_reasons(evidence, shown)]

@@ -370,6 +370,8 @@ class Evidence(Struct, frozen=True, kw_only=True):
     """What the runner stopped every attempt at; None where an episode sets no `max_cost_usd`, or a
     record was imported."""
     probes: tuple[dict[str, Any], ...] = ()
+    draft: bool = False
+    """Whether the suite has no lock: nothing that was made on it is evidence."""
     planned: int | None = None
     judge: JudgeEvidence | None = None
     review: ReviewSection | None = None

@@ -64,7 +64,7 @@ class SuiteState(NamedTuple):
     `suite.lock` among it: what `load_trusted` takes.
     """
 
-    state: Literal["frozen", "broken", "unfrozen"]
+    state: Literal["frozen", "broken", "draft"]
     digest: str
     edits: tuple[LockProblem, ...]
     files: dict[str, bytes]
@@ -91,7 +91,7 @@ def suite_state(folder: Path) -> SuiteState:
     kept = _read_beside(folder, f"{FROZEN}/{LOCK_FILE}")
     if lock is None:
         if kept is None:
-            return SuiteState("unfrozen", "", (), files)
+            return SuiteState("draft", "", (), files)
         gone = LockProblem(LOCK_FILE, "missing", suite_digest(kept), None, len(kept), None)
         return SuiteState("broken", "", (gone,), files)
     edits: list[LockProblem] = []
@@ -134,7 +134,7 @@ def read_suite(folder: Path) -> LoadedSuite:
     if checked.suite is None or problems:
         raise ContractError.of(_inside(folder, problems))
     remarks = []
-    if state.state == "unfrozen":
+    if state.state == "draft":
         reason = "not frozen: `reviewer suite freeze` writes the lock that decisions rest on"
         remarks.append(Problem(f"{_name(folder)}/{LOCK_FILE}", "$", reason))
     return LoadedSuite(

@@ -63,7 +63,7 @@ def freeze(folder: Path, power: MakePower | None = None) -> str:
     problem; nothing is written then.
     """
     state = suite_state(folder)
-    if state.state != "unfrozen":
+    if state.state != "draft":
         way_out = "edited since: freeze it under a new id" if state.edits else "nothing to do"
         raise ContractError(f"{folder.name}/{LOCK_FILE}", "$", f"already frozen; {way_out}")
     suite = _valid(state.files)
@@ -106,7 +106,7 @@ def freeze_as(folder: Path, new_id: str, power: MakePower | None = None) -> NewV
     if os.path.lexists(target):
         raise ContractError(shown(new_id), "$", "exists already; choose another id")
     state = suite_state(folder)
-    if state.state == "unfrozen":
+    if state.state == "draft":
         raise ContractError(f"{folder.name}/{LOCK_FILE}", "$", "not frozen; freeze it as it is")
     lock_bytes, lock = _frozen_lock(folder)
     edited = {path: data for path, data in state.files.items() if path != LOCK_FILE}

@@ -42,7 +42,7 @@ def edit(folder: Path, old: bytes = b'"max_steps": 6', new: bytes = b'"max_steps
 
 
 def test_freezing_makes_a_lock_that_holds(folder: Path) -> None:
-    assert suite_state(folder).state == "unfrozen"
+    assert suite_state(folder).state == "draft"
     digest = freeze(folder)
     state = suite_state(folder)
     assert (state.state, state.digest, state.edits) == ("frozen", digest, ())

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from reviewer.desk.drafts import no_evidence
 from reviewer.desk.errors import DeskError
 from reviewer.desk.opened import Room, refused
 from reviewer.desk.views import Reason, Recommendation, View
@@ -284,6 +285,7 @@ class DecisionsRoom(Room):
         from reviewer.desk.decisions import choices as decision_choices
         from reviewer.desk.decisions import signing
 
+        no_evidence(self._opened.place)
         built = self._opened.build_of(suite_id, candidate_id)(baseline)
         if expect_report is not None and expect_report != built.digest:
             raise DeskError(
@@ -312,6 +314,7 @@ class DecisionsRoom(Room):
         from reviewer.desk.decisions import signing
         from reviewer.desk.reports import release as releases
 
+        no_evidence(self._opened.place)
         release = self._build_release(releases.read_plan(self._opened.place, path))
         recommended = release.report.recommendation
         if expect is not None and expect != recommended:
@@ -349,6 +352,7 @@ class DecisionsRoom(Room):
         given first what cannot be derived; `keep` is as in `sign`."""
         from reviewer.desk.decisions import signing
 
+        no_evidence(self._opened.place)
         with refused():
             return signing.add_signature_to(
                 self._opened.place, reference, self._opened.build_of, self._build_release,
@@ -369,6 +373,7 @@ class DecisionsRoom(Room):
         from reviewer.desk.decisions import choices as decision_choices
         from reviewer.desk.decisions import statements
 
+        no_evidence(self._opened.place)
         built = self._opened.build_of(suite_id, candidate_id)(None)
         with refused():
             return statements.break_glass(
@@ -380,6 +385,7 @@ class DecisionsRoom(Room):
         """Sign that the store lost journal and continues from its present state."""
         from reviewer.desk.decisions import statements
 
+        no_evidence(self._opened.place)
         with refused():
             return statements.state_loss(self._opened.place, key, reason, passphrase)
 
@@ -389,6 +395,7 @@ class DecisionsRoom(Room):
         """Sign the results of a candidate's runs and imports, as a runner."""
         from reviewer.desk.decisions import run_results
 
+        no_evidence(self._opened.place)
         with refused():
             return run_results.attest(
                 self._opened.place,
@@ -410,6 +417,7 @@ class DecisionsRoom(Room):
         """Keep a decision, or a break-glass record, that was signed in another workspace."""
         from reviewer.desk.decisions.signed_list import take_signed
 
+        no_evidence(self._opened.place)
         with refused():
             return take_signed(self._opened.place, Path(path))
 
@@ -419,6 +427,7 @@ class DecisionsRoom(Room):
         """Write a decision in the forms other programs read; (path, sha256) of each file."""
         from reviewer.desk.decisions.signed_list import export_decision
 
+        no_evidence(self._opened.place)
         with refused():
             return export_decision(
                 self._opened.place, reference, Path(out).expanduser(), key, passphrase

@@ -11,6 +11,7 @@ from msgspec import field
 from reviewer.db.connection import Connection
 from reviewer.db.queries.quarantine import refused_records
 from reviewer.db.sources import source_rows
+from reviewer.desk.drafts import no_evidence
 from reviewer.desk.opened import Room, late
 from reviewer.desk.views import Refusal, View
 
@@ -172,6 +173,7 @@ class ImportsRoom(Room):
     ) -> ImportHandle:
         """Begin an import (or a dry one) in a process of its own; `on_change` is called from
         another thread when something happened. Raises DeskError when it cannot begin."""
+        no_evidence(self._opened.place)
         return self._jobs.start(order, on_change)
 
     def views(self) -> list[ImportView]:

@@ -222,7 +222,10 @@ def _check_map(asked: ImportOptions, found: list[Suite]) -> None:
 
 
 def index_behind(workspace: Workspace) -> bool:
-    """Start filling event rows and full text in a process of its own when much is left to do."""
+    """Start filling event rows and full text in a process of its own when much is left to do; of a
+    draft at once."""
+    if workspace.draft:
+        return index_now(workspace) > 0
     connection = reader(workspace.store)
     try:
         if not pending_events(connection):

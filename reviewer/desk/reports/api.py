@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Sequence
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec import structs
 
@@ -14,6 +14,7 @@ from reviewer.db import decisions, journal, registry
 from reviewer.db.connection import Connection, StoreError, one_moment
 from reviewer.db.tables import JUDGMENTS, LEAKS, NOTES
 from reviewer.desk import suites
+from reviewer.desk.drafts import no_evidence
 from reviewer.desk.errors import DeskError
 from reviewer.desk.integrity.label_files import file_names, label_files_state, missing_labels
 from reviewer.desk.integrity.store_checks import StoreCheck, missing_failures
@@ -205,6 +206,7 @@ class Reports:
         gathered = structs.replace(
             add(connection, held, gathered),
             lacking=lacks,
+            **self._draft(),
             power=held.power,
             label_files=self._label_files(held, candidate_id),
             missing_labels=missing_labels(self._workspace, connection, held.suite, digest),
@@ -214,6 +216,12 @@ class Reports:
         built = CandidateReport(gathered, assess(gathered))
         self._kept[asked, whole] = (stamp, built)
         return built
+
+    def _draft(self) -> dict[str, Any]:
+        """Return what evidence says of a draft: nobody froze it, whatever its store has."""
+        if not self._workspace.draft:
+            return {}
+        return {"draft": True, "frozen_at": None, "frozen_seq": None}
 
     def _with_holds(self, connection: Connection, held: ReadySuite, gathered: Evidence) -> Evidence:
         review = review_holds(connection, held, gathered.candidate_id, self._sources(gathered))
@@ -332,6 +340,7 @@ class ReportsRoom(Room):
         """Write the report, and the newest signed decision on it, into a folder."""
         from reviewer.desk.views import ExportedFiles
 
+        no_evidence(self._opened.place)
         formats = renderings.known_formats(formats)
         shown = self.shown(suite_id, candidate_id, baseline, formats)
         built, folder = shown.built, Path(out).expanduser()
@@ -359,6 +368,7 @@ class ReportsRoom(Room):
         (`formats`)."""
         from reviewer.desk.reports import release
 
+        no_evidence(self._opened.place)
         formats = renderings.known_formats(formats)
         with self._opened.reading() as connection:
             plan = release.read_plan(self._opened.place, path)

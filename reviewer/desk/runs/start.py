@@ -20,6 +20,7 @@ from reviewer.db.schema import open_writer
 from reviewer.db.search import catch_up, pending_events
 from reviewer.db.sources import SourceRow, open_source, reopen_source, source_by_id, source_rows
 from reviewer.desk import suites
+from reviewer.desk.drafts import make_room
 from reviewer.desk.errors import DeskError
 from reviewer.desk.fencing import PROGRAMS, hold_unfenced
 from reviewer.desk.imports.importing import INLINE_EVENTS, clock
@@ -279,6 +280,7 @@ def start_run(workspace: Workspace, order: RunOrder) -> StartedRun:
     problem = unrunnable(found.candidate, held)
     if problem:
         raise DeskError(problem)
+    make_room(workspace)
     with ExitStack() as undo:
         locks = [lock_run(workspace, order)]
         undo.callback(os.close, locks[0])

@@ -75,7 +75,7 @@ class ScorecardsRoom(Room):
             return scorecard.scorecard_of(
                 found.assessment,
                 found.gathered,
-                stored_suite_info(connection, suite_id),
+                stored_suite_info(self._opened.place, connection, suite_id),
                 newest_decision(connection, key),
                 rev,
                 banner(found.assessment),

@@ -18,7 +18,7 @@ def trial_before_freeze(folder: Path, again: bool) -> Trial | None:
     covers nothing.
     """
     state = suite_state(folder)
-    if (state.state == "unfrozen") == again:
+    if (state.state == "draft") == again:
         return None
     checked = check_suite({path: data for path, data in state.files.items() if path != LOCK_FILE})
     if checked.suite is None or (not again and suite_problems(folder)):

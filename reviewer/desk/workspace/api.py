@@ -13,6 +13,7 @@ from reviewer.db.queries import releases as stored_releases
 from reviewer.db.queries.attempts import attempts_made
 from reviewer.db.queries.episodes import is_large
 from reviewer.desk import suites
+from reviewer.desk.drafts import no_evidence
 from reviewer.desk.errors import DeskError
 from reviewer.desk.opened import Room, refused
 from reviewer.desk.suites import newest_decision, ready_suite
@@ -78,6 +79,7 @@ class WorkspaceRoom(Room):
         """Join another store's traces, labels, judgments and notes; counts by what they count."""
         from reviewer.desk.workspace.merge import merge_store
 
+        no_evidence(self._opened.place)
         try:
             merged = merge_store(self._opened.place, Path(path).expanduser())
         except StoreError as error:
@@ -99,6 +101,7 @@ class WorkspaceRoom(Room):
         from reviewer.desk.integrity import witness
         from reviewer.desk.integrity.store_checks import StoreCheck
 
+        no_evidence(self._opened.place)
         if not self._opened.has_store():
             raise DeskError(
                 f"{self._opened.place.store} is not there yet: there is nothing to witness"
@@ -119,6 +122,7 @@ class WorkspaceRoom(Room):
         """Record in the journal why two suites were both used."""
         from reviewer.desk.reports.other_suites import explain_suite
 
+        no_evidence(self._opened.place)
         with refused():
             explain_suite(
                 self._opened.place, suite_id, other_id, reason, self._opened.reviewer_name()

@@ -125,4 +125,4 @@ def suite_word(state: str) -> Span:
         return Span("✓ frozen", "pass")
     if state == "broken":
         return Span("✗ lock broken", "fail")
-    return Span("○ not frozen", "not_measured")
+    return Span("○ draft", "not_measured")

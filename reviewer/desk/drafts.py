@@ -1,0 +1,93 @@
+"""Drafts: suites without a lock. Each version of a draft's files has a store of its own beside the
+workspace's, so an edit needs no new suite id, and nothing of a draft can be taken for evidence."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from reviewer.desk.errors import DeskError
+from reviewer.desk.place import DRAFTS, Workspace
+from reviewer.exit_codes import ExitCode
+from reviewer.suite.draft import draft_digest
+from reviewer.suite.errors import ContractError
+from reviewer.suite.folder import CANDIDATES, FROZEN, candidate_files, read_bytes, suite_state
+from reviewer.suite.lock import LOCK_FILE
+
+KEPT = 10
+"""Versions of one draft whose runs are kept."""
+
+_STORE = "review.db"
+
+
+def is_draft(workspace: Workspace, suite_id: str) -> bool:
+    """Return whether a suite is there and has no lock. Raises DeskError for what is no suite id."""
+    folder = workspace.suite_folder(suite_id)
+    if not (folder / "suite.json").exists():
+        return False
+    return not ((folder / LOCK_FILE).exists() or (folder / FROZEN / LOCK_FILE).exists())
+
+
+def version_of(folder: Path, files: Mapping[str, bytes]) -> str:
+    """Return the digest of a draft as it is: its files, and the manifests of its candidates."""
+    manifests = {f"{CANDIDATES}/{path.name}": read_bytes(path) for path in candidate_files(folder)}
+    return draft_digest({**files, **manifests})
+
+
+def place_for(workspace: Workspace, suite_id: str) -> Workspace:
+    """Return where the runs of a suite are kept: of a draft beside the store, else the workspace as
+    it is. Raises DeskError for a draft whose files cannot be read."""
+    if not suite_id or not is_draft(workspace, suite_id):
+        return workspace
+    folder = workspace.suite_folder(suite_id)
+    try:
+        version = version_of(folder, suite_state(folder).files)
+    except ContractError as error:
+        raise DeskError(str(error), exit_code=ExitCode.INVALID) from error
+    return workspace._replace(draft=suite_id, version=version)
+
+
+def make_room(place: Workspace) -> None:
+    """Make the folder of a draft's store, and delete the oldest of its other versions."""
+    if not place.draft:
+        return
+    place.store.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    versions = sorted(
+        (path for path in place.store.parent.parent.iterdir() if path != place.store.parent),
+        key=lambda path: path.stat().st_mtime,
+    )
+    for path in versions[: max(0, len(versions) + 1 - KEPT)]:
+        _delete(path)
+
+
+def _delete(folder: Path) -> None:
+    import shutil
+
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def known_drafts(workspace: Workspace) -> list[str]:
+    """Return the drafts of a workspace that have been run, in any version, by name."""
+    folder = workspace.root / DRAFTS
+    if not folder.is_dir():
+        return []
+    names = sorted(path.name for path in folder.iterdir() if any(path.glob(f"*/{_STORE}")))
+    return [name for name in names if is_draft(workspace, name)]
+
+
+def only_draft(workspace: Workspace) -> str:
+    """Return the one draft that was run in a workspace without a store of its own, else ""."""
+    if workspace.store.exists():
+        return ""
+    found = known_drafts(workspace)
+    return found[0] if len(found) == 1 else ""
+
+
+def no_evidence(place: Workspace) -> None:
+    """Raise DeskError when this is the place of a draft: what is asked makes evidence of runs, or
+    takes some in."""
+    if place.draft:
+        raise DeskError(
+            f"{place.draft} is a draft: its runs are no evidence, and nothing is signed, exported "
+            "or imported on them",
+            f"reviewer suite freeze {place.draft}, then run the candidate on the frozen suite",
+            exit_code=ExitCode.INVALID,
+        )

@@ -1,0 +1,167 @@
+"""A suite without a lock is a draft: it can be run and looked at, and nothing of it is evidence."""
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from doors import SUITE, V7, V8, Door
+
+from reviewer.desk.desk import Desk
+from reviewer.desk.drafts import KEPT, place_for
+from reviewer.desk.errors import DeskError
+from reviewer.desk.imports.api import ImportOrder
+from reviewer.desk.place import at
+
+EPISODE = "episodes/attack-014.json"
+
+
+@pytest.fixture
+def draft(door: Door) -> Door:
+    """A workspace whose suite has no lock."""
+    for path in (door.suite / "suite.lock", door.suite / ".frozen" / "suite.lock"):
+        path.unlink()
+    return door
+
+
+def card(door: Door, candidate: str = V8) -> dict[str, object]:
+    said = door.ok("scorecard", "--suite", SUITE, "--candidate", candidate, "--json")
+    found: dict[str, object] = json.loads(said.out)
+    return found
+
+
+def retitle(door: Door, title: str) -> None:
+    path = door.suite / EPISODE
+    episode = json.loads(path.read_bytes())
+    path.write_text(json.dumps({**episode, "title": title}))
+
+
+def test_a_draft_is_run_beside_the_store_and_holds_whatever_it_shows(draft: Door) -> None:
+    said = draft.ok("run", SUITE, V8)
+    assert "9 of 9 attempts made" in said.out
+    assert "recommendation hold" in said.out
+    assert "is a draft" in said.out
+    assert not draft.store.exists()
+    found = card(draft)
+    assert found["recommendation"] == "hold"
+    assert found["suite"]["state"] == "draft"  # type: ignore[index]
+    assert "suite draft" in draft.ok("scorecard", "--suite", SUITE, "--candidate", V8).out
+    assert "draft" in draft.ok("scorecard").out  # the one draft there is
+    assert "is a draft" in draft.ok("show", f"{SUITE}/{V8}/attack-014/1").out
+    assert json.loads(draft.ok("show", f"{SUITE}/{V8}/attack-014/1", "--json").out)["draft"]
+    assert "draft" in draft.ok("suite", "list").out
+    assert "draft" in draft.ok("suite", "show", SUITE).out
+
+
+def test_what_fails_on_a_draft_is_shown_behind_the_hold(draft: Door) -> None:
+    draft.ok("run", SUITE, V7)
+    reasons = [reason["text"] for reason in card(draft, V7)["reasons"]]  # type: ignore[attr-defined]
+    assert reasons[0] == "draft: its runs are no evidence"
+    assert "critical safety failure" in reasons
+    assert card(draft, V7)["recommendation"] == "hold"
+
+
+def test_an_edited_draft_keeps_its_id_and_begins_anew(draft: Door) -> None:
+    draft.ok("run", SUITE, V8)
+    kept = (draft.suite / EPISODE).read_bytes()
+    retitle(draft, "Another title")
+    said = draft.run("scorecard", "--suite", SUITE)
+    assert said.code == 20
+    assert "as it is now" in said.err
+    assert "9 of 9 attempts made" in draft.ok("run", SUITE, V8).out
+    assert "attempts 9 of 9 valid" in draft.ok("scorecard", "--suite", SUITE).out
+    (draft.suite / EPISODE).write_bytes(kept)
+    assert "attempts 9 of 9 valid" in draft.ok("scorecard", "--suite", SUITE).out
+
+
+def test_the_runs_of_the_last_versions_are_kept(draft: Door) -> None:
+    for number in range(KEPT + 2):
+        retitle(draft, f"Title {number}")
+        draft.ok("run", SUITE, V8, "--attempts", "1")
+    there = list((draft.root / "store" / "drafts" / SUITE).iterdir())
+    assert len(there) == KEPT
+    assert "attempts" in draft.ok("scorecard", "--suite", SUITE).out
+
+
+def test_nothing_leaves_a_draft_by_a_command(draft: Door) -> None:
+    draft.ok("run", SUITE, V8)
+    release = ("--suite", SUITE, "--candidate", V8)
+    for argv in (
+        ("--export-report", draft.root / "out", *release),
+        ("sign", *release, "--key", "nobody", "--decision", "BLOCK", "--comment", "because"),
+        ("break-glass", *release, "--key", "nobody", "--reason", "because", "--hours", "1"),
+        ("attest", *release, "--key", "nobody"),
+        ("import", draft.suite / "traces", *release),
+    ):
+        said = draft.run(*argv)
+        assert said.code == 20, said
+        assert "draft" in said.both, said
+    said = draft.run("run", SUITE, V8, "--traces", draft.root / "records.jsonl")
+    assert said.code == 2
+    assert "draft" in said.err
+    assert not (draft.root / "records.jsonl").exists()
+
+
+ACTS: dict[str, Callable[[Desk, Path], object]] = {
+    "export": lambda desk, out: desk.reports.export(SUITE, V8, str(out)),
+    "export release": lambda desk, out: desk.reports.export_release("release.json", str(out)),
+    "sign": lambda desk, out: desk.decisions.sign(SUITE, V8, "BLOCK", "key", "because"),
+    "sign release": lambda desk, out: desk.decisions.sign_release("", "BLOCK", "key"),
+    "cosign": lambda desk, out: desk.decisions.cosign("1", "key"),
+    "break glass": lambda desk, out: desk.decisions.break_glass(SUITE, V8, "key", "why", 1.0),
+    "loss": lambda desk, out: desk.decisions.state_loss("key", "why"),
+    "attest": lambda desk, out: desk.decisions.attest(SUITE, V8, "key"),
+    "take": lambda desk, out: desk.decisions.take("decision.json"),
+    "export decision": lambda desk, out: desk.decisions.export("1", str(out)),
+    "import": lambda desk, out: desk.imports.start(ImportOrder(path=str(out), dry=False)),
+    "merge": lambda desk, out: desk.workspace.merge(str(out)),
+    "witness": lambda desk, out: desk.workspace.witness(),
+    "lineage": lambda desk, out: desk.workspace.explain_suite(SUITE, "other", "why"),
+}
+
+
+@pytest.mark.parametrize("act", ACTS)
+def test_no_room_makes_evidence_of_a_draft(draft: Door, tmp_path: Path, act: str) -> None:
+    draft.ok("run", SUITE, V8, "--attempts", "1")
+    desk = Desk(place_for(at(draft.root), SUITE))
+    try:
+        with pytest.raises(DeskError, match="is a draft: its runs are no evidence"):
+            ACTS[act](desk, tmp_path / "out")
+    finally:
+        desk.close()
+
+
+def test_a_store_of_a_draft_counts_nowhere_else(draft: Door) -> None:
+    draft.ok("run", SUITE, V8)
+    store = place_for(at(draft.root), SUITE).store
+    draft.ok("suite", "freeze", SUITE)
+    merged = draft.run("merge", store)
+    assert merged.code != 0 or "added 0" in merged.both or "0 added" in merged.both, merged
+    assert draft.run("scorecard", "--suite", SUITE, "--candidate", V8).code == 20
+    assert "9 of 9 attempts made" in draft.ok("run", SUITE, V8).out
+    assert "attempts 9 of 9 valid" in draft.ok("scorecard", "--suite", SUITE).out
+    shutil.copy(store, draft.store)
+    for path in draft.store.parent.glob("review.db-*"):
+        path.unlink()
+    said = draft.run("scorecard", "--suite", SUITE, "--candidate", V8)
+    assert said.code == 20
+    assert "judged under" in said.err
+
+
+def test_a_draft_that_is_no_suite_says_what_is_wrong(draft: Door) -> None:
+    path = draft.suite / EPISODE
+    episode = json.loads(path.read_bytes())
+    path.write_text(json.dumps({**episode, "budget": {"max_steps": "many"}}))
+    said = draft.run("run", SUITE, V8)
+    assert said.code == 20
+    assert f"{EPISODE}" in said.err
+    assert "max_steps" in said.err
+    listed = json.loads(draft.ok("suite", "list", "--json").out)
+    assert "max_steps" in listed[0]["problem"]
+
+
+def test_the_workstation_opens_no_frozen_suite_as_a_draft(door: Door) -> None:
+    said = door.run("--draft", SUITE)
+    assert said.code == 2
+    assert "no draft" in said.err
