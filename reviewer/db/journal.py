@@ -12,6 +12,8 @@ import struct
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
+import msgspec
+
 DOMAIN = b"arw-audit-v1\0"
 GENESIS = bytes(32)
 
@@ -107,12 +109,35 @@ def bodies(connection: sqlite3.Connection, kind: str) -> list[dict[str, Any]]:
     return [entry for entry in entries if entry["type"] == kind]
 
 
-def append(connection: sqlite3.Connection, body: dict[str, Any]) -> Head:
-    """Add one entry inside the caller's transaction and return the new head."""
+_SAFE = 1 << 53
+_SORTED = msgspec.json.Encoder(order="sorted").encode
+
+
+def _is_plain(name: str, value: Any) -> bool:
+    if not name.isascii():
+        return False
+    kind = type(value)
+    return kind is str or kind is bool or value is None or (kind is int and -_SAFE < value < _SAFE)
+
+
+def canonical(body: dict[str, Any]) -> bytes:
+    """Return the RFC 8785 bytes of an entry. An object of plain texts and whole numbers under ASCII
+    names, as most are, is written as msgspec sorts it: the same bytes, where `rfc8785` walks in
+    Python."""
+    if all(_is_plain(name, value) for name, value in body.items()):
+        try:
+            return _SORTED(body)
+        except UnicodeEncodeError:
+            pass  # half of a surrogate pair: `rfc8785` says so
     import rfc8785
 
+    return rfc8785.dumps(body)
+
+
+def append(connection: sqlite3.Connection, body: dict[str, Any]) -> Head:
+    """Add one entry inside the caller's transaction and return the new head."""
     last = head(connection)
-    seq, raw = last.seq + 1, rfc8785.dumps(body)
+    seq, raw = last.seq + 1, canonical(body)
     digest = link(seq, last.hash, raw)
     connection.execute("INSERT INTO journal VALUES (?, ?, ?, ?)", (seq, raw, last.hash, digest))
     return Head(seq, digest)

@@ -33,6 +33,7 @@ class Head:
         self.start = start_of(path, SHOWN)
         self.kind = kind_of(self.start[:32])
         self._answers: dict[str, Any] = {}
+        self._size = 0  # of the first value, once it was asked for
 
     @cached_property
     def text(self) -> bytes:
@@ -47,7 +48,8 @@ class Head:
     @cached_property
     def value(self) -> Any:
         """The first value, closed where the start ends; None when it is no JSON."""
-        return first_value(self.text)
+        self._size = whole_extent(self.text)
+        return first_value(self.text, self._size)
 
     @cached_property
     def first(self) -> Any:
@@ -90,11 +92,18 @@ class Head:
                 line = next(self._left, None)
                 if line is None:
                     return
-                try:
-                    self._lines.append((parse(line),))
-                except NotJson:
-                    self._lines.append(())
+                self._lines.append(self._line(number, line))
             yield from self._lines[number]
+
+    def _line(self, number: int, line: bytes) -> tuple[Any, ...]:
+        """Return the value of a line, if it is JSON. Where the first line is the first value, as in
+        every file of one record, it was parsed for that."""
+        if number == 0 and self.value is not None and len(line) == self._size:
+            return (self.value,)
+        try:
+            return (parse(line),)
+        except NotJson:
+            return ()
 
     @cached_property
     def _lines(self) -> list[tuple[Any, ...]]:
@@ -106,9 +115,16 @@ class Head:
         return iter(text.split(b"\n", MOST_LINES)[:MOST_LINES])
 
 
-def first_value(text: bytes) -> Any:
-    """The first JSON value in `text`; one that is cut off is closed behind its last whole part."""
-    if text[:1] in (b"{", b"[") and (size := extent(text)):
+def whole_extent(text: bytes) -> int:
+    """Return the length of the object or array that begins a text, 0 where it does not end there or
+    is not strict JSON."""
+    return (extent(text) or 0) if text[:1] in (b"{", b"[") else 0
+
+
+def first_value(text: bytes, size: int) -> Any:
+    """The first JSON value in `text`, of which `size` is the `whole_extent`; one that is cut off is
+    closed behind its last whole part."""
+    if size:
         return None if deep(text[:size]) else _parsed(text[:size])
     stack: list[bytes] = []
     good = 0  # text up to here, closed by what the stack asks for, is valid

@@ -456,11 +456,41 @@ def _structure() -> str:
 @lru_cache(maxsize=16)
 def suspicious(rules: Rules) -> Callable[[bytes], bool]:
     """Return whether raw bytes are not to be trusted, by these rules."""
-    parts = [VALUES[detector] for detector in rules.masking]
-    parts += [_sensitive_member(rules), DISGUISED_ASCII, _BEYOND_A_DOUBLE, _structure()]
-    search = compiled("|".join(part for part in parts if part)).search
+    search = compiled("|".join((_identifiers(rules), _BEYOND_A_DOUBLE, _structure()))).search
 
     def suspect(raw: bytes) -> bool:
         return search(raw) is not None or disguised(raw)
 
     return suspect
+
+
+def _identifiers(rules: Rules) -> str:
+    parts = [VALUES[detector] for detector in rules.masking]
+    parts += [_sensitive_member(rules), DISGUISED_ASCII]
+    return "|".join(part for part in parts if part)
+
+
+@lru_cache(maxsize=16)
+def suspicious_written(rules: Rules) -> Callable[[bytes], bool]:
+    """Return, as `suspicious`, whether bytes are not to be trusted that our encoder wrote of a
+    decoded value: no name is repeated in them, and no number is beyond a double.
+
+    Its automaton is made in half the time, since its states need not follow the members of a
+    record; one that reads many records is no faster."""
+    search = compiled(_identifiers(rules)).search
+
+    def suspect(raw: bytes) -> bool:
+        return search(raw) is not None or _is_deep(raw) or disguised(raw)
+
+    return suspect
+
+
+def _is_deep(raw: bytes) -> bool:
+    """Return whether these bytes nest deeper than DEPTH."""
+    if raw.count(b"{") + raw.count(b"[") <= DEPTH:
+        return False
+    return _search(_too_deep)(raw) is not None
+
+
+def _too_deep() -> str:
+    return _deeper_than(DEPTH)

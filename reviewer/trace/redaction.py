@@ -11,7 +11,7 @@ import json
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 # value, however hostile, exhausts the stack.
 
 
-_KEPT_CLEAN, _KEPT_TEXT = 128, 8192
+_KEPT_CLEAN, _KEPT_TEXT = 256, 8192
 """The longest texts, in characters, of which is remembered that they are clean, or how they are
 masked."""
 NESTED = 3
@@ -286,7 +286,7 @@ class Redactor:
             folded: "key" if _looks_long(shown) and spans(shown, self.rules.masking) else shown
             for folded, shown in sensitive_names(self.rules).items()
         }
-        self._suspicious = prefilter.suspicious(self.rules)
+        self._written = False
         self._judging = self._walkers(names, self.rules.detectors)
         self._masking = self._walkers(names, self.rules.masking)
 
@@ -298,6 +298,25 @@ class Redactor:
         Linear in time. Never False for a record in which `findings` or `mask` finds something.
         """
         return self._suspicious(line)
+
+    def suspect_written(self, raw: bytes) -> bool:
+        """Return whether these bytes, which our encoder wrote of a decoded value, may hold an
+        identifier, or nest too deep for what `suspect` is not asked about."""
+        return self._suspicious_written(raw)
+
+    def reads_written(self) -> None:
+        """Look at the parts of values by `suspect_written` from here on, for an import whose
+        records our encoder writes. Either filter leaves out none of the hits; making both takes
+        longer than reading a small file."""
+        self._written = True
+
+    @cached_property
+    def _suspicious(self) -> Callable[[bytes], bool]:
+        return prefilter.suspicious(self.rules)
+
+    @cached_property
+    def _suspicious_written(self) -> Callable[[bytes], bool]:
+        return prefilter.suspicious_written(self.rules)
 
     def findings(self, value: object, root: str = "") -> list[Hit]:
         """Return every hit in a parsed JSON value, in its own order; paths start with `root`."""
@@ -357,9 +376,10 @@ class Redactor:
 
     def _clean(self, value: object) -> bool:
         try:
-            return not self.suspect(msgspec.json.encode(value))
+            raw = msgspec.json.encode(value)
         except (TypeError, ValueError, OverflowError, RecursionError):
             return False  # not plain JSON: no bytes to filter
+        return not (self.suspect_written(raw) if self._written else self.suspect(raw))
 
     def _walkers(self, names: dict[str, str], detectors: tuple[str, ...]) -> "_Walkers":
         exact = Walker(names, detectors, lambda value: False)

@@ -30,6 +30,8 @@ _LONE_SURROGATE = late(
 _FINITE_DIGITS = 300
 """An integer this short is below the largest float, whatever its digits."""
 _STRIDE = 50
+_SHORT = 2000
+_FIVE_DIGITS = re.compile(rb"[0-9]{5}").search
 
 
 @lru_cache(1)
@@ -183,6 +185,8 @@ def has_many_digits(raw: bytes) -> bool:
     """Return whether 300 digits are together: an integer that long would break arithmetic."""
     if len(raw) < _FINITE_DIGITS:
         return False
+    if len(raw) < _SHORT:  # re2 takes longer to be called
+        return _FIVE_DIGITS(raw[::_STRIDE]) is not None and _searches()[0](raw) is not None
     many, some, _ = _searches()
     return some(raw[::_STRIDE]) is not None and many(raw) is not None
 

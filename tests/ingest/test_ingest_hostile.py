@@ -1,5 +1,6 @@
 """Files that mean harm, or are merely not what they are called: each costs itself, with a line."""
 
+import contextlib
 import gzip
 import io
 import json
@@ -17,7 +18,8 @@ from doors import PROGRAM, Door, environment, lines, many, passing
 
 from reviewer.importing import processes
 from reviewer.importing.archive import Archive, EntryProblem
-from reviewer.importing.head import Head, first_value
+from reviewer.importing.foreign_json import NotJson, parse
+from reviewer.importing.head import Head, first_value, whole_extent
 from reviewer.importing.pipeline.opening import opened
 from reviewer.importing.pipeline.split import Unreadable
 from reviewer.importing.walking import EACH, walk
@@ -283,7 +285,37 @@ def test_a_damaged_entry_costs_that_entry(tmp_path: Path) -> None:
     ],
 )
 def test_the_first_value_is_closed_where_it_is_cut(text: bytes, value: Any) -> None:
-    assert first_value(text) == value
+    assert first_value(text, whole_extent(text)) == value
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"a": 1}',
+        '{"a": 1}\n',
+        '{"a": 1}\r\n{"b": 2}\n',
+        '\n {"a": 1}\n{"b": 2}',
+        '{"a": 1} {"b": 2}\n{"c": 3}',
+        '[{"a": 1}]\n{"b": 2}',
+        '{"a": 1, "a": 2}\n{"b": 2}',
+        '{"a":\n 1}\n{"b": 2}',
+        '{"a": NaN}\n{"b": 2}',
+        '{"a": 1',
+        "[" * 70 + "]" * 70 + '\n{"b": 2}',
+        "nonsense\n1",
+    ],
+)
+def test_lines_of_a_head_are_what_each_line_says(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "some.jsonl"
+    path.write_bytes(text.encode())
+    told = []
+    for line in text.lstrip(" \n").encode().split(b"\n"):
+        with contextlib.suppress(NotJson):
+            told.append(parse(line))
+    head = Head(path)
+    assert list(Head(path).lines()) == told  # whichever was asked for first
+    assert head.value is None or isinstance(head.value, (dict, list))
+    assert list(head.lines()) == told
 
 
 def test_names_are_exact_however_large_a_member_is(tmp_path: Path) -> None:

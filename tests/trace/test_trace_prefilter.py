@@ -6,9 +6,11 @@ Random search seldom meets the one neighbour a pattern forgets, so this goes thr
 
 import json
 
+import msgspec
 import pytest
 from trace_spelling import IDENTIFIERS, NEIGHBOURS, disguised
 
+from reviewer.trace.prefilter import DEPTH
 from reviewer.trace.redaction import Redactor
 
 REDACTOR = Redactor()
@@ -25,6 +27,11 @@ def spellings(text: str) -> list[bytes]:
     return [one.encode() for one in raw] + [one.replace("/", "\\/").encode() for one in raw]
 
 
+def written(raw: bytes) -> bytes:
+    """Return these bytes as our encoder writes what they say."""
+    return msgspec.json.encode(msgspec.json.decode(raw))
+
+
 @pytest.mark.parametrize("identifier", IDENTIFIERS)
 def test_no_neighbour_or_disguise_gets_an_identifier_past(identifier: str) -> None:
     found = 0
@@ -36,6 +43,8 @@ def test_no_neighbour_or_disguise_gets_an_identifier_past(identifier: str) -> No
                 found += 1
                 for raw in spellings(placed):
                     assert REDACTOR.suspect(raw), (placed, raw)
+                    if b"\\/" not in raw:
+                        assert REDACTOR.suspect_written(written(raw)), (placed, raw)
     assert found > len(NEIGHBOURS)
 
 
@@ -53,6 +62,7 @@ def test_no_value_hides_a_sensitive_name(name: str, value: object) -> None:
             for ascii_only in (False, True):
                 raw = json.dumps(record, indent=indent, ensure_ascii=ascii_only)
                 assert REDACTOR.suspect(raw.encode())
+                assert REDACTOR.suspect_written(written(raw.encode()))
         record = {"body": json.dumps(record)} if len(str(record)) % 2 else [json.dumps(record)]
         if not REDACTOR.findings(record):
             break  # opened only so many times
@@ -90,3 +100,12 @@ def test_what_the_typed_decoder_must_not_be_trusted_with(raw: bytes) -> None:
 )
 def test_what_ordinary_traces_hold_is_not_suspect(raw: bytes) -> None:
     assert not REDACTOR.suspect(raw)
+    assert not REDACTOR.suspect_written(written(raw))
+
+
+@pytest.mark.parametrize("levels", [8, 9, 65, 200])
+@pytest.mark.parametrize("opens", ["[", '{"a":'])
+def test_what_our_encoder_wrote_is_suspect_where_it_nests_too_deep(levels: int, opens: str) -> None:
+    raw = opens * levels + "1" + ("]" if opens == "[" else "}") * levels
+    assert REDACTOR.suspect_written(raw.encode()) is (levels > DEPTH)
+    assert REDACTOR.suspect_written(raw.encode()) is REDACTOR.suspect(raw.encode())

@@ -5,8 +5,10 @@ import hashlib
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -105,7 +107,13 @@ INLINE_EVENTS = 20_000
 
 def clock() -> str:
     """Return the present time, RFC 3339 in UTC to the second."""
-    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return _written(int(time.time()))
+
+
+@lru_cache(maxsize=1)
+def _written(second: int) -> str:
+    """Return a second since 1970 as text: every file of an import asks for it several times."""
+    return datetime.fromtimestamp(second, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def suites_for(

@@ -100,7 +100,7 @@ class RecordMasker:
                 return None
         except (msgspec.DecodeError, UnicodeError, RecursionError):
             return None
-        if not self._redactor.suspect(together):
+        if not self._redactor.suspect_written(together):
             return [None] * len(pieces)
         found: list[bytes | None] = []
         for place, (piece, value) in enumerate(zip(pieces, values, strict=True)):

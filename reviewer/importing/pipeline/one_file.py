@@ -36,6 +36,7 @@ from reviewer.importing.pipeline.units import (
     placed_digest,
     unit_digest,
 )
+from reviewer.importing.processes import worth_processes
 from reviewer.importing.reader import (
     Foreign,
     Rejected,
@@ -82,7 +83,7 @@ class FileImport:
         self._late: list[tuple[StoredTrajectory, ResultEntry]] | None = None
         self.scoring = FileScoring(self.judge, order, self.source, self.size)
         try:
-            if not size_known(context.connection, self.size):
+            if worth_processes(self.size) and not size_known(context.connection, self.size):
                 self.scoring.begin()  # of a size that none had, it is surely new
             self.sha256 = self._file = unit_digest(self.path, self.source.companions)
         except BaseException:

@@ -8,6 +8,7 @@ import json
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -118,6 +119,8 @@ class Scorer:
         private = {target.suite.suite_id for target in suites}
         self.probing = self.reader.probe and self.options.suite not in private
         self._masker = masker_of(self.redactor)
+        if self.probing and self.reader.probe:
+            self.redactor.reads_written()
         self.probe_suites: dict[str, Suite] = {}
         """Probe suites met by now."""
         self._private = private
@@ -605,6 +608,7 @@ class Packing:
         )
 
 
+@lru_cache(maxsize=64)
 def probe_suite(suite_id: str) -> Suite:
     """Return a public benchmark as a suite: identified by its name, its episodes named by its
     files. The reader is no part of its identity: scaffolds of several formats attempt one

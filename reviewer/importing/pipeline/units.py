@@ -281,6 +281,10 @@ def why_no_run(head: Head) -> str:
 
 def _digest(path: Path) -> str:
     with path.open("rb") as handle:
+        start = handle.read(CHUNK)
+        if len(start) < CHUNK:  # most files: `file_digest` makes a buffer of 256 KiB for each
+            return hashlib.sha256(start).hexdigest()
+        handle.seek(0)
         return hashlib.file_digest(handle, "sha256").hexdigest()
 
 
