@@ -57,6 +57,9 @@ COMMANDS = {
     "suite": Command("suite", "list, show, check, freeze, diff and make suites"),
     "run": Command("run", "make attempts of a candidate, judged as they come"),
     "import": Command("imports", "read traces into the store"),
+    "listen": Command(
+        "listening", "take in the spans of running agents, sent as OTLP over HTTP (extra: listen)"
+    ),
     "quarantine": Command("imports", "refused records: where, why, what to do"),
     "formats": Command(
         "formats", "the formats that can be imported, and which reader takes a file"

@@ -50,7 +50,7 @@ def _watch(workspace: Workspace, arguments: argparse.Namespace, asked: ImportOpt
         if not path.exists() and not is_pattern(path):
             raise DeskError(f"{path}: there is no such folder to watch", exit_code=ExitCode.USAGE)
     note("watching; Ctrl-C ends it, and what was read is kept")
-    telling = _Telling(arguments)
+    telling = Telling(arguments)
     try:
         watch_folders(workspace, paths, asked, telling.file, telling.result, _wait)
     except KeyboardInterrupt:
@@ -64,8 +64,8 @@ def _follow(workspace: Workspace, arguments: argparse.Namespace, asked: ImportOp
     """Take sessions in as they grow; Ctrl-C, or SIGTERM, reads them once more and sums up."""
     from reviewer.desk.imports import following as room
 
-    signal.signal(signal.SIGTERM, _interrupted)  # the end of it is to be judged too
-    telling = _Telling(arguments)
+    end_as_interrupted()  # the end of it is to be judged too
+    telling = Telling(arguments)
     paths = [Path(name) for name in arguments.paths]
     following = room.Following(paths, asked, telling.news, _More(arguments))
     note(f"following {plural(len(paths), 'session')}; Ctrl-C ends it, and what was read is kept")
@@ -78,6 +78,11 @@ def _follow(workspace: Workspace, arguments: argparse.Namespace, asked: ImportOp
     finally:
         telling.stop()
     return answer(arguments, list(telling.said.values()))
+
+
+def end_as_interrupted() -> None:
+    """Let SIGTERM end the program as Ctrl-C does."""
+    signal.signal(signal.SIGTERM, _interrupted)
 
 
 def _interrupted(*_: object) -> NoReturn:
@@ -110,14 +115,14 @@ class _More:
         return [Path(one.path) for one in meant]
 
 
-class _Telling:
+class Telling:
     """Says what comes of each file: in words, or as lines of JSON for a program. `said` is what
     was last said of each, with what became of it."""
 
     def __init__(self, arguments: argparse.Namespace) -> None:
         self.said: dict[str, FileResult] = {}
         self._news: dict[str, tuple[str, ...]] = {}
-        self._quiet, self._following = arguments.quiet, bool(arguments.tool)
+        self._quiet, self._following = arguments.quiet, bool(getattr(arguments, "tool", ""))
         self._bar = Bar(arguments.quiet)
         self._told: Told | None = None
         if arguments.progress != "bar":

@@ -64,6 +64,12 @@ class Workspace(NamedTuple):
         return self._kept / "labels"
 
     @property
+    def spool(self) -> Path:
+        """Spans that were received and are not imported yet, as they came: never in version
+        control."""
+        return self.root / "store" / "spool"
+
+    @property
     def witness(self) -> Path:
         """The heads under which was signed, for version control; most workspaces have none."""
         return self._kept / "witness"

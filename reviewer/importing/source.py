@@ -82,6 +82,9 @@ class Source:
         """Notes on the file as a whole; readers may add."""
         self.live = False
         """Whether a tool still writes the file: an end that nothing states is then none."""
+        self.lacks: tuple[str, ...] = ()
+        """What the file lacks of its attempts and may come later: they are not measured until it
+        does. For formats whose files are made here, of what came in pieces."""
         self.sums_up = False
         """Set by a reader: the file only sums up attempts of other files, so that having none is
         no fault. Its notes give the sums."""

@@ -180,8 +180,10 @@ def import_units(
     on_file: Callable[[Path, int, int], OnProgress],
     on_result: Callable[[FileResult], None],
     store: Path | None = None,
+    relied_on: Callable[[Connection, int], str] = lambda connection, trace: "",
 ) -> list[FileResult]:
-    """Import units that were already found, as `import_paths` does."""
+    """Import units that were already found, as `import_paths` does. What continues an attempt that
+    somebody relied on is kept apart (`relied_on`, in words)."""
     masked = redactor_of(RedactionRules()).masked
     for option, value in (("--suite", asked.suite), ("--candidate", asked.candidate)):
         if masked(value) != value:
@@ -200,6 +202,7 @@ def import_units(
             manifests_of(held),
             asked,
             clock,
+            relied_on,
         )
         if asked.tools.names:
             _check_map(asked, [one.suite for one in held.values()])

@@ -35,7 +35,8 @@ Mask = Callable[[Any], Any]
 
 
 class ImportContext(NamedTuple):
-    """The store, suites and options of an import. `now` gives the journal its clock."""
+    """The store, suites and options of an import. `now` gives the journal its clock; `relied_on`
+    says in words who relied on an attempt as it is, where that keeps what comes later apart."""
 
     connection: Connection
     store: Path
@@ -43,6 +44,7 @@ class ImportContext(NamedTuple):
     manifests: FindManifest
     options: ImportOptions
     now: Callable[[], str]
+    relied_on: Callable[[Connection, int], str] = lambda connection, trace: ""
 
 
 class ImportJob:

@@ -67,9 +67,10 @@ class FileImport:
         self.shown = unit.name or self.judge.redactor.masked(str(unit.path))
         self.source = Source(unit.path, options.candidate, unit.companions, job.joins)
         self.source.reader = reader.name
-        self.source.live = options.live
+        self.source.live, self.source.lacks = options.live, unit.lacks
         self.source.place, self.source.home = place, home
         held, kept = self.source.read_with, self.judge.lasting_name
+        held.update(job.paths.sources(unit.holds))
         self.source.gather = partial(
             job.linked.files, reader, unit.path, options.candidate, held, kept
         )
@@ -86,6 +87,8 @@ class FileImport:
             if worth_processes(self.size) and not size_known(context.connection, self.size):
                 self.scoring.begin()  # of a size that none had, it is surely new
             self.sha256 = self._file = unit_digest(self.path, self.source.companions)
+            if unit.lacks:  # the same bytes are another version once nothing is lacking
+                self.sha256 = placed_digest(self._file, ("lacks", *unit.lacks))
         except BaseException:
             self.close()
             raise
@@ -185,6 +188,7 @@ class FileImport:
             path=self.shown,
             again=self.judge.again,
             candidate_given=bool(context.options.candidate),
+            relied_on=partial(context.relied_on, context.connection),
         )
         if (tools := context.options.tools) != NO_MAP:
             names = ", ".join(f"{theirs} is {ours}" for theirs, ours in tools.names)

@@ -132,7 +132,8 @@ class Reviser:
     """Takes in what one source has of attempts that are there, inside the transaction of a batch
     whose own traces are written. `path` is where its records come from; `siblings` are other
     imports of the very file, `own_names` the candidate that each of its records names itself.
-    `alike` says that attempts may be alike. `known` counts a record that adds nothing."""
+    `alike` says that attempts may be alike. `known` counts a record that adds nothing; `relied_on`
+    says who relied on an attempt as it is: it is not continued then."""
 
     def __init__(
         self,
@@ -146,11 +147,13 @@ class Reviser:
         alike: bool = False,
         siblings: Collection[int] = (),
         own_names: Mapping[int, str] | None = None,
+        relied_on: Callable[[int], str] = lambda trace: "",
     ) -> None:
         self._connection, self._source, self._path = connection, source, path
         self._outcome, self._now, self._again_by, self._known = outcome, now, again, known
         self._alike, self._siblings = alike, siblings
         self._own_names = dict(own_names or {})
+        self._relied_on = relied_on
         self.revised: set[int] = set()
         """Attempts of which a record was taken in."""
 
@@ -179,6 +182,8 @@ class Reviser:
             if not new:
                 self._known(trace.slot, record)
                 continue
+            if new[0].holds and (why := self._relied_on(new[0].trace)):
+                new = [Revision(new[0].trace, trace, False, False, why)]
             waiting[trace.slot] = new
             found = new[0]
             self.revised.add(found.trace)
@@ -216,6 +221,8 @@ class Reviser:
             if len(news) < len(some):
                 continue
             there = filled(self._connection, slot)
+            if self._relied_on(there.trace):
+                continue
             again = self._again(some[0].record)
             revised = rejoin(self._connection, there, news, self._path, again)
             if revised is None:

@@ -204,6 +204,7 @@ class Batcher:
         path: str = "",
         again: JudgeAgain | None = None,
         candidate_given: bool = False,
+        relied_on: Callable[[int], str] = lambda trace: "",
     ) -> None:
         self.connection = connection
         self.source = source
@@ -225,7 +226,7 @@ class Batcher:
         self._binds = again is not None
         self._reviser = Reviser(
             connection, source, path, self.outcome, now, again, self._known, alike, siblings,
-            own_names,
+            own_names, relied_on,
         )  # fmt: skip
         self._batch = Batch()
         self._late: list[LateVerdict] = []

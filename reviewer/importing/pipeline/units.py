@@ -53,7 +53,8 @@ _NOT_OURS = (
 class Unit(NamedTuple):
     """One thing to import; `problem` is why it cannot be, `name` what to call it when the path says
     nothing (standard input), `place` its path below the folder that was named, without its ending:
-    what records that name nothing are called after."""
+    what records that name nothing are called after. `lacks` says what it lacks and may come later;
+    `holds` are the names of earlier imports of which it holds all."""
 
     path: Path
     reader: Reader | None
@@ -61,6 +62,8 @@ class Unit(NamedTuple):
     problem: str = ""
     name: str = ""
     place: str = ""
+    lacks: tuple[str, ...] = ()
+    holds: tuple[str, ...] = ()
 
 
 class Discovery(NamedTuple):

@@ -10,7 +10,7 @@ from collections.abc import Callable, Container, Iterable, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from reviewer.importing.draft import Draft
+from reviewer.importing.draft import CUT, Draft
 from reviewer.importing.foreign_json import parse_text
 from reviewer.importing.formats.base import tell_lost, tell_rest
 from reviewer.importing.formats.otel import (
@@ -264,6 +264,8 @@ class Heading(NamedTuple):
     called: Callable[[Iterable[str]], tuple[str, str, str] | None] = lambda names: None
     lost: tuple[str, ...] = ()
     """Places of the file that could not be read."""
+    lacks: tuple[str, ...] = ()
+    """What may come later."""
 
 
 def native(tree: Tree, heading: Heading) -> Foreign:
@@ -274,6 +276,9 @@ def native(tree: Tree, heading: Heading) -> Foreign:
     tell(tree, cast, calls, Conversation(draft))
     account_for(tree, draft)
     tell_lost(draft, heading.lost)
+    for what in heading.lacks:
+        draft.note(f"not measured yet: {what}")
+        draft.unread(f"{what}{CUT}")
     candidate = heading.candidate or candidate_of(tree)
     if not candidate:
         draft.note(NO_CANDIDATE)

@@ -342,6 +342,7 @@ class _Files:
                     first,
                     source.called,
                     tuple(self._lost),
+                    source.lacks,
                 ),
             )
 

@@ -1,0 +1,237 @@
+"""Take spans in as they come: keep them, close traces, and import what is closed.
+
+Acknowledged spans are in the spool before they are answered, so that a kill loses none of them: the
+next listener reads it again. Every version of a trace is imported whole, under the name
+`otlp:<trace id>`, through the import that files go through.
+"""
+
+import hashlib
+import json
+import shutil
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from reviewer.db.connection import reader
+from reviewer.db.queries.imports import sources_at
+from reviewer.desk.imports.importing import import_units, index_behind
+from reviewer.desk.imports.listening import open_traces
+from reviewer.desk.imports.listening.open_traces import (
+    BadSpan,
+    Group,
+    OpenTraces,
+    Received,
+    received,
+)
+from reviewer.desk.imports.listening.relied_on import relied_on
+from reviewer.desk.imports.listening.spool import MOST_BYTES, Spool
+from reviewer.desk.imports.listening.wire import JSON, Emitted, RefusedRequest, emitted, written
+from reviewer.desk.place import Workspace
+from reviewer.importing.formats import named
+from reviewer.importing.pipeline.outcome import FileResult, OnProgress
+from reviewer.importing.pipeline.scoring import ImportOptions
+from reviewer.importing.pipeline.units import Unit
+
+LOOK_S = 0.25
+TIDY_S = 10.0
+"""Seconds between two looks for spans of the spool that may go."""
+AT_ONCE = 64
+_LACKS = b'{"lacks":'
+_BEGAN = b'{"began":'
+
+
+class Listener:
+    """The listener of a workspace. Raises DeskError where another one is at work there."""
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        asked: ImportOptions,
+        conversation_s: float = open_traces.CONVERSATION_S,
+        now: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._workspace, self._asked, self._now = workspace, asked, now
+        self._spool = Spool(workspace.spool)
+        self._lock = threading.Lock()
+        self._open = OpenTraces(conversation_s, now)
+        self._tidied = now()
+        self.taken = self.rejected = 0
+        """Spans that were taken, and that were not."""
+        try:
+            self.found = self._again()
+            """How many traces an earlier listener left."""
+        except BaseException:
+            self._spool.close()
+            raise
+
+    # what comes --------------------------------------------------------------------------------
+
+    def take(self, spans: list[Emitted]) -> tuple[int, str]:
+        """Take the spans of a request in, durably; returns how many were not taken, and why the
+        first was not. Raises RefusedRequest (503) where nothing can be taken now."""
+        read = [received(one) for one in spans]
+        with self._lock:
+            good, bad = self._sorted(read)
+            line = written([one.emitted for one in good]) if good else b""
+            lacks = {one.trace: one.why for one in bad if one.trace}
+            if lacks:
+                line += _line("lacks", lacks)
+            if self._spool.size + len(line) > MOST_BYTES:
+                raise RefusedRequest(503, "the spool is full: what is in it is imported first")
+            try:
+                if line:
+                    self._spool.append(line)
+            except OSError as error:
+                raise RefusedRequest(503, f"the spool: {error.strerror}") from None
+            for one in good:
+                self._open.add(one)
+            for trace, why in lacks.items():
+                self._open.lack(trace, why)
+            self.taken += len(good)
+            self.rejected += len(bad)
+        return len(bad), bad[0].why if bad else ""
+
+    def _sorted(self, read: list[Received | BadSpan]) -> tuple[list[Received], list[BadSpan]]:
+        """Part what can be taken from what cannot: a trace has an end."""
+        good: list[Received] = []
+        bad: list[BadSpan] = []
+        more: dict[str, int] = {}
+        for one in read:
+            if isinstance(one, BadSpan):
+                bad.append(one)
+            elif self._open.fits(one, more.get(one.trace, 0)):
+                more[one.trace] = more.get(one.trace, 0) + 1
+                good.append(one)
+            else:
+                bad.append(BadSpan(one.trace, open_traces.TOO_MANY))
+        return good, bad
+
+    def _again(self) -> int:
+        """Read what an earlier listener left; returns how many traces that is."""
+        whole = True
+        for line in self._spool.lines():
+            try:
+                self._read(line)
+            except (RefusedRequest, ValueError, AttributeError, RecursionError):
+                whole = False
+        if not whole:
+            self._open.lack_all(open_traces.UNREAD)
+        self._rewrite()  # what was cut off at its end must not join the next line
+        return len(self._open)
+
+    def _read(self, line: bytes) -> None:
+        if line.startswith(_LACKS):
+            for trace, why in json.loads(line)["lacks"].items():
+                self._open.lack(trace, why)
+        elif line.startswith(_BEGAN):
+            self._open.begin(json.loads(line)["began"])
+        else:
+            for one in map(received, emitted(line, JSON)):
+                if isinstance(one, Received):
+                    self._open.add(one)
+
+    # what is closed ----------------------------------------------------------------------------
+
+    def step(
+        self,
+        on_file: Callable[[Path, int, int], OnProgress],
+        on_result: Callable[[FileResult], None],
+        flush: bool = False,
+    ) -> None:
+        """Import what is closed by now; with `flush`, everything."""
+        while True:
+            with self._lock:
+                due = self._open.due(flush)[:AT_ONCE]
+            if not due:
+                break
+            calls = [self._name(one) for one in due]
+            with self._lock:
+                began = {t: call for one, call in zip(due, calls, strict=True) for t in one.traces}
+                self._spool.append(_line("began", began))
+                self._open.begin(began)
+            self._import(due, calls, on_file, on_result)
+            with self._lock:
+                for group in due:
+                    self._open.took(group)
+            index_behind(self._workspace)
+        self._tidy(flush)
+
+    def _import(
+        self,
+        due: list[Group],
+        calls: list[str],
+        on_file: Callable[[Path, int, int], OnProgress],
+        on_result: Callable[[FileResult], None],
+    ) -> None:
+        folder = self._spool.folder / "in"
+        shutil.rmtree(folder, ignore_errors=True)
+        try:
+            units = [
+                _unit(folder / str(n), one, call)
+                for n, (one, call) in enumerate(zip(due, calls, strict=True), 1)
+            ]
+            import_units(
+                self._workspace, units, self._asked, on_file, on_result, relied_on=relied_on
+            )
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def _name(self, group: Group) -> str:
+        """Return the name under which a group is imported."""
+        if group.held:
+            return group.held[0]
+        name = f"otlp:{group.first}"
+        if self._is_stored(name):
+            # An earlier listener let spans of it go: these may be the rest alone.
+            name += f"#{hashlib.sha256(written(list(group.spans))).hexdigest()[:12]}"
+        return name
+
+    def _is_stored(self, name: str) -> bool:
+        if not self._workspace.store.exists():
+            return False
+        connection = reader(self._workspace.store)
+        try:
+            return bool(sources_at(connection, [name]))
+        finally:
+            connection.close()
+
+    def _tidy(self, flush: bool) -> None:
+        """Let go of spans that are imported."""
+        with self._lock:
+            if flush:
+                self._open.forget_all()
+            elif self._now() >= self._tidied + TIDY_S:
+                self._open.forget()
+                self._tidied = self._now()
+            if self._open.dropped:
+                self._rewrite()
+
+    def _rewrite(self) -> None:
+        self._spool.rewrite(self._lines())
+
+    def _lines(self) -> Iterator[bytes]:
+        for trace, spans, lost, name in self._open.kept():
+            if spans:
+                yield written(spans)
+            for why in lost:
+                yield _line("lacks", {trace: why})
+            if name:
+                yield _line("began", {trace: name})
+
+    def close(self) -> None:
+        """Let go of the spool; what was not imported stays in it."""
+        self._spool.close()
+
+
+def _line(name: str, value: object) -> bytes:
+    return json.dumps({name: value}, separators=(",", ":")).encode() + b"\n"
+
+
+def _unit(folder: Path, group: Group, name: str) -> Unit:
+    """Return a group as a file to import."""
+    folder.mkdir(mode=0o700, parents=True)
+    path = folder / "otlp.json"
+    path.touch(mode=0o600)
+    path.write_bytes(written(list(group.spans)))
+    return Unit(path, named("otlp"), name=name, lacks=group.lost, holds=group.held)

@@ -1,0 +1,314 @@
+"""Traces that spans still come for, and when one has come to its end. Knows no file and no network.
+
+A trace is at rest when its root span has ended and nothing came for `IDLE_S`. Traces of one
+conversation are one attempt of several turns: until nothing came for longer, it is in progress, and
+not measured. A trace without a root is closed after `NO_ROOT_S`, and not measured either.
+"""
+
+import json
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+from reviewer.desk.imports.listening.wire import Emitted
+from reviewer.importing.foreign_json import NotJson, deep, parse
+from reviewer.importing.formats.otel import conversation_of
+from reviewer.importing.formats.otel.otlp import attributes, span_of
+from reviewer.importing.reader import Rejected
+
+IDLE_S = 2.0
+NO_ROOT_S = 60.0
+CONVERSATION_S = 900.0
+KEPT_S = 60.0
+"""Seconds for which the spans of an imported trace are kept, for spans that come late."""
+MOST_SPANS = 10_000
+MOST_ATTRIBUTE = 1 << 20
+MOST_TRACES = 1_000
+
+NO_ROOT = "no root span: it may not have ended"
+GOES_ON = "the conversation may go on"
+CROWDED = f"closed before its end: over {MOST_TRACES:,} traces were open"
+TOO_MANY = f"over {MOST_SPANS:,} spans"
+TOO_LARGE = f"an attribute over {MOST_ATTRIBUTE >> 20} MiB"
+OTHERWISE = "a span came twice, and not the same"
+UNREAD = "a line of the spool could not be read: spans may be missing"
+
+_REMOTE = 0x300
+"""Flags of a span that says that its parent is in another process."""
+
+
+class Received(NamedTuple):
+    """A span and what closing needs of it. `start` and `end` order it."""
+
+    emitted: Emitted
+    trace: str
+    id: str
+    parent: str
+    remote: bool
+    conversation: str
+    start: int
+    end: int
+
+
+class BadSpan(NamedTuple):
+    """A span that is not taken, and the trace that lacks it then, if that is known."""
+
+    trace: str
+    why: str
+
+
+def received(one: Emitted) -> Received | BadSpan:
+    """Return a span as it was read."""
+    try:
+        value = parse(one.raw)
+        span = span_of(value)
+    except Rejected as error:
+        return BadSpan("", ", ".join(error.codes))
+    except (NotJson, RecursionError) as error:
+        return BadSpan("", f"json: {error}")
+    if not span.id:
+        return BadSpan(span.trace, "missing:spanId")
+    if deep(one.raw):
+        return BadSpan(span.trace, "json: nested too deep")
+    if len(one.raw) > MOST_ATTRIBUTE and _is_large(value):
+        return BadSpan(span.trace, TOO_LARGE)
+    flags = value.get("flags")
+    remote = isinstance(flags, int) and flags & _REMOTE == _REMOTE
+    resource = attributes(_above(one.resource).get("attributes"))
+    conversation = conversation_of(span._replace(resource=resource))
+    start, end = span.start or 0, span.end or 0
+    return Received(one, span.trace, span.id, span.parent, remote, conversation, start, end)
+
+
+def _above(raw: bytes) -> dict[str, Any]:
+    try:
+        value = parse(raw)
+    except (NotJson, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def _is_large(value: Any) -> bool:
+    parts = [value, *(value.get("events") or ())] if isinstance(value, dict) else []
+    found = (part.get("attributes") for part in parts if isinstance(part, dict))
+    return any(
+        len(json.dumps(one)) > MOST_ATTRIBUTE
+        for some in found
+        for one in (some if isinstance(some, list) else ())
+    )
+
+
+class Version(NamedTuple):
+    """What distinguishes a group from what it was before: how many spans it has, and what it
+    lacks."""
+
+    spans: int
+    lost: tuple[str, ...]
+
+
+class Group(NamedTuple):
+    """Traces to be imported as one file. `first` is the one that came first, `lost` says what they
+    lack, `held` are the names of earlier imports of these very spans."""
+
+    first: str
+    traces: tuple[str, ...]
+    spans: tuple[Emitted, ...]
+    lost: tuple[str, ...]
+    held: tuple[str, ...]
+    at_rest: bool
+
+    @property
+    def version(self) -> Version:
+        return Version(len(self.spans), self.lost)
+
+
+class _Trace:
+    """One open trace."""
+
+    def __init__(self, now: float) -> None:
+        self.spans: dict[str, Received] = {}
+        self.last = now
+        self.lost: dict[str, None] = {}
+        """What it lacks for good."""
+        self.conversations: dict[str, None] = {}
+        self.name = ""
+        """The name under which it is imported, once an import of it has begun."""
+
+    @property
+    def rooted(self) -> bool:
+        """Return whether a span of it ended that no other of its spans is to hold."""
+        return any(
+            not one.parent or (one.remote and one.parent not in self.spans)
+            for one in self.spans.values()
+        )
+
+
+class _Taken(NamedTuple):
+    """What was imported of a group, and when."""
+
+    version: Version
+    at_rest: bool
+    at: float
+
+
+class OpenTraces:
+    """The traces that are open or were imported a moment ago; `now` is a monotonic clock in
+    seconds, `conversation_s` how long a conversation waits for its next turn."""
+
+    def __init__(
+        self,
+        conversation_s: float = CONVERSATION_S,
+        now: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._wait, self._now = conversation_s, now
+        self._traces: dict[str, _Trace] = {}
+        self._taken: dict[str, _Taken] = {}
+        self.dropped = False
+        """Whether spans were let go since `lines` was last asked for."""
+
+    def __len__(self) -> int:
+        return len(self._traces)
+
+    def fits(self, one: Received, more: int) -> bool:
+        """Return whether a trace may take this span beside `more` others."""
+        there = self._traces.get(one.trace)
+        return there is None or one.id in there.spans or len(there.spans) + more < MOST_SPANS
+
+    def add(self, one: Received) -> None:
+        """Take a span in; of one that comes twice the first is kept."""
+        trace = self._open(one.trace)
+        before = trace.spans.setdefault(one.id, one)
+        if before is one:
+            trace.last = self._now()
+            if one.conversation:
+                trace.conversations[one.conversation] = None
+        elif before.emitted.raw != one.emitted.raw:
+            trace.lost[OTHERWISE] = None
+
+    def lack(self, trace: str, why: str) -> None:
+        """Note what a trace lacks for good."""
+        self._open(trace).lost[why] = None
+
+    def lack_all(self, why: str) -> None:
+        """Note what all traces lack that are open."""
+        for one in self._traces.values():
+            one.lost[why] = None
+
+    def begin(self, names: Mapping[str, str]) -> None:
+        """Note that an import of these traces has begun, and under which name of each."""
+        for trace, name in names.items():
+            if trace in self._traces:
+                self._traces[trace].name = name
+
+    def _open(self, name: str) -> _Trace:
+        return self._traces.setdefault(name, _Trace(self._now()))
+
+    # closing -----------------------------------------------------------------------------------
+
+    def due(self, flush: bool = False) -> list[Group]:
+        """Return what is to be imported now; with `flush`, everything that is not imported yet."""
+        groups = self._groups()
+        crowd = len(self._traces) - MOST_TRACES
+        found: list[Group] = []
+        for name, traces in groups.items():
+            some = [self._traces[one] for one in traces]
+            if not any(one.spans for one in some):
+                continue
+            crowded = crowd > 0
+            crowd -= len(traces)
+            group = self._closed(name, traces, some, flush, crowded)
+            if group is not None:
+                taken = self._taken.get(name)
+                if taken is None or taken.version != group.version:
+                    found.append(group)
+        return found
+
+    def _closed(
+        self, name: str, traces: list[str], some: list[_Trace], flush: bool, crowded: bool
+    ) -> Group | None:
+        idle = self._now() - max(one.last for one in some)
+        talks = any(one.conversations for one in some)
+        lost = {why: None for one in some for why in one.lost}
+        at_rest = True
+        if all(one.rooted for one in some):
+            if not flush and not crowded and idle < IDLE_S:
+                return None
+            if talks and not flush and idle < self._wait:
+                lost[CROWDED if crowded else GOES_ON] = None
+                at_rest = crowded
+        else:
+            if not flush and not crowded and idle < NO_ROOT_S:
+                return None
+            lost[CROWDED if crowded else NO_ROOT] = None
+        spans = sorted(
+            (span for one in some for span in one.spans.values()),
+            key=lambda span: (span.start, -span.end, span.trace, span.id),
+        )
+        held = tuple(dict.fromkeys(one.name for one in some if one.name))
+        emitted = tuple(span.emitted for span in spans)
+        return Group(name, tuple(traces), emitted, tuple(lost), held, at_rest)
+
+    def _groups(self) -> dict[str, list[str]]:
+        """Return traces by the one that came first of their conversation, the oldest first."""
+        root = {name: name for name in self._traces}
+        place = {name: number for number, name in enumerate(self._traces)}
+        first: dict[str, str] = {}
+
+        def found(name: str) -> str:
+            while root[name] != name:
+                name = root[name]
+            return name
+
+        for name, trace in self._traces.items():
+            for conversation in trace.conversations:
+                one, other = found(first.setdefault(conversation, name)), found(name)
+                low, high = sorted((one, other), key=place.__getitem__)
+                root[high] = low
+        groups: dict[str, list[str]] = defaultdict(list)
+        for name in self._traces:
+            groups[found(name)].append(name)
+        return groups
+
+    def took(self, group: Group) -> None:
+        """Note that a group was imported."""
+        self._taken[group.first] = _Taken(group.version, group.at_rest, self._now())
+        if CROWDED in group.lost and self._count(group.traces) == len(group.spans):
+            self._drop(group.first, group.traces)
+
+    def forget(self) -> None:
+        """Let go of spans that were imported, and for which nothing came late."""
+        for name, traces in self._groups().items():
+            taken = self._taken.get(name)
+            if taken is None or not taken.at_rest or self._now() < taken.at + KEPT_S:
+                continue
+            if self._count(traces) != taken.version.spans:
+                continue  # one came late
+            if NO_ROOT in taken.version.lost and self._now() < taken.at + CONVERSATION_S:
+                continue
+            self._drop(name, traces)
+
+    def forget_all(self) -> None:
+        """Let go of every span, if all of them are imported."""
+        if not self.due(flush=True):
+            for name, traces in self._groups().items():
+                self._drop(name, traces)
+
+    def _count(self, traces: Iterable[str]) -> int:
+        return sum(len(self._traces[one].spans) for one in traces)
+
+    def _drop(self, name: str, traces: Iterable[str]) -> None:
+        for one in traces:
+            del self._traces[one]
+        self._taken.pop(name, None)
+        self.dropped = True
+
+    # what is kept ------------------------------------------------------------------------------
+
+    def kept(self) -> Iterator[tuple[str, list[Emitted], list[str], str]]:
+        """Yield what the spool needs of each trace: its id, its spans, what it lacks, and the name
+        under which it is imported."""
+        self.dropped = False
+        for trace, one in self._traces.items():
+            spans = [span.emitted for span in one.spans.values()]
+            yield trace, spans, list(one.lost), one.name

@@ -1,0 +1,22 @@
+"""Whether somebody relied on an attempt as it is: labeled it, or signed a decision on it."""
+
+import json
+
+from reviewer.db.connection import Connection
+from reviewer.db.queries.imports import names_of
+from reviewer.db.queries.relied_on import decision_on, labels_about
+from reviewer.db.revisions import judged_record
+from reviewer.review.items import message_digest
+
+
+def relied_on(connection: Connection, trace: int) -> str:
+    """Return who relied on the record that is judged as an attempt, in words; empty for nobody."""
+    number = decision_on(connection, trace)
+    if number is not None:
+        return f"decision {number} was signed on the attempt as it was"
+    raw = judged_record(connection, trace)
+    there = names_of(connection, trace)
+    message = message_digest(json.loads(raw).get("final_message")) if raw is not None else ""
+    if labels_about(connection, trace, there.suite_id, there.episode_id, message):
+        return "people labeled the attempt as it was"
+    return ""

@@ -1,0 +1,249 @@
+"""The server of `listen`: what it takes, in which forms, and what it refuses with which status."""
+
+import gzip
+import http.client
+import json
+import os
+import zlib
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from doors import Door, compact
+from hypothesis import given
+from hypothesis import strategies as st
+from span_files import agent, chat, request, span
+
+from reviewer.desk.imports.listening import door as room
+from reviewer.desk.imports.listening.listener import Listener
+from reviewer.desk.imports.listening.wire import (
+    JSON,
+    MOST_BYTES,
+    PROTOBUF,
+    Kind,
+    RefusedRequest,
+    emitted,
+    unpacked,
+    written,
+)
+from reviewer.desk.place import at
+from reviewer.importing.pipeline.scoring import ImportOptions
+
+BODY = compact(request(chat(2, [("user", "hi")], [("assistant", "yo")], parent=1), agent(1)))
+
+
+class Asked:
+    """A listener behind its server, and requests to it."""
+
+    def __init__(self, listener: Listener, server: room.Door) -> None:
+        self.listener, self.server = listener, server
+
+    def post(
+        self, body: bytes | Iterator[bytes] = BODY, path: str = room.TRACES, **headers: str
+    ) -> tuple[int, bytes, http.client.HTTPResponse]:
+        port = self.server.server_port
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
+        given = {"Content-Type": JSON, **{k.replace("_", "-"): v for k, v in headers.items()}}
+        connection.request("POST", path, body, given)
+        response = connection.getresponse()
+        found = response.status, response.read(), response
+        connection.close()
+        return found
+
+    def raw(self, *lines: str, body: bytes = b"") -> bytes:
+        """What a request gets that no library would send."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.server.server_port, timeout=20)
+        connection.connect()
+        head = "\r\n".join((f"POST {room.TRACES} HTTP/1.1", *lines, "", "")).encode()
+        connection.sock.sendall(head + body)
+        found = connection.sock.recv(1 << 16)
+        connection.close()
+        return found
+
+
+@pytest.fixture
+def asked(door: Door, request: pytest.FixtureRequest) -> Iterator[Asked]:
+    listener = Listener(at(door.root), ImportOptions())
+    server = room.opened(0, listener.take, getattr(request, "param", ""))
+    yield Asked(listener, server)
+    server.shutdown()
+    server.server_close()
+    listener.close()
+
+
+def test_spans_are_taken_and_answered_in_json(asked: Asked) -> None:
+    status, body, response = asked.post()
+    assert (status, body, response.headers["Content-Type"]) == (200, b"{}", JSON)
+    assert asked.listener.taken == 2
+
+
+def test_what_is_not_taken_is_counted_in_the_answer(asked: Asked) -> None:
+    bad = compact(request({**span(1), "spanId": ""}, span(2)))
+    status, body, _ = asked.post(bad)
+    assert status == 200
+    part = json.loads(body)["partialSuccess"]
+    assert part == {"rejectedSpans": "1", "errorMessage": "missing:spanId"}
+
+
+def test_gzip_and_chunks_are_taken(asked: Asked) -> None:
+    assert asked.post(gzip.compress(BODY), Content_Encoding="gzip")[0] == 200
+    halves = iter((BODY[:40], BODY[40:]))
+    assert asked.post(halves)[0] == 200
+    assert asked.listener.taken == 4
+
+
+def bomb() -> bytes:
+    packer = zlib.compressobj(9, wbits=31)
+    block = bytes(1 << 20)
+    return b"".join([*(packer.compress(block) for _ in range(64)), packer.flush()])
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "headers"),
+    [
+        (413, bomb(), {"Content_Encoding": "gzip"}),
+        (400, b"no gzip", {"Content_Encoding": "gzip"}),
+        (400, gzip.compress(BODY)[:-9], {"Content_Encoding": "gzip"}),
+        (400, gzip.compress(BODY) + b"more", {"Content_Encoding": "gzip"}),
+        (415, BODY, {"Content_Encoding": "br"}),
+        (415, BODY, {"Content_Type": "text/plain"}),
+        (400, b"{", {}),
+        (400, b"[]", {}),
+        (400, b'{"resource_spans": []}', {}),
+        (400, b'{"resourceSpans": 7}', {}),
+        (404, BODY, {"path": "/v2/traces"}),
+        (403, BODY, {"Host": "evil.example"}),
+        (403, BODY, {"Origin": "http://localhost:1"}),
+    ],
+)
+def test_what_cannot_be_taken_is_refused_by_name(
+    asked: Asked, status: int, body: bytes, headers: dict[str, str]
+) -> None:
+    found, said, _ = asked.post(body, **headers)
+    assert found == status
+    assert json.loads(said)["message"]
+    assert asked.listener.taken == 0
+    assert asked.post()[0] == 200  # it goes on
+
+
+def test_lengths_are_held_to(asked: Asked) -> None:
+    own = ("Host: localhost", f"Content-Type: {JSON}")
+    assert b" 411 " in asked.raw(*own).partition(b"\r\n")[0]
+    assert b" 413 " in asked.raw(*own, f"Content-Length: {MOST_BYTES + 1}").partition(b"\r\n")[0]
+    assert b" 400 " in asked.raw(*own, "Content-Length: -1").partition(b"\r\n")[0]
+    chunked = (*own, "Transfer-Encoding: chunked")
+    assert b" 413 " in asked.raw(*chunked, body=b"fffffff\r\n").partition(b"\r\n")[0]
+    assert b" 400 " in asked.raw(*chunked, body=b"zz\r\n").partition(b"\r\n")[0]
+
+
+@pytest.mark.parametrize("path", room.DROPPED)
+def test_logs_and_metrics_are_dropped_and_counted(asked: Asked, path: str) -> None:
+    assert asked.post(b"{}", path)[:2] == (200, b"{}")
+    assert (asked.server.dropped, asked.listener.taken) == (1, 0)
+
+
+@pytest.mark.parametrize("asked", ["s3cret"], indirect=True)
+def test_a_token_is_wanted_where_there_is_one(asked: Asked) -> None:
+    assert asked.post()[0] == 401
+    assert asked.post(Authorization="Bearer other")[0] == 401
+    assert asked.post(Authorization="Bearer s3cret")[0] == 200
+    assert asked.listener.taken == 2
+
+
+def test_a_disk_that_is_full_is_no_answer_of_success(
+    asked: Asked, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", full)
+        status, _, response = asked.post()
+    assert (status, response.headers["Retry-After"]) == (503, room.RETRY_S)
+    assert asked.listener.taken == 0
+    assert asked.post()[0] == 200
+    assert asked.listener.taken == 2
+
+
+# parsing ------------------------------------------------------------------------------------------
+
+
+def outcome(read: Callable[[], object]) -> object:
+    """What a reading gives, or the status with which it refuses."""
+    try:
+        return read()
+    except RefusedRequest as error:
+        return error.status
+
+
+@given(st.binary(max_size=200), st.sampled_from([JSON, PROTOBUF]))
+def test_any_bytes_give_spans_or_a_refusal(data: bytes, kind: Kind) -> None:
+    if kind == PROTOBUF:
+        pytest.importorskip("opentelemetry.proto")
+    found = outcome(lambda: emitted(data, kind))
+    assert found == 400 or isinstance(found, list)
+
+
+@given(st.binary(max_size=200), st.sampled_from(["gzip", "identity", "br", ""]))
+def test_any_compression_is_undone_or_refused(data: bytes, encoding: str) -> None:
+    assert outcome(lambda: unpacked(data, encoding)) in (400, 415, data)
+    assert unpacked(gzip.compress(data), "gzip") == data
+
+
+NAMES = st.text("abc.", min_size=1, max_size=5)
+SPANS = st.lists(
+    st.builds(
+        lambda number, trace, attributes: span(number, trace=trace, **attributes),
+        st.integers(1, 99),
+        st.integers(1, 3),
+        st.dictionaries(st.sampled_from("xyz"), st.text() | st.integers(0, 9) | st.booleans()),
+    ),
+    max_size=5,
+)
+
+
+@given(SPANS)
+def test_what_is_written_is_read_again(spans: list[dict[str, Any]]) -> None:
+    found = emitted(json.dumps(request(*spans), indent=1).encode(), JSON)
+    line = written(found)
+    assert line.count(b"\n") == 1
+    assert emitted(line, JSON) == found
+    assert [json.loads(one.raw) for one in found] == spans
+
+
+@given(SPANS)
+def test_protobuf_and_json_say_the_same(spans: list[dict[str, Any]]) -> None:
+    trace_pb2 = pytest.importorskip("opentelemetry.proto.collector.trace.v1.trace_service_pb2")
+    from google.protobuf.json_format import ParseDict
+
+    def with_base64(value: dict[str, Any]) -> dict[str, Any]:
+        import base64
+
+        ids = {n: base64.b64encode(bytes.fromhex(value[n])).decode() for n in ("traceId", "spanId")}
+        return {**value, **ids}
+
+    message = ParseDict(
+        request(*map(with_base64, spans)), trace_pb2.ExportTraceServiceRequest()
+    ).SerializeToString()
+    plain = [json.loads(one.raw) for one in emitted(message, PROTOBUF)]
+    wanted = [{name: value for name, value in one.items() if value != []} for one in spans]
+    assert plain == wanted
+
+
+def test_broken_protobuf_is_refused_in_protobuf(asked: Asked) -> None:
+    pytest.importorskip("opentelemetry.proto")
+    status, body, response = asked.post(b"\xff\xff\xff", Content_Type=PROTOBUF)
+    assert (status, response.headers["Content-Type"]) == (400, PROTOBUF)
+    assert b"no ExportTraceServiceRequest" in body
+
+
+def test_the_answer_to_protobuf_is_protobuf(asked: Asked) -> None:
+    trace_pb2 = pytest.importorskip("opentelemetry.proto.collector.trace.v1.trace_service_pb2")
+    empty = trace_pb2.ExportTraceServiceRequest().SerializeToString()
+    status, body, _ = asked.post(empty, Content_Type=PROTOBUF)
+    assert (status, body) == (200, b"")
+    bad = trace_pb2.ExportTraceServiceRequest()
+    bad.resource_spans.add().scope_spans.add().spans.add(name="no ids")
+    status, body, _ = asked.post(bad.SerializeToString(), Content_Type=PROTOBUF)
+    answer = trace_pb2.ExportTraceServiceResponse.FromString(body)
+    assert (status, answer.partial_success.rejected_spans) == (200, 1)
