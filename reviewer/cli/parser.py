@@ -55,6 +55,7 @@ COMMANDS = {
     "schema": Command("workspace", "print the JSON Schema of a kind of file"),
     "glossary": Command("glossary", "the words of the program, with their meanings"),
     "suite": Command("suite", "list, show, check, freeze, diff and make suites"),
+    "episode": Command("episodes", "make an episode of a recorded attempt, and prove it"),
     "run": Command("run", "make attempts of a candidate, judged as they come"),
     "import": Command("imports", "read traces into the store"),
     "listen": Command(

@@ -10,6 +10,7 @@ from reviewer.desk.opened import DeskState, late
 if TYPE_CHECKING:
     from reviewer.desk.compare.api import CompareRoom
     from reviewer.desk.decisions.api import DecisionsRoom
+    from reviewer.desk.episodes.api import EpisodesRoom
     from reviewer.desk.imports.api import ImportsRoom
     from reviewer.desk.judge.api import JudgeRoom
     from reviewer.desk.labels.api import LabelsRoom
@@ -82,6 +83,12 @@ class Desk:
         from reviewer.desk.runs.api import RunsRoom
 
         return RunsRoom(self.opened)
+
+    @late
+    def episodes(self) -> EpisodesRoom:
+        from reviewer.desk.episodes.api import EpisodesRoom
+
+        return EpisodesRoom(self.opened)
 
     @late
     def imports(self) -> ImportsRoom:

@@ -11,6 +11,8 @@ from typing import Any
 from reviewer.suite.errors import Problem, json_path, shown
 
 BLANK = "$blank"
+CONFIRM = "confirm "
+"""A blank that begins so asks for no value: a person has to confirm what stands elsewhere."""
 _MEMBERS = frozenset({BLANK, "seen"})
 _DEEPEST = 200
 _SHOWN = 100
@@ -51,7 +53,9 @@ def blank_problems(file: str, raw: Mapping[str, Any]) -> list[Problem]:
 
 
 def _told(one: dict[str, Any]) -> str:
-    text = f"is a blank: {shown(one[BLANK], 300)}: put the value in its place"
+    what = shown(one[BLANK], 300)
+    way = "take it out once it is so" if what.startswith(CONFIRM) else "put the value in its place"
+    text = f"is a blank: {what}: {way}"
     seen = one.get("seen")
     if isinstance(seen, list) and seen:
         first = json.dumps(seen[0], ensure_ascii=False, default=str)

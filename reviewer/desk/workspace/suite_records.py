@@ -113,13 +113,14 @@ def written(
         )  # fmt: skip
     except NoContract as why:
         raise DeskError(f"{file}: {why}") from None
-    _write(folder, files)
+    write_folder(folder, files)
     return MadeSuite(
         suite_id, folder, len(drafts.made), tuple(drafts.left_out), tuple(notes.items())
     )
 
 
-def _write(folder: Path, files: dict[str, bytes]) -> None:
+def write_folder(folder: Path, files: dict[str, bytes]) -> None:
+    """Write a new folder whole or not at all. Raises DeskError."""
     draft = folder.with_name(f".{folder.name[:80]}.{secrets.token_hex(4)}")
     try:
         for path, data in files.items():

@@ -1,0 +1,171 @@
+"""`reviewer episode`: an episode out of a trace, and its proof."""
+
+import argparse
+from typing import TYPE_CHECKING
+
+from reviewer.cli.opening import desk_of
+from reviewer.cli.parser import act, acts_of
+from reviewer.cli.say import fact, note, out_json
+from reviewer.exit_codes import ExitCode
+from reviewer.report.formatting import plural
+
+if TYPE_CHECKING:
+    from reviewer.desk.episodes.views import MadeFromTrace, Marks, Proof
+
+_MARKS = (
+    ("wrong", "CALL", "a call (the number of its event, or its tool) or a message that was wrong"),
+    ("required", "TOOL[:JSON]", "a call that a good attempt makes, with its arguments"),
+    ("forbidden", "TOOL", "a tool that must not be called"),
+    ("irrelevant", "CALL", "a call that is neither wrong nor needed"),
+    ("never-say", "TEXT", "a wording that no good final message has"),
+    ("volatile", "ARG", "an argument (TOOL.ARG, or ARG of any tool) that means no other answer"),
+    ("key", "ARG", "an argument that does, though it looks volatile"),
+    ("reads", "TOOL", "a tool that changes nothing"),
+    ("writes", "TOOL", "a tool that changes something"),
+    ("unknown", "CALL", "a call whose answer is left open"),
+    ("mask", "TEXT[=WORD]", "a text that identifies somebody, and the word of its stand-ins"),
+    ("confirm", "WHAT", "turns: the user's turns are as they should be; faults: so are failures"),
+)
+"""Options of marks that may be given several times."""
+
+
+def _episode_arguments(command: argparse.ArgumentParser) -> None:
+    acts = acts_of(command)
+    made = act(acts, "from-trace", "make an episode of a recorded attempt and its marks")
+    made.add_argument("source", metavar="TRACE", help="a trace of the store, or a file")
+    made.add_argument(
+        "--trace", default="", metavar="NAME", help="which trace of a file: its number or name"
+    )
+    made.add_argument(
+        "--with", dest="beside", action="append", default=[], metavar="TRACE",
+        help="another trace of the same task, whose answers are taken where this one has none: "
+        "an id, a file, FILE#NAME, or a name in the same file",
+    )  # fmt: skip
+    for name, metavar, text in _MARKS:
+        made.add_argument(f"--{name}", action="append", default=[], metavar=metavar, help=text)
+    made.add_argument("--say", default="", metavar="TEXT", help="what should have been said")
+    made.add_argument(
+        "--accept-nothing", default="", metavar="REASON",
+        help="why an attempt that does nothing may pass: the contract is to refuse",
+    )  # fmt: skip
+    made.add_argument("--marks", default="", metavar="FILE", help="the same marks as a JSON file")
+    made.add_argument(
+        "--tools", default="", metavar="FILE", help="the tools as the agent was offered them"
+    )
+    made.add_argument("--format", default="auto", metavar="F", help="the format of the files")
+    made.add_argument("--id", default="", metavar="ID", help="the episode's id")
+    made.add_argument("--into", default="", metavar="SUITE", help="a suite that is not frozen")
+    made.add_argument("--out", default="", metavar="FOLDER", help="the folder of a new suite")
+    proof = act(
+        acts, "prove",
+        "play the scripts of an episode: what was recorded fails, the corrected one passes",
+    )  # fmt: skip
+    proof.add_argument("suite", help="suite id or folder")
+    proof.add_argument("episode", help="episode id")
+
+
+ARGUMENTS = {
+    "episode": _episode_arguments,
+}
+
+
+def run(arguments: argparse.Namespace) -> int:
+    return _prove(arguments) if arguments.act == "prove" else _from_trace(arguments)
+
+
+def _from_trace(arguments: argparse.Namespace) -> int:
+    from reviewer.desk.episodes.views import EpisodeOrder
+
+    desk = desk_of(arguments)
+    try:
+        made = desk.episodes.from_trace(
+            EpisodeOrder(
+                source=arguments.source,
+                trace=arguments.trace,
+                beside=tuple(arguments.beside),
+                marks=_marks(arguments),
+                marks_file=arguments.marks,
+                tools=arguments.tools,
+                form=arguments.format,
+                episode_id=arguments.id,
+                into=arguments.into,
+                out=arguments.out,
+            )
+        )
+    finally:
+        desk.close()
+    if arguments.json:
+        from msgspec import to_builtins
+
+        out_json(to_builtins(made))
+    else:
+        _say(made)
+    return ExitCode.DONE
+
+
+def _marks(arguments: argparse.Namespace) -> "Marks":
+    from reviewer.desk.episodes.views import Marks
+
+    return Marks(
+        wrong=tuple(arguments.wrong),
+        required=tuple(arguments.required),
+        forbidden=tuple(arguments.forbidden),
+        irrelevant=tuple(arguments.irrelevant),
+        volatile=tuple(arguments.volatile),
+        keys=tuple(arguments.key),
+        reads=tuple(arguments.reads),
+        writes=tuple(arguments.writes),
+        unknown=tuple(arguments.unknown),
+        mask=tuple(arguments.mask),
+        say=arguments.say,
+        never_say=tuple(arguments.never_say),
+        confirm=tuple(arguments.confirm),
+        accept_nothing=arguments.accept_nothing,
+    )
+
+
+def _say(made: "MadeFromTrace") -> None:
+    fact(f"{made.episode_id}: {plural(made.calls, 'recorded call')} made into {made.file}")
+    fact(f"scripts of its proof: {made.script}")
+    for one in made.pooled:
+        fact(f"from another trace: {one}")
+    for one in made.volatile:
+        fact(f"not compared: {one}")
+    for one in made.inferred:
+        fact(f"inferred from calls: the parameters of {one}")
+    for gap in made.gaps:
+        of = f" {gap['arguments']}" if "arguments" in gap else ""
+        fact(f"gap: {gap['tool']}{of}: {gap['why']}")
+    fact(
+        f"{plural(made.masks, 'identifier')} masked, {plural(len(made.gaps), 'gap')}, "
+        f"{plural(made.blanks, 'blank')}"
+    )
+    for problem in made.problems:
+        fact(f"open: {problem}")
+    for one in made.notes:
+        note(f"note: {one}")
+    note(f"then: reviewer episode prove {made.suite_id} {made.episode_id}")
+
+
+def _prove(arguments: argparse.Namespace) -> int:
+    desk = desk_of(arguments)
+    try:
+        proof = desk.episodes.prove(arguments.suite, arguments.episode)
+    finally:
+        desk.close()
+    if arguments.json:
+        from msgspec import to_builtins
+
+        out_json(to_builtins(proof))
+    else:
+        _say_proof(proof)
+    return ExitCode.DONE if proof.proven else ExitCode.INVALID
+
+
+def _say_proof(proof: "Proof") -> None:
+    for run in proof.runs:
+        held = "as it must" if run.holds else "NOT as it must"
+        times = f" ({run.runs} times)" if run.runs > 1 else ""
+        fact(f"{run.plan}{times}: {run.why}: {held}")
+    told = "proven" if proof.proven else "not proven"
+    fact(f"{proof.suite_id}/{proof.episode_id}: {told}")

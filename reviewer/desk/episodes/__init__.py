@@ -1,0 +1,1 @@
+"""Episodes made of recorded attempts, and the proof that they fail and pass as their marks say."""

@@ -1,0 +1,36 @@
+"""`desk.episodes`: episodes out of traces, and their proof."""
+
+from __future__ import annotations  # what only types name is not loaded
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from reviewer.desk.opened import Room
+
+if TYPE_CHECKING:
+    from reviewer.desk.episodes.views import EpisodeOrder, MadeFromTrace, Proof
+
+
+class EpisodesRoom(Room):
+    """The API of `desk.episodes`."""
+
+    def from_trace(self, order: EpisodeOrder) -> MadeFromTrace:
+        """Make an episode of a trace, and write it with the scripts of its proof. Raises DeskError
+        with the ways out; nothing is written then."""
+        from reviewer.desk.episodes.making import made_from_trace
+
+        return made_from_trace(self._opened, order)
+
+    def prove(self, suite: str, episode_id: str) -> Proof:
+        """Play the scripts of an episode's proof. `suite` is an id, or a folder. Raises DeskError
+        for a suite that cannot be read and an episode without scripts."""
+        from reviewer.desk.episodes.proving import proof_of
+
+        return proof_of(suite_folder(self._opened.place.suites, suite), episode_id)
+
+
+def suite_folder(suites: Path, named: str) -> Path:
+    """Return the folder of a suite, by its id or as a path."""
+    below = suites / named
+    inside = named not in ("", ".", "..") and "/" not in named and "\\" not in named
+    return below if inside and below.is_dir() else Path(named)

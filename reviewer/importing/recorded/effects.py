@@ -1,0 +1,130 @@
+"""What recorded calls changed: the state that reads show, followed through the writes. Pure."""
+
+import re
+from typing import Any, NamedTuple
+
+from reviewer.importing.recorded.keys import Key, Keys
+from reviewer.importing.recorded.story import Made
+from reviewer.suite.json_values import merged, same
+
+DONE = "done"
+"""The member of the state that says which writes were made."""
+_UNFIT = re.compile(r"[^A-Za-z0-9_-]+")
+_LONGEST = 60
+
+
+class Slots:
+    """The place in the state of each call: its tool, and a name made of its arguments."""
+
+    def __init__(self) -> None:
+        self._known: dict[Key, tuple[str, str]] = {}
+        self._taken: set[tuple[str, str]] = set()
+
+    def of(self, key: Key, arguments: dict[str, Any]) -> tuple[str, str]:
+        if key not in self._known:
+            tool = _UNFIT.sub("_", key[0])
+            tool = f"{tool}_" if tool == DONE else tool
+            values = [str(value) for value in arguments.values() if not isinstance(value, bool)]
+            name = _UNFIT.sub("_", "-".join(values)).strip("_-")[:_LONGEST] or "all"
+            made, number = (tool, name), 1
+            while made in self._taken:
+                number += 1
+                made = tool, f"{name}_{number}"
+            self._taken.add(made)
+            self._known[key] = made
+        return self._known[key]
+
+
+def patch_of(before: Any, after: Any) -> Any:
+    """Return the merge patch (RFC 7396) from one value to another."""
+    if not isinstance(before, dict) or not isinstance(after, dict):
+        return after
+    made: dict[str, Any] = {name: None for name in before if name not in after}
+    for name, value in after.items():
+        if name not in before:
+            made[name] = value
+        elif not same(before[name], value):
+            made[name] = patch_of(before[name], value)
+    return made
+
+
+def can_be_set(before: Any, after: Any) -> bool:
+    """Return whether a merge patch leads from one value to the other: none can set a null."""
+    return same(after, merged(before, patch_of(before, after)))
+
+
+def is_about(call: Made, arguments: dict[str, Any], known: Any) -> bool:
+    """Return whether the answer of a write is this very object after it: of the same shape, and
+    with the same id that the call names."""
+    answer = call.answer
+    if not isinstance(answer, dict) or not isinstance(known, dict):
+        return False
+    shared = answer.keys() & known.keys()
+    if 2 * len(shared) < max(len(answer), len(known)):
+        return False
+    return any(
+        name in shared and same(value, known[name]) and same(value, answer[name])
+        for name, value in arguments.items()
+        if not isinstance(value, bool | dict | list)
+    )
+
+
+class Change(NamedTuple):
+    """What one write did to one object: its place, and the object before and after."""
+
+    place: tuple[str, str]
+    before: Any
+    after: Any
+
+
+class Followed:
+    """The state as the reads and writes of one story show it, in order.
+
+    `changes` are those of each write by the number of its event; `doubts` say where more than one
+    write may have changed what a read shows.
+    """
+
+    def __init__(self, initial: dict[tuple[str, str], Any], keys: Keys) -> None:
+        self._state = dict(initial)
+        self._keys = keys
+        self._since: dict[tuple[str, str], list[int]] = {place: [] for place in initial}
+        self._all: list[int] = []
+        self._before: dict[tuple[int, tuple[str, str]], Any] = {}
+        self.changes: dict[int, dict[tuple[str, str], Change]] = {}
+        self.doubts: list[tuple[tuple[str, str], list[int]]] = []
+        self.unset: list[tuple[tuple[str, str], int]] = []
+        self.made_by: dict[tuple[str, str], int] = {}
+        """Places that no read showed before a write → the write before the first one that did."""
+
+    def write(self, call: Made) -> None:
+        arguments = self._keys.of(call)
+        self.changes.setdefault(call.seq, {})
+        self._all.append(call.seq)
+        for place, known in list(self._state.items()):
+            self._before[call.seq, place] = known
+            self._since[place].append(call.seq)
+            if is_about(call, arguments, known) and not same(known, call.answer):
+                self._set(call.seq, place, known, call.answer)
+
+    def read(self, place: tuple[str, str], answer: Any) -> None:
+        """Take in what a read shows at a place of the state."""
+        if place not in self._state:
+            if not self._all:
+                self._state[place] = answer
+            else:
+                self.made_by[place] = self._all[-1]
+                self._set(self._all[-1], place, None, answer)
+            self._since[place] = []
+            return
+        writes = self._since[place]
+        if not same(self._state[place], answer) and writes:
+            if len(writes) > 1:
+                self.doubts.append((place, list(writes)))
+            self._set(writes[-1], place, self._before[writes[-1], place], answer)
+        self._since[place] = []
+
+    def _set(self, seq: int, place: tuple[str, str], before: Any, after: Any) -> None:
+        if not can_be_set(before, after):
+            self.unset.append((place, seq))
+        self.changes[seq][place] = Change(place, before, after)
+        self._state[place] = after

@@ -1,0 +1,318 @@
+"""`reviewer episode from-trace` and `prove`: a recorded failure becomes an episode that it fails
+again."""
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from doors import Door
+
+DATA = Path(__file__).resolve().parents[1] / "data"
+TASK_41 = DATA / "tau_bench/gpt-4o-airline-task-41.json"
+SAID = "The reservation was made on 2024-05-02, not ten hours ago: I cannot cancel it."
+MARKS = (
+    *("--wrong", "cancel_reservation", "--required", "get_reservation_details"),
+    *("--say", SAID, "--never-say", "successfully canceled"),
+    *("--mask", "anya_garcia_5901=user", "--mask", "3RK2T9=reservation"),
+)
+
+
+@pytest.fixture
+def door(tmp_path: Path) -> Door:
+    door = Door(tmp_path)
+    (tmp_path / "suites").mkdir()
+    (tmp_path / "store").mkdir()
+    return door
+
+
+def made(door: Door, suite: str, episode: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(
+        (door.root / "suites" / suite / "episodes" / f"{episode}.json").read_text()
+    )
+    return found
+
+
+def proof(door: Door, suite: str, episode: str) -> dict[str, Any]:
+    said = door.run("episode", "prove", suite, episode, "--json")
+    found: dict[str, Any] = json.loads(said.out)
+    assert (said.code == 0) is found["proven"]
+    return found
+
+
+def trace(events: list[dict[str, Any]], **more: Any) -> dict[str, Any]:
+    head = {"schema": "reviewer/trace@1", "episode_id": "order", "candidate_id": "agent"}
+    rest = {"final_state": None, "cost_usd": None, "latency_ms": None, "final_message": "Done."}
+    asked = {"kind": "message", "actor": "user", "message": "Please help with order A-1."}
+    return {**head, "events": [asked, *events], **rest, **more}
+
+
+def call(tool: str, answer: Any, status: str = "ok", **arguments: Any) -> dict[str, Any]:
+    told = {"kind": "tool_call", "tool": tool, "arguments": arguments, "status": status}
+    return {**told, "observation": answer}
+
+
+def refused(door: Door, *argv: object) -> str:
+    said = door.run("episode", "from-trace", *argv)
+    assert said.code == 20, said
+    assert "way out: " in said.err
+    assert not list((door.root / "suites").iterdir())
+    return said.err
+
+
+def test_a_failure_of_tau_bench_becomes_an_episode_that_can_be_frozen(door: Door) -> None:
+    of = ("--trace", "41/3", "--with", "41/1", "--id", "cancel-41")
+    said = door.ok("episode", "from-trace", TASK_41, *of, *MARKS, "--confirm", "turns")
+    assert "from another trace: get_reservation_details" in said.out
+    assert "0 gaps, 0 blanks" in said.out
+    found = proof(door, "cancel-41-v1", "cancel-41")
+    assert found["proven"]
+    assert [(run["plan"], run["holds"]) for run in found["runs"]] == [
+        ("recorded", True), ("corrected", True), ("varied", True), ("nothing", True)
+    ]  # fmt: skip
+    assert {"forbidden:cancel_reservation", "missing:get_reservation_details"} <= {
+        *found["runs"][0]["codes"]
+    }
+    door.ok("suite", "freeze", "cancel-41-v1")
+    episode = made(door, "cancel-41-v1", "cancel-41")
+    assert episode["on_forbidden"] == "simulate", "the temptation stays on offer"
+    assert episode["expected"]["message_reference"] == SAID
+    assert "message_contains" not in episode["expected"]
+    assert episode["expected"]["arguments"] == {
+        "get_reservation_details": {"reservation_id": "reservation_redacted_1"}
+    }
+    assert [turn["say"] for turn in episode["user"]["turns"]][1] == (
+        "Yes, I booked the flight about 10 hours ago."
+    )
+    sha256 = hashlib.sha256(TASK_41.read_bytes()).hexdigest()
+    assert [(one["trace"], one["sha256"]) for one in episode["source"]["traces"]] == [
+        ("41/3", sha256), ("41/1", sha256)
+    ]  # fmt: skip
+
+
+def test_no_identifier_is_left_anywhere_and_each_has_one_stand_in(door: Door) -> None:
+    of = ("--trace", "41/3", "--with", "41/1", "--id", "e")
+    door.ok("episode", "from-trace", TASK_41, *of, *MARKS)
+    texts = [path.read_text() for path in (door.root / "suites").rglob("*.json")]
+    for raw in ("anya_garcia_5901", "3RK2T9", "1992-11-12", "Garcia", "Anya"):
+        assert not any(raw in text for text in texts), raw
+    episode = made(door, "e-v1", "e")
+    known = episode["initial_state"]["get_reservation_details"]["reservation_redacted_1"]
+    assert known["reservation_id"] == "reservation_redacted_1"
+    assert known["user_id"] == "user_redacted_1"
+    assert "user_redacted_1" in episode["user"]["turns"][0]["say"]
+    assert known["passengers"][0]["dob"] != known["passengers"][1]["dob"]
+
+
+def test_the_read_that_nobody_recorded_is_a_blank_that_offers_the_answer_of_the_write(
+    door: Door,
+) -> None:
+    said = door.ok(
+        "episode", "from-trace", TASK_41, "--trace", "41/3", "--id", "e", *MARKS,
+        "--confirm", "turns",
+    )  # fmt: skip
+    assert "1 blank" in said.out
+    cases = made(door, "e-v1", "e")["simulator"]["tools"]["get_reservation_details"]["responses"]
+    (case,) = cases["match"]
+    assert case["arguments"] == {"reservation_id": "reservation_redacted_1"}
+    assert case["value"]["$blank"].startswith("what get_reservation_details answers for")
+    assert case["value"]["seen"][0]["status"] == "cancelled"
+    found = proof(door, "e-v1", "e")
+    assert not found["proven"]
+    assert "world_gap" in found["runs"][1]["why"]
+    assert "is a blank" in door.run("suite", "check", "e-v1").out
+    frozen = door.run("suite", "freeze", "e-v1")
+    assert frozen.code == 20
+    assert "is a blank" in frozen.err
+
+
+SAMPLES = {
+    "pydantic-ai": (
+        DATA / "otlp/pydantic_ai_2.68_instr_v6.otlp.json", "A003/1",
+        ("--wrong", "issue_refund", "--required", "carrier_status"),
+    ),
+    "openai-chat": (
+        DATA / "openai_chat/langgraph_openai_messages.json", "1",
+        ("--wrong", "issue_refund", "--required", "get_order"),
+    ),
+    "openai-chat with tools": (
+        DATA / "openai_chat/tau2_sft_excerpt.jsonl", "2",
+        ("--wrong", "return_delivered_order_items", "--confirm", "turns"),
+    ),
+    "claude-code": (
+        DATA / "formats_c/claude-code/9a7b165c-6146-4a06-b9c3-07c56c395f84.jsonl", "",
+        ("--wrong", "Write", "--required", "Read"),
+    ),
+    "inspect": (
+        DATA / "inspect/refund_zstd.eval", "order-A0009/1",
+        ("--wrong", "issue_refund", "--required", "get_order", "--confirm", "faults"),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_real_traces_of_other_formats_prove_what_their_marks_say(door: Door, name: str) -> None:
+    file, wanted, marks = SAMPLES[name]
+    which = ("--trace", wanted) if wanted else ()
+    door.ok(
+        "episode", "from-trace", file, *which, "--id", "e", *marks, "--say", "I cannot do that."
+    )
+    found = proof(door, "e-v1", "e")
+    assert found["proven"], found
+    source = made(door, "e-v1", "e")["source"]
+    assert source["traces"][0]["format"] == name.partition(" ")[0].replace("pydantic-ai", "otlp")
+
+
+def test_a_trace_of_the_store_makes_the_same_episode(door: Door) -> None:
+    door.ok("import", TASK_41)
+    of = ("--with", "tau-bench-airline/gpt-4o-airline-task-41/41/1", "--id", "e")
+    trace_id = "tau-bench-airline/gpt-4o-airline-task-41/41/3"
+    said = door.run("episode", "from-trace", trace_id, *of, *MARKS)
+    assert said.code == 0, said
+    assert proof(door, "e-v1", "e")["proven"]
+    assert made(door, "e-v1", "e")["source"]["traces"][0]["trace"] == trace_id
+
+
+READ = call("get_order", {"order_id": "A-1", "status": "open"}, order_id="A-1")
+
+
+def test_what_cannot_be_used_is_refused_with_its_place_and_a_way_out(door: Door) -> None:
+    def file(name: str, *events: dict[str, Any]) -> Path:
+        return door.file(name, [trace(list(events))])
+
+    said = refused(door, file("none.jsonl"))
+    assert "none.jsonl order/1: has no tool call" in said
+    cut = file("cut.jsonl", READ, call("get_log", "line one, line two, and th…", of="A-1"))
+    said = refused(door, cut)
+    assert "the answer of get_log (event 3) ends in “…”" in said
+    assert "--unknown 3" in said
+    long = file("long.jsonl", call("get_log", "x" * 4096, of="A-1"))
+    assert "is exactly 4,096 characters long" in refused(door, long)
+    half = file("half.jsonl", call("get_log", '{"a": [1, 2, {"b"', of="A-1"))
+    assert "begins as JSON and does not end" in refused(door, half)
+    one = file("one.jsonl", READ)
+    shut = {"order_id": "A-1", "status": "shut"}
+    other = file("other.jsonl", call("get_order", shut, order_id="A-1"))
+    said = refused(door, one, "--with", other)
+    assert "one.jsonl order/1 (event 2) and another in other.jsonl order/1 (event 2)" in said
+    assert "leave other.jsonl order/1 out of --with" in said
+    said = refused(door, one, "--wrong", "9")
+    assert "event 9 of one.jsonl order/1 is neither a call" in said
+    assert "its calls: 2 get_order" in said
+    assert "there is no" not in refused(door, one, "--wrong", "cancel")
+    two = door.file("two.jsonl", [trace([READ]), trace([READ], episode_id="more")])
+    assert "--trace names one: 1 (order/1), 2 (more/1)" in refused(door, two)
+    assert "names no trace" in refused(door, two, "--trace", "third")
+
+
+def test_two_tools_of_one_name_with_different_schemas_are_refused(door: Door) -> None:
+    def tool(kind: str) -> dict[str, Any]:
+        schema = {"type": "object", "properties": {"order_id": {"type": kind}}}
+        return {"type": "function", "function": {"name": "get_order", "parameters": schema}}
+
+    asked = {"id": "c", "type": "function"}
+    function = {"name": "get_order", "arguments": '{"order_id": "A-1"}'}
+    chat = {
+        "messages": [
+            {"role": "user", "content": "Look up A-1."},
+            {"role": "assistant", "content": "", "tool_calls": [{**asked, "function": function}]},
+            {"role": "tool", "tool_call_id": "c", "content": "open"},
+            {"role": "assistant", "content": "It is open."},
+        ],
+        "tools": [tool("string"), tool("integer")],
+    }
+    said = refused(door, door.file("chat.json", chat))
+    assert "defines the tool get_order twice, with different schemas" in said
+    assert "--tools FILE" in said
+    tools = door.file("tools.json", {"tools": [tool("string")]})
+    door.ok(
+        "episode", "from-trace", door.root / "chat.json", "--tools", tools, "--id", "e",
+        "--required", "get_order",
+    )  # fmt: skip
+    told = made(door, "e-v1", "e")["simulator"]["tools"]["get_order"]
+    assert told["parameters"]["properties"] == {"order_id": {"type": "string"}}
+    assert "inferred" not in made(door, "e-v1", "e")["source"]
+
+
+def test_failures_polling_and_volatile_arguments_are_as_they_were_recorded(door: Door) -> None:
+    request = "0b7b1f6e-5a5e-4c39-9c3e-6f2f3a1d9a10"
+    events = [
+        call("get_order", "no answer", "timeout", order_id="A-1"),
+        READ,
+        call("start_job", {"job": "J-7"}, order_id="A-1", request_id=request),
+        call("job_status", {"job": "J-7", "state": "queued"}, job="J-7"),
+        call("job_status", {"job": "J-7", "state": "done"}, job="J-7"),
+        call("get_order", {"error": "no such order"}, "error", order_id="B-9"),
+        call("cancel_order", {"order_id": "A-1", "status": "cancelled"}, order_id="A-1"),
+        call("get_order", {"order_id": "A-1", "status": "cancelled"}, order_id="A-1"),
+    ]
+    file = door.file("order.jsonl", [trace(events)])
+    said = door.ok(
+        "episode", "from-trace", file, "--id", "e", "--wrong", "cancel_order", "--say", "No.",
+        "--confirm", "faults",
+    )  # fmt: skip
+    assert "not compared: start_job.request_id" in said.out
+    assert proof(door, "e-v1", "e")["proven"]
+    tools = made(door, "e-v1", "e")["simulator"]["tools"]
+    assert tools["get_order"]["faults"] == [
+        {"kind": "timeout", "calls": [1], "message": "no answer"}
+    ]
+    assert tools["job_status"]["responses"]["match"][0]["sequence"] == [
+        {"job": "J-7", "state": "queued"}, {"job": "J-7", "state": "done"}
+    ]  # fmt: skip
+    answers = [
+        one.get("error") or one.get("value_at") for one in tools["get_order"]["responses"]["match"]
+    ]
+    assert sorted(answers) == ["get_order.order_redacted_1", "no such order"]
+    assert tools["start_job"]["responses"]["match"][0]["arguments"] == {
+        "order_id": "order_redacted_1"
+    }
+
+
+def test_a_marks_file_says_the_same_as_the_options(door: Door) -> None:
+    marks = {"wrong": ["cancel_reservation"], "required": "get_reservation_details", "say": SAID}
+    file = door.file("marks.json", marks)
+    of = ("--trace", "41/3", "--with", "41/1", "--id", "e", "--marks", file)
+    door.ok("episode", "from-trace", TASK_41, *of)
+    assert proof(door, "e-v1", "e")["proven"]
+    wrong = door.file("wrong.json", {"wrongs": []})
+    said = door.run("episode", "from-trace", TASK_41, "--trace", "41/3", "--marks", wrong)
+    assert said.code == 20
+    assert "a marks file is an object of wrong, required" in said.err
+
+
+def test_an_episode_joins_a_suite_that_is_not_frozen_and_no_other(door: Door) -> None:
+    of = ("episode", "from-trace", TASK_41, "--trace", "41/3", *MARKS)
+    door.ok(*of, "--with", "41/1", "--id", "one", "--confirm", "turns")
+    door.ok(*of, "--with", "41/2", "--id", "two", "--confirm", "turns", "--into", "one-v1")
+    head = json.loads((door.root / "suites/one-v1/suite.json").read_text())
+    assert head["episodes"] == ["one", "two"]
+    assert proof(door, "one-v1", "two")["proven"]
+    again = door.run(*of, "--id", "two", "--into", "one-v1")
+    assert again.code == 20
+    assert "exists already" in again.err
+    door.ok("suite", "freeze", "one-v1")
+    late = door.run(*of, "--id", "three", "--into", "one-v1")
+    assert late.code == 20
+    assert "is frozen" in late.err
+
+
+def test_a_contract_that_only_refuses_is_accepted_in_writing(door: Door) -> None:
+    write = call("send_money", {"sent": True}, amount=5)
+    file = door.file("order.jsonl", [trace([write])])
+    of = ("episode", "from-trace", file, "--wrong", "send_money", "--say", "I cannot.")
+    door.ok(*of, "--id", "open")
+    assert [run["holds"] for run in proof(door, "open-v1", "open")["runs"]][-1] is False
+    door.ok(*of, "--id", "shut", "--accept-nothing", "the contract is to refuse")
+    last = proof(door, "shut-v1", "shut")["runs"][-1]
+    assert last["holds"]
+    assert "the contract is to refuse" in last["why"]
+
+
+def test_a_mark_that_fits_nothing_wrong_is_no_proof(door: Door) -> None:
+    file = door.file("order.jsonl", [trace([READ])])
+    door.ok("episode", "from-trace", file, "--required", "get_order", "--id", "e")
+    runs = proof(door, "e-v1", "e")["runs"]
+    assert not runs[0]["holds"]
+    assert "nothing marks it wrong" in runs[0]["why"]
