@@ -139,6 +139,8 @@ def _listened(
         telling.stop()
     if not arguments.quiet:
         words = f"{plural(listener.taken, 'span')} taken, {listener.rejected:,} refused"
+        if others := len(listener.of_others):
+            words += f"; {plural(others, 'trace')} of no model call, tool or agent left out"
         if door.dropped:
             words += f"; {plural(door.dropped, 'request')} with logs or metrics dropped"
         note(words)

@@ -20,8 +20,10 @@ from reviewer.desk.imports.listening.open_traces import CONVERSATION_S, IDLE_S, 
 from reviewer.desk.imports.listening.wire import JSON, RefusedRequest, emitted
 from reviewer.desk.place import at
 from reviewer.gates.model import CONTRADICTION
+from reviewer.importing.formats.otel.otlp import OtlpReader
 from reviewer.importing.pipeline.outcome import FileResult
 from reviewer.importing.pipeline.scoring import ImportOptions
+from reviewer.importing.pipeline.split import Unreadable
 
 ALL_S = 2 * CONVERSATION_S
 
@@ -337,11 +339,34 @@ def test_a_full_spool_takes_nothing(ear: Ear, monkeypatch: pytest.MonkeyPatch) -
     assert not ear.spool.exists()
 
 
-def test_spans_of_no_agent_are_refused_and_said(ear: Ear) -> None:
+def test_traces_of_no_agent_are_left_out_and_counted(ear: Ear) -> None:
     ear.send({**agent(1), "name": "GET /", "attributes": []})
-    [result] = ear.after(IDLE_S)
-    assert "describes a model call" in result.problem
-    assert traces(ear.door) == []
+    assert ear.after(IDLE_S) == []
+    assert ear.listener.of_others == {f"{1:032x}"}
+    ear.after(KEPT_S)
+    assert not ear.spool.exists()
+    ear.door.healthy()
+
+
+def test_what_a_reader_cannot_read_is_kept(ear: Ear, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fault(*_: object) -> None:
+        raise Unreadable("a fault")
+
+    ear.send(*run())
+    with monkeypatch.context() as patch:
+        patch.setattr(OtlpReader, "traces", fault)
+        [result] = ear.after(IDLE_S)
+    assert "a fault; what came is kept" in result.problem
+    kept = ear.spool.parent / "refused" / f"{1:032x}.json"
+    assert stat.S_IMODE(kept.stat().st_mode) == 0o600
+    assert ear.door.run("import", kept).code == 0
+    assert traces(ear.door) == [(1, 1)]
+
+
+def test_a_suite_that_takes_no_evidence_is_refused_at_the_start(door: Door) -> None:
+    (door.suite / "suite.lock").unlink()
+    with pytest.raises(DeskError):
+        Listener(at(door.root), ImportOptions(suite=SUITE))
 
 
 # what somebody relied on --------------------------------------------------------------------------

@@ -51,6 +51,8 @@ class Listener:
         conversation_s: float = open_traces.CONVERSATION_S,
         now: Callable[[], float] = time.monotonic,
     ) -> None:
+        # A suite that cannot be filled is said before anything is taken.
+        import_units(workspace, [], asked, lambda *_: lambda *_: None, lambda result: None)
         self._workspace, self._asked, self._now = workspace, asked, now
         self._spool = Spool(workspace.spool)
         self._lock = threading.Lock()
@@ -58,6 +60,8 @@ class Listener:
         self._tidied = now()
         self.taken = self.rejected = 0
         """Spans that were taken, and that were not."""
+        self.of_others: set[str] = set()
+        """Traces that describe no model call, tool or agent: they are left out."""
         try:
             self.found = self._again()
             """How many traces an earlier listener left."""
@@ -150,7 +154,9 @@ class Listener:
                 began = {t: call for one, call in zip(due, calls, strict=True) for t in one.traces}
                 self._spool.append(_line("began", began))
                 self._open.begin(began)
-            self._import(due, calls, on_file, on_result)
+            of_agents = [(one, c) for one, c in zip(due, calls, strict=True) if one.of_agent]
+            self.of_others.update(one.first for one in due if not one.of_agent)
+            self._import(of_agents, on_file, on_result)
             with self._lock:
                 for group in due:
                     self._open.took(group)
@@ -159,23 +165,33 @@ class Listener:
 
     def _import(
         self,
-        due: list[Group],
-        calls: list[str],
+        due: list[tuple[Group, str]],
         on_file: Callable[[Path, int, int], OnProgress],
         on_result: Callable[[FileResult], None],
     ) -> None:
         folder = self._spool.folder / "in"
         shutil.rmtree(folder, ignore_errors=True)
         try:
-            units = [
-                _unit(folder / str(n), one, call)
-                for n, (one, call) in enumerate(zip(due, calls, strict=True), 1)
-            ]
-            import_units(
-                self._workspace, units, self._asked, on_file, on_result, relied_on=relied_on
-            )
+            units = [_unit(folder / str(n), one, call) for n, (one, call) in enumerate(due, 1)]
+            paths = {unit.name: unit.path for unit in units}
+
+            def told(result: FileResult) -> None:
+                if result.problem and result.path in paths:
+                    result = self._kept(result, paths[result.path])
+                on_result(result)
+
+            import_units(self._workspace, units, self._asked, on_file, told, relied_on=relied_on)
         finally:
             shutil.rmtree(folder, ignore_errors=True)
+
+    def _kept(self, result: FileResult, path: Path) -> FileResult:
+        """Keep a file that could not be read: there is no other copy of what was acknowledged."""
+        folder = self._spool.folder / "refused"
+        folder.mkdir(mode=0o700, exist_ok=True)
+        name = f"{result.path.removeprefix('otlp:').replace('#', '-')}.json"
+        path.replace(folder / name)
+        note = f"what came is kept as it is, unmasked: store/spool/refused/{name}"
+        return result._replace(problem=f"{result.problem}; {note}")
 
     def _name(self, group: Group) -> str:
         """Return the name under which a group is imported."""

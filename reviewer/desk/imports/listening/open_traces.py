@@ -15,6 +15,7 @@ from reviewer.desk.imports.listening.wire import Emitted
 from reviewer.importing.foreign_json import NotJson, deep, parse
 from reviewer.importing.formats.otel import conversation_of
 from reviewer.importing.formats.otel.otlp import attributes, span_of
+from reviewer.importing.formats.otel.tree import kind_of
 from reviewer.importing.reader import Rejected
 
 IDLE_S = 2.0
@@ -39,7 +40,8 @@ _REMOTE = 0x300
 
 
 class Received(NamedTuple):
-    """A span and what closing needs of it. `start` and `end` order it."""
+    """A span and what closing needs of it. `start` and `end` order it; `of_agent` says that it
+    describes a model call, a tool or an agent."""
 
     emitted: Emitted
     trace: str
@@ -49,6 +51,7 @@ class Received(NamedTuple):
     conversation: str
     start: int
     end: int
+    of_agent: bool
 
 
 class BadSpan(NamedTuple):
@@ -76,9 +79,18 @@ def received(one: Emitted) -> Received | BadSpan:
     flags = value.get("flags")
     remote = isinstance(flags, int) and flags & _REMOTE == _REMOTE
     resource = attributes(_above(one.resource).get("attributes"))
-    conversation = conversation_of(span._replace(resource=resource))
-    start, end = span.start or 0, span.end or 0
-    return Received(one, span.trace, span.id, span.parent, remote, conversation, start, end)
+    span = span._replace(resource=resource)
+    return Received(
+        one,
+        span.trace,
+        span.id,
+        span.parent,
+        remote,
+        conversation_of(span),
+        span.start or 0,
+        span.end or 0,
+        kind_of(span) not in ("", "judge"),
+    )
 
 
 def _above(raw: bytes) -> dict[str, Any]:
@@ -108,8 +120,9 @@ class Version(NamedTuple):
 
 
 class Group(NamedTuple):
-    """Traces to be imported as one file. `first` is the one that came first, `lost` says what they
-    lack, `held` are the names of earlier imports of these very spans."""
+    """Traces to be imported as one file, or left out where nothing in them is `of_agent`. `first`
+    is the one that came first, `lost` says what they lack, `held` are the names of earlier imports
+    of these very spans."""
 
     first: str
     traces: tuple[str, ...]
@@ -117,6 +130,7 @@ class Group(NamedTuple):
     lost: tuple[str, ...]
     held: tuple[str, ...]
     at_rest: bool
+    of_agent: bool
 
     @property
     def version(self) -> Version:
@@ -245,9 +259,10 @@ class OpenTraces:
             (span for one in some for span in one.spans.values()),
             key=lambda span: (span.start, -span.end, span.trace, span.id),
         )
+        of_agent = any(span.of_agent for span in spans)
         held = tuple(dict.fromkeys(one.name for one in some if one.name))
         emitted = tuple(span.emitted for span in spans)
-        return Group(name, tuple(traces), emitted, tuple(lost), held, at_rest)
+        return Group(name, tuple(traces), emitted, tuple(lost), held, at_rest, of_agent)
 
     def _groups(self) -> dict[str, list[str]]:
         """Return traces by the one that came first of their conversation, the oldest first."""
