@@ -1,9 +1,10 @@
 """What recorded calls changed: the state that reads show, followed through the writes. Pure."""
 
 import re
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from reviewer.importing.recorded.keys import Key, Keys
+from reviewer.importing.recorded.keys import Key, Keys, canonical
 from reviewer.importing.recorded.story import Made
 from reviewer.suite.json_values import merged, same
 
@@ -69,6 +70,26 @@ def is_about(call: Made, arguments: dict[str, Any], known: Any) -> bool:
     )
 
 
+def concerns(write: Made, arguments: dict[str, Any], read: Made) -> bool:
+    """Return whether a write may have changed what a read shows: an id of the read is among the
+    write's arguments, or in what it answered."""
+    named = {canonical(one) for one in _ids([arguments, write.answer])}
+    return any(canonical(one) in named for one in _ids(read.arguments))
+
+
+def _ids(value: Any) -> Iterator[Any]:
+    """Yield the texts and whole numbers of a value that may be ids: none is as short as a flag."""
+    waiting = [value]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, dict | list):
+            waiting += one.values() if isinstance(one, dict) else one
+        elif isinstance(one, bool) or one is None or isinstance(one, float):
+            continue
+        elif len(str(one)) > 1:
+            yield one
+
+
 class Change(NamedTuple):
     """What one write did to one object: its place, and the object before and after."""
 
@@ -88,35 +109,39 @@ class Followed:
         self._state = dict(initial)
         self._keys = keys
         self._since: dict[tuple[str, str], list[int]] = {place: [] for place in initial}
-        self._all: list[int] = []
+        self._all: list[Made] = []
         self._before: dict[tuple[int, tuple[str, str]], Any] = {}
         self.changes: dict[int, dict[tuple[str, str], Change]] = {}
         self.doubts: list[tuple[tuple[str, str], list[int]]] = []
         self.unset: list[tuple[tuple[str, str], int]] = []
         self.made_by: dict[tuple[str, str], int] = {}
-        """Places that no read showed before a write → the write before the first one that did."""
+        """Places that no read showed before a write that may have made them → that write."""
+        self.assumed: dict[tuple[str, str], Any] = {}
+        """Places that were first read after writes which have nothing to do with them."""
 
     def write(self, call: Made) -> None:
         arguments = self._keys.of(call)
         self.changes.setdefault(call.seq, {})
-        self._all.append(call.seq)
+        self._all.append(call)
         for place, known in list(self._state.items()):
             self._before[call.seq, place] = known
             self._since[place].append(call.seq)
             if is_about(call, arguments, known) and not same(known, call.answer):
                 self._set(call.seq, place, known, call.answer)
 
-    def read(self, place: tuple[str, str], answer: Any) -> None:
+    def read(self, place: tuple[str, str], call: Made) -> None:
         """Take in what a read shows at a place of the state."""
+        answer = call.answer
+        about = {one.seq for one in self._all if concerns(one, self._keys.of(one), call)}
         if place not in self._state:
-            if not self._all:
-                self._state[place] = answer
+            if about:
+                self.made_by[place] = max(about)
+                self._set(max(about), place, None, answer)
             else:
-                self.made_by[place] = self._all[-1]
-                self._set(self._all[-1], place, None, answer)
+                self.assumed[place] = self._state[place] = answer
             self._since[place] = []
             return
-        writes = self._since[place]
+        writes = [seq for seq in self._since[place] if seq in about] or self._since[place]
         if not same(self._state[place], answer) and writes:
             if len(writes) > 1:
                 self.doubts.append((place, list(writes)))

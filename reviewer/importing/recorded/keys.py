@@ -34,7 +34,7 @@ _WRITES = frozenset(
         *("issue", "refund", "pay", "charge", "transfer", "write", "edit", "insert", "post", "put"),
         *("patch", "submit", "apply", "exchange", "return", "grant", "revoke", "enable", "disable"),
         *("reset", "move", "rename", "approve", "reject", "close", "assign", "upload", "publish"),
-        *("reserve", "buy", "sell", "schedule", "reschedule", "register", "save", "make"),
+        *("reserve", "buy", "sell", "schedule", "reschedule", "register", "save", "drop"),
         *("start", "stop", "escalate", "notify", "change", "replace"),
     )
 )

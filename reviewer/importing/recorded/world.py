@@ -191,7 +191,13 @@ class Builder:
             elif self._usable(call) and self.keys.key(call) not in polled:
                 place = self.place(call.tool, call.arguments)
                 if place in state or isinstance(call.answer, dict | list):
-                    followed.read(place, call.answer)
+                    followed.read(place, call)
+        for place, answer in followed.assumed.items():
+            self._initial[place] = answer
+            self.notes.append(
+                f"{'.'.join(place)} was first read after a write that does not name it: taken to "
+                "be the same before"
+            )
         return followed
 
     def _read_cases(
@@ -262,7 +268,10 @@ class Builder:
                 self._effects.setdefault(call.tool, []).append(effect)
 
     def _differ(self, calls: list[Made], changes: Mapping[int, Any]) -> bool:
-        return any(
+        """Return whether it matters how often a write was made: it answered or did something else,
+        or one time of it is marked wrong and another is not."""
+        wrong = {call.seq in self.marked.wrong for call in calls}
+        return len(wrong) > 1 or any(
             not same(calls[0].answer, call.answer) or bool(changes.get(call.seq))
             for call in calls[1:]
         )

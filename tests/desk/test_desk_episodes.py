@@ -1,0 +1,128 @@
+"""Episodes of generated worlds: whatever was recorded of one, its proof holds, and the world made
+of the record answers as it did."""
+
+import copy
+import json
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from doors import Door
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from reviewer.desk.episodes.views import EpisodeOrder, MadeFromTrace, Marks
+
+IDS = ("A1", "B2", "C3")
+FIELDS = ("state", "note", "size")
+VALUES = st.sampled_from(["open", "shut", 3, 4.5, True, ["x"], {"deep": 1}])
+
+
+class Shop:
+    """The real environment that a trace records: things that are read, set, taken away, polled."""
+
+    def __init__(self) -> None:
+        self.things: dict[str, dict[str, Any]] = {
+            name: {"thing_id": name, "state": "open", "note": "n", "size": 1, "tags": ["t"]}
+            for name in IDS
+        }
+        self.polls = 0
+        self.requests = 0
+
+    def call(self, tool: str, **told: Any) -> dict[str, Any]:
+        status, answer = "ok", None
+        if tool == "get_thing":
+            answer = copy.deepcopy(self.things[told["thing_id"]])
+        elif tool == "set_thing":
+            self.things[told["thing_id"]][told["field"]] = told["value"]
+            answer = copy.deepcopy(self.things[told["thing_id"]])
+            self.requests += 1
+            told["request_id"] = f"{self.requests:08x}-0000-4000-8000-{self.requests:012x}"
+        elif tool == "drop_tags":
+            self.things[told["thing_id"]].pop("tags", None)
+            answer = {"dropped": True}
+        elif tool == "job_status":
+            self.polls += 1
+            answer = {"job": told["job"], "polls": self.polls}
+        elif tool == "find_thing":
+            status, answer = "error", {"error": f"no thing is named {told['name']}"}
+        event = {"kind": "tool_call", "tool": tool, "arguments": told, "status": status}
+        return {**event, "observation": answer}
+
+
+sets = st.tuples(
+    st.just("set_thing"),
+    st.fixed_dictionaries(
+        {"thing_id": st.sampled_from(IDS), "field": st.sampled_from(FIELDS), "value": VALUES}
+    ),
+)
+acts = st.one_of(
+    st.tuples(st.just("get_thing"), st.fixed_dictionaries({"thing_id": st.sampled_from(IDS)})),
+    sets,
+    st.tuples(st.just("drop_tags"), st.fixed_dictionaries({"thing_id": st.sampled_from(IDS)})),
+    st.tuples(st.just("find_thing"), st.fixed_dictionaries({"name": st.sampled_from(["x", "y"])})),
+)
+
+
+def recorded(calls: list[tuple[str, dict[str, Any]]]) -> dict[str, Any]:
+    shop = Shop()
+    asked = {"kind": "message", "actor": "user", "message": "Please mend my things."}
+    events = [asked, *(shop.call(tool, **copy.deepcopy(told)) for tool, told in calls)]
+    return {
+        "schema": "reviewer/trace@1", "episode_id": "things", "candidate_id": "agent",
+        "events": events, "final_state": None, "cost_usd": None, "latency_ms": None,
+        "final_message": "All is done.",
+    }  # fmt: skip
+
+
+def episode(door: Door, *traces: dict[str, Any], **marks: Any) -> MadeFromTrace:
+    for number, one in enumerate(traces):
+        door.file(f"{number}.jsonl", [one])
+    desk = door.desk()
+    try:
+        return desk.episodes.from_trace(
+            EpisodeOrder(
+                source=str(door.root / "0.jsonl"),
+                beside=tuple(str(door.root / f"{n}.jsonl") for n in range(1, len(traces))),
+                marks=Marks(**marks),
+                episode_id="e",
+            )
+        )
+    finally:
+        desk.close()
+
+
+def place(folder: str) -> Door:
+    for name in ("suites", "store"):
+        (Path(folder) / name).mkdir()
+    return Door(Path(folder))
+
+
+@given(st.lists(acts, max_size=8), sets, st.lists(acts, max_size=5), st.booleans())
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+def test_the_proof_of_a_generated_world_holds(
+    before: list[Any], wrong: Any, after: list[Any], pooled: bool
+) -> None:
+    need = ("get_thing", {"thing_id": wrong[1]["thing_id"]})
+    calls = [*before, wrong, *after]
+    first = [n for n, one in enumerate(calls) if one == need]
+    sibling = [recorded([need])] if pooled or not first or first[0] >= len(before) else []
+    with tempfile.TemporaryDirectory() as folder:
+        door = place(folder)
+        main = recorded(calls)
+        made = episode(
+            door, main, *sibling,
+            wrong=(str(len(before) + 2),),
+            required=(f"get_thing:{json.dumps(need[1])}",),
+            say="I cannot set that.",
+        )  # fmt: skip
+        desk = door.desk()
+        try:
+            proof = desk.episodes.prove(made.suite_id, "e")
+        finally:
+            desk.close()
+        written = json.loads(Path(made.file).read_text())
+    assert proof.proven, [(run.plan, run.why) for run in proof.runs]
+    told = [one["$blank"] for one in written["source"].get("open", ())]
+    assert not [one for one in told if "otherwise than the trace" in one], told
+    assert made.blanks == len(told), "nothing is left open but what is to be confirmed"
