@@ -1,8 +1,9 @@
 """Write what the documentation takes from the program: docs/cli.md, docs/glossary.md,
-docs/settings.md, docs/screens.md, docs/importable.md and docs/schemas/*.json.
+docs/settings.md, docs/screens.md, docs/importable.md and docs/schemas/*.json; and the script for
+new stores, store/schema/new/store.sql.
 
-Run `python docs/make.py` after a change of the command line or of a file's shape; a test says
-when it is due.
+Run `python docs/make.py` after a change of the command line, of a file's shape or of the store's
+schema; a test says when it is due.
 """
 
 import argparse
@@ -13,6 +14,7 @@ from pathlib import Path
 
 from reviewer.cli.glossary import GLOSSARY
 from reviewer.cli.parser import parser
+from reviewer.db.schema import new_store_file, new_store_script
 from reviewer.desk.imports.formats import formats, refused_by_name
 from reviewer.desk.workspace.api import kinds, schema
 
@@ -153,6 +155,7 @@ def main() -> None:
     (DOCS / "importable.md").write_text(importable(), encoding="utf-8")
     (DOCS / "cli.md").write_text(cli(), encoding="utf-8")
     (DOCS / "glossary.md").write_text(glossary(), encoding="utf-8")
+    new_store_file().write_text(new_store_script(), encoding="utf-8")
     for name, page in pages().items():
         (DOCS / name).write_text(page(), encoding="utf-8")
     (DOCS / "schemas").mkdir(exist_ok=True)

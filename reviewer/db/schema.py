@@ -1,6 +1,7 @@
 """The schema of the store: applying `store/schema/*.sql`, and finding parts that are not of it.
 
-Scripts are applied in order, through sqlite-utils migrations. A store received from elsewhere may
+Scripts are applied in order, through sqlite-utils migrations; a new store gets their outcome from
+one script, `store/schema/new/store.sql`. A store received from elsewhere may
 hold a view in a table's place that never ends, or a trigger that changes what is written after it;
 neither is damage that `integrity_check` or the journal sees.
 """
@@ -8,6 +9,7 @@ neither is damage that `integrity_check` or the journal sees.
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
+from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 
@@ -24,12 +26,12 @@ from reviewer.db.connection import (
 )
 from reviewer.db.contracts import split_old
 from reviewer.db.decisions import fill_old
+from reviewer.resources import data_folder
 
 
 def open_writer(path: Path) -> sqlite3.Connection:
     """Open the store for writing, creating it and bringing its schema up to date first.
 
-    sqlite-utils (which pulls numpy) is imported only when there is something to apply.
     Raises StoreError for a store written by a newer version.
     """
     refuse_links(path)
@@ -64,11 +66,40 @@ def bring_up_to_date(path: Path) -> None:
 
 def _apply(connection: sqlite3.Connection, known: list[Path]) -> None:
     """Apply all scripts or none, names and numbers included: a run killed here leaves the file
-    unchanged."""
+    unchanged. An empty file gets the outcome of the scripts at once."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        if version_of(connection) == 0 and not connection.execute(_PARTS).fetchone():
+            _make(connection, known)
+        if version_of(connection) < len(known):
+            _upgrade(connection, known)
+        connection.execute(f"PRAGMA application_id={APPLICATION_ID}")
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
+
+
+def _make(connection: sqlite3.Connection, known: list[Path]) -> None:
+    """Run the script for new stores. The numbered scripts drop many columns of earlier versions,
+    for each of which SQLite checks the whole schema: they take eight times as long."""
+    for statement in _statements(new_store_file().read_text(encoding="utf-8")):
+        connection.execute(statement)
+    now = str(datetime.now(UTC))
+    connection.executemany(
+        "INSERT INTO _sqlite_migrations (migration_set, name, applied_at) VALUES (?, ?, ?)",
+        [(_SET, script.stem, now) for script in known[: version_of(connection)]],
+    )
+
+
+def _upgrade(connection: sqlite3.Connection, known: list[Path]) -> None:
+    """Apply the numbered scripts that the store does not have. sqlite-utils pulls numpy, and is
+    imported only here."""
     from sqlite_utils import Database
     from sqlite_utils.migrations import Migrations
 
-    steps = Migrations("reviewer")
+    steps = Migrations(_SET)
     for script in known:
         text = script.read_text(encoding="utf-8")
 
@@ -77,21 +108,47 @@ def _apply(connection: sqlite3.Connection, known: list[Path]) -> None:
                 db.execute(statement)
 
         steps(name=script.stem)(step)
-    connection.execute("BEGIN IMMEDIATE")
-    try:
-        before = version_of(connection)
-        steps.apply(Database(connection, recursive_triggers=True))
-        split_old(connection)
-        if before == 1:
-            _count_firsts(connection)
-        fill_old(connection)
-        connection.execute(f"PRAGMA application_id={APPLICATION_ID}")
-        connection.execute(f"PRAGMA user_version={len(known)}")
-        connection.execute("COMMIT")
-    except BaseException:
-        if connection.in_transaction:
-            connection.execute("ROLLBACK")
-        raise
+    before = version_of(connection)
+    steps.apply(Database(connection, recursive_triggers=True))
+    split_old(connection)
+    if before == 1:
+        _count_firsts(connection)
+    fill_old(connection)
+    connection.execute(f"PRAGMA user_version={len(known)}")
+
+
+def new_store_file() -> Path:
+    """Return the path of the script for new stores."""
+    return data_folder("store") / "schema" / "new" / "store.sql"
+
+
+def new_store_script() -> str:
+    """Return the script for new stores: the parts that the numbered scripts leave, in their order,
+    the rows they put in, and their number."""
+    known = scripts()
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as made:
+        _upgrade(made, known)
+        parts = made.execute(
+            "SELECT name, type, sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY rowid"
+        ).fetchall()
+        behind = tuple(f"{name}_" for name, _, sql in parts if sql.startswith("CREATE VIRTUAL"))
+        said = [f"{sql};" for name, _, sql in parts if not name.startswith(behind)]
+        for name, kind, sql in parts:
+            own = kind == "table" and not sql.startswith("CREATE VIRTUAL")
+            if own and name != "_sqlite_migrations" and not name.startswith(behind):
+                for row in made.execute(f'SELECT * FROM "{name}" ORDER BY 1').fetchall():
+                    values = made.execute(f"SELECT {', '.join(['quote(?)'] * len(row))}", row)
+                    said.append(f"INSERT INTO {name} VALUES ({', '.join(values.fetchone())});")
+    said.append(f"PRAGMA user_version={len(known)};")
+    return _HEAD + "\n".join(said) + "\n"
+
+
+_HEAD = """\
+-- What the numbered scripts make, at once, for a new store.
+-- Written by `python docs/make.py`: change a numbered script, never this one.
+"""
+_SET = "reviewer"
+"""The name of our scripts in the table where sqlite-utils notes which were applied."""
 
 
 def _statements(script: str) -> Iterator[str]:

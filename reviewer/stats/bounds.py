@@ -189,24 +189,48 @@ def _spent(passes: Sequence[int], costs: Sequence[SupportsFloat]) -> Spent:
 
 def cost_upper(spent: Spent, confidence: float, most: float | None = None) -> float:
     """`cost_per_success_upper_bound` of episodes that are merged where alike."""
+    worst = _worst(spent, most)
+    if worst in (0.0, math.inf):
+        return worst
+    passes, total = _sums(spent)
+    start = _likely([*_rounded(spent, math.ceil), (worst, 0, 1)], confidence)
+    even = passes / (total + worst)
+    return 1.0 / _crossing(_cost_tail(spent, worst), 1.0 - confidence, even, start)
+
+
+def cost_is_within(
+    spent: Spent, budget: float, confidence: float, most: float | None = None
+) -> bool:
+    """Return whether `cost_upper` is at most `budget`: one probability, where the bound itself
+    takes about eight."""
+    worst = _worst(spent, most)
+    if worst in (0.0, math.inf) or not budget:
+        return worst <= budget
+    return _cost_tail(spent, worst)(1.0 / budget) <= 1.0 - confidence
+
+
+def _worst(spent: Spent, most: float | None) -> float:
+    """Return the cost that the unseen episode is given; `inf` where nothing bounds the cost per
+    success, 0 where nothing costs."""
     dearest = max((cost for cost, _, _ in spent), default=0.0)
     episodes = math.fsum(times for _, _, times in spent)
     if most is not None and most < dearest:
         raise ValueError(f"most must be at least the dearest episode's cost, {dearest:g}")
-    passes, total = _sums(spent)
-    if episodes < 2 or not passes:
+    if episodes < 2 or not any(passed and times for _, passed, times in spent):
         return math.inf
-    worst = dearest * (1.0 + 10.0 / episodes) if most is None else most
-    if not worst:
-        return 0.0
-    spent = _rounded(spent, math.ceil)
+    return dearest * (1.0 + 10.0 / episodes) if most is None else most
 
-    def tail(successes: float) -> float:  # per unit of cost: it rises with the successes asked for
-        weights = [Weight(n - successes * cost, times) for cost, n, times in spent]
+
+def _cost_tail(spent: Spent, worst: float) -> Callable[[float], float]:
+    """Return the probability that a unit of cost buys at most so many successes, as a function of
+    their number."""
+    rounded = _rounded(spent, math.ceil)
+
+    def tail(successes: float) -> float:
+        weights = [Weight(n - successes * cost, times) for cost, n, times in rounded]
         return below_zero([*weights, Weight(-successes * worst, 1)])
 
-    start = _likely([*spent, (worst, 0, 1)], confidence)
-    return 1.0 / _crossing(tail, 1.0 - confidence, passes / (total + worst), start)
+    return tail
 
 
 def cost_lower(spent: Spent, attempts: int, confidence: float) -> float:

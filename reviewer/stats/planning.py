@@ -9,7 +9,7 @@ from bisect import bisect_left
 from collections.abc import Callable
 from fractions import Fraction
 
-from reviewer.stats.bounds import Spent, cost_upper, episode_scores, lower_bound_of
+from reviewer.stats.bounds import Spent, cost_is_within, episode_scores, lower_bound_of
 from reviewer.stats.checks import finite, non_negative, open_unit, proportion, whole
 from reviewer.stats.rates import Counts
 from reviewer.stats.special import binomial_cdf, binomial_sf, normal_quantile, z_two_sided
@@ -172,7 +172,7 @@ def episodes_needed_for_cost(
 
     def enough(total: int) -> bool:
         grown = [(each, passed, times * total / n) for each, passed, times in spent]
-        return cost_upper(grown, confidence, most) <= limit
+        return cost_is_within(grown, limit, confidence, most)
 
     try:
         return smallest_from(max(math.ceil(n), 2), enough, "budget") - math.ceil(n)

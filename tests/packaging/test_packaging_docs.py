@@ -15,6 +15,7 @@ import pytest
 from packaging_commands import ran, typed
 
 from reviewer.cli.parser import parser
+from reviewer.db.schema import new_store_file, new_store_script
 from reviewer.desk.reports.renderings import FORMATS
 from reviewer.signing.signers import ROLES
 from reviewer.suite.gates import GATE_CODES, OPTIONAL
@@ -142,6 +143,11 @@ def test_the_page_of_formats_is_current() -> None:
     made = generator().importable()
     due = "run python docs/make.py"
     assert (ROOT / "docs" / "importable.md").read_text(encoding="utf-8") == made, due
+
+
+def test_the_script_for_new_stores_is_current() -> None:
+    due = "run python docs/make.py"
+    assert new_store_file().read_text(encoding="utf-8") == new_store_script(), due
 
 
 @pytest.mark.parametrize("name", ["settings.md", "screens.md"])

@@ -2,6 +2,7 @@
 
 import contextlib
 import sqlite3
+from functools import cache
 from typing import Any
 
 import msgspec
@@ -74,11 +75,18 @@ def rows_of(trace: int, told: list[Event]) -> list[tuple[Any, ...]]:
 
 def schema(until: str = "") -> sqlite3.Connection:
     base = sqlite3.connect(":memory:", isolation_level=None)
-    for script in scripts():
-        if script.stem == until:
-            break
-        base.executescript(script.read_text(encoding="utf-8"))
+    base.deserialize(_made(until))
     return base
+
+
+@cache
+def _made(until: str) -> bytes:
+    with contextlib.closing(sqlite3.connect(":memory:", isolation_level=None)) as base:
+        for script in scripts():
+            if script.stem == until:
+                break
+            base.executescript(script.read_text(encoding="utf-8"))
+        return base.serialize()
 
 
 VIEW = "SELECT * FROM event ORDER BY trace, seq"

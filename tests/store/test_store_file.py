@@ -86,6 +86,22 @@ def test_the_file_says_whose_it_is_and_how_it_is_written(full: Door) -> None:
     }  # fmt: skip
 
 
+def test_a_new_store_is_what_the_numbered_scripts_make(door: Door) -> None:
+    parts = "SELECT type, name, sql FROM sqlite_master WHERE tbl_name <> '_sqlite_migrations'"
+    with contextlib.closing(sqlite3.connect(":memory:")) as made:
+        for script in scripts():
+            made.executescript(script.read_text())
+        open_writer(door.store).close()
+        assert sorted(door.rows(f"{parts} AND sql IS NOT NULL")) == sorted(
+            made.execute(f"{parts} AND sql IS NOT NULL").fetchall()
+        )
+        meta = "SELECT * FROM meta ORDER BY 1"
+        assert door.rows(meta) == made.execute(meta).fetchall()
+    named = door.rows("SELECT migration_set, name FROM _sqlite_migrations ORDER BY id")
+    assert named == [("reviewer", script.stem) for script in scripts()]
+    assert door.one("PRAGMA user_version") == len(scripts())
+
+
 def test_a_reader_can_write_nothing(full: Door) -> None:
     reading = reader(full.store)
     with contextlib.closing(reading), pytest.raises(sqlite3.OperationalError):
