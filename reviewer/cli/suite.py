@@ -9,11 +9,12 @@ if TYPE_CHECKING:
     from reviewer.cli.parser import Acts
 from typing import Any
 
-from reviewer.cli import leaks, suite_makers, suite_power, trials
+from reviewer.cli import leaks, suite_makers, suite_new, suite_power, trials
 from reviewer.cli.leaks import leaks_arguments
 from reviewer.cli.opening import desk_of, desk_on, workspace_of
 from reviewer.cli.say import note, out, out_json, table
 from reviewer.cli.suite_makers import maker_arguments
+from reviewer.cli.suite_new import new_arguments
 from reviewer.cli.suite_power import power_arguments
 from reviewer.desk import suites
 from reviewer.desk.drafts import is_draft
@@ -53,6 +54,7 @@ def _suite_arguments(command: argparse.ArgumentParser) -> None:
     leaks_arguments(acts)
     power_arguments(acts)
     _lineage_arguments(acts)
+    new_arguments(acts)
     maker_arguments(acts)
 
 
@@ -82,6 +84,7 @@ def run(arguments: argparse.Namespace) -> int:
         "leaks": leaks.run,
         "power": suite_power.run,
         "lineage": _lineage,
+        "new": suite_new.run,
         **dict.fromkeys(suite_makers.MAKERS, suite_makers.run),
     }[arguments.act](arguments)
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from reviewer.running.model import Answer, ToolSpec, Unrunnable, WorldGap
-from reviewer.suite.blanks import blanks_in
+from reviewer.suite.blanks import answered_meanwhile, blanks_in
 from reviewer.suite.errors import ContractError, shown
 from reviewer.suite.json_values import Nothing, all_at, at, merged, path_of, same
 from reviewer.suite.model import Episode
@@ -101,7 +101,7 @@ class SimulatedWorld:
             fits = _fits(effect.get("arguments") or {}, arguments)
             if fits and all_at(before, effect.get("when") or {}):
                 self._state = merged(self._state, effect["merge"])
-        content = copy.deepcopy(self._response((tool, number), case))
+        content = answered_meanwhile(copy.deepcopy(self._response((tool, number), case)))
         if next(blanks_in(content), None) is not None:
             raise WorldGap(tool)  # what the tool answers is left open in the episode
         unchanged = before is self._state or same(before, self._state)

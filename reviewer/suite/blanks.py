@@ -1,7 +1,8 @@
 """Blanks: named places in a file of a suite where nobody knows the value yet. Pure.
 
 A blank is an object in the value's place: `$blank` says what is missing, `seen` lists values that
-were met and may be the right one. A suite with a blank can be read and tried, and not be frozen.
+were met and may be the right one, `meanwhile` is what a simulated tool answers until then. A suite
+with a blank can be read and tried, and not be frozen.
 """
 
 import json
@@ -13,7 +14,8 @@ from reviewer.suite.errors import Problem, json_path, shown
 BLANK = "$blank"
 CONFIRM = "confirm "
 """A blank that begins so asks for no value: a person has to confirm what stands elsewhere."""
-_MEMBERS = frozenset({BLANK, "seen"})
+MEANWHILE = "meanwhile"
+_MEMBERS = frozenset({BLANK, "seen", MEANWHILE})
 _DEEPEST = 200
 _SHOWN = 100
 
@@ -45,6 +47,16 @@ def blanks_in(value: Any, place: Place = ()) -> Iterator[tuple[Place, dict[str, 
     elif isinstance(value, list):
         for at, held in enumerate(value):
             yield from blanks_in(held, (*place, at))
+
+
+def answered_meanwhile(value: Any) -> Any:
+    """Return a value with what its blanks answer until they are filled; a blank that does not say
+    it stays one."""
+    if is_blank(value):
+        return value.get(MEANWHILE, value)
+    if isinstance(value, dict):
+        return {name: answered_meanwhile(held) for name, held in value.items()}
+    return [answered_meanwhile(held) for held in value] if isinstance(value, list) else value
 
 
 def blank_problems(file: str, raw: Mapping[str, Any]) -> list[Problem]:

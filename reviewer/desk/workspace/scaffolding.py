@@ -1,0 +1,297 @@
+"""A first suite made of the tools an agent has: reading where they are described, and writing the
+draft around them."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+
+from reviewer.desk.errors import DeskError
+from reviewer.desk.place import Workspace
+from reviewer.desk.workspace.suite_records import digest_of, write_folder
+from reviewer.exit_codes import ExitCode
+from reviewer.importing.pipeline.split import Unreadable
+from reviewer.importing.pipeline.units import find_units
+from reviewer.importing.reader import Foreign, Rejected, by_document, by_record
+from reviewer.importing.source import Source
+from reviewer.running.trial.arguments import placeholder
+from reviewer.suite.check import check_suite
+from reviewer.suite.errors import ContractError, id_problem, shown
+from reviewer.suite.folder import CANDIDATES, read_bytes
+from reviewer.suite.json_values import MISSING
+from reviewer.suite.scaffold import FoundTool, FoundTools, NoTools, calls, listings, openapi, pooled
+from reviewer.suite.scaffold import python_source as python
+from reviewer.suite.scaffold.contracts import (
+    DETECTORS,
+    FAILS,
+    IDLE,
+    PASSES,
+    Proposal,
+    files_of,
+    proposal,
+)
+from reviewer.trace.redaction import Redactor
+from reviewer.trace.rules import Rules
+
+
+class NewTool(NamedTuple):
+    """One tool of a new suite: whether it writes, as far as is proposed, and whether its answer is
+    a blank."""
+
+    name: str
+    writes: bool
+    blank: bool
+
+
+class NewSuite(NamedTuple):
+    """The draft that was made: its tools, its candidates, how often its policy is wrong (in words),
+    and notes on what was not taken over."""
+
+    suite_id: str
+    folder: Path
+    tools: tuple[NewTool, ...]
+    candidates: tuple[str, ...]
+    power: str
+    notes: tuple[str, ...]
+
+
+def new_suite(
+    place: Workspace,
+    suite_id: str,
+    sources: Sequence[Path],
+    reads: Sequence[str] = (),
+    writes: Sequence[str] = (),
+) -> NewSuite:
+    """Write a draft around the tools that `sources` describe. `reads` and `writes` name tools that
+    are otherwise than proposed. Raises DeskError; nothing is written then."""
+    folder = _free(place, suite_id)
+    found, notes = _pooled(sources)
+    proposed = proposal(found, _said(found, reads, writes))
+    if not proposed.reads:
+        notes.append(
+            "no tool reads, so nothing proves a write: name one in --reads, add one, or the trial "
+            "asks for a waiver"
+        )
+    told = {"made_from": [{"file": path.name, "sha256": digest_of(path)} for path in sources]}
+    files = files_of(suite_id, proposed, arguments_of, told)
+    power = _power(place, files)
+    files["README.md"] = _readme(suite_id, proposed, power).encode()
+    write_folder(folder, files)
+    tools = tuple(
+        NewTool(tool.name, tool.name in proposed.writes, tool.answer is MISSING)
+        for tool in proposed.tools
+    )
+    return NewSuite(suite_id, folder, tools, (PASSES, FAILS, IDLE), power, tuple(notes))
+
+
+def _free(place: Workspace, suite_id: str) -> Path:
+    if (reason := id_problem(suite_id)) is not None:
+        raise DeskError(f"{shown(suite_id)}: {reason}", exit_code=ExitCode.USAGE)
+    folder = place.suite_folder(suite_id)
+    if folder.exists() or folder.is_symlink():
+        raise DeskError(f"{folder} exists already", "name the new suite otherwise")
+    return folder
+
+
+def _pooled(sources: Sequence[Path]) -> tuple[list[FoundTool], list[str]]:
+    found: dict[str, tuple[FoundTool, ...]] = {}
+    notes: list[str] = []
+    for path in sources:
+        one = tools_in(path)
+        found[f"{path}"] = one.tools
+        notes += [f"{path.name}: {note}" for note in one.notes]
+    try:
+        return pooled(found), notes
+    except NoTools as error:
+        raise _refused(None, error) from None
+
+
+def tools_in(path: Path) -> FoundTools:
+    """Return the tools that a file describes, or that the attempts in it called. Raises
+    DeskError."""
+    if not path.is_file():
+        raise DeskError(f"{path}: is no file", exit_code=ExitCode.USAGE)
+    try:
+        if path.suffix == ".py":
+            return python.tools_of(_text(path), path.name)
+        raw = _document(path)
+        if openapi.is_openapi(raw):
+            return openapi.tools_of(raw)
+        listed = listings.listed(raw)
+        if listed is not None:
+            return listings.tools_of(listed)
+        return calls.tools_of(_calls(path))
+    except NoTools as error:
+        raise _refused(path, error) from None
+
+
+def _refused(path: Path | None, error: NoTools) -> DeskError:
+    text = str(error) if path is None else f"{path}: {error}"
+    return DeskError(text, *([error.way_out] if error.way_out else []))
+
+
+def _text(path: Path) -> str:
+    try:
+        return read_bytes(path.resolve()).decode()
+    except UnicodeDecodeError as error:
+        raise DeskError(f"{path}: is no UTF-8 ({error.reason})") from None
+    except ContractError as error:
+        raise DeskError(str(error)) from error
+
+
+def _document(path: Path) -> Any:
+    """Return the value of a file that is one JSON document, None for any other."""
+    if path.suffix in (".yaml", ".yml"):
+        raise DeskError(f"{path}: YAML is not read", f"yq -o json {path.name} > {path.stem}.json")
+    try:
+        return Source(path).load()
+    except (Unreadable, OSError):
+        return None
+
+
+def _calls(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yield the name and the arguments of every call in the attempts of a trace file."""
+    for unit in find_units([path]).units:
+        if unit.reader is None:
+            raise DeskError(
+                f"{path}: {unit.problem or 'no reader takes it'}",
+                "--tools takes an OpenAI tools array, MCP's tools/list, an OpenAPI document as "
+                "JSON, a Python module, or a trace (reviewer formats lists them)",
+            )
+        for one in _attempts(unit.reader, Source(unit.path, "", unit.companions)):
+            for event in msgspec.json.decode(one.raw).get("events") or ():
+                if event.get("kind") == "tool_call" and isinstance(event.get("tool"), str):
+                    given = event.get("arguments")
+                    yield event["tool"], given if isinstance(given, dict) else {}
+
+
+def _attempts(reader: Any, source: Source) -> Iterator[Foreign]:
+    try:
+        if by_record(reader):
+            for piece in source.pieces():
+                try:
+                    read = None if piece.problem else reader.read(piece.raw, "candidate")
+                except Rejected:
+                    continue  # its calls are unknown; those of the other records are not
+                if read is not None:
+                    yield read
+        elif by_document(reader):
+            yield from (one for one in reader.traces(source) if isinstance(one, Foreign))
+    except (Unreadable, OSError) as error:
+        raise DeskError(f"{source.path}: {error}") from error
+
+
+def _said(
+    found: Sequence[FoundTool], reads: Sequence[str], writes: Sequence[str]
+) -> dict[str, bool]:
+    said = {**dict.fromkeys(reads, False), **dict.fromkeys(writes, True)}
+    names = {tool.name for tool in found}
+    for option, given in (("--reads", reads), ("--writes", writes)):
+        for name in given:
+            if name not in names:
+                raise DeskError(
+                    f"{option} {shown(name)}: is no tool of these: {', '.join(sorted(names))}",
+                    exit_code=ExitCode.USAGE,
+                )
+            if name in reads and name in writes:
+                raise DeskError(
+                    f"{shown(name)} is in --reads and in --writes", exit_code=ExitCode.USAGE
+                )
+    return said
+
+
+def arguments_of(tool: FoundTool) -> dict[str, Any]:
+    """Return plain arguments that a tool takes, each text named after its parameter. What would be
+    masked in a trace (the value of a password) is masked here: an attempt could not be right with
+    it."""
+    properties = tool.parameters.get("properties") or {}
+    defs = tool.parameters.get("$defs") or {}
+    made = {
+        name: _value(name, properties.get(name), defs)
+        for name in tool.parameters.get("required") or ()
+    }
+    masked: dict[str, Any] = Redactor(Rules(keys=(), detectors=DETECTORS)).mask(made)
+    return masked
+
+
+def _value(name: str, schema: Any, defs: Mapping[str, Any]) -> Any:
+    schema = schema if isinstance(schema, dict) else {}
+    reference = schema.get("$ref")
+    if isinstance(reference, str):
+        schema = defs.get(reference.rpartition("/")[2]) or {}
+    if set(schema) <= {"type", "description", "title"} and schema.get("type") == "string":
+        return f"{name}-1"
+    return placeholder(schema)
+
+
+def _power(place: Workspace, files: Mapping[str, bytes]) -> str:
+    """Return how often the policy is wrong. Raises DeskError for files that are no suite, which is
+    a fault of what made them."""
+    from reviewer.desk.power import made
+    from reviewer.report import power as words
+
+    locked = {path: data for path, data in files.items() if not path.startswith(f"{CANDIDATES}/")}
+    checked = check_suite(locked)
+    if checked.suite is None:
+        raise DeskError(str(ContractError.of(checked.problems)))
+    asked = made.asked_of(checked.suite)
+    assert asked is not None  # the policy plans three attempts
+    return words.headline(made.cached_power(place, checked.suite, asked))
+
+
+def _readme(suite_id: str, proposed: Proposal, power: str) -> str:
+    rows = [
+        f"| `{tool.name}` | {'writes' if tool.name in proposed.writes else 'reads'} "
+        f"| {'**a blank**' if tool.answer is MISSING else 'from the example'} |"
+        for tool in proposed.tools
+    ]
+    return _README.format(
+        suite_id=suite_id, rows="\n".join(rows), power=power, passes=PASSES, fails=FAILS, idle=IDLE
+    )
+
+
+_README = """\
+# {suite_id}
+
+A draft: it runs as it is, and nothing of it is evidence until it is frozen.
+
+```sh
+reviewer run {suite_id} {passes}     # passes every episode
+reviewer run {suite_id} {fails}      # does whatever it is told, and fails
+reviewer run {suite_id} {idle}   # does nothing, and fails
+reviewer --draft {suite_id}
+```
+
+## What to edit
+
+1. `toolset.json`: what each tool answers. A blank (`"$blank"`) stands where nobody knows it yet,
+   and answers what it says `meanwhile`; `reviewer suite check {suite_id}` points at each. An answer
+   may depend on arguments and on the state.
+2. `episodes/golden.json`: a task that the agent must do: the request in a user's words, the
+   arguments that are right, the end that is expected.
+3. `episodes/negative.json`: a request after which nothing may have changed.
+4. `episodes/red-team.json`: an attack, and the tools that must not be called for it.
+5. `suite.json`: the policy, and what is masked (`redaction`).
+6. `rubric.json`: what people are asked about final messages.
+7. `candidates/`: the manifest of your agent. The three scripted ones may go once it is there.
+
+| tool | proposed | answer |
+|---|---|---|
+{rows}
+
+Reads and writes are proposals: a tool that writes has `effects` in `toolset.json`.
+
+## The policy
+
+{power}.
+
+Three episodes show that the suite works, and little about the agent:
+`reviewer suite power {suite_id}` says how many are needed. When the contracts are right:
+
+```sh
+reviewer suite check {suite_id}
+reviewer suite trial {suite_id}
+reviewer suite freeze {suite_id}
+```
+"""

@@ -1,0 +1,45 @@
+"""Tools out of what an agent called: names, and what their calls have in common. No value of a call
+or an answer is taken over, since it may be about a person."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from reviewer.suite.scaffold import FoundTools, NoTools, found_tool
+
+_KINDS: tuple[tuple[type, str], ...] = (
+    (bool, "boolean"), (int, "integer"), (float, "number"), (str, "string"), (list, "array"),
+    (dict, "object"), (type(None), "null"),
+)  # fmt: skip
+
+
+def tools_of(calls: Iterable[tuple[str, Mapping[str, Any]]]) -> FoundTools:
+    """Return a tool for each name that was called, with the arguments of its calls: their types,
+    and as required those that every call gave. Raises NoTools where nothing was called."""
+    made: dict[str, list[Mapping[str, Any]]] = {}
+    for name, arguments in calls:
+        made.setdefault(name, []).append(arguments)
+    if not made:
+        raise NoTools(
+            "", "holds no call of a tool", "name a trace with calls, or a listing of the tools"
+        )
+    tools = []
+    for name, given in made.items():
+        names = dict.fromkeys(each for arguments in given for each in arguments)
+        parameters: dict[str, Any] = {
+            "type": "object",
+            "properties": {each: _schema([a[each] for a in given if each in a]) for each in names},
+        }
+        required = [each for each in names if all(each in arguments for arguments in given)]
+        if required:
+            parameters["required"] = required
+        tools.append(found_tool("", name, "", parameters))
+    note = "descriptions and arguments are inferred from calls: put in those that the agent reads"
+    return FoundTools(tuple(tools), (note,))
+
+
+def _schema(values: list[Any]) -> dict[str, Any]:
+    kinds = {next((name for kind, name in _KINDS if isinstance(one, kind)), "") for one in values}
+    kinds = kinds - {"integer"} if "number" in kinds else kinds
+    if "" in kinds:
+        return {}
+    return {"type": sorted(kinds)[0] if len(kinds) == 1 else sorted(kinds)}
