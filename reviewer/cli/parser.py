@@ -42,6 +42,9 @@ COMMANDS = {
     "demo": Command("demo", "the built-in example in a throw-away workspace"),
     "init": Command("workspace", "make a workspace"),
     "serve": Command("serve", "the workstation in a browser on this machine (extra: serve)"),
+    "mcp": Command(
+        "mcp", "read-only answers for coding agents: an MCP server on stdin and stdout (extra: mcp)"
+    ),
     "_page": Command("page", "the workstation behind a page of serve", hidden=True),
     "settings": Command(
         "settings", "the workstation's settings in force, and the file that sets each"

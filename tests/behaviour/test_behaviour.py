@@ -37,6 +37,7 @@ NO_CASE = {
     "listen --episode-map": "as listen",
     "listen --conversation-idle": "as listen",
     "listen --progress": "as listen",
+    "mcp": "answers on standard input; tests/cli/test_cli_mcp.py asks it",
     "_page": "the screen behind a page",
     "--no-mouse": "of the workstation",
     "--embedding-model": "wants the extra `embeddings`",
