@@ -227,19 +227,36 @@ def foreseen(reader: str = "", *known: type[Exception]) -> Iterator[None]:
         raise Unreadable(f"{_named(reader, error)}; {DEBUG}=1 shows where") from error
 
 
+def claims(reader: Reader, head: "Head") -> bool:
+    """Return whether a reader claims a file; not when it breaks over the question."""
+    try:  # every reader is asked about every file, so nothing is wrapped around the question
+        return reader.sniff(head)
+    except OSError:
+        raise
+    except Unreadable:
+        return False
+    except Exception as error:
+        return _broke(error, reader.name, False)
+
+
 def ask_reader(question: Callable[[], T], otherwise: T, reader: str = "") -> T:
     """Return the answer of a reader; `otherwise` when it breaks over the question."""
-    try:  # written out, since every reader is asked about every file: `foreseen` takes longer
+    try:
         return question()
     except OSError:
         raise
     except Unreadable:
         return otherwise
     except Exception as error:
-        if os.environ.get(DEBUG) == "raise":
-            raise
-        show(error, reader)
-        return otherwise
+        return _broke(error, reader, otherwise)
+
+
+def _broke(error: Exception, reader: str, otherwise: T) -> T:
+    """Return `otherwise` for the question that a reader broke over."""
+    if os.environ.get(DEBUG) == "raise":
+        raise error
+    show(error, reader)
+    return otherwise
 
 
 def show(error: BaseException, reader: str) -> None:

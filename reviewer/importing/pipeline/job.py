@@ -104,14 +104,14 @@ class Places:
         return unit.place or home, home
 
     def _home(self, unit: Unit, shown: str) -> str:
-        names = list(_names(unit.path))
         if not self._knows_store:
             self._knows_store = True
             for path in imports.source_paths(self._connection):
                 self._named[os.path.basename(path)].add(os.path.abspath(path))
         others = self._named[unit.path.name] - {os.path.abspath(unit.path)}
         if not others:
-            return names[0]
+            return unit.path.stem
+        names = list(_names(unit.path))
         if kept := self._kept(shown, names):
             return kept
         taken = {name for other in others for name in _names(Path(other))}

@@ -78,6 +78,8 @@ class FileImport:
         self.source.meet = self._meet
         self.source.request_place = self._request_place
         self.size = unit.path.stat().st_size
+        self._begun: SourceRow | None = None
+        """The earlier import of this file, as `known` saw it last."""
         self.retried: frozenset[int] = frozenset()
         self._live = False
         self._gives_results = gives_results(self.judge.reader)
@@ -100,7 +102,7 @@ class FileImport:
     def known(self) -> FileResult | None:
         """Return the result of a file that was imported before and holds nothing new; None for
         others."""
-        source = self._row()
+        source = self._begun = self._row()
         if source is None or source.state != "done":
             return None
         self.retried = imports.quarantined(self.context.connection, source.id)
@@ -137,9 +139,9 @@ class FileImport:
         return named
 
     def judged(self) -> Groups:
-        """Yield what the file holds, judged; nothing is written yet. Raises Unreadable behind what
-        could be read."""
-        yield from self._groups(self._done(self._row()))
+        """Yield what the file holds, judged, once `known` was asked; nothing is written yet. Raises
+        Unreadable behind what could be read."""
+        yield from self._groups(self._done(self._begun))
 
     def written(
         self,
@@ -147,10 +149,10 @@ class FileImport:
         groups: Groups | None = None,
         within: bool = False,
     ) -> FileResult:
-        """Take in what was judged. `within` means that the caller has begun the write, and that all
-        of it is to be one."""
+        """Take in what was judged. `within` means that the caller has begun the write, that all of
+        it is to be one, and that `known` was asked in it."""
         context, reader = self.context, self.judge.reader
-        source = self._row() or self._open(within)
+        source = (self._begun if within else self._row()) or self._open(within)
         if self.job.maps.setdefault(source.id, context.options.tools) != context.options.tools:
             raise Misdirected(
                 "this very file was begun under another map of tools: import it with that one"

@@ -12,7 +12,7 @@ import hashlib
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator
-from functools import lru_cache, partial
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple, TypeGuard
 
@@ -21,7 +21,7 @@ from reviewer.importing.formats import all_readers, in_turn, named, native_reade
 from reviewer.importing.head import Head
 from reviewer.importing.pipeline.opening import opened, refused
 from reviewer.importing.pipeline.split import Unreadable, shape
-from reviewer.importing.reader import Reader, ask_reader, by_document, foreseen
+from reviewer.importing.reader import Reader, by_document, claims, foreseen
 
 _OWN_NAMES = frozenset(("episodeid", "candidateid", "finalstate"))
 _WITH_EVENTS = frozenset(("attempt", "finalmessage", "costusd", "latencyms", "termination"))
@@ -102,7 +102,9 @@ def find_units(paths: Iterable[Path], wanted: str = "auto") -> Discovery:
 
 
 def _below(folder: Path, file: Path) -> str:
-    return Path(os.path.relpath(file, folder)).with_suffix("").as_posix()
+    start, path = f"{folder}{os.sep}", str(file)
+    below = path[len(start) :] if path.startswith(start) else os.path.relpath(file, folder)
+    return Path(below).with_suffix("").as_posix()
 
 
 def _key(path: Path) -> str:
@@ -157,7 +159,7 @@ def _reader(head: Head, wanted: str, inside: bool) -> Reader | None:
             return None
         raise Unreadable(reason)
     for reader in in_turn():
-        if ask_reader(partial(reader.sniff, head), False, reader.name):
+        if claims(reader, head):
             return reader
     if reason := _unsupported(head, inside):
         raise Unreadable(reason)

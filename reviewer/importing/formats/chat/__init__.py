@@ -228,11 +228,23 @@ def dialect_of(messages: list[Any]) -> str:
     for message in messages:
         if not isinstance(message, dict):
             continue
-        if found := next(_marks(message), ""):
+        if _may_mark(message) and (found := next(_marks(message), "")):
             return found
         as_text = as_text or _calls_as_text(message)
         structured = structured or bool(message.get("tool_calls") or message.get("function_call"))
     return "hermes" if as_text and not structured else ""
+
+
+_MARKING = frozenset(("tool_calls", "toolInvocations", "parts", "from", "source"))
+
+
+def _may_mark(message: dict[str, Any]) -> bool:
+    """Return whether `_marks` looks at more of a message than its words."""
+    return (
+        not _MARKING.isdisjoint(message)
+        or isinstance(message.get("content"), list)
+        or message.get("role") == "toolResult"
+    )
 
 
 def _calls_as_text(message: dict[str, Any]) -> bool:
@@ -242,7 +254,7 @@ def _calls_as_text(message: dict[str, Any]) -> bool:
 
 
 def _marked_up(text: str) -> bool:
-    if any([mark in text for mark in _MARKUP]):  # noqa: C419 - no generator
+    if ("<" in text or "[" in text) and any(mark in text for mark in _MARKUP):
         return True
     return _ACTION in text and _ACTION_LINE.search(text) is not None
 

@@ -61,9 +61,15 @@ class OpenAIChatReader(Format):
     """True when a message holds all facts of it: `tell` adds nothing."""
 
     def sniff(self, head: Head) -> bool:
-        how = f"the dialect, by {type(self).messages.__qualname__}"
+        more = self.finds_more(head.value) or self.finds_more(head.first)
+        how = f"the dialect, by {type(self).messages.__qualname__ if more else 'lists'}"
         dialect = head.once(how, lambda: self._dialect(head))
         return dialect is not None and (not self.dialect or dialect == self.dialect)
+
+    def finds_more(self, value: Any) -> bool:
+        """Return whether `messages` of this reader may find others in a value than the readers of
+        lists do, which share what they find in a file."""
+        return type(self).messages is not OpenAIChatReader.messages
 
     def _dialect(self, head: Head) -> str | None:
         """Return the dialect of a file's messages, empty for any; None when it has none of ours."""
@@ -386,6 +392,9 @@ class VercelModelReader(DialectReader):
     def sniff(self, head: Head) -> bool:
         return bool(_steps(head.first)) or super().sniff(head)
 
+    def finds_more(self, value: Any) -> bool:
+        return bool(_steps(value))
+
     def messages(self, value: Any) -> list[Any]:
         return super().messages(value) or _steps(value)
 
@@ -448,6 +457,9 @@ class AutoGenReader(DialectReader):
         return bool(head.has("agent_states", "type") and _threads(head.first)) or super().sniff(
             head
         )
+
+    def finds_more(self, value: Any) -> bool:
+        return bool(_threads(value))
 
     def messages(self, value: Any) -> list[Any]:
         threads = _threads(value)
