@@ -10,6 +10,7 @@ import re
 from collections.abc import Sequence
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from itertools import islice
 from typing import Any, Literal
 
@@ -499,6 +500,7 @@ def clock(stamp: Any) -> tuple[str | None, str]:
     return stamp, "utc" if zone.group(1).upper() in ("Z", "UTC", "+00:00", "+0000") else "offset"
 
 
+@lru_cache(maxsize=1024)
 def _epoch(number: float) -> str | None:
     seconds = _seconds(number)
     try:

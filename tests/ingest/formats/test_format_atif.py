@@ -346,3 +346,12 @@ def test_odd_and_cut_files_cost_themselves_at_most(data: st.DataObject) -> None:
             assert isinstance(one, Foreign | Broken)
             if isinstance(one, Foreign):
                 decode(one.raw)
+
+
+@pytest.mark.parametrize("name", ["continued_trajectory_ref", "continued\\u005ftrajectory_ref"])
+def test_a_reference_is_followed_however_its_name_is_spelled(tmp_path: Path, name: str) -> None:
+    more = {"schema_version": "ATIF-v1.4", "steps": []}
+    (tmp_path / "more.json").write_text(json.dumps(more))
+    path = tmp_path / "x.json"
+    path.write_text(json.dumps({**more, "x": "more.json"}).replace('"x"', f'"{name}"'))
+    assert READER.companions(path) == (tmp_path / "more.json",)

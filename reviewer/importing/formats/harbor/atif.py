@@ -29,7 +29,8 @@ from reviewer.importing.formats.harbor import around, episode_of, suite_of
 from reviewer.importing.formats.harbor.atif_steps import StepWriter, agent_of, object_in, objects_in
 from reviewer.importing.formats.swe import suite_of as swe_suite
 from reviewer.importing.head import Head
-from reviewer.importing.pipeline.split import MAX_RECORD, Piece
+from reviewer.importing.pipeline.opening import start_of
+from reviewer.importing.pipeline.split import MAX_RECORD, Piece, Unreadable
 from reviewer.importing.reader import Broken, Foreign, Rejected
 from reviewer.importing.source import Source
 
@@ -51,6 +52,8 @@ class TrajectoryFiles:
 
     def files(self) -> tuple[Path, ...]:
         """Return every file that the trajectory refers to, directly or not, without itself."""
+        if not _may_refer(self.path):
+            return ()
         found: dict[Path, None] = {}
         waiting = [self.path]
         while waiting and len(found) < MOST_FILES:
@@ -99,6 +102,19 @@ class TrajectoryFiles:
                 file = self.path.parent / one
                 return None if file == self.path else file
         return None
+
+
+_REFERRING = (b"trajectory_path", b"continued_trajectory_ref", b"subagent_trajectories", b"\\u")
+
+
+def _may_refer(path: Path) -> bool:
+    """Return whether a trajectory may refer to files: most name none, and need not be parsed to
+    tell that. A name may be written with escapes."""
+    try:
+        raw = start_of(path, MAX_RECORD + 1)
+    except (OSError, Unreadable):
+        return True  # whoever reads it says what is wrong
+    return any(name in raw for name in _REFERRING)
 
 
 def _refs(document: dict[str, Any]) -> Iterator[str]:

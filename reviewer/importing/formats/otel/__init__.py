@@ -14,7 +14,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from reviewer.importing.draft import measured, tokens, whole
-from reviewer.importing.foreign_json import parse_text
+from reviewer.importing.foreign_json import Remembered, parse_text
 
 # Ids and times ------------------------------------------------------------------------------------
 
@@ -64,8 +64,11 @@ class Span(NamedTuple):
 
     def first(self, *names: str) -> Any:
         """Return the first of these attributes that says anything, else None."""
+        held = self.attributes
+        if held.keys().isdisjoint(names):  # as most are, which is told sooner
+            return None
         for name in names:
-            value = self.attributes.get(name)
+            value = held.get(name)
             if value is not None and value != "":
                 return value
         return None
@@ -86,8 +89,10 @@ _NOTHING = re.compile(r"0*\Z")
 def hex_id(value: Any) -> str:
     """Return a trace or span id as lower-case hex, whether the file has it as hex (any case) or, as
     protobuf's JSON has it, as base64. Other texts stay; empty when there is none or it is zero."""
-    if not isinstance(value, str):
-        return ""
+    return _hex_ids[value] if isinstance(value, str) else ""
+
+
+def _hex_id(value: str) -> str:
     found = _HEX.match(value)
     text: str = value if found is None else found.group(1).lower()
     if found is None and len(text) in (12, 24):
@@ -97,6 +102,9 @@ def hex_id(value: Any) -> str:
             return text
     return "" if _NOTHING.match(text) else text[:128]
 
+
+_hex_ids = Remembered[str, str](_hex_id, 4096, 64)
+"""Ids of spans met: most are named again, by the spans below them and of their trace."""
 
 MOST = 1 << 63
 
