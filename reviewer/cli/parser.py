@@ -59,6 +59,7 @@ COMMANDS = {
     "glossary": Command("glossary", "the words of the program, with their meanings"),
     "suite": Command("suite", "list, show, check, freeze, diff and make suites"),
     "episode": Command("episodes", "make an episode of a recorded attempt, and prove it"),
+    "candidate": Command("candidate", "write a candidate's manifest, and fill in its digests"),
     "run": Command("run", "make attempts of a candidate, judged as they come"),
     "import": Command("imports", "read traces into the store"),
     "listen": Command(

@@ -274,7 +274,8 @@ reviewer --draft {suite_id}
 4. `episodes/red-team.json`: an attack, and the tools that must not be called for it.
 5. `suite.json`: the policy, and what is masked (`redaction`).
 6. `rubric.json`: what people are asked about final messages.
-7. `candidates/`: the manifest of your agent. The three scripted ones may go once it is there.
+7. `candidates/`: the manifest of your agent, which `reviewer candidate new {suite_id} NAME` writes.
+   The three scripted ones may go once it is there.
 
 | tool | proposed | answer |
 |---|---|---|

@@ -1,0 +1,291 @@
+"""Manifests of candidates: writing a first one, and filling in the digests of what it names."""
+
+import json
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from reviewer.db import registry
+from reviewer.db.connection import reader_if_made
+from reviewer.desk.drafts import is_draft
+from reviewer.desk.errors import DeskError
+from reviewer.desk.place import Workspace, write_private
+from reviewer.exit_codes import ExitCode
+from reviewer.running.code import measured_code
+from reviewer.running.model import Unrunnable
+from reviewer.suite.candidate import Candidate, candidate_value, read_candidate
+from reviewer.suite.errors import ContractError, Problem, id_problem, path_problem, shown
+from reviewer.suite.folder import CANDIDATES, locked_files, read_bytes
+from reviewer.suite.script import Script
+from reviewer.suite.strict_json import canonical_bytes, load_object, sha256_hex
+from reviewer.suite.values import TOOLSET_FILE, is_episode_file
+
+_PROGRAMS = ("command", "python")
+
+_COMMAND = '''\
+"""Answers every request with one sentence: put the agent in its place."""
+
+import json
+import sys
+
+start = json.loads(sys.stdin.readline())  # user_request, tools
+# {"type": "call", "call_id": "1", "tool": NAME, "arguments": {}} is answered by one line
+print(json.dumps({"type": "final", "message": "I cannot do that yet."}), flush=True)
+'''
+
+_PYTHON = '''\
+"""Answers every request with one sentence: put the agent in its place."""
+
+
+def run(user_request: str, tools: list, call) -> str:
+    # call(NAME, argument=value) gives {"status": ..., "content": ...}
+    return "I cannot do that yet."
+'''
+
+
+class NewCandidate(NamedTuple):
+    """What a first manifest says. `prompts` are files that are copied beside it; of a program
+    without `command` or `entry` a first one is written."""
+
+    candidate_id: str
+    kind: str
+    model: str = ""
+    base_url: str = ""
+    api_key_env: str = ""
+    prompts: Sequence[Path] = ()
+    command: Sequence[str] = ()
+    entry: str = ""
+
+
+class PinnedManifest(NamedTuple):
+    """A manifest with its digests: where it is, what was filled in (place, digest), and the other
+    files that were written."""
+
+    path: Path
+    filled: tuple[tuple[str, str], ...]
+    files: tuple[Path, ...] = ()
+
+
+def new_candidate(workspace: Workspace, suite_id: str, asked: NewCandidate) -> PinnedManifest:
+    """Write the manifest of a new candidate of a suite, with the files it needs and every digest.
+    Raises DeskError; nothing that is there is written over."""
+    folder = _folder(workspace, suite_id)
+    name = asked.candidate_id
+    if (reason := id_problem(name)) is not None:
+        raise DeskError(f"{shown(name)}: {reason}", exit_code=ExitCode.USAGE)
+    path, home = folder / CANDIDATES / f"{name}.json", folder / CANDIDATES / name
+    for there in (path, home):
+        if there.exists() or there.is_symlink():
+            raise DeskError(f"{there} exists already", "name the new candidate otherwise")
+    runner, files = _runner(folder, asked)
+    raw: dict[str, Any] = {
+        "schema": Candidate.SCHEMA,
+        "candidate_id": name,
+        "agent": name,
+        "version": "1",
+        **({"model": asked.model} if asked.model else {}),
+        "prompts": [
+            {"name": prompt.stem, "path": f"{CANDIDATES}/{name}/{prompt.name}"}
+            for prompt in asked.prompts
+        ],
+        "tools": [{"name": tool} for tool in _definitions(folder)],
+        "runner": runner,
+    }
+    contents = {folder / place: text.encode() for place, text in files.items()}
+    try:
+        contents |= {home / prompt.name: read_bytes(prompt.resolve()) for prompt in asked.prompts}
+    except ContractError as error:
+        raise DeskError(str(error)) from error
+    for there in contents:
+        if there.exists() or there.is_symlink():
+            raise DeskError(f"{there} exists already", "name the new candidate otherwise")
+    try:
+        for place, data in contents.items():
+            write_private(place, data)
+        pinned = _pinned(folder, path, raw)
+    except DeskError:
+        for there in contents:
+            there.unlink(missing_ok=True)
+        with suppress(OSError):
+            home.rmdir()
+        raise
+    return pinned._replace(files=tuple(contents))
+
+
+def pin(workspace: Workspace, suite_id: str, candidate_id: str) -> PinnedManifest:
+    """Fill in, or bring up to date, every digest of what a manifest names. Raises DeskError, also
+    for a candidate that has traces: what was judged keeps its digests."""
+    folder = _folder(workspace, suite_id)
+    if (reason := id_problem(candidate_id)) is not None:
+        raise DeskError(f"{shown(candidate_id)}: {reason}", exit_code=ExitCode.USAGE)
+    path = folder / CANDIDATES / f"{candidate_id}.json"
+    try:
+        raw = load_object(read_bytes(path), f"{CANDIDATES}/{path.name}")
+    except ContractError as error:
+        raise DeskError(str(error), f"reviewer candidate new {suite_id} {candidate_id}") from error
+    before = json.dumps(raw)
+    if not is_draft(workspace, suite_id) and _judged(workspace, suite_id, candidate_id):
+        raise DeskError(
+            f"{candidate_id} has traces on {suite_id}: its manifest is what was judged",
+            f"copy {path} to a new candidate_id, then reviewer candidate pin {suite_id} NEW_ID",
+        )
+    return _pinned(folder, path, raw, before)
+
+
+def _folder(workspace: Workspace, suite_id: str) -> Path:
+    folder = workspace.suite_folder(suite_id)
+    if not (folder / "suite.json").exists():
+        raise DeskError(f"no suite {suite_id} in {workspace.suites}", "reviewer suite list")
+    return folder
+
+
+def _judged(workspace: Workspace, suite_id: str, candidate_id: str) -> bool:
+    connection = reader_if_made(workspace.store)
+    if connection is None:
+        return False
+    try:
+        row = registry.suite_row(connection, suite_id)
+        known = row and registry.candidate_row(connection, row.id, candidate_id)
+        return known is not None and known.digest is not None
+    finally:
+        connection.close()
+
+
+def _runner(folder: Path, asked: NewCandidate) -> tuple[dict[str, Any], dict[str, str]]:
+    """Return the runner of a new candidate, and the files (path in the suite → text) it needs."""
+    kind, name = asked.kind, asked.candidate_id
+    key = {"api_key_env": asked.api_key_env} if asked.api_key_env else {}
+    if kind == "scripted":
+        place = f"{CANDIDATES}/{name}/script.json"
+        return {"kind": kind, "script": place}, {place: _script(folder)}
+    if kind == "command":
+        if asked.command:
+            return {"kind": kind, "command": list(asked.command), **key}, {}
+        command = ["python3", f"./{name}/agent.py"]
+        runner = {"kind": kind, "command": command, **key}
+        return runner, {f"{CANDIDATES}/{name}/agent.py": _COMMAND}
+    if kind == "python":
+        if asked.entry:
+            return {"kind": kind, "entry": asked.entry, **key}, {}
+        module = "".join(c if c.isascii() and c.isalnum() else "_" for c in name)
+        entry = f"{module}_agent:run"
+        return {"kind": kind, "entry": entry, **key}, {f"{CANDIDATES}/{module}_agent.py": _PYTHON}
+    if not asked.model:
+        raise DeskError(f"a candidate of the kind {kind} needs --model M", exit_code=ExitCode.USAGE)
+    return {"kind": kind, "base_url": asked.base_url, **key}, {}
+
+
+def _script(folder: Path) -> str:
+    """Return a script that says one sentence in every episode."""
+    plan = {"turns": [{"messages": ["I cannot do that yet."], "cost_usd": 0.0}]}
+    episodes = {
+        path.rpartition("/")[2].removesuffix(".json"): {"plans": {"only": plan}}
+        for path in locked_files(folder)
+        if is_episode_file(path)
+    }
+    return _text({"schema": Script.SCHEMA, "episodes": episodes})
+
+
+def _definitions(folder: Path) -> dict[str, str]:
+    """Return the tools of the suite's toolset → the digest of what the agent reads of each."""
+    place = folder / TOOLSET_FILE
+    if not place.exists():
+        return {}
+    try:
+        tools = load_object(read_bytes(place), TOOLSET_FILE).get("tools")
+        return {
+            tool["name"]: sha256_hex(
+                canonical_bytes({each: tool.get(each) for each in _READ}, TOOLSET_FILE)
+            )
+            for tool in (tools if isinstance(tools, list) else [])
+            if isinstance(tool, dict) and isinstance(tool.get("name"), str)
+        }
+    except ContractError as error:
+        raise DeskError(str(error)) from error
+
+
+_READ = ("name", "description", "parameters")
+
+
+def _pinned(folder: Path, path: Path, raw: dict[str, Any], before: str = "") -> PinnedManifest:
+    """Fill the digests of a manifest in, check it, and write it where it changed."""
+    file = f"{CANDIDATES}/{path.name}"
+    filled: list[tuple[str, str]] = []
+
+    def put(holder: dict[str, Any], member: str, place: str, digest: str) -> None:
+        if holder.get(member) != digest:
+            holder[member] = digest
+            filled.append((place, digest))
+
+    for i, prompt in enumerate(_objects(raw, "prompts")):
+        if isinstance(prompt.get("path"), str):
+            where = f"$.prompts[{i}]"
+            data = _below(folder, prompt["path"], f"{file}: {where}.path")
+            put(prompt, "sha256", f"{where}.sha256", sha256_hex(data))
+    known = _definitions(folder)
+    for i, tool in enumerate(_objects(raw, "tools")):
+        if tool.get("sha256") is None and tool.get("name") in known:
+            put(tool, "sha256", f"$.tools[{i}].sha256", known[tool["name"]])
+    runner = raw.get("runner")
+    if isinstance(runner, dict):
+        if isinstance(runner.get("script"), str):
+            data = _below(folder, runner["script"], f"{file}: $.runner.script")
+            put(runner, "script_sha256", "$.runner.script_sha256", sha256_hex(data))
+        if runner.get("kind") in _PROGRAMS:
+            _checked(raw, f"{folder.name}/{file}")
+            digest = _code(folder, raw, file)
+            put(runner, "code_sha256", "$.runner.code_sha256", digest)
+    data = _checked(raw, f"{folder.name}/{file}")
+    if json.dumps(raw) != before:
+        write_private(path, data)
+    return PinnedManifest(path, tuple(filled))
+
+
+def _checked(raw: dict[str, Any], file: str) -> bytes:
+    """Return the bytes of a manifest. Raises DeskError for one of the wrong shape."""
+    data = _text(raw).encode()
+    try:
+        read_candidate(data, file)
+    except ContractError as error:
+        raise DeskError(str(error)) from error
+    return data
+
+
+def _code(folder: Path, raw: dict[str, Any], file: str) -> str:
+    """Return the digest of a program's code, whatever the manifest says of it."""
+    runner = {name: part for name, part in raw["runner"].items() if name != "code_sha256"}
+    try:
+        candidate = candidate_value({**raw, "runner": runner}, "", file)
+        found = measured_code(candidate, folder)
+    except ContractError as error:
+        raise DeskError(str(error)) from error
+    except Unrunnable as error:
+        raise DeskError(str(error)) from error
+    if not found.files:
+        raise DeskError(
+            f"{file}: no file of the candidate is in {folder.name}/{CANDIDATES}/",
+            f"put its program there, best in {CANDIDATES}/{shown(str(raw.get('candidate_id')))}/",
+        )
+    return found.sha256
+
+
+def _objects(raw: dict[str, Any], member: str) -> list[dict[str, Any]]:
+    held = raw.get(member)
+    return [each for each in held if isinstance(each, dict)] if isinstance(held, list) else []
+
+
+def _below(folder: Path, path: str, where: str) -> bytes:
+    reason = path_problem(path)
+    if reason is None and not (folder / path).resolve().is_relative_to(folder.resolve()):
+        reason = "leads out of the suite folder"
+    if reason is not None:
+        raise DeskError(str(Problem(where, "", f"`{shown(path, 200)}` {reason}")))
+    try:
+        return read_bytes(folder / path)
+    except ContractError as error:
+        raise DeskError(f"{where}: `{shown(path, 200)}`: {error.reason}") from error
+
+
+def _text(value: Any) -> str:
+    return json.dumps(value, indent=2, ensure_ascii=False) + "\n"
