@@ -38,6 +38,10 @@ def _run_arguments(make: argparse.ArgumentParser) -> None:
         help="make only the attempts 1 to N without a trace, and one more for each lost to "
         "infrastructure",
     )  # fmt: skip
+    make.add_argument(
+        "--episode", action="append", default=[], metavar="E",
+        help="only this one, and those of further --episode options (default: all of the suite)",
+    )  # fmt: skip
     make.add_argument("--jobs", type=from_one, default=4, metavar="N", help="at a time (4)")
     make.add_argument(
         "--workers", type=from_zero, default=0, metavar="N",
@@ -71,6 +75,7 @@ def run(arguments: argparse.Namespace) -> int:
         seed=arguments.seed,
         approvals=arguments.approve,
         network=arguments.network,
+        episodes=tuple(arguments.episode),
     )
     if order.approvals == "ask" and not (sys.stdin.isatty() and sys.stderr.isatty()):
         raise DeskError(

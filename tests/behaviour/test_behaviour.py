@@ -42,6 +42,7 @@ NO_CASE = {
     "--no-mouse": "of the workstation",
     "--embedding-model": "wants the extra `embeddings`",
     "import --watch": "does not end",
+    "run --episode": "tests/desk/test_desk_runs.py",
     "run --network": "depends on the network of this machine",
     "judge --base-url": "wants a server; tests/cli/test_cli_judge.py has one",
     "judge --api-key-env": "as --base-url",

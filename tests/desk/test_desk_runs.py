@@ -115,6 +115,26 @@ def test_attempts_declared_before_the_first_are_the_plan(desk: Desk, door: Door)
     door.healthy()
 
 
+def test_single_episodes_can_be_run(desk: Desk, door: Door) -> None:
+    """What is run of one episode declares nothing for the others, and a resumed run fills them."""
+    for episode in EPISODES[:2]:
+        view = ended(desk.runs.start(order(V8, attempts=1, episodes=(episode,))))
+        assert (view.state, view.planned) == ("done", 1)
+    assert slots(door, V8) == [(episode, 1) for episode in EPISODES[:2]]
+    ended(desk.runs.start(order(V8, attempts=4, episodes=(EPISODES[0],))))
+    assert json.loads(desk.reports.build(SUITE, V8).raw)["slots"]["planned"] == 9
+    assert sum(made.state == "done" for made in desk.imports.sources()) == 3
+    view = ended(desk.runs.start(order(V8, resume=True)))
+    assert view.planned == 5
+    assert desk.runs.runnable(SUITE)[1].missing == 0
+    door.healthy()
+
+
+def test_an_episode_that_the_suite_has_not_is_refused(desk: Desk) -> None:
+    with pytest.raises(DeskError, match="no such episode"):
+        desk.runs.start(order(V8, episodes=("nope",)))
+
+
 def test_fewer_attempts_than_the_policy_plans_leave_slots_open(desk: Desk) -> None:
     ended(desk.runs.start(order(V8, attempts=1)))
     report = json.loads(desk.reports.build(SUITE, V8).raw)

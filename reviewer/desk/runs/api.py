@@ -20,7 +20,8 @@ RunState = Literal["running", "paused", "stopping", "done", "stopped", "failed"]
 class RunOrder(View, frozen=True):
     """An order of a run. `attempts` None is the policy's; `workers` 0 runs in this process; `pace`
     stretches a scripted candidate's own time to real time. `person` says that somebody is there to
-    answer the calls that a rule of an episode puts to a person; with approvals `ask` there is."""
+    answer the calls that a rule of an episode puts to a person; with approvals `ask` there is.
+    `episodes` are the only ones to run; empty are all."""
 
     suite_id: str
     candidate_id: str
@@ -33,6 +34,7 @@ class RunOrder(View, frozen=True):
     network: bool = False
     pace: float = 0.0
     person: bool = False
+    episodes: tuple[str, ...] = ()
 
 
 class Runnable(View, frozen=True):

@@ -40,7 +40,7 @@ from reviewer.running.offer import offer_of
 from reviewer.running.sandbox.protection import describe, protection
 from reviewer.suite.approvals import flag_decides
 from reviewer.suite.candidate import Candidate
-from reviewer.suite.errors import ContractError
+from reviewer.suite.errors import ContractError, shown
 from reviewer.suite.folder import candidate_files
 from reviewer.suite.gates import in_force
 from reviewer.suite.model import Suite
@@ -357,16 +357,24 @@ class _RunStart:
     ) -> tuple[list[Place], dict[str, int]]:
         """Return the attempts to make, and up to which number each episode will then be
         complete."""
-        episodes = [episode.episode_id for episode in self.suite.episodes]
+        every = [episode.episode_id for episode in self.suite.episodes]
+        if unknown := [one for one in self.order.episodes if one not in every]:
+            raise DeskError(
+                f"--episode {shown(unknown[0])}: {self.suite.suite_id} has no such episode",
+                f"reviewer suite show {self.suite.suite_id} lists them",
+                exit_code=ExitCode.USAGE,
+            )
+        episodes = [one for one in every if one in self.order.episodes] or every
         asked = self.order.attempts
         if not self.order.resume:
             more = asked or self.suite.policy.attempts
-            ends = {e: max(made.get(e, {}), default=0) + more for e in episodes}
+            made_of = {e: max(made.get(e, {}), default=0) for e in every}
+            ends = {e: n + more * (e in episodes) for e, n in made_of.items()}
             return next_places(episodes, made, more), ends
         planned = registry.plan_of(self.suite, known.planned).attempts
-        ends = dict.fromkeys(episodes, asked or planned)
+        ends = dict.fromkeys(every, asked or planned)
         for entry in earlier if asked is None else ():
-            for episode in episodes:
+            for episode in every:
                 begun = entry["last_of"].get(episode, entry["last"])
                 ends[episode] = max(ends[episode], begun)
         return missing_places(episodes, made, planned, ends), ends
@@ -375,7 +383,8 @@ class _RunStart:
         """Declare the attempts of the run: more than the policy plans count only when declared
         before any was made."""
         wanted = self.order.attempts or 0
-        if made or wanted <= registry.plan_of(self.suite, known.planned).attempts:
+        planned = registry.plan_of(self.suite, known.planned).attempts
+        if made or self.order.episodes or wanted <= planned:
             return None
         registry.put_plan(self.connection, known.id, wanted)
         return wanted
@@ -398,6 +407,8 @@ class _RunStart:
             "last": max(numbers),
             "seed": self.order.seed,
         }
+        if self.order.episodes:  # else a run of each of two episodes would be one
+            identity["episodes"] = sorted(self.order.episodes)
         return open_source(
             self.connection,
             {
