@@ -57,6 +57,7 @@ def made(app: ReviewerApp, desk: Desk) -> dict[str, Made]:
     from reviewer.tui.screens.dialogs import ask as compare_choose
     from reviewer.tui.screens.dialogs import ask as prompt
     from reviewer.tui.screens.dialogs import ask as question
+    from reviewer.tui.screens.dialogs import episode as make_episode
     from reviewer.tui.screens.dialogs import error
     from reviewer.tui.screens.dialogs import import_traces as import_traces
     from reviewer.tui.screens.dialogs import run_order as order
@@ -104,6 +105,7 @@ def made(app: ReviewerApp, desk: Desk) -> dict[str, Made]:
         "CompareEpisodeScreen": aligned,
         "CompareScreen": lambda: compare.CompareScreen(SUITE, B, A),
         "DecisionScreen": lambda: decision.DecisionScreen(SUITE, A),
+        "EpisodeScreen": lambda: make_episode.EpisodeScreen(TRACE, f"{WORD} {text}"),
         "ErrorScreen": lambda: error.ErrorScreen.of(DeskError(text, text, text)),
         "FilterPrompt": lambda: scorecard_filter.FilterPrompt(
             f"{WORD} {text}", desk.scorecards.filter_values(SUITE, A)

@@ -5,10 +5,13 @@ from __future__ import annotations  # what only types name is not loaded
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from reviewer.desk.errors import DeskError
 from reviewer.desk.opened import Room
 
 if TYPE_CHECKING:
-    from reviewer.desk.episodes.views import EpisodeOrder, MadeFromTrace, Proof
+    from collections.abc import Mapping
+
+    from reviewer.desk.episodes.views import EpisodeOrder, MadeAndProven, MadeFromTrace, Proof
 
 
 class EpisodesRoom(Room):
@@ -27,6 +30,36 @@ class EpisodesRoom(Room):
         from reviewer.desk.episodes.proving import proof_of
 
         return proof_of(suite_folder(self._opened.place.suites, suite), episode_id)
+
+    def from_form(self, trace_id: str, typed: Mapping[str, str]) -> MadeAndProven:
+        """Make an episode of a trace and of what a form holds (`views.TYPED`), and prove it. Raises
+        DeskError, and nothing is written then."""
+        from reviewer.desk.episodes.views import EpisodeOrder, MadeAndProven, Marks
+
+        def several(name: str) -> tuple[str, ...]:
+            parts = typed.get(name, "").split(";")
+            return tuple(part.strip() for part in parts if part.strip())
+
+        made = self.from_trace(
+            EpisodeOrder(
+                source=trace_id,
+                beside=several("with"),
+                marks=Marks(
+                    wrong=several("wrong"),
+                    required=several("required"),
+                    say=typed.get("say", "").strip(),
+                    never_say=several("never say"),
+                    confirm=several("confirm"),
+                ),
+                episode_id=typed.get("id", "").strip(),
+                into=typed.get("into", "").strip(),
+            )
+        )
+        try:
+            proof = self.prove(made.suite_id, made.episode_id)
+        except DeskError as error:
+            return MadeAndProven(made=made, proof=None, unproven=error.text)
+        return MadeAndProven(made=made, proof=proof)
 
 
 def suite_folder(suites: Path, named: str) -> Path:

@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from reviewer.importing.recorded.marks import Marks
 
-__all__ = ["EpisodeOrder", "MadeFromTrace", "Marks", "Proof", "ProofRun"]
+__all__ = ["TYPED", "EpisodeOrder", "MadeFromTrace", "Marks", "Proof", "ProofRun"]
 
 
 class EpisodeOrder(Struct, frozen=True, kw_only=True):
@@ -27,6 +27,19 @@ class EpisodeOrder(Struct, frozen=True, kw_only=True):
     episode_id: str = ""
     into: str = ""
     out: str = ""
+
+
+TYPED = (
+    ("wrong", "calls that were wrong: numbers of events, or tools; several with ;"),
+    ("required", "tools a good attempt calls: get_order; or get_order:{...}"),
+    ("say", "what should have been said in the end"),
+    ("never say", "a wording that no good final message has"),
+    ("with", "other traces of the task, for answers that this one lacks"),
+    ("confirm", "turns, faults: these are as they should be"),
+    ("id", "the episode's id; empty: of the trace"),
+    ("into", "a suite that is not frozen; empty: a new one"),
+)
+"""What a form asks for an episode: the name of each field, and what goes into it."""
 
 
 class MadeFromTrace(Struct, frozen=True, kw_only=True):
@@ -60,7 +73,18 @@ class ProofRun(Struct, frozen=True, kw_only=True):
 
 
 class Proof(Struct, frozen=True, kw_only=True):
+    """What the scripts of an episode show."""
+
     suite_id: str
     episode_id: str
     proven: bool
     runs: tuple[ProofRun, ...]
+
+
+class MadeAndProven(Struct, frozen=True, kw_only=True):
+    """An episode that was made of what a form holds, with its proof; `unproven` says why there is
+    none."""
+
+    made: MadeFromTrace
+    proof: Proof | None
+    unproven: str = ""

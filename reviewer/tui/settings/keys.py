@@ -60,6 +60,7 @@ VERBS: dict[str, tuple[str, str, str]] = {
     "shift+down": ("episode.after.arrow", "episode after", "The episode after."),
     "question_mark": ("help", "this help", "What you can do here."),
     "w": ("note", "comment", "Write a comment."),
+    "M": ("episode.make", "an episode of this", "Mark this trace, and make an episode of it."),
     "m": ("bookmark", "bookmark", "Put a bookmark here, or take it away."),
     "apostrophe": ("marks", "next bookmark, note", "The next bookmark or note."),
     "left_parenthesis": ("snapshot.before", "state before", "The state before this event."),

@@ -390,6 +390,16 @@ class TraceMarks:
         prompt = PromptScreen(f"note on event {seq}", mine.text if mine else "", hint)
         self._screen.app.push_screen(prompt, write)
 
+    def make_episode(self) -> None:
+        """Ask for the marks of this trace, and make an episode of it. The call under the cursor is
+        offered as the wrong one."""
+        from reviewer.tui.screens.dialogs.episode import EpisodeScreen
+
+        row = self._screen.grid.current
+        call = isinstance(row, EventRow) and row.kind == "tool_call"
+        wrong = str(self._reading.seq) if call else ""
+        self._screen.app.push_screen(EpisodeScreen(self._reading.trace_id, wrong))
+
     def _write(self, kind: NoteKind, text: str, removed: bool, told: str) -> None:
         desk, trace_id, seq = self._screen.shell.desk, self._reading.trace_id, self._reading.seq
 

@@ -76,6 +76,7 @@ class TrajectoryScreen(DeskScreen):
         ("z", "fold", "screen.fold"),
         ("F", "all traces", "app.go('search')"),
         ("'", "marks", "screen.marks"),
+        ("M", "episode", "screen.make_episode"),
     )
     PANE_HINTS: ClassVar[tuple[Hint, ...]] = (
         ("Enter", "fold, unfold", "screen.turn_value"),
@@ -113,6 +114,7 @@ class TrajectoryScreen(DeskScreen):
         bind("m", "bookmark", "bookmark"),
         bind("apostrophe", "marks", "next bookmark, note"),
         bind("w", "note", "note on this event", "Write a note that goes into the report."),
+        bind("M", "make_episode", "an episode of this trace"),
         bind("v", "view", "event, state, raw, source"),
         bind("slash", "search", "search this trace"),
         bind("y", "copy_value", "copy value, pointer, id"),
@@ -362,6 +364,10 @@ class TrajectoryScreen(DeskScreen):
     def action_note(self) -> None:
         """Write a note on this event; an empty one takes it away."""
         self.marks.note()
+
+    def action_make_episode(self) -> None:
+        """Mark what was wrong in this trace, and make an episode of it."""
+        self.marks.make_episode()
 
     def action_marks(self) -> None:
         """Go to the next event with a bookmark or a note, from the last one to the first."""

@@ -1,0 +1,105 @@
+"""The dialog that makes an episode of a trace: what was wrong, what is right, and Enter."""
+
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Vertical
+from textual.widgets import Input
+
+from reviewer.desk.episodes.views import TYPED, MadeAndProven
+from reviewer.desk.errors import DeskError
+from reviewer.trace.safetext import visible_line
+from reviewer.tui.screens.base import Dialog, field, hint_line, pressing
+from reviewer.tui.settings.keys import bind
+from reviewer.tui.widgets.chrome import LineBox, Scroll
+from reviewer.tui.widgets.lines import Line, Span
+from reviewer.tui.widgets.words import plural
+
+
+class EpisodeScreen(Dialog[None]):
+    """Asks for the marks of one trace. Enter writes the episode and plays its proof."""
+
+    NAME = "episode"
+    ABOUT = (
+        "Say what was wrong in this trace and what a good attempt does. Enter writes the episode",
+        "and plays its proof: what was recorded must fail by the marks, the corrected one pass.",
+    )
+    ENTER = "write it, and prove it"
+    CSS = """
+    EpisodeScreen #box { width: 80; max-width: 100%; }
+    EpisodeScreen Horizontal { height: 1; }
+    EpisodeScreen Horizontal LineBox.label { width: 13; }
+    EpisodeScreen Input { width: 1fr; }
+    EpisodeScreen #told { height: 7; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [bind("escape", "dismiss(None)", "leave it")]
+
+    def __init__(self, trace_id: str, wrong: str = "") -> None:
+        super().__init__()
+        self._trace_id, self._wrong = trace_id, wrong
+        self._busy = False
+
+    def compose(self) -> ComposeResult:
+        with Vertical(id="box", classes="dialog"):
+            for name, hint in TYPED:
+                value = self._wrong if name == "wrong" else ""
+                own = Input(value, id=_own(name), placeholder=hint, select_on_focus=False)
+                yield field(name, own)
+            yield LineBox(id="state")
+            with Scroll(id="told"):
+                yield LineBox(id="lines")
+            yield LineBox(id="keys")
+
+    def on_mount(self) -> None:
+        self.headed(f"an episode of {self._trace_id}")
+        hints = (
+            pressing("Enter", "write and prove", "enter"),
+            pressing("tab", "field", "tab"),
+            pressing("Esc", "leave", "escape"),
+        )
+        self.query_one("#keys", LineBox).show([hint_line(hints, 76)])
+        self._say("Enter writes the episode and plays its proof", "dim")
+        self.query_one(f"#{_own('wrong')}").focus()
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        event.stop()
+        if self._busy:
+            return
+        typed = {name: self.query_one(f"#{_own(name)}", Input).value for name, _ in TYPED}
+        desk, trace_id = self.shell.desk, self._trace_id
+        self._busy = True
+        self._say("writing…", "dim")
+        self.ask("episode", lambda: desk.episodes.from_form(trace_id, typed), self._made)
+
+    def _made(self, found: MadeAndProven) -> None:
+        self._busy = False
+        made, proof = found.made, found.proof
+        told = f"{made.suite_id}/{made.episode_id}"
+        if proof is not None and proof.proven:
+            self._say(f"✓ {visible_line(told)} is written and proven", "pass")
+        else:
+            self._say(f"{visible_line(told)} is written and not proven", "not_measured")
+        lines: list[Line] = [
+            [Span(f" {plural(made.blanks, 'blank')}, {plural(len(made.gaps), 'gap')}", "text")]
+        ]
+        if proof is None:
+            lines.append([Span(f" {visible_line(found.unproven)}", "fail")])
+        for run in () if proof is None else proof.runs:
+            mark, style = ("✓", "pass") if run.holds else ("✗", "fail")
+            lines.append([Span(f" {mark} {visible_line(f'{run.plan}: {run.why}')}", style)])
+        lines += [[Span(f" {visible_line(one)}", "dim")] for one in made.problems]
+        self.query_one("#lines", LineBox).show(lines)
+
+    def refused(self, error: DeskError) -> None:
+        self._busy = False
+        self._say(f"✗ {visible_line(error.text)}", "fail")
+        ways: list[Line] = [[Span(f" {visible_line(way)}", "dim")] for way in error.ways_out]
+        self.query_one("#lines", LineBox).show(ways)
+
+    def _say(self, text: str, style: str) -> None:
+        self.query_one("#state", LineBox).show([[], [Span(f" {text}", style)]])
+
+
+def _own(name: str) -> str:
+    return "typed-" + name.replace(" ", "-")

@@ -1,0 +1,67 @@
+"""An episode made of the trace on the screen: the marks in a form, the work in the desk."""
+
+import json
+from pathlib import Path
+
+from doors import Door
+from test_tui_import import until
+from test_tui_screens import running
+from textual.pilot import Pilot
+from textual.widgets import Input
+from tui_probe import press, screen_text, settle
+
+from reviewer.tui.app.app import ReviewerApp
+from reviewer.tui.screens.dialogs.episode import EpisodeScreen
+from reviewer.tui.screens.trajectory.screen import TrajectoryScreen
+
+TASK_41 = Path(__file__).resolve().parents[1] / "data/tau_bench/gpt-4o-airline-task-41.json"
+TRACE = "tau-bench-airline/gpt-4o-airline-task-41/41"
+
+
+async def opened(pilot: Pilot[None], app: ReviewerApp, seq: int) -> None:
+    await app.push_screen(TrajectoryScreen(f"{TRACE}/3", seq))
+    await until(pilot, lambda: "cancel_reservation" in screen_text(app))
+    await press(pilot, "M")
+    await until(pilot, lambda: isinstance(app.screen, EpisodeScreen))
+
+
+def typed(app: ReviewerApp, **values: str) -> None:
+    for name, value in values.items():
+        app.screen.query_one(f"#typed-{name.replace('_', '-')}", Input).value = value
+
+
+async def test_a_trace_on_the_screen_becomes_an_episode_with_its_proof(door: Door) -> None:
+    door.ok("import", TASK_41)
+    desk = door.desk()
+    app = ReviewerApp(desk)
+    async with running(app) as pilot:
+        await opened(pilot, app, 9)
+        wrong = app.screen.query_one("#typed-wrong", Input)
+        assert wrong.value == "9", "the call under the cursor is offered"
+        typed(app, required="get_reservation_details", say="I cannot cancel it.", id="cancel-41")
+        typed(app, **{"with": f"{TRACE}/1", "never_say": "successfully canceled"})
+        await press(pilot, "enter")
+        await until(pilot, lambda: "cancel-41 is written and proven" in screen_text(app))
+        assert "recorded: fails by" in screen_text(app)
+        await press(pilot, "escape")
+        await settle(pilot)
+        assert isinstance(app.screen, TrajectoryScreen)
+    desk.close()
+    file = door.root / "suites/cancel-41-v1/episodes/cancel-41.json"
+    source = json.loads(file.read_text())["source"]
+    assert source["marks"]["wrong"] == ["9"]
+    assert [one["trace"] for one in source["traces"]] == [f"{TRACE}/3", f"{TRACE}/1"]
+
+
+async def test_a_mark_that_fits_nothing_is_said_and_nothing_is_written(door: Door) -> None:
+    door.ok("import", TASK_41)
+    before = sorted((door.root / "suites").iterdir())
+    desk = door.desk()
+    app = ReviewerApp(desk)
+    async with running(app) as pilot:
+        await opened(pilot, app, 9)
+        typed(app, wrong="nobody")
+        await press(pilot, "enter")
+        await until(pilot, lambda: "the trace has no such tool" in screen_text(app))
+    desk.close()
+    assert sorted((door.root / "suites").iterdir()) == before
