@@ -31,6 +31,7 @@ from reviewer.suite.errors import NEAR, ContractError, Problem, json_path, liken
 from reviewer.suite.fields import COMPUTED, FROM_STRUCT, Check, Extra, File, Limits, Short
 from reviewer.suite.model import Episode, Policy, Suite
 from reviewer.suite.power import Power
+from reviewer.suite.release import Release
 from reviewer.suite.rubric import JudgePrompt, Rubric
 from reviewer.suite.script import Script
 from reviewer.suite.strict_json import load_object
@@ -51,6 +52,12 @@ FILES: Mapping[str, type[msgspec.Struct]] = {
     "toolset": Toolset,
 }
 """The kinds of file of a suite, and `policy`, which is a part of one."""
+
+_EDITED = frozenset({*FILES.values(), Release} - {Policy})
+_EDITOR = (
+    "Where an editor finds this schema: an address, or a path. Nothing is read from it and nothing "
+    "is judged by it; it is part of the file, and so of its digest."
+)
 
 _PUBLISHED = {
     "JudgePrompt": "JudgeShape",
@@ -155,6 +162,9 @@ def _derived(struct: type[msgspec.Struct]) -> type[Shape]:
             if schema is not None:
                 kind = f"The kind and version of the file: always `{schema}`."
                 members["schema_"] = (Literal[schema], Field(alias="schema", description=kind))
+            if struct in _EDITED:
+                editor = Field(default=None, alias="$schema", description=_EDITOR)
+                members["editor_schema"] = (str | None, editor)
             continue
         field = fields[name]
         marks = get_args(field.type)[1:] if get_origin(field.type) is Annotated else ()
