@@ -82,6 +82,9 @@ class Turn(NamedTuple):
     latency_ms: float | None = None
     answered: Answered | None = None
     last: bool = True
+    total: Usage | None = None
+    """Of the last turn: the tokens of the whole attempt, in place of those of its turns."""
+    total_usd: float | None = None
 
 
 class Observation(NamedTuple):

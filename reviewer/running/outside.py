@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from reviewer.running.interpreter import home_of, installed, sites
 from reviewer.suite.candidate import Candidate
 
 LOADED_FROM = (
@@ -30,13 +31,18 @@ class Outside(NamedTuple):
 
 
 def outside(candidate: Candidate, base: Path) -> Iterator[Outside]:
-    """Yield what the manifest names outside `base`, all of which exists: an installed module;
+    """Yield what the manifest names outside `base`, all of which exists: an installed module, and
+    what is installed beside it for an interpreter of its own;
     arguments with an absolute path, and the folder of the first, since it is the script; the folder
     of a script that is a link out of `base`, from which its interpreter imports; the places in the
     variables that name code; and a program that runs nothing of the suite."""
     runner = candidate.runner
     if runner.get("kind") == "python":
-        yield from _installed(str(runner.get("entry") or "").partition(":")[0], base)
+        home = home_of(candidate)
+        search = [str(site) for site in sites(home)] if home is not None else _search()
+        yield from _installed(str(runner.get("entry") or "").partition(":")[0], base, search)
+        if home is not None:
+            yield from (Outside(name, place) for name, place in installed(home))
         return
     command = [str(word) for word in runner.get("command") or () if "\0" not in str(word)]
     arguments = command[1:]
@@ -95,12 +101,12 @@ def _paths(value: str) -> Iterator[Outside]:
             yield Outside(word, Path(word))
 
 
-def _installed(module: str, base: Path) -> Iterator[Outside]:
+def _installed(module: str, base: Path, search: Sequence[str]) -> Iterator[Outside]:
     """Yield the package of an entry that is not in `candidates/`."""
     top = module.partition(".")[0]
     if not top or (base / top).exists() or (base / f"{top}.py").exists():
         return
-    spec: Any = importlib.machinery.PathFinder.find_spec(top, _search())
+    spec: Any = importlib.machinery.PathFinder.find_spec(top, search)
     if spec is None:
         return
     if spec.submodule_search_locations:

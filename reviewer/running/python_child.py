@@ -50,6 +50,7 @@ class Call:
         self._lock = threading.Lock()
         self._made = 0
         self._usage: dict[str, int] | None = None
+        self._total: dict[str, int] | None = None
 
     def __call__(
         self, tool: str, arguments: dict[str, Any] | None = None, /, **named: Any
@@ -90,9 +91,18 @@ class Call:
         usage = self._usage or {}
         self._usage = {**usage, **{name: usage.get(name, 0) + n for name, n in tokens.items()}}
 
+    def total(self, **tokens: int) -> None:
+        """Tokens of the whole attempt, said once before the return: in place of `used`, for a
+        framework that tells them at its end."""
+        self._total = tokens
+
     def taken(self) -> dict[str, int] | None:
         usage, self._usage = self._usage, None
         return usage
+
+    def whole(self) -> dict[str, Any]:
+        """The member of the final line that states the tokens of the whole attempt."""
+        return {} if self._total is None else {"total": self._total}
 
 
 class AwaitedCall:
@@ -101,7 +111,7 @@ class AwaitedCall:
 
     def __init__(self, call: Call) -> None:
         self._call = call
-        self.used = call.used
+        self.used, self.total = call.used, call.total
 
     async def __call__(
         self, tool: str, arguments: dict[str, Any] | None = None, /, **named: Any
@@ -132,7 +142,7 @@ def candidate(channel: Channel, folder: str, entry: str) -> None:
         raise TypeError(f"{entry} returned {type(message).__name__}, not the final message")
     if usage is not None:
         call.used(**{name: tokens for name, tokens in usage.items() if tokens is not None})
-    channel.tell({"type": "final", "message": message, "usage": call.taken()})
+    channel.tell({"type": "final", "message": message, "usage": call.taken(), **call.whole()})
 
 
 def toolkit(channel: Channel, folder: str, entry: str) -> None:

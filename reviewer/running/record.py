@@ -77,6 +77,7 @@ class Meter:
         self._stopped: float | None = None
         self._costs: list[float | None] = []
         self._usages: list[Usage | None] = []
+        self._total: Turn | None = None
 
     def elapsed_ms(self) -> float:
         now = self.clock.now_ms() if self._stopped is None else self._stopped
@@ -96,22 +97,38 @@ class Meter:
         self._costs.append(None if turn is None else known_cost(turn))
         if turn is not None:
             self._usages.append(turn.usage)
+            if turn.total is not None:
+                self._total = turn
 
     def known_cost_usd(self) -> float:
         """Return at least this much was spent."""
         return round(math.fsum(cost for cost in self._costs if cost is not None), 9)
 
     def cost_usd(self) -> float | None:
-        """Return the USD of all turns, None as soon as that of one is not known. A candidate that
-        was never asked has cost nothing."""
+        """Return the USD of all turns, None as soon as that of one is not known, unless the last
+        one states the tokens of the whole attempt. A candidate that was never asked has cost
+        nothing; one that states tokens, and of all its turns none, was not measured."""
+        if _nothing(self.usage()):
+            return None
+        if self._total is not None and self._total.total_usd is not None:
+            return round(self._total.total_usd, 9)
         return None if None in self._costs else self.known_cost_usd()
 
     def usage(self) -> dict[str, int | None] | None:
-        """Return the tokens of all turns; each sum is None as soon as one turn did not say."""
+        """Return the tokens of the attempt as its last turn states them, else of all turns; each
+        sum is None as soon as one turn did not say."""
+        if self._total is not None and self._total.total is not None:
+            return self._total.total._asdict()
         if not any(usage is not None for usage in self._usages):
             return None
         turns = [usage or Usage() for usage in self._usages]
         return {name: _sum([getattr(t, name) for t in turns]) for name in Usage._fields}
+
+
+def _nothing(usage: dict[str, int | None] | None) -> bool:
+    """Return whether an attempt is said to have used no token at all, which no model does: what
+    counted them saw none of its answers."""
+    return usage is not None and (usage["input_tokens"], usage["output_tokens"]) == (0, 0)
 
 
 def known_cost(turn: Turn) -> float | None:

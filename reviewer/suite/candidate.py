@@ -63,6 +63,11 @@ class Runner(Value, frozen=True):
         "Of `command`: the program and its arguments.",
     ] = None
     entry: Annotated[EntryPoint | None, "Of `python`: the function, as `module:function`."] = None
+    python: Annotated[
+        Text | None,
+        "Of `python`: an interpreter of its own, or the folder of a virtual environment, as an "
+        "absolute path. Null: that of reviewer.",
+    ] = None
     code_sha256: Annotated[
         Sha256 | None,
         "Digest of the candidate's code, as `reviewer suite code` prints it: no attempt is made "

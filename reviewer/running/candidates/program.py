@@ -16,6 +16,7 @@ from reviewer.running.candidates.manifest import (
     read_prices,
 )
 from reviewer.running.code import caches_of
+from reviewer.running.interpreter import NoInterpreter, home_of, interpreter_of, sites
 from reviewer.running.masking import Mask, secrets_of
 from reviewer.running.model import (
     Brief,
@@ -50,7 +51,7 @@ _MEMBERS = {
     "call": _BESIDE.union(_OF_A_CALL),
     "calls": _BESIDE | {"calls"},
     "say": _BESIDE,
-    "final": _BESIDE,
+    "final": _BESIDE | {"total"},
 }
 
 
@@ -61,6 +62,7 @@ class Lines:
     def __init__(self) -> None:
         self._number = 0
         self._used: set[str] = set()
+        self._told: dict[str, int] = {}
 
     def read(self, line: bytes) -> Turn:
         self._number += 1
@@ -77,7 +79,10 @@ class Lines:
             self._refuse("$.type", f"must be `call`, `calls`, `say` or `final`, {told}")
         self._known(said, _MEMBERS[kind], "$")
         calls, message = self._calls(said, kind), self._message(said, kind)
-        return Turn(calls, message, self._usage(said), last=kind != "say")
+        usage = self._usage(said, "usage")
+        for name, count in (usage._asdict() if usage is not None else {}).items():
+            self._told[name] = self._told.get(name, 0) + (count or 0)
+        return Turn(calls, message, usage, last=kind != "say", total=self._total(said))
 
     def _calls(self, said: Mapping[str, Any], kind: str) -> tuple[Call, ...]:
         if kind in ("say", "final"):
@@ -121,19 +126,29 @@ class Lines:
             self._refuse("$.message", "is missing: it is what the user reads")
         return message
 
-    def _usage(self, said: Mapping[str, Any]) -> Usage | None:
-        if said.get("usage") is None:
+    def _total(self, said: Mapping[str, Any]) -> Usage | None:
+        """Return the tokens of the whole attempt, where its last line states them: no fewer than
+        its lines stated one by one."""
+        total = self._usage(said, "total")
+        for name, count in (total._asdict() if total is not None else {}).items():
+            if count is not None and count < self._told.get(name, 0):
+                stated = f"its lines stated {self._told[name]}"
+                self._refuse(f"$.total.{name}", f"must be of the whole attempt, of which {stated}")
+        return total
+
+    def _usage(self, said: Mapping[str, Any], member: str) -> Usage | None:
+        if said.get(member) is None:
             return None
-        counts = self._object(said["usage"], "$.usage")
-        self._known(counts, frozenset(Usage._fields), "$.usage")
+        counts = self._object(said[member], f"$.{member}")
+        self._known(counts, frozenset(Usage._fields), f"$.{member}")
         for name, count in counts.items():
             if count is not None and (type(count) is not int or not 0 <= count <= _MOST_TOKENS):
-                self._refuse(f"$.usage.{name}", "must be a number of tokens, or null")
+                self._refuse(f"$.{member}.{name}", "must be a number of tokens, or null")
         usage = Usage(**counts)
         given, cached = usage.input_tokens, usage.cached_input_tokens
         if cached is not None and (given is None or cached > given):
             reason = "is part of input_tokens, and so cannot be more"
-            self._refuse("$.usage.cached_input_tokens", reason)
+            self._refuse(f"$.{member}.cached_input_tokens", reason)
         return usage
 
     def _object(self, value: Any, where: str) -> dict[str, Any]:
@@ -230,7 +245,10 @@ class ChildCandidate:
             raise CandidateFault(text, "candidate_timeout") from None
         turn = self._lines.read(line)
         self._final = not turn.calls
-        return turn._replace(cost_usd=cost_usd(turn.usage, self._prices))
+        return turn._replace(
+            cost_usd=cost_usd(turn.usage, self._prices),
+            total_usd=cost_usd(turn.total, self._prices),
+        )
 
 
 def check_common(candidate: Candidate, folder: Path) -> None:
@@ -351,10 +369,12 @@ class PythonCandidate(ChildCandidate):
         check_python(task.candidate, folder)
         place = (folder / CANDIDATES).resolve()
         argv = (
-            *(sys.executable, "-I", "-B", str(HARNESS)),
+            *(_interpreter(task.candidate, folder), "-I", "-B", str(HARNESS)),
             *("candidate", str(place), task.candidate.runner["entry"]),
         )
-        super().__init__(task, order_for(task, argv, (place, HARNESS)))
+        home = home_of(task.candidate)
+        opened = (place, HARNESS) if home is None else (place, HARNESS, home)
+        super().__init__(task, order_for(task, argv, opened))
 
 
 def check_python(candidate: Candidate, folder: Path) -> None:
@@ -364,16 +384,29 @@ def check_python(candidate: Candidate, folder: Path) -> None:
     where = f"{manifest_file(candidate, folder)}: $.runner.entry"
     if not entry:
         raise Unrunnable(f"{where}: is missing: name the callable as `module:callable`")
-    if not has_module(entry, folder / CANDIDATES):
+    _interpreter(candidate, folder)
+    home = home_of(candidate)
+    among = None if home is None else [str(site) for site in sites(home)]
+    if not has_module(entry, folder / CANDIDATES, among=among):
         module = shown(entry.partition(":")[0], 200)
         raise Unrunnable(
             f"{where}: there is no module `{module}` in {folder.name}/{CANDIDATES}/, nor installed"
         )
 
 
-def has_module(entry: str, place: Path, installed: bool = True) -> bool:
-    """Return whether the module of a "module:name" is in `place`, or (its first part) installed
-    here. Imports nothing."""
+def _interpreter(candidate: Candidate, folder: Path) -> str:
+    try:
+        return interpreter_of(candidate)
+    except NoInterpreter as error:
+        where = f"{manifest_file(candidate, folder)}: $.runner.python"
+        raise Unrunnable(f"{where}: {shown(str(error), 300)}") from None
+
+
+def has_module(
+    entry: str, place: Path, installed: bool = True, among: Sequence[str] | None = None
+) -> bool:
+    """Return whether the module of a "module:name" is in `place`, or (its first part) installed:
+    here, or `among` the packages of another interpreter. Imports nothing."""
     parts = entry.partition(":")[0].split(".")
     path = place.joinpath(*parts)
     if path.with_name(path.name + ".py").is_file() or path.is_dir():
@@ -381,7 +414,7 @@ def has_module(entry: str, place: Path, installed: bool = True) -> bool:
     top = parts[0]
     if not installed or (place / top).exists() or (place / f"{top}.py").exists():
         return False
-    if top in sys.builtin_module_names:
+    if top in sys.builtin_module_names and among is None:
         return True
-    elsewhere = [part for part in sys.path if part]
+    elsewhere = [part for part in sys.path if part] if among is None else list(among)
     return importlib.machinery.PathFinder.find_spec(top, elsewhere) is not None
