@@ -244,6 +244,8 @@ def update_firsts(
         if attempt > plans[candidate].counted:
             beyond.add((candidate, episode))
     for candidate, lowest in least.items():
+        if plans[candidate].counted >= registry.ANY_ATTEMPT:
+            continue  # no attempt is beyond the plan of a probe, so it has no such set
         known = connection.execute(
             "SELECT episode, last, attempts FROM first_set WHERE candidate=?"
             " AND episode IN (SELECT value FROM json_each(?))",

@@ -118,19 +118,27 @@ def other_imports(connection: sqlite3.Connection, source: int) -> list[int]:
     return [other for (other,) in rows]
 
 
+_OPENED = ("sha256", "path", "size", "reader", "suite", "candidate")
+
+
 def open_source(
     connection: sqlite3.Connection, values: dict[str, Any], file: str = "", names: str = ""
 ) -> SourceRow:
     """Note that a file is being read, unless that is noted already. `file` is its digest, `names`
     that of the map of episodes."""
-    connection.execute(
+    made = connection.execute(
         "INSERT INTO source (sha256, path, size, reader, suite, candidate, state, at)"
         " VALUES (:sha256, :path, :size, :reader, :suite, :candidate, 'reading', :at)"
         " ON CONFLICT DO NOTHING",
         values,
     )
-    row = source_row(connection, values["sha256"], values["suite"], values["candidate"])
-    assert row is not None  # inserted just above, or there before
+    if made.rowcount == 1 and made.lastrowid is not None:
+        own = (values[name] for name in _OPENED)
+        row = SourceRow._make((made.lastrowid, *own, "reading", 0, 0, 0, 0, "[]", values["at"]))
+    else:
+        found = source_row(connection, values["sha256"], values["suite"], values["candidate"])
+        assert found is not None  # it was there before
+        row = found
     if file:
         connection.execute(
             "INSERT OR IGNORE INTO source_file VALUES (?, ?, ?)", (row.id, file, names)
