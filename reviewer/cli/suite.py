@@ -243,6 +243,9 @@ def _freeze(arguments: argparse.Namespace) -> int:
     from reviewer.desk.trials.freezing import trial_before_freeze
 
     trial = trial_before_freeze(folder, bool(arguments.new_id))
+    from reviewer.desk.episodes.proving import prove_before_freeze
+
+    prove_before_freeze(folder, bool(arguments.new_id))
     if trial is not None and not trial.tried:
         note(f"{arguments.suite}: {trial.not_tried}")
     if arguments.new_id:

@@ -310,9 +310,40 @@ def test_a_contract_that_only_refuses_is_accepted_in_writing(door: Door) -> None
     assert "the contract is to refuse" in last["why"]
 
 
+def test_a_trace_that_does_not_say_what_was_asked_is_open_there_and_can_be_proven(
+    door: Door,
+) -> None:
+    record = trace([call("send_money", {"sent": True}, amount=5)])
+    file = door.file("order.jsonl", [{**record, "events": record["events"][1:]}])
+    of = ("--wrong", "send_money", "--say", "No.", "--accept-nothing", "it refuses", "--id", "e")
+    door.ok("episode", "from-trace", file, *of)
+    assert proof(door, "e-v1", "e")["proven"]
+    said = door.run("suite", "check", "e-v1")
+    assert "confirm that user_request is empty" in said.out
+
+
 def test_a_mark_that_fits_nothing_wrong_is_no_proof(door: Door) -> None:
     file = door.file("order.jsonl", [trace([READ])])
     door.ok("episode", "from-trace", file, "--required", "get_order", "--id", "e")
     runs = proof(door, "e-v1", "e")["runs"]
     assert not runs[0]["holds"]
     assert "nothing marks it wrong" in runs[0]["why"]
+
+
+def test_a_script_that_is_gone_or_edited_away_proves_nothing(door: Door) -> None:
+    of = ("--trace", "41/3", "--with", "41/1", "--id", "e", *MARKS, "--confirm", "turns")
+    door.ok("episode", "from-trace", TASK_41, *of)
+    file = door.root / "suites/e-v1/candidates/proofs/e.json"
+    script = json.loads(file.read_text())
+    plans = script["episodes"]["e"]["plans"]
+    plans["corrected"]["turns"] = plans["recorded"]["turns"]
+    file.write_text(json.dumps(script))
+    frozen = door.run("suite", "freeze", "e-v1")
+    assert frozen.code == 20
+    assert "not frozen, since e is not proven: corrected: does not pass: " in frozen.err
+    file.unlink()
+    said = door.run("episode", "prove", "e-v1", "e")
+    assert said.code == 20
+    assert "candidates/proofs/e.json: is missing" in said.err
+    assert door.run("suite", "freeze", "e-v1").code == 20
+    assert not (door.root / "suites/e-v1/suite.lock").exists()

@@ -17,17 +17,19 @@ from reviewer.desk.episodes.views import Proof, ProofRun
 from reviewer.desk.errors import DeskError
 from reviewer.desk.trials.judging import contract_of
 from reviewer.gates import Verdict, score
+from reviewer.importing.recorded.episode import MADE_BY
 from reviewer.running.attempt import run_attempt
 from reviewer.running.model import Offer, Slot, Task, Unrunnable
 from reviewer.running.offer import offer_of
 from reviewer.running.trial.play import Granting
 from reviewer.suite.candidate import Candidate
+from reviewer.suite.check import check_suite
 from reviewer.suite.errors import ContractError, shown
-from reviewer.suite.folder import read_bytes, read_suite
-from reviewer.suite.lock import suite_digest
+from reviewer.suite.folder import read_bytes, read_suite, suite_problems, suite_state
+from reviewer.suite.lock import LOCK_FILE, suite_digest
 from reviewer.suite.model import Episode, Suite
 from reviewer.suite.script import read_script
-from reviewer.suite.toolset import equipped
+from reviewer.suite.toolset import Toolset, equipped
 from reviewer.trace.validate import decode
 
 VARIED = 3
@@ -50,25 +52,56 @@ def proof_of(folder: Path, episode_id: str) -> Proof:
     """Return the proof of one episode. Raises DeskError."""
     try:
         loaded = read_suite(folder)
-        episode = next((one for one in loaded.suite.episodes if one.episode_id == episode_id), None)
-        if episode is None:
-            known = ", ".join(shown(one.episode_id) for one in loaded.suite.episodes)
-            raise DeskError(f"{folder.name}: has no episode {shown(episode_id)}", f"it has {known}")
-        plans = _plans(folder, episode_id)
-        whole = equipped(episode, loaded.toolset)
-        offer = offer_of(loaded.suite.episodes, loaded.toolset)
-        with ThreadPoolExecutor(1) as thread:  # the caller's own may have an event loop already
-            runs = thread.submit(asyncio.run, _proven(loaded.suite, whole, offer, plans)).result()
     except ContractError as error:
         raise DeskError(str(error), f"reviewer suite check {folder.name}") from error
-    except Unrunnable as error:
+    return proof_in(loaded.suite, loaded.toolset, folder, episode_id)
+
+
+def proof_in(suite: Suite, toolset: Toolset | None, folder: Path, episode_id: str) -> Proof:
+    """Return the proof of one episode of a suite, whose scripts are in `folder`. Raises
+    DeskError."""
+    episode = next((one for one in suite.episodes if one.episode_id == episode_id), None)
+    if episode is None:
+        known = ", ".join(shown(one.episode_id) for one in suite.episodes)
+        raise DeskError(f"{folder.name}: has no episode {shown(episode_id)}", f"it has {known}")
+    try:
+        plans = _plans(folder, episode_id)
+        whole = equipped(episode, toolset)
+        offer = offer_of(suite.episodes, toolset)
+        with ThreadPoolExecutor(1) as thread:  # the caller's own may have an event loop already
+            runs = thread.submit(asyncio.run, _proven(suite, whole, offer, plans)).result()
+    except (ContractError, Unrunnable) as error:
         raise DeskError(str(error)) from error
     return Proof(
-        suite_id=loaded.suite.suite_id,
+        suite_id=suite.suite_id,
         episode_id=episode_id,
         proven=all(run.holds for run in runs),
         runs=tuple(runs),
     )
+
+
+def prove_before_freeze(folder: Path, again: bool) -> None:
+    """Prove every episode that was made of a trace, of what would be frozen; `again` says that it
+    is frozen under a new id. Raises DeskError for one that is not proven."""
+    state = suite_state(folder)
+    if (state.state == "draft") == again:
+        return  # freezing itself will refuse
+    checked = check_suite({path: data for path, data in state.files.items() if path != LOCK_FILE})
+    if checked.suite is None or (not again and suite_problems(folder)):
+        return
+    for episode in checked.suite.episodes:
+        source = episode.source
+        if not isinstance(source, dict) or source.get("made_by") != MADE_BY:
+            continue
+        proof = proof_in(checked.suite, checked.toolset, folder, episode.episode_id)
+        bad = next((run for run in proof.runs if not run.holds), None)
+        if bad is not None:
+            raise DeskError(
+                f"{folder.name}: not frozen, since {shown(episode.episode_id)} is not proven: "
+                f"{bad.plan}: {bad.why}",
+                f"reviewer episode prove {folder.name} {shown(episode.episode_id)} shows its runs",
+                "mend the episode, or the corrected script in candidates/proofs",
+            )
 
 
 def _plans(folder: Path, episode_id: str) -> dict[str, Turns]:

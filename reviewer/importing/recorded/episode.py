@@ -91,7 +91,7 @@ def episode_of(
         "schema": "reviewer/episode@1",
         "episode_id": episode_id,
         "title": _title(asked, episode_id),
-        "user_request": asked or blank("what the user asks"),
+        "user_request": asked,
         "initial_state": world.initial_state,
         "tools": _rules(story, marked, world, builder),
         "expected": {},
@@ -108,6 +108,9 @@ def episode_of(
         made["tags"] = [RED_TEAM]
     if not (marks.say or made["expected"].get("message_reference")):
         open_.append(blank("what should have been said in the end (--say)"))
+    if not asked:
+        what = "confirm that user_request is empty: the trace does not say what is asked"
+        open_.append(blank(what))
     differs = _differences(made, story)
     open_ += differs
     notes = [*world.notes, *([_LEFT] if masks.left else [])]
