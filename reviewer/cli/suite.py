@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from reviewer.cli.parser import Acts
 from typing import Any
 
-from reviewer.cli import leaks, suite_makers, suite_new, suite_power, trials
+from reviewer.cli import leaks, suite_makers, suite_new, suite_power, suite_watch, trials
 from reviewer.cli.leaks import leaks_arguments
 from reviewer.cli.opening import desk_of, desk_on, workspace_of
 from reviewer.cli.say import note, out, out_json, table
@@ -43,6 +43,15 @@ def _suite_arguments(command: argparse.ArgumentParser) -> None:
         one = act(acts, name, text)
         if name != "list":
             one.add_argument("suite", nargs="?" if name == "check" else None, help="suite id")
+        if name == "check":
+            one.add_argument(
+                "--watch", action="store_true",
+                help="of a draft: again whenever a file is saved, with a run of its candidates",
+            )  # fmt: skip
+            one.add_argument(
+                "--candidate", action="append", default=[], metavar="C",
+                help="with --watch: run this one (default: every scripted one)",
+            )  # fmt: skip
         if name == "freeze":
             one.add_argument("--as", dest="new_id", metavar="NEW_ID", help="the new version's id")
     digest = act(acts, "start-digest", "the start_state_digest that a record of an episode needs")
@@ -201,6 +210,10 @@ def _show(arguments: argparse.Namespace) -> int:
 def _check(arguments: argparse.Namespace) -> int:
     """Recompute every digest and validate every file, of one suite or of all."""
     workspace = workspace_of(arguments)
+    if arguments.watch:
+        return suite_watch.run(workspace, arguments)
+    if arguments.candidate:
+        raise DeskError("--candidate goes with --watch", exit_code=ExitCode.USAGE)
     if arguments.suite:
         folders = [workspace.suite_folder(arguments.suite)]
         if not folders[0].is_dir():

@@ -58,7 +58,7 @@ class ScorecardsRoom(Room):
             large = is_large(
                 connection, *self._opened.candidate(connection, suite_id, candidate_id)
             )
-        if large:
+        if large and not self._opened.place.draft:  # those processes open the workspace's store
             return self.card_processes.scorecard(suite_id, candidate_id)
         return self.card_here(suite_id, candidate_id)
 

@@ -260,7 +260,8 @@ A draft: it runs as it is, and nothing of it is evidence until it is frozen.
 reviewer run {suite_id} {passes}     # passes every episode
 reviewer run {suite_id} {fails}      # does whatever it is told, and fails
 reviewer run {suite_id} {idle}   # does nothing, and fails
-reviewer --draft {suite_id}
+reviewer --draft {suite_id}          # looks at the runs
+reviewer suite check {suite_id} --watch   # again whenever a file is saved
 ```
 
 ## What to edit
