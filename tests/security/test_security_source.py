@@ -2,6 +2,7 @@
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -25,6 +26,11 @@ MAY_REACH = {
 }
 IN_ITS_OWN_ROOM = "reviewer/running/python_child.py"
 """The process that a Python candidate runs in, which imports the candidate."""
+
+
+@cache
+def parsed(source: str) -> ast.Module:
+    return ast.parse(source)
 
 
 def place(path: Path) -> str:
@@ -56,7 +62,7 @@ def held(names: set[str], wanted: set[str]) -> set[str]:
 
 def faults(source: str, where: str) -> list[str]:
     """What a module does that none may."""
-    tree = ast.parse(source)
+    tree = parsed(source)
     found = []
     for node in ast.walk(tree):
         if not isinstance(node, ast.Call):
@@ -104,7 +110,7 @@ def test_no_module_runs_a_text_opens_a_shell_or_loads_objects() -> None:
 def test_the_exceptions_are_needed() -> None:
     """An exception that nothing needs any more is taken off the list."""
     for where in (ITS_OWN_COPY, *MAY_REACH):
-        names = set(imported(ast.parse((REPOSITORY / where).read_text(encoding="utf-8"))))
+        names = set(imported(parsed((REPOSITORY / where).read_text(encoding="utf-8"))))
         assert held(names, LOADS | NET), where
 
 
@@ -113,7 +119,7 @@ def test_modules_are_imported_by_names_of_our_own() -> None:
     it from a table of ours; but for the candidate's own process, which is given it."""
     places = set()
     for path in SOURCES:
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in ast.walk(parsed(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Call) and dotted(node.func).endswith("import_module"):
                 first = node.args[0]
                 if not isinstance(first, ast.Constant):
