@@ -91,8 +91,7 @@ def state_of(folder: Path) -> tuple[FolderState | None, str]:
     if state.state == "broken":
         return state, str(SuiteBroken(folder.name, state.edits))
     if state.state == "draft":
-        said = "a draft: its runs are kept apart and are no evidence"
-        return state, f"{folder.name}: {said}: reviewer suite freeze {folder.name}"
+        return state, f"{folder.name}: a draft, no evidence: reviewer suite freeze {folder.name}"
     return state, ""
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from doors import SUITE, V7, V8, Door
 
+from reviewer.desk.decisions.choices import require_choice
 from reviewer.desk.desk import Desk
 from reviewer.desk.drafts import KEPT, place_for
 from reviewer.desk.errors import DeskError
@@ -130,6 +131,22 @@ def test_no_room_makes_evidence_of_a_draft(draft: Door, tmp_path: Path, act: str
             ACTS[act](desk, tmp_path / "out")
     finally:
         desk.close()
+
+
+def test_no_decision_can_be_chosen_on_a_draft(draft: Door) -> None:
+    draft.ok("run", SUITE, V8)
+    desk = Desk(place_for(at(draft.root), SUITE))
+    try:
+        view = desk.decisions.view(SUITE, V8)
+        built = desk.reports.build(SUITE, V8)
+    finally:
+        desk.close()
+    assert [(one.decision, one.open) for one in view.choices] == [
+        ("PROMOTE", False), ("BLOCK", False), ("REPAIR", False),
+    ]  # fmt: skip
+    assert all("draft" in one.why for one in view.choices)
+    with pytest.raises(DeskError, match="draft"):
+        require_choice(built, "BLOCK", "because")
 
 
 def test_a_store_of_a_draft_counts_nowhere_else(draft: Door) -> None:

@@ -171,7 +171,7 @@ class DecisionsRoom(Room):
                 report_json=built.raw,
                 markdown=renderings.markdown(shown),
                 choices=decision_choices.choices(
-                    assessment.recommendation, len(assessment.reasons), pending
+                    assessment.recommendation, len(assessment.reasons), pending, gathered.draft
                 ),
                 preselected=decision_choices.preselected(assessment.recommendation, pending),
                 candidate_digest=gathered.candidate.digest if gathered.candidate else None,

@@ -15,6 +15,7 @@ DECISIONS = ("PROMOTE", "BLOCK", "REPAIR")
 ENVIRONMENT = "production"
 VALID_FOR = timedelta(days=7)
 """Short, so that a BLOCK which does not arrive cannot matter for long."""
+DRAFT = "the suite is a draft: freeze it, then run"
 _OWN = {"promote": "PROMOTE", "block": "BLOCK", "repair": "REPAIR"}
 
 
@@ -25,12 +26,17 @@ def valid_for(policy: Policy) -> timedelta:
 
 
 def choices(
-    recommendation: Recommendation, reasons: int, pending: Pending | None = None
+    recommendation: Recommendation,
+    reasons: int,
+    pending: Pending | None = None,
+    draft: bool = False,
 ) -> tuple[Choice, ...]:
     """Return the decisions that may be signed: PROMOTE only when the report recommends it, BLOCK
     and REPAIR always; first of all a decision that waits for a signature, when this store derives
-    the same."""
+    the same. None can be signed on a draft."""
     why = ""
+    if draft:
+        return tuple(Choice(decision=word, open=False, why=DRAFT) for word in DECISIONS)
     if (
         pending is not None
         and not pending.differs
@@ -70,6 +76,8 @@ def require_choice(
 ) -> None:
     """Raise DeskError when this decision cannot be signed on this report, or on the `release` of
     several suites that it is a part of."""
+    if built.gathered.draft:
+        raise DeskError(f"nothing can be signed: {DRAFT}", exit_code=ExitCode.NOT_PROMOTED)
     recommendation = built.assessment.recommendation
     against = [reason.text for reason in built.assessment.reasons]
     if release is not None:
