@@ -70,13 +70,6 @@ def is_about(call: Made, arguments: dict[str, Any], known: Any) -> bool:
     )
 
 
-def concerns(write: Made, arguments: dict[str, Any], read: Made) -> bool:
-    """Return whether a write may have changed what a read shows: an id of the read is among the
-    write's arguments, or in what it answered."""
-    named = {canonical(one) for one in _ids([arguments, write.answer])}
-    return any(canonical(one) in named for one in _ids(read.arguments))
-
-
 def _ids(value: Any) -> Iterator[Any]:
     """Yield the texts and whole numbers of a value that may be ids: none is as short as a flag."""
     waiting = [value]
@@ -109,7 +102,8 @@ class Followed:
         self._state = dict(initial)
         self._keys = keys
         self._since: dict[tuple[str, str], list[int]] = {place: [] for place in initial}
-        self._all: list[Made] = []
+        self._named: dict[str, set[int]] = {}
+        """Id → the writes that name it, in their arguments or in what they answered."""
         self._before: dict[tuple[int, tuple[str, str]], Any] = {}
         self.changes: dict[int, dict[tuple[str, str], Change]] = {}
         self.doubts: list[tuple[tuple[str, str], list[int]]] = []
@@ -122,7 +116,8 @@ class Followed:
     def write(self, call: Made) -> None:
         arguments = self._keys.of(call)
         self.changes.setdefault(call.seq, {})
-        self._all.append(call)
+        for one in _ids([arguments, call.answer]):
+            self._named.setdefault(canonical(one), set()).add(call.seq)
         for place, known in list(self._state.items()):
             self._before[call.seq, place] = known
             self._since[place].append(call.seq)
@@ -132,7 +127,9 @@ class Followed:
     def read(self, place: tuple[str, str], call: Made) -> None:
         """Take in what a read shows at a place of the state."""
         answer = call.answer
-        about = {one.seq for one in self._all if concerns(one, self._keys.of(one), call)}
+        about: set[int] = set()  # the writes that name an id of this read
+        for one in _ids(call.arguments):
+            about |= self._named.get(canonical(one), set())
         if place not in self._state:
             if about:
                 self.made_by[place] = max(about)

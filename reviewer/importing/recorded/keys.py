@@ -88,13 +88,12 @@ class Keys:
                 if isinstance(step, Said):
                     seen.append(step.text)
                     continue
-                before = "\n".join(seen)
                 for name, value in step.arguments.items():
                     if _has(kept, step.tool, name):
                         continue
                     why = "named" if _has(named, step.tool, name) else ""
-                    why = why or _why(step, name, value, before, story.started_at, marks)
-                    if why:
+                    why = why or _why(step, name, value, story.started_at, marks)
+                    if why and (why == "named" or not _met(value, seen)):
                         self.volatile.setdefault(step.tool, {}).setdefault(name, why)
                 seen.append(json.dumps(step.answer, ensure_ascii=False))
 
@@ -140,15 +139,19 @@ def _has(named: set[tuple[str, str]], tool: str, name: str) -> bool:
     return (tool, name) in named or ("", name) in named
 
 
-def _why(call: Made, name: str, value: Any, before: str, started: str | None, marks: Marks) -> str:
-    """Return why an argument looks volatile, "" where it does not. What the world or the user gave
-    the agent is not: the agent must hand it on as it is."""
+def _met(value: Any, seen: list[str]) -> bool:
+    """Return whether the world or the user gave the agent a value: it must hand it on as it is, so
+    that it is not volatile."""
+    text = str(value)
+    return bool(text) and any(text in one for one in seen)
+
+
+def _why(call: Made, name: str, value: Any, started: str | None, marks: Marks) -> str:
+    """Return why an argument looks volatile, "" where it does not."""
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         return ""
     text = str(value)
     folded = name.replace("_", "").replace("-", "").lower()
-    if text and text in before:
-        return ""
     if folded in _NAMES:
         return "its name"
     if isinstance(value, str) and _MADE.fullmatch(text):

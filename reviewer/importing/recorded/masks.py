@@ -26,6 +26,8 @@ redaction asks for these; an episode that travels needs no names all the same.""
 _SHORTEST = 3
 _LONG = 6
 _DEEPEST = 100
+_TOKEN = re.compile(r"\w+|[^\w\s]")
+_WORD = re.compile(r"\w")
 _FEW_DIGITS = re.compile(r"\d{1,4}\Z")
 
 
@@ -120,21 +122,19 @@ class Masks:
         number = self._counts[kind]
         made = f"{kind}_redacted_{number}" if plain else f"[REDACTED:{kind}-{number}]"
         self._stand_ins[text] = made
-        vars(self).pop("_pattern", None)
+        vars(self).pop("_index", None)
 
     @cached_property
-    def _pattern(self) -> re.Pattern[str] | None:
-        """Return what finds each text of the table within others, the longest first. Very short
-        ones, and small numbers, are anywhere: they are replaced where they stand alone."""
-        found = [
-            text
-            for text in self._stand_ins
-            if len(text) >= _SHORTEST and not _FEW_DIGITS.match(text)
-        ]
-        if not found:
-            return None
-        texts = sorted(found, key=lambda text: (-len(text), text))
-        return re.compile("|".join(rf"(?<!\w){re.escape(text)}(?!\w)" for text in texts))
+    def _index(self) -> dict[str, list[str]]:
+        """Return first token → the texts of the table that begin with it and are looked for within
+        others, the longest first. Very short ones, and small numbers, are anywhere: they are
+        replaced where they stand alone."""
+        found: dict[str, list[str]] = {}
+        for text in sorted(self._stand_ins, key=lambda one: (-len(one), one)):
+            first = _TOKEN.match(text)
+            if first and len(text) >= _SHORTEST and not _FEW_DIGITS.match(text):
+                found.setdefault(first[0], []).append(text)
+        return found
 
     def _replaced(self, value: Any, depth: int, whole: bool = False) -> Any:
         """`whole` says that the member's name makes its value an identifier."""
@@ -160,7 +160,21 @@ class Masks:
         return alone if alone is not None and self._redactor.maskable(value) else value
 
     def _in_text(self, text: str) -> str:
-        pattern = self._pattern
-        if pattern is None:
-            return text
-        return pattern.sub(lambda found: self._stand_ins[found[0]], text)
+        """Return a text with each text of the table replaced that stands in it as whole words."""
+        parts: list[str] = []
+        done = 0
+        for token in _TOKEN.finditer(text):
+            if token.start() < done:
+                continue
+            for known in self._index.get(token[0], ()):
+                end = token.start() + len(known)
+                if text.startswith(known, token.start()) and not _joined(text, end):
+                    parts += (text[done : token.start()], self._stand_ins[known])
+                    done = end
+                    break
+        return "".join((*parts, text[done:])) if parts else text
+
+
+def _joined(text: str, at: int) -> bool:
+    """Return whether a word goes on at a place of a text."""
+    return 0 < at < len(text) and bool(_WORD.match(text[at])) and bool(_WORD.match(text[at - 1]))

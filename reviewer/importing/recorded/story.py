@@ -12,6 +12,8 @@ from reviewer.importing.recorded import NotUsable
 from reviewer.trace.events import tool_calls
 from reviewer.trace.record import ABSENT, Event, TraceRecord, is_user, kind_of
 
+MOST_CALLS = 2_000
+"""The most calls of a trace of which an episode is made: what comes of a call is asked of all."""
 AGENT = frozenset({None, "agent", "assistant"})
 _STOP = re.compile(r"\s*###[A-Z-]+###\s*")
 """Words by which simulated users of benchmarks end a talk."""
@@ -72,6 +74,11 @@ def story_of(record: TraceRecord, name: str) -> Story:
         raise NotUsable(
             f"{name}: has no tool call: there is no world to make of it",
             "give a trace in which the agent called a tool",
+        )
+    if len(steps) > MOST_CALLS:
+        raise NotUsable(
+            f"{name}: has {len(steps):,} calls: an episode is made of {MOST_CALLS:,} at most",
+            "give a trace of one task",
         )
     steps += _said(record.events)
     steps.sort(key=lambda step: step.seq)

@@ -144,14 +144,10 @@ class Builder:
         answers in order."""
         found = {}
         for key, calls in reads.items():
-            parts = {segment for segment, _ in calls}
-            varied = any(
-                not same(first.answer, call.answer)
-                for part in parts
-                for segment, call in calls
-                if segment == part
-                for first in [next(c for s, c in calls if s == part)]
-            )
+            parts: dict[int, Made] = {}
+            for segment, call in calls:
+                parts.setdefault(segment, call)
+            varied = any(not same(parts[part].answer, one.answer) for part, one in calls)
             if varied:
                 found[key] = [call.answer for _, call in calls]
                 if len(parts) > 1:
