@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reviewer.cli.import_steps import Told
-from reviewer.cli.imports import answer
+from reviewer.cli.imports import answer, went_wrong
 from reviewer.cli.opening import workspace_of
 from reviewer.cli.parser import port
 from reviewer.cli.say import fail, note
@@ -20,6 +20,7 @@ from reviewer.exit_codes import ExitCode
 from reviewer.report.formatting import plural
 
 if TYPE_CHECKING:
+    from reviewer.desk.imports.importing import FileResult
     from reviewer.desk.imports.listening.door import Door
     from reviewer.desk.imports.listening.listener import Listener
     from reviewer.desk.place import Workspace
@@ -62,6 +63,22 @@ def _seconds(text: str) -> float:
     if not 0 <= found <= 86_400:
         raise argparse.ArgumentTypeError(f"{text!r}: seconds, from 0 to 86400")
     return found
+
+
+MOST_SAID = 1_000
+
+
+class _Heard(Telling):
+    """Keeps the newest results alone: a listener may go on for weeks. `wrong` says that something
+    was refused, or kept apart, since it began."""
+
+    wrong = False
+
+    def result(self, result: FileResult) -> None:
+        super().result(result)
+        self.wrong = self.wrong or went_wrong(result) or bool(result.flagged or result.beside)
+        while len(self.said) > MOST_SAID:
+            del self.said[next(iter(self.said))]
 
 
 ARGUMENTS = {
@@ -125,7 +142,7 @@ def _listened(
     from reviewer.desk.imports.listening.listener import LOOK_S
 
     end_as_interrupted()
-    telling = Telling(arguments)
+    telling = _Heard(arguments)
     try:
         try:
             _said(arguments, f"http://127.0.0.1:{door.server_port}", workspace, listener)
@@ -139,12 +156,13 @@ def _listened(
         telling.stop()
     if not arguments.quiet:
         words = f"{plural(listener.taken, 'span')} taken, {listener.rejected:,} refused"
-        if others := len(listener.of_others):
-            words += f"; {plural(others, 'trace')} of no model call, tool or agent left out"
+        if listener.of_others:
+            words += f"; {plural(listener.of_others, 'trace')} of no agent's work left out"
         if door.dropped:
             words += f"; {plural(door.dropped, 'request')} with logs or metrics dropped"
         note(words)
-    return answer(arguments, list(telling.said.values()))
+    code = answer(arguments, list(telling.said.values()))
+    return ExitCode.INVALID if telling.wrong else code
 
 
 def _said(

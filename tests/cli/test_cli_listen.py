@@ -89,6 +89,20 @@ def test_a_token_is_read_from_the_environment(door: Door, monkeypatch: pytest.Mo
         assert sent(address, *run(), Authorization="Bearer s3cret") == 200
 
 
+def test_only_the_newest_results_are_kept(door: Door, monkeypatch: pytest.MonkeyPatch) -> None:
+    from argparse import Namespace
+
+    from reviewer.cli import listening
+    from reviewer.importing.pipeline.outcome import FileResult
+
+    monkeypatch.setattr(listening, "MOST_SAID", 2)
+    heard = listening._Heard(Namespace(quiet=True, progress="bar"))
+    for number, state in enumerate(("refused", "imported", "imported")):
+        heard.result(FileResult(f"otlp:{number}", "otlp", "", state, 1, 1, 0, 0, (), ()))
+    assert list(heard.said) == ["otlp:1", "otlp:2"]
+    assert heard.wrong
+
+
 def test_a_port_that_is_taken_is_named(door: Door) -> None:
     with listening(door) as (address, _):
         assert "another `reviewer listen`" in door.run("listen", "--port", 0).err

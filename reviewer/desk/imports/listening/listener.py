@@ -60,8 +60,8 @@ class Listener:
         self._tidied = now()
         self.taken = self.rejected = 0
         """Spans that were taken, and that were not."""
-        self.of_others: set[str] = set()
-        """Traces that describe no model call, tool or agent: they are left out."""
+        self.of_others = 0
+        """How many traces describe no model call, tool or agent: they are left out."""
         try:
             self.found = self._again()
             """How many traces an earlier listener left."""
@@ -155,7 +155,7 @@ class Listener:
                 self._spool.append(_line("began", began))
                 self._open.begin(began)
             of_agents = [(one, c) for one, c in zip(due, calls, strict=True) if one.of_agent]
-            self.of_others.update(one.first for one in due if not one.of_agent)
+            self.of_others += sum(not (one.of_agent or one.held) for one in due)
             self._import(of_agents, on_file, on_result)
             with self._lock:
                 for group in due:
