@@ -26,7 +26,7 @@ class LaterDesk:
     def __init__(
         self, workspace: "Workspace", reviewer: str = "", embedding_model: str = ""
     ) -> None:
-        self.path = str(workspace.root)
+        self.place, self.path = workspace, str(workspace.root)
         self._asked = workspace, reviewer, embedding_model
         self._desk: Desk | None = None
         self._loading = Lock()

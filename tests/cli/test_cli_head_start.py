@@ -110,3 +110,29 @@ assert begin(Slow) is None
 
 def test_it_waits_only_for_what_is_worked_on_and_leaves_nothing_behind() -> None:
     assert _python(OTHERS) == ""
+
+
+AS_LOADED_LATER = """
+import sys
+from pathlib import Path
+from reviewer.cli.workstation import LaterDesk
+from reviewer.desk.desk import Desk
+from reviewer.desk.place import at
+
+place = at(Path(sys.argv[1]))
+later, desk = LaterDesk(place), Desk(place)
+assert (later.place, later.path) == (desk.place, desk.path)
+assert later.decisions.throw_away() is desk.decisions.throw_away() is False
+later.close()
+for room in ("compare", "decisions", "imports", "judge", "labels", "power", "reports", "runs",
+             "scorecards", "traces", "trends", "trials", "workspace"):
+    kind = type(getattr(desk, room))
+    plain = [n for n in vars(kind) if not n.startswith("_") and not callable(getattr(kind, n))]
+    # What is a value and no method would be asked of the later desk and never answered.
+    assert plain == (["card_processes"] if room == "scorecards" else []), (room, plain)
+print("the same")
+"""
+
+
+def test_a_desk_that_is_loaded_later_says_the_same(door: Door) -> None:
+    assert _python(AS_LOADED_LATER, str(door.root)) == "the same\n"

@@ -207,7 +207,6 @@ class DecisionsRoom(Room):
 
         return shown(key_file(self._opened.place))
 
-    @property
     def throw_away(self) -> bool:
         """Return whether the workspace, and a key made here, are deleted when the program ends."""
         return self._opened.place.throw_away

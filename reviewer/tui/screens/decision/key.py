@@ -65,7 +65,7 @@ class KeyScreen(Step[KeyInfo | None]):
         )
         decisions, ways = self.shell.desk.decisions, self.query_one("#ways", Menu)
         makes = f"ed25519, {visible_line(decisions.key_file())}, with a passphrase"
-        if decisions.throw_away:
+        if decisions.throw_away():
             makes = "for this demo only: deleted with its workspace"
         ways.caption([Span("key", "strong")], [Span("looking for keys…", "dim")])
         ways.offer(
@@ -82,7 +82,7 @@ class KeyScreen(Step[KeyInfo | None]):
 
     def _begin(self) -> None:
         lines = [[Span(" a key says who you are; who may sign comes next", "dim")]]
-        if not self.shell.desk.decisions.throw_away:
+        if not self.shell.desk.decisions.throw_away():
             told = f" or add one: ssh-add FILE (ssh-add -X unlocks an agent), then {key_of('run')}"
             lines.append([Span(told, "dim")])
         self.tell(lines)
@@ -93,7 +93,7 @@ class KeyScreen(Step[KeyInfo | None]):
         where = "; ".join(f"{place}: {says}" for place, says in places)
         facts = bound_lines(self._found, self._decision)
         looked = f" looked in {middle(visible_line(where), self.room - 12)}"
-        if not self.shell.desk.decisions.throw_away:
+        if not self.shell.desk.decisions.throw_away():
             facts = [*facts, [Span(looked, "dim")]]
         self.query_one("#facts", LineBox).show(facts)
 
@@ -140,7 +140,7 @@ class KeyScreen(Step[KeyInfo | None]):
             self.query_one("#path").focus()
         else:
             text = "it locks the file; this program forgets it when the key is made"
-            if self.shell.desk.decisions.throw_away:
+            if self.shell.desk.decisions.throw_away():
                 text = "Enter in both for none: the key is deleted with this workspace"
             self.tell_text(text)
             self.query_one("#passphrase").focus()

@@ -167,7 +167,7 @@ class DecisionScreen(DeskScreen):
         self.choices.offer(offered)
         self._draw_earlier(found)
         signer = signer_lines(
-            found, self._keys, self.columns, throw_away=self.shell.desk.decisions.throw_away
+            found, self._keys, self.columns, throw_away=self.shell.desk.decisions.throw_away()
         )
         self.query_one("#signer", LineBox).show([[Span("─" * self.columns, "rule")], *signer])
         self.foot()
