@@ -312,6 +312,20 @@ def test_the_oldest_of_too_many_traces_is_closed_as_incomplete(
     assert any("closed before its end" in note for note in result.notes)
 
 
+def test_traces_that_were_taken_in_crowd_nobody_out(
+    ear: Ear, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(open_traces, "MOST_TRACES", 2)
+    for trace in (1, 2, 3):
+        ear.send(*run(trace))
+        ear.after(IDLE_S)
+    ear.send(*run(4)[:3])
+    assert ear.after(IDLE_S) == []
+    ear.send(run(4)[3])
+    ear.after(IDLE_S)
+    assert unmeasured(ear.door) == []
+
+
 @pytest.mark.parametrize(
     ("spoiled", "why"),
     [

@@ -223,20 +223,25 @@ class OpenTraces:
     def due(self, flush: bool = False) -> list[Group]:
         """Return what is to be imported now; with `flush`, everything that is not imported yet."""
         groups = self._groups()
-        crowd = len(self._traces) - MOST_TRACES
+        resting = {name for name, traces in groups.items() if self._rests(name, traces)}
+        still = sum(len(traces) for name, traces in groups.items() if name not in resting)
+        crowd = still - MOST_TRACES
         found: list[Group] = []
         for name, traces in groups.items():
             some = [self._traces[one] for one in traces]
             if not any(one.spans for one in some):
                 continue
-            crowded = crowd > 0
-            crowd -= len(traces)
+            crowded = name not in resting and crowd > 0
+            crowd -= len(traces) * crowded
             group = self._closed(name, traces, some, flush, crowded)
             if group is not None:
-                taken = self._taken.get(name)
-                if taken is None or taken.version != group.version:
-                    found.append(group)
+                found.append(group)
         return found
+
+    def _rests(self, name: str, traces: list[str]) -> bool:
+        """Return whether a group was imported at rest, and nothing came since."""
+        taken = self._taken.get(name)
+        return taken is not None and taken.at_rest and taken.version.spans == self._count(traces)
 
     def _closed(
         self, name: str, traces: list[str], some: list[_Trace], flush: bool, crowded: bool
@@ -255,6 +260,9 @@ class OpenTraces:
             if not flush and not crowded and idle < NO_ROOT_S:
                 return None
             lost[CROWDED if crowded else NO_ROOT] = None
+        taken = self._taken.get(name)
+        if taken is not None and taken.version == (self._count(traces), tuple(lost)):
+            return None  # as it is, it is imported
         spans = sorted(
             (span for one in some for span in one.spans.values()),
             key=lambda span: (span.start, -span.end, span.trace, span.id),
