@@ -1,6 +1,7 @@
 """`reviewer episode`: an episode out of a trace, and its proof."""
 
 import argparse
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reviewer.cli.opening import desk_of
@@ -56,6 +57,17 @@ def _episode_arguments(command: argparse.ArgumentParser) -> None:
     made.add_argument("--id", default="", metavar="ID", help="the episode's id")
     made.add_argument("--into", default="", metavar="SUITE", help="a suite that is not frozen")
     made.add_argument("--out", default="", metavar="FOLDER", help="the folder of a new suite")
+    golden = act(
+        acts, "from-golden",
+        "make an episode of a golden record; its answers are compared with, never required",
+    )  # fmt: skip
+    golden.add_argument("file", metavar="DATASET", help="golden records, JSON or JSON lines")
+    golden.add_argument(
+        "--record", default="", metavar="NAME", help="which record: its number or id"
+    )
+    golden.add_argument("--id", default="", metavar="ID", help="the episode's id")
+    golden.add_argument("--into", default="", metavar="SUITE", help="a suite that is not frozen")
+    golden.add_argument("--out", default="", metavar="FOLDER", help="the folder of a new suite")
     proof = act(
         acts, "prove",
         "play the scripts of an episode: what was recorded fails, the corrected one passes",
@@ -70,7 +82,29 @@ ARGUMENTS = {
 
 
 def run(arguments: argparse.Namespace) -> int:
-    return _prove(arguments) if arguments.act == "prove" else _from_trace(arguments)
+    acts = {"prove": _prove, "from-golden": _from_golden, "from-trace": _from_trace}
+    return acts[arguments.act](arguments)
+
+
+def _from_golden(arguments: argparse.Namespace) -> int:
+    desk = desk_of(arguments)
+    try:
+        made = desk.episodes.from_golden(
+            Path(arguments.file), arguments.record, arguments.id, arguments.into, arguments.out
+        )
+    finally:
+        desk.close()
+    if arguments.json:
+        from msgspec import to_builtins
+
+        out_json(to_builtins(made))
+        return ExitCode.DONE
+    fact(f"{made.episode_id}: made into {made.file}")
+    for problem in made.problems:
+        fact(f"open: {problem}")
+    for one in made.notes:
+        note(f"note: {one}")
+    return ExitCode.DONE
 
 
 def _from_trace(arguments: argparse.Namespace) -> int:

@@ -349,3 +349,28 @@ def test_a_script_that_is_gone_or_edited_away_proves_nothing(door: Door) -> None
     assert "candidates/proofs/e.json: is missing" in said.err
     assert door.run("suite", "freeze", "e-v1").code == 20
     assert not (door.root / "suites/e-v1/suite.lock").exists()
+
+
+def test_a_golden_record_is_compared_with_and_never_required_word_for_word(door: Door) -> None:
+    goldens = [
+        {"id": "g-1", "input": "Where is A-1?", "expected_output": "It is in Oslo.",
+         "expected_tools": [{"name": "get_order", "input_parameters": {"order_id": "A-1"}}]},
+        {"id": "g-2", "input": "Hi", "expected_output": "Hello to you."},
+    ]  # fmt: skip
+    file = door.file("goldens.jsonl", goldens)
+    of = ("episode", "from-golden", file)
+    said = door.ok(*of, "--record", "g-1")
+    assert "never required" in said.err
+    expected = made(door, "g-1-v1", "g-1")["expected"]
+    assert expected["message_reference"] == "It is in Oslo."
+    assert "message_contains" not in expected
+    assert made(door, "g-1-v1", "g-1")["source"]["wordings"] == {
+        "message_contains": ["It is in Oslo."]
+    }
+    only = door.run(*of, "--record", "2")
+    assert only.code == 20
+    assert "expects only words" in only.err
+    which = door.run(*of)
+    assert which.code == 2
+    assert "--record names one: 1 (g-1), 2 (g-2)" in which.err
+    assert sorted(path.name for path in (door.root / "suites").iterdir()) == ["g-1-v1"]

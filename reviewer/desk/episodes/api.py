@@ -11,7 +11,13 @@ from reviewer.desk.opened import Room
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from reviewer.desk.episodes.views import EpisodeOrder, MadeAndProven, MadeFromTrace, Proof
+    from reviewer.desk.episodes.views import (
+        EpisodeOrder,
+        MadeAndProven,
+        MadeFromTrace,
+        MadeOfGolden,
+        Proof,
+    )
 
 
 class EpisodesRoom(Room):
@@ -23,6 +29,15 @@ class EpisodesRoom(Room):
         from reviewer.desk.episodes.making import made_from_trace
 
         return made_from_trace(self._opened, order)
+
+    def from_golden(
+        self, file: Path, wanted: str = "", episode_id: str = "", into: str = "", out: str = ""
+    ) -> MadeOfGolden:
+        """Make an episode of a golden record, named by its number or id; its wordings are compared
+        with and never required. Raises DeskError; nothing is written then."""
+        from reviewer.desk.episodes.goldens import made_of_golden
+
+        return made_of_golden(self._opened, file, wanted, episode_id, into, out)
 
     def prove(self, suite: str, episode_id: str) -> Proof:
         """Play the scripts of an episode's proof. `suite` is an id, or a folder. Raises DeskError

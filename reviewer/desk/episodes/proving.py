@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from reviewer.desk.episodes.making import PROOFS
+from reviewer.desk.episodes.target import PROOFS
 from reviewer.desk.episodes.views import Proof, ProofRun
 from reviewer.desk.errors import DeskError
 from reviewer.desk.trials.judging import contract_of

@@ -88,3 +88,13 @@ class MadeAndProven(Struct, frozen=True, kw_only=True):
     made: MadeFromTrace
     proof: Proof | None
     unproven: str = ""
+
+
+class MadeOfGolden(Struct, frozen=True, kw_only=True):
+    """The episode that was made of a golden record."""
+
+    suite_id: str
+    episode_id: str
+    file: str
+    notes: tuple[str, ...]
+    problems: tuple[str, ...]

@@ -32,7 +32,7 @@ from reviewer.suite.derived import (
 from reviewer.suite.derived.tau2 import WRITES, writes_of
 from reviewer.suite.errors import shown
 
-_LISTS = ("goldens", "examples", "cases", "test_cases", "records", "data")
+GOLDEN_LISTS = ("goldens", "examples", "cases", "test_cases", "records", "data")
 """Members under which tools keep the records of a file that is one object."""
 _CASES = ("eval_cases", "evalCases")
 _ROWS = ("data", "items", "output_items")
@@ -90,7 +90,7 @@ def from_golden(
     place: Workspace, file: Path, suite_id: str = "", match: golden.Match = "superset"
 ) -> MadeSuite:
     """Make a suite of the golden records in `file` (JSON or JSON lines). Raises DeskError."""
-    records = records_of(file, _LISTS, head_of(file))
+    records = records_of(file, GOLDEN_LISTS, head_of(file))
     drafts = drafted(
         records, lambda one, number: golden.contract_of(one, number, match), golden.named
     )

@@ -1,0 +1,138 @@
+"""Where an episode goes: into a suite that is not frozen, or into a new one."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from reviewer.desk.episodes.api import suite_folder
+from reviewer.desk.errors import DeskError
+from reviewer.desk.opened import DeskState
+from reviewer.desk.place import write_private
+from reviewer.desk.workspace.suite_records import write_folder
+from reviewer.exit_codes import ExitCode
+from reviewer.suite.check import check_suite
+from reviewer.suite.derived import NoContract, encoded
+from reviewer.suite.errors import id_problem, shown
+from reviewer.suite.folder import locked_files
+from reviewer.suite.lock import LOCK_FILE
+from reviewer.suite.model import RedactionRules
+from reviewer.suite.strict_json import load_object
+from reviewer.suite.values import EPISODES, SUITE_FILE, TOOLSET_FILE, converted
+from reviewer.trace.rules import DETECTORS
+
+PROOFS = "candidates/proofs/"
+_REDACTION: dict[str, Any] = {"keys": [], "detectors": list(DETECTORS)}
+
+
+class Target:
+    """Where the episode goes: an unfrozen suite, or a new one."""
+
+    def __init__(self, folder: Path, suite_id: str, episode_id: str, new: bool) -> None:
+        self.folder, self.suite_id, self.new = folder, suite_id, new
+        self._episode = f"{EPISODES}{episode_id}.json"
+        self._script = f"{PROOFS}{episode_id}.json"
+        self._id = episode_id
+        self._files = {} if new else locked_files(folder)
+        self._head: dict[str, Any] = {}
+        if not new:
+            if (folder / LOCK_FILE).exists() or (folder / ".frozen").exists():
+                raise DeskError(
+                    f"{folder}: is frozen: nothing can be added to it",
+                    "leave --into out: the episode gets a suite of its own",
+                    f"or edit a copy and freeze it: reviewer suite freeze {suite_id} --as NEW_ID",
+                )
+            if SUITE_FILE not in self._files:
+                raise DeskError(f"{folder}: is no suite: it has no {SUITE_FILE}")
+            self._head = load_object(self._files[SUITE_FILE], SUITE_FILE)
+            for path in (self._episode, self._script):
+                if (folder / path).exists():
+                    raise DeskError(f"{folder / path} exists already", "--id names the episode")
+        told = _REDACTION if new else self._head.get("redaction", {})
+        self.rules = converted(told, RedactionRules, SUITE_FILE)
+
+    def write(
+        self, episode: dict[str, Any], script: Mapping[str, Any] | None, sha256: str
+    ) -> list[str]:
+        """Write the files, and return what keeps the suite from being frozen. `script` is that of
+        the proof, if any, and `sha256` that of the file which the episode was made of."""
+        if TOOLSET_FILE in self._files:
+            episode = _beside_toolset(episode, load_object(self._files[TOOLSET_FILE], TOOLSET_FILE))
+        try:
+            files = {self._episode: encoded(episode)}
+            if script is not None:
+                files[self._script] = encoded(dict(script))
+            if self.new:
+                files[SUITE_FILE] = encoded(self._new_head(episode, script, sha256))
+            elif isinstance(self._head.get("episodes"), list):
+                listed = [*self._head["episodes"], self._id]
+                files[SUITE_FILE] = encoded({**self._head, "episodes": listed})
+        except NoContract as why:
+            raise DeskError(f"{self.folder}: {why}") from None
+        if self.new:
+            write_folder(self.folder, files)
+        else:
+            for path in (self._script, self._episode, SUITE_FILE):
+                if path in files:
+                    write_private(self.folder / path, files[path])
+        locked = {path: data for path, data in files.items() if not path.startswith("candidates/")}
+        checked = check_suite({**self._files, **locked}, to_freeze=True)
+        return [str(one) for one in checked.problems]
+
+    def _new_head(
+        self, episode: Mapping[str, Any], script: Mapping[str, Any] | None, sha256: str
+    ) -> dict[str, Any]:
+        loops = {} if script is None else {"policy": {"gates": {"loops": _most_alike(script) + 1}}}
+        return {
+            "schema": "reviewer/suite@1",
+            "suite_id": self.suite_id,
+            "title": f"{self._id}: an episode",
+            "episodes": [self._id],
+            "source": {"made_by": episode["source"]["made_by"], "sha256": sha256},
+            **loops,
+            "redaction": _REDACTION,
+        }
+
+
+def _most_alike(script: Mapping[str, Any]) -> int:
+    """Return how often the attempts of a proof make one call, and no less than two."""
+    counts = [2]
+    for told in script["episodes"].values():
+        for plan in told["plans"].values():
+            made = [call for turn in plan["turns"] for call in turn.get("calls", ())]
+            calls = [json.dumps(call, sort_keys=True) for call in made]
+            counts += [calls.count(call) for call in set(calls)]
+    return max(counts)
+
+
+def target_of(opened: DeskState, into: str, out: str, episode_id: str) -> Target:
+    """Return where an episode goes: into a suite that is not frozen, or out into the folder of a
+    new one; without either, into a new suite of the workspace. Raises DeskError."""
+    if into and out:
+        raise DeskError("--into and --out: give one of them", exit_code=ExitCode.USAGE)
+    if into:
+        folder = suite_folder(opened.place.suites, into)
+        if not folder.is_dir():
+            raise DeskError(f"{into}: is no suite and no folder", "--out makes a new suite")
+        return Target(folder, folder.resolve().name, episode_id, new=False)
+    folder = Path(out) if out else opened.place.suites / f"{episode_id}-v1"
+    if folder.exists():
+        raise DeskError(f"{folder} exists already", "--into adds to a suite that is not frozen")
+    name = folder.resolve().name
+    if (reason := id_problem(name)) is not None:
+        raise DeskError(f"{shown(name)}: {reason}", "--out names the folder of the new suite")
+    return Target(folder, name, episode_id, new=True)
+
+
+def _beside_toolset(episode: dict[str, Any], toolset: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the episode without what toolset.json says of its tools."""
+    listed = {tool.get("name") for tool in toolset.get("tools", ()) if isinstance(tool, dict)}
+    tools = {
+        name: {
+            member: value
+            for member, value in told.items()
+            if name not in listed or member not in ("description", "parameters")
+        }
+        for name, told in episode["simulator"]["tools"].items()
+    }
+    return {**episode, "simulator": {**episode["simulator"], "tools": tools}}
