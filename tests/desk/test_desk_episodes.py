@@ -1,6 +1,7 @@
 """Episodes of generated worlds: whatever was recorded of one, its proof holds, and the world made
 of the record answers as it did."""
 
+import contextlib
 import copy
 import json
 import tempfile
@@ -12,6 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from reviewer.desk.episodes.views import EpisodeOrder, MadeFromTrace, Marks
+from reviewer.desk.errors import DeskError
 
 IDS = ("A1", "B2", "C3")
 FIELDS = ("state", "note", "size")
@@ -126,3 +128,52 @@ def test_the_proof_of_a_generated_world_holds(
     told = [one["$blank"] for one in written["source"].get("open", ())]
     assert not [one for one in told if "otherwise than the trace" in one], told
     assert made.blanks == len(told), "nothing is left open but what is to be confirmed"
+
+
+NAMES = st.sampled_from(
+    ["id", "a.b", "$blank", "done", "", "email", "items[0]", "x" * 300, "é\u202e"]
+)
+TEXTS = st.sampled_from(["jane@example.org", '{"a": [1', "4111 1111 1111 1111"])
+ANY = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(max_size=8) | TEXTS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(NAMES, inner, max_size=3),
+    max_leaves=8,
+)  # fmt: skip
+odd_calls = st.fixed_dictionaries(
+    {
+        "kind": st.just("tool_call"),
+        "tool": st.sampled_from(["get_x", "set_x", "done", "a.b", "Bash", "get x", "\u202e"]),
+        "arguments": st.dictionaries(NAMES, ANY, max_size=3),
+        "status": st.sampled_from(["ok", "ok", "error", "timeout", "denied", "pending"]),
+        "observation": ANY,
+    }
+)
+
+
+@given(st.lists(odd_calls, min_size=1, max_size=7), st.booleans())
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+def test_whatever_was_recorded_becomes_an_episode_that_can_be_read_or_is_refused(
+    calls: list[dict[str, Any]], all_wrong: bool
+) -> None:
+    record = recorded([])
+    record["events"] += calls
+    wrong = tuple(str(n) for n in range(2, 2 + len(calls))) if all_wrong else ()
+    with tempfile.TemporaryDirectory() as folder:
+        door = place(folder)
+        try:
+            made = episode(door, record, wrong=wrong, say="No.")
+        except DeskError:
+            assert not list((door.root / "suites").iterdir())
+            return
+        text = Path(made.file).read_text()
+        assert "jane@example.org" not in text
+        assert "4111 1111 1111 1111" not in text
+        said = door.run("suite", "check", made.suite_id)
+        assert "Traceback" not in said.both
+        desk = door.desk()
+        try:
+            with contextlib.suppress(DeskError):
+                desk.episodes.prove(made.suite_id, "e")
+        finally:
+            desk.close()

@@ -131,6 +131,19 @@ def episode_of(
     return MadeEpisode(made, script, blanks, len(world.gaps), tuple(notes))
 
 
+def _words_of(schema: Any, inside: bool = False) -> list[Any]:
+    """Return what `_masked_schema` masks of a schema."""
+    if isinstance(schema, list):
+        return [held for one in schema for held in _words_of(one)]
+    found: list[Any] = []
+    for name, held in schema.items() if isinstance(schema, dict) else ():
+        if name in _WORDS and not inside:
+            found.append(held)
+        else:
+            found += _words_of(held, not inside and name in ("properties", "$defs"))
+    return found
+
+
 _LEFT = "some identifiers were masked without the table: two of them may look alike"
 
 
@@ -155,6 +168,7 @@ def _table(
             else:
                 masks.learn(step.text)
     masks.learn([request, [one.description for one in defined.values()]])
+    masks.learn([_words_of(one.parameters) for one in defined.values()])
     masks.learn([marks.say, list(marks.never_say), list(marks.required)])
     return masks
 
@@ -188,7 +202,7 @@ def _masked_tools(
     loosened: list[str] = []
     made = {}
     for name, tool in tools.items():
-        schema = dict(tool.parameters)
+        schema = _masked_schema(tool.parameters, masks)
         properties = dict(schema.get("properties") or {})
         for plain, masked in zip(before.calls, after.calls, strict=True):
             if plain.tool != name:
@@ -206,6 +220,25 @@ def _masked_tools(
         description = masks.masked(tool.description)
         made[name] = tool._replace(description=description, parameters=schema)
     return made, list(dict.fromkeys(loosened))
+
+
+_WORDS = frozenset({"title", "description", "enum", "const", "default", "examples", "example"})
+"""Members of a schema that hold words or values; the names of arguments are no identifiers."""
+
+
+def _masked_schema(schema: Any, masks: Masks, inside: bool = False) -> Any:
+    """Return a schema without identifiers. `inside` says that its members are names of
+    arguments."""
+    if isinstance(schema, list):
+        return [_masked_schema(one, masks) for one in schema]
+    if not isinstance(schema, dict):
+        return schema
+    return {
+        name: masks.masked(held)
+        if name in _WORDS and not inside
+        else _masked_schema(held, masks, not inside and name in ("properties", "$defs"))
+        for name, held in schema.items()
+    }
 
 
 def _takes(schema: Mapping[str, Any], value: Any) -> bool:
