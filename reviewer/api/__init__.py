@@ -43,16 +43,21 @@ class Report(NamedTuple):
         return self.document.reasons
 
 
-def open_workspace(folder: str | Path | None = None, *, reviewer: str = "") -> Workspace:
+def open_workspace(
+    folder: str | Path | None = None, *, reviewer: str = "", draft: str = ""
+) -> Workspace:
     """Open the workspace at `folder`, or the one that holds the current folder.
 
-    `reviewer` names the person who works here; by default the machine says. Raises DeskError where
-    there is no workspace.
+    `reviewer` names the person who works here; by default the machine says. `draft` names a suite
+    without a lock: its runs are there then, and nothing else; none is evidence. Raises DeskError
+    where there is no workspace, or no such draft.
     """
     from reviewer.desk.desk import Desk
+    from reviewer.desk.drafts import draft_place
     from reviewer.desk.place import at, find
 
-    return Workspace(Desk(find() if folder is None else at(Path(folder)), reviewer))
+    place = find() if folder is None else at(Path(folder))
+    return Workspace(Desk(draft_place(place, draft) if draft else place, reviewer))
 
 
 def make_workspace(folder: str | Path, *, example: bool = False, reviewer: str = "") -> Workspace:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, cast
 from reviewer.cli.head_start import MISSING, begin
 from reviewer.cli.opening import workspace_of
 from reviewer.cli.say import fail, plain
-from reviewer.desk.errors import DeskError
 from reviewer.exit_codes import ExitCode
 
 if TYPE_CHECKING:
@@ -91,16 +90,12 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _place(arguments: argparse.Namespace) -> "Workspace":
     """The workspace, or the runs of a draft: the one named, or the only one there is to show."""
-    from reviewer.desk.drafts import is_draft, only_draft, place_for
+    from reviewer.desk.drafts import draft_place, only_draft, place_for
 
     workspace = workspace_of(arguments)
-    if arguments.draft and not is_draft(workspace, arguments.draft):
-        raise DeskError(
-            f"{arguments.draft} is no draft in {workspace.suites}",
-            "reviewer suite list has every suite, and whether it is frozen",
-            exit_code=ExitCode.USAGE,
-        )
-    return place_for(workspace, arguments.draft or only_draft(workspace))
+    if arguments.draft:
+        return draft_place(workspace, arguments.draft)
+    return place_for(workspace, only_draft(workspace))
 
 
 def settings_of(arguments: argparse.Namespace) -> "Settings":

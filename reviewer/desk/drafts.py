@@ -1,6 +1,8 @@
 """Drafts: suites without a lock. Each version of a draft's files has a store of its own beside the
 workspace's, so an edit needs no new suite id, and nothing of a draft can be taken for evidence."""
 
+import fcntl
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -45,23 +47,47 @@ def place_for(workspace: Workspace, suite_id: str) -> Workspace:
     return workspace._replace(draft=suite_id, version=version)
 
 
+def draft_place(workspace: Workspace, suite_id: str) -> Workspace:
+    """Return where the runs of a draft are kept. Raises DeskError for a suite that is none."""
+    if not is_draft(workspace, suite_id):
+        raise DeskError(
+            f"{suite_id} is no draft in {workspace.suites}",
+            "reviewer suite list has every suite, and whether it is frozen",
+            exit_code=ExitCode.USAGE,
+        )
+    return place_for(workspace, suite_id)
+
+
 def make_room(place: Workspace) -> None:
-    """Make the folder of a draft's store, and delete the oldest of its other versions."""
+    """Make the folder of a draft's store, and delete the oldest of its other versions, but those
+    that are being run."""
     if not place.draft:
         return
     place.store.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    versions = sorted(
-        (path for path in place.store.parent.parent.iterdir() if path != place.store.parent),
-        key=lambda path: path.stat().st_mtime,
-    )
-    for path in versions[: max(0, len(versions) + 1 - KEPT)]:
-        _delete(path)
+    others = [path for path in place.store.parent.parent.iterdir() if path != place.store.parent]
+    others.sort(key=_touched)
+    for path in others[: max(0, len(others) + 1 - KEPT)]:
+        if not _at_work(path):
+            shutil.rmtree(path, ignore_errors=True)
 
 
-def _delete(folder: Path) -> None:
-    import shutil
+def _touched(folder: Path) -> float:
+    """Return when anything was last written in a folder."""
+    try:
+        return max(path.stat().st_mtime for path in (folder, *folder.iterdir()))
+    except OSError:
+        return 0.0  # another process is deleting it
 
-    shutil.rmtree(folder, ignore_errors=True)
+
+def _at_work(folder: Path) -> bool:
+    """Return whether a run holds one of the locks of this folder."""
+    for path in folder.glob("*.lock"):
+        try:
+            with path.open("rb") as lock:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            return True
+    return False
 
 
 def known_drafts(workspace: Workspace) -> list[str]:

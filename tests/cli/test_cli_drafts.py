@@ -1,5 +1,6 @@
 """A suite without a lock is a draft: it can be run and looked at, and nothing of it is evidence."""
 
+import fcntl
 import json
 import shutil
 from collections.abc import Callable
@@ -8,6 +9,7 @@ from pathlib import Path
 import pytest
 from doors import SUITE, V7, V8, Door
 
+from reviewer.api import open_workspace
 from reviewer.desk.decisions.choices import require_choice
 from reviewer.desk.desk import Desk
 from reviewer.desk.drafts import KEPT, place_for
@@ -83,6 +85,32 @@ def test_the_runs_of_the_last_versions_are_kept(draft: Door) -> None:
     there = list((draft.root / "store" / "drafts" / SUITE).iterdir())
     assert len(there) == KEPT
     assert "attempts" in draft.ok("scorecard", "--suite", SUITE).out
+
+
+def test_a_version_that_is_being_run_is_kept(draft: Door) -> None:
+    draft.ok("run", SUITE, V8, "--attempts", "1")
+    (folder,) = (draft.root / "store" / "drafts" / SUITE).iterdir()
+    with next(folder.glob("run-*.lock")).open("rb") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        for number in range(KEPT + 1):
+            retitle(draft, f"Title {number}")
+            draft.ok("run", SUITE, V8, "--attempts", "1")
+        assert (folder / "review.db").exists()
+    retitle(draft, "the last")
+    draft.ok("run", SUITE, V8, "--attempts", "1")
+    assert not folder.exists()
+
+
+def test_a_program_opens_a_draft_by_its_name(draft: Door) -> None:
+    with open_workspace(draft.root, draft=SUITE) as workspace:
+        assert [suite.state for suite in workspace.suites()] == ["draft"]
+        workspace.run(SUITE, V8)
+        assert workspace.report(SUITE, V8).recommendation == "hold"
+        with pytest.raises(DeskError, match="no evidence"):
+            workspace.import_traces(draft.suite / "traces")
+    assert not draft.store.exists()
+    with pytest.raises(DeskError, match="is no draft"):
+        open_workspace(draft.root, draft="nothing")
 
 
 def test_nothing_leaves_a_draft_by_a_command(draft: Door) -> None:

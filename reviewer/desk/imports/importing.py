@@ -16,6 +16,7 @@ from reviewer.db.connection import Connection, close_writer, reader
 from reviewer.db.schema import open_writer
 from reviewer.db.search import catch_up, pending_events
 from reviewer.desk import suites
+from reviewer.desk.drafts import no_evidence
 from reviewer.desk.errors import DeskError
 from reviewer.desk.place import Workspace
 from reviewer.desk.suites import ReadySuite, ready_suite
@@ -184,6 +185,7 @@ def import_units(
 ) -> list[FileResult]:
     """Import units that were already found, as `import_paths` does. What continues an attempt that
     somebody relied on is kept apart (`relied_on`, in words)."""
+    no_evidence(workspace)
     masked = redactor_of(RedactionRules()).masked
     for option, value in (("--suite", asked.suite), ("--candidate", asked.candidate)):
         if masked(value) != value:
