@@ -172,6 +172,7 @@ def test_a_trace_of_the_store_makes_the_same_episode(door: Door) -> None:
     assert said.code == 0, said
     assert proof(door, "e-v1", "e")["proven"]
     assert made(door, "e-v1", "e")["source"]["traces"][0]["trace"] == trace_id
+    assert "were masked when the trace was stored" in said.err
 
 
 READ = call("get_order", {"order_id": "A-1", "status": "open"}, order_id="A-1")

@@ -13,7 +13,7 @@ from reviewer.desk.opened import DeskState
 from reviewer.desk.traces.records import locate
 from reviewer.exit_codes import ExitCode
 from reviewer.importing.recorded import NotUsable, attempts, story
-from reviewer.importing.recorded.episode import SourceTrace, episode_of
+from reviewer.importing.recorded.episode import STORED, SourceTrace, episode_of
 from reviewer.importing.recorded.marks import read_marks, together
 from reviewer.importing.recorded.offered import Definition, tools_of_file, tools_of_trace
 from reviewer.suite.errors import ContractError, id_problem, shown
@@ -144,7 +144,7 @@ def _stored(opened: DeskState, trace_id: str) -> _Found:
     record = payload.decode_record(raw)
     told = story.story_of(record, trace_id)
     form = _format(record)
-    return _Found(SourceTrace(told, trace_id, row.sha256.hex(), form, "stored"), None, "")
+    return _Found(SourceTrace(told, trace_id, row.sha256.hex(), form, STORED), None, "")
 
 
 def _format(record: TraceRecord) -> str:

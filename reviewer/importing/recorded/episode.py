@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from reviewer.importing.recorded import NotUsable, turns
-from reviewer.importing.recorded.keys import Keys
+from reviewer.importing.recorded.keys import Keys, canonical
 from reviewer.importing.recorded.marks import Marked, Marks, resolved
 from reviewer.importing.recorded.masks import Masks
 from reviewer.importing.recorded.offered import Definition, offered_tools
@@ -114,6 +114,8 @@ def episode_of(
     differs = _differences(made, story)
     open_ += differs
     notes = [*world.notes, *([_LEFT] if masks.left else [])]
+    if any(one.reader == STORED and _has_masks(one.story) for one in (main, *siblings)):
+        notes.append(_MASKED_BEFORE)
     made["source"] = _source(
         main, siblings, masks, marks, keys, world, open_, loosened, notes, tools.values(),
         sorted({call.tool for call in story.calls if call.seq in marked.wrong}),
@@ -142,6 +144,18 @@ def _words_of(schema: Any, inside: bool = False) -> list[Any]:
         else:
             found += _words_of(held, not inside and name in ("properties", "$defs"))
     return found
+
+
+STORED = "stored"
+"""The reader of a trace that comes out of the store."""
+_MASKED_BEFORE = (
+    "identifiers were masked when the trace was stored, and different ones look alike: the file "
+    "that it was imported from tells them apart"
+)
+
+
+def _has_masks(story: Story) -> bool:
+    return any("[REDACTED" in canonical([call.arguments, call.answer]) for call in story.calls)
 
 
 _LEFT = "some identifiers were masked without the table: two of them may look alike"
