@@ -2,10 +2,11 @@
 person marked.
 
 `story` is one attempt as calls and messages; `attempts` finds them in files of any format and
-`offered` the tools that were offered. `masks` is the one table by which identifiers are replaced.
-`marks` is what a person says of the attempt, `keys` says which arguments distinguish calls, `world`
-makes the simulator and `effects` what calls change, `turns` the scripts and the user, `episode`
-puts them together.
+`offered` the tools that were offered. `masks` is the one table by which identifiers are replaced,
+`masked` what it is used on. `marks` is what a person says of the attempt, `keys` says which
+arguments distinguish calls, `effects` what calls changed; `world` makes the simulator of it, and
+`asked` is what comes of calls there. `turns` has the user and the scripts, `episode` puts all
+together.
 """
 
 

@@ -4,26 +4,23 @@ What happened is not taken for what is right: the contract is that of the correc
 nothing of it is made of the trace alone but the writes that nobody marked.
 """
 
-import asyncio
 from collections.abc import Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 import msgspec
 
 from reviewer.importing.recorded import NotUsable, turns
+from reviewer.importing.recorded.asked import NONE, changed_paths, differences, end_of, value_at
 from reviewer.importing.recorded.keys import Keys, canonical
 from reviewer.importing.recorded.marks import Marked, Marks, resolved
+from reviewer.importing.recorded.masked import masked_marks, masked_story, masked_tools, table
 from reviewer.importing.recorded.masks import Masks
 from reviewer.importing.recorded.offered import Definition, offered_tools
-from reviewer.importing.recorded.story import Made, Said, Story
+from reviewer.importing.recorded.story import Story
 from reviewer.importing.recorded.world import Builder, World
-from reviewer.running.model import Answer, Unrunnable, WorldGap
-from reviewer.running.world import SimulatedWorld
 from reviewer.suite.blanks import blank, blanks_in
 from reviewer.suite.errors import shown
-from reviewer.suite.json_values import same
-from reviewer.suite.model import RED_TEAM, Episode, RedactionRules
+from reviewer.suite.model import RED_TEAM, RedactionRules
 
 MADE_BY = "reviewer episode from-trace"
 NOT_RANDOM = (
@@ -65,12 +62,12 @@ def episode_of(
     """Return the episode of a trace. `siblings` are other traces of the same task, whose answers
     are taken where the trace has none; `defined` are the tools as they were offered; `request` is
     what the user asked, where no message says it. Raises NotUsable."""
-    masks = _table(main, siblings, defined, marks, rules, request)
-    story = _masked(main.story, masks)
-    others = [_masked(one.story, masks) for one in siblings]
+    masks = table([main.story, *(one.story for one in siblings)], defined, marks, rules, request)
+    story = masked_story(main.story, masks)
+    others = [masked_story(one.story, masks) for one in siblings]
     plain = offered_tools(defined, [c for one in (main, *siblings) for c in one.story.calls])
-    tools, loosened = _masked_tools(plain, masks, main.story, story)
-    marks = _masked_marks(marks, masks)
+    tools, loosened = masked_tools(plain, masks, main.story, story)
+    marks = masked_marks(marks, masks)
     marked = resolved(marks, story, {*tools, *(need.partition(":")[0] for need in marks.required)})
     keys = Keys((story, *others), marks)
     builder = Builder(story, others, marks, marked, keys)
@@ -111,7 +108,7 @@ def episode_of(
     if not asked:
         what = "confirm that user_request is empty: the trace does not say what is asked"
         open_.append(blank(what))
-    differs = _differences(made, story)
+    differs = differences(made, story)
     open_ += differs
     notes = [*world.notes, *([_LEFT] if masks.left else [])]
     if any(one.reader == STORED and _has_masks(one.story) for one in (main, *siblings)):
@@ -133,19 +130,6 @@ def episode_of(
     return MadeEpisode(made, script, blanks, len(world.gaps), tuple(notes))
 
 
-def _words_of(schema: Any, inside: bool = False) -> list[Any]:
-    """Return what `_masked_schema` masks of a schema."""
-    if isinstance(schema, list):
-        return [held for one in schema for held in _words_of(one)]
-    found: list[Any] = []
-    for name, held in schema.items() if isinstance(schema, dict) else ():
-        if name in _WORDS and not inside:
-            found.append(held)
-        else:
-            found += _words_of(held, not inside and name in ("properties", "$defs"))
-    return found
-
-
 STORED = "stored"
 """The reader of a trace that comes out of the store."""
 _MASKED_BEFORE = (
@@ -159,116 +143,6 @@ def _has_masks(story: Story) -> bool:
 
 
 _LEFT = "some identifiers were masked without the table: two of them may look alike"
-
-
-def _table(
-    main: SourceTrace,
-    siblings: Sequence[SourceTrace],
-    defined: Mapping[str, Definition],
-    marks: Marks,
-    rules: RedactionRules,
-    request: str,
-) -> Masks:
-    words = {}
-    for text in marks.mask:
-        value, _, word = text.rpartition("=")
-        words[value or word] = word if value else ""
-    masks = Masks(rules, words)
-    for one in (main, *siblings):
-        for step in one.story.steps:
-            if isinstance(step, Made):
-                masks.learn(step.arguments)
-                masks.learn(step.answer)
-            else:
-                masks.learn(step.text)
-    masks.learn([request, [one.description for one in defined.values()]])
-    masks.learn([_words_of(one.parameters) for one in defined.values()])
-    masks.learn([marks.say, list(marks.never_say), list(marks.required)])
-    return masks
-
-
-def _masked(story: Story, masks: Masks) -> Story:
-    steps: list[Said | Made] = []
-    for step in story.steps:
-        if isinstance(step, Said):
-            steps.append(step._replace(text=masks.masked(step.text)))
-        else:
-            answer = masks.masked(step.answer)
-            steps.append(step._replace(arguments=masks.masked(step.arguments), answer=answer))
-    return story._replace(steps=tuple(steps), name=masks.masked(story.name))
-
-
-def _masked_marks(marks: Marks, masks: Masks) -> Marks:
-    """Return the marks without identifiers; what is masked is not named at all."""
-    told = {
-        name: masks.masked(list(value) if isinstance(value, tuple) else value)
-        for name, value in msgspec.structs.asdict(marks).items()
-        if name != "mask"
-    }
-    return msgspec.convert(told, Marks)
-
-
-def _masked_tools(
-    tools: Mapping[str, Definition], masks: Masks, before: Story, after: Story
-) -> tuple[dict[str, Definition], list[str]]:
-    """Return the tools as masked arguments fit them: a schema that takes what was called and not
-    its stand-in is loosened at that argument."""
-    loosened: list[str] = []
-    made = {}
-    for name, tool in tools.items():
-        schema = _masked_schema(tool.parameters, masks)
-        properties = dict(schema.get("properties") or {})
-        for plain, masked in zip(before.calls, after.calls, strict=True):
-            if plain.tool != name:
-                continue
-            for argument, value in masked.arguments.items():
-                told = properties.get(argument)
-                changed = not same(plain.arguments.get(argument), value)
-                if not changed or not isinstance(told, dict):
-                    continue
-                if _takes(told, plain.arguments.get(argument)) and not _takes(told, value):
-                    properties[argument] = _loose(told)
-                    loosened.append(f"{name}.{argument}")
-        if properties != (schema.get("properties") or {}):
-            schema["properties"] = properties
-        description = masks.masked(tool.description)
-        made[name] = tool._replace(description=description, parameters=schema)
-    return made, list(dict.fromkeys(loosened))
-
-
-_WORDS = frozenset({"title", "description", "enum", "const", "default", "examples", "example"})
-"""Members of a schema that hold words or values; the names of arguments are no identifiers."""
-
-
-def _masked_schema(schema: Any, masks: Masks, inside: bool = False) -> Any:
-    """Return a schema without identifiers. `inside` says that its members are names of
-    arguments."""
-    if isinstance(schema, list):
-        return [_masked_schema(one, masks) for one in schema]
-    if not isinstance(schema, dict):
-        return schema
-    return {
-        name: masks.masked(held)
-        if name in _WORDS and not inside
-        else _masked_schema(held, masks, not inside and name in ("properties", "$defs"))
-        for name, held in schema.items()
-    }
-
-
-def _takes(schema: Mapping[str, Any], value: Any) -> bool:
-    from jsonschema import Draft202012Validator
-
-    try:
-        fits = Draft202012Validator(dict(schema)).is_valid(value)
-    except Exception:
-        return True  # a schema that refers elsewhere or is none: the broker says what is wrong
-    # A format is no part of that check, and a model keeps to it.
-    masked = isinstance(value, str) and "redacted" in value.lower()
-    return fits and not ("format" in schema and masked)
-
-
-def _loose(schema: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: held for name, held in schema.items() if name in ("title", "description")}
 
 
 def _missing(
@@ -314,14 +188,14 @@ def _expected(
     keys: Keys,
 ) -> dict[str, Any]:
     good = turns.calls_in(plans[turns.CORRECTED])
-    right = _end(episode, good)
-    wrong = _end(episode, turns.calls_in(plans[turns.RECORDED]))
+    right = end_of(episode, good)
+    wrong = end_of(episode, turns.calls_in(plans[turns.RECORDED]))
     start = dict(episode["initial_state"])
-    paths = [*_paths(start, right), *_paths(right, wrong)]
+    paths = [*changed_paths(start, right), *changed_paths(right, wrong)]
     state, absent = {}, []
     for path in dict.fromkeys(paths):
-        value = _at(right, path)
-        if value is _NONE:
+        value = value_at(right, path)
+        if value is NONE:
             absent.append(".".join(path))
         else:
             state[".".join(path)] = value
@@ -359,98 +233,6 @@ def _budget(plans: Mapping[str, list[dict[str, Any]]], world: World) -> dict[str
     """Return a budget that no reasonable attempt meets: polling must end somewhere."""
     most = max(len(turns.calls_in(told)) for told in plans.values())
     return {"max_steps": 2 * most + 6, "max_timeouts": 2 + world.faults}
-
-
-_NONE = object()
-_DEEP = 3
-
-
-def _at(value: Any, path: Sequence[str]) -> Any:
-    for step in path:
-        if not isinstance(value, dict) or step not in value:
-            return _NONE
-        value = value[step]
-    return value
-
-
-def _paths(before: Any, after: Any, path: tuple[str, ...] = ()) -> list[tuple[str, ...]]:
-    """Return the paths at which two states differ, at most three members deep."""
-    if same(before, after):
-        return []
-    names = [*before, *after] if isinstance(before, dict) and isinstance(after, dict) else []
-    plain = all(name and not set(name) & set(".[]") for name in names)
-    if not names or len(path) >= _DEEP or not plain:
-        return [path] if path else []
-    found = []
-    for name in dict.fromkeys(names):
-        if name in before and name in after:
-            found += _paths(before[name], after[name], (*path, name))
-        else:
-            found += _only(before.get(name, after.get(name)), (*path, name))
-    return found
-
-
-def _only(value: Any, path: tuple[str, ...]) -> list[tuple[str, ...]]:
-    """Return the paths of a value that only one of two states has: of marks of writes each."""
-    deeper = len(path) < _DEEP and isinstance(value, dict) and value
-    if not deeper or not all(name and not set(name) & set(".[]") for name in value):
-        return [path]
-    return [found for name, held in value.items() for found in _only(held, (*path, name))]
-
-
-# The world is asked what comes of calls: the state they end in, and whether it answers as recorded.
-
-
-def _answers(
-    episode: Mapping[str, Any], calls: Iterable[tuple[str, dict[str, Any]]]
-) -> tuple[list[Answer | None], dict[str, Any]]:
-    """Return what a world answers to calls (None for a gap) and the state they end in."""
-    held = list(calls)
-    with ThreadPoolExecutor(1) as thread:  # the caller's own may have an event loop already
-        return thread.submit(asyncio.run, _called(episode, held)).result()
-
-
-async def _called(
-    episode: Mapping[str, Any], calls: list[tuple[str, dict[str, Any]]]
-) -> tuple[list[Answer | None], dict[str, Any]]:
-    of = Episode(
-        episode_id="world",
-        initial_state=episode["initial_state"],
-        simulator=episode["simulator"],
-    )
-    try:
-        world = SimulatedWorld(of, 1, "the trace")
-    except Unrunnable as error:
-        raise NotUsable(str(error)) from None
-    answers: list[Answer | None] = []
-    for tool, arguments in calls:
-        try:
-            answers.append(await world.call(tool, arguments))
-        except (WorldGap, KeyError):
-            answers.append(None)
-    return answers, await world.state()
-
-
-def _end(episode: Mapping[str, Any], calls: Iterable[tuple[str, dict[str, Any]]]) -> dict[str, Any]:
-    return _answers(episode, calls)[1]
-
-
-def _differences(episode: Mapping[str, Any], story: Story) -> list[dict[str, Any]]:
-    """Return a blank for each recorded call that the world answers otherwise than the trace."""
-    answers, _ = _answers(episode, [(call.tool, call.arguments) for call in story.calls])
-    found = []
-    for call, answer in zip(story.calls, answers, strict=True):
-        if answer is None or not call.answered:
-            continue
-        if answer.status != call.status or (
-            answer.status == "ok" and not same(call.answer, answer.content)
-        ):
-            what = (
-                f"confirm what {call.tool} answers at event {call.seq}: the world answers "
-                "otherwise than the trace"
-            )
-            found.append(blank(what, call.answer, answer.content))
-    return found
 
 
 def _title(request: str, episode_id: str) -> str:

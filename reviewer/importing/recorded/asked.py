@@ -1,0 +1,105 @@
+"""What comes of calls in a world that was made: the state they end in, and whether it answers as
+the trace does."""
+
+import asyncio
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from reviewer.importing.recorded import NotUsable
+from reviewer.importing.recorded.story import Story
+from reviewer.running.model import Answer, Unrunnable, WorldGap
+from reviewer.running.world import SimulatedWorld
+from reviewer.suite.blanks import blank
+from reviewer.suite.json_values import same
+from reviewer.suite.model import Episode
+
+NONE = object()
+_DEEP = 3
+
+
+def value_at(value: Any, path: Sequence[str]) -> Any:
+    for step in path:
+        if not isinstance(value, dict) or step not in value:
+            return NONE
+        value = value[step]
+    return value
+
+
+def changed_paths(before: Any, after: Any, path: tuple[str, ...] = ()) -> list[tuple[str, ...]]:
+    """Return the paths at which two states differ, at most three members deep."""
+    if same(before, after):
+        return []
+    names = [*before, *after] if isinstance(before, dict) and isinstance(after, dict) else []
+    plain = all(name and not set(name) & set(".[]") for name in names)
+    if not names or len(path) >= _DEEP or not plain:
+        return [path] if path else []
+    found = []
+    for name in dict.fromkeys(names):
+        if name in before and name in after:
+            found += changed_paths(before[name], after[name], (*path, name))
+        else:
+            found += _only(before.get(name, after.get(name)), (*path, name))
+    return found
+
+
+def _only(value: Any, path: tuple[str, ...]) -> list[tuple[str, ...]]:
+    """Return the paths of a value that only one of two states has: of marks of writes each."""
+    deeper = len(path) < _DEEP and isinstance(value, dict) and value
+    if not deeper or not all(name and not set(name) & set(".[]") for name in value):
+        return [path]
+    return [found for name, held in value.items() for found in _only(held, (*path, name))]
+
+
+def _answers(
+    episode: Mapping[str, Any], calls: Iterable[tuple[str, dict[str, Any]]]
+) -> tuple[list[Answer | None], dict[str, Any]]:
+    """Return what a world answers to calls (None for a gap) and the state they end in."""
+    held = list(calls)
+    with ThreadPoolExecutor(1) as thread:  # the caller's own may have an event loop already
+        return thread.submit(asyncio.run, _called(episode, held)).result()
+
+
+async def _called(
+    episode: Mapping[str, Any], calls: list[tuple[str, dict[str, Any]]]
+) -> tuple[list[Answer | None], dict[str, Any]]:
+    of = Episode(
+        episode_id="world",
+        initial_state=episode["initial_state"],
+        simulator=episode["simulator"],
+    )
+    try:
+        world = SimulatedWorld(of, 1, "the trace")
+    except Unrunnable as error:
+        raise NotUsable(str(error)) from None
+    answers: list[Answer | None] = []
+    for tool, arguments in calls:
+        try:
+            answers.append(await world.call(tool, arguments))
+        except (WorldGap, KeyError):
+            answers.append(None)
+    return answers, await world.state()
+
+
+def end_of(
+    episode: Mapping[str, Any], calls: Iterable[tuple[str, dict[str, Any]]]
+) -> dict[str, Any]:
+    return _answers(episode, calls)[1]
+
+
+def differences(episode: Mapping[str, Any], story: Story) -> list[dict[str, Any]]:
+    """Return a blank for each recorded call that the world answers otherwise than the trace."""
+    answers, _ = _answers(episode, [(call.tool, call.arguments) for call in story.calls])
+    found = []
+    for call, answer in zip(story.calls, answers, strict=True):
+        if answer is None or not call.answered:
+            continue
+        if answer.status != call.status or (
+            answer.status == "ok" and not same(call.answer, answer.content)
+        ):
+            what = (
+                f"confirm what {call.tool} answers at event {call.seq}: the world answers "
+                "otherwise than the trace"
+            )
+            found.append(blank(what, call.answer, answer.content))
+    return found
