@@ -50,9 +50,15 @@ def main(argv: list[str] | None = None) -> int:
     name = getattr(arguments, "module", None)
     if arguments.export_report and name is None:
         name = "report"
-    from reviewer.cli.say import speak
+    from reviewer.cli.say import fail, speak
 
     speak(arguments.plain)
+    if arguments.draft and name is not None:
+        return fail(
+            "--draft opens the workstation, and goes with no command and no report",
+            f"--suite {arguments.draft} names the draft to commands that take a suite",
+            exit_code=ExitCode.USAGE,
+        )
     module = importlib.import_module(f"reviewer.cli.{name or 'workstation'}")
     try:
         return int(module.run(arguments))

@@ -318,6 +318,66 @@ def suites(stage: Stage) -> None:
     stage.keep_store()
 
 
+TOOLS = [
+    {
+        "type": "function",
+        "function": {
+            "name": name,
+            "description": words,
+            "parameters": {
+                "type": "object",
+                "properties": {one: {"type": "string"} for one in given},
+                "required": given,
+            },
+        },
+    }
+    for name, words, given in (
+        ("find_book", "Find a book by its title.", ["title"]),
+        ("lend_book", "Lend a book to a member.", ["book_id", "member_id"]),
+        ("recall", "Ask for a book back.", ["book_id"]),
+    )
+]
+
+
+def drafts(stage: Stage) -> None:
+    """A suite made around tools and run while it is a draft, manifests, episodes of attempts."""
+    _begun(stage)
+    stage.write("tools.json", json.dumps(TOOLS))
+    new = ("suite", "new", "library", "--tools", "tools.json")
+    stage.run("suite", "new")
+    stage.run(*new, "--reads", "find_book,no_such_tool")
+    stage.run(*new, "--reads", "find_book", "--writes", "lend_book,recall")
+    stage.run(*new)
+    stage.forms("suite", "check", "library")
+    for name in ("scripted-passes", "scripted-fails", "scripted-does-nothing"):
+        stage.run("run", "library", name, "--jobs", "1")
+    stage.run("run", "library", "scripted-passes", "--jobs", "1", "--episode", "golden")
+    stage.forms("scorecard", "--suite", "library", "--candidate", "scripted-fails")
+    _report(stage, "library", "scripted-passes")
+    stage.run("import", f"suites/{SUITE}/traces", "--suite", "library")
+    stage.run("--draft", "library", "import", f"suites/{SUITE}/traces")
+    stage.run("--draft", "library", "--export-report", "reports")
+    stage.write("prompt.txt", "Be kind.\n")
+    asked = ("--model", "m-1", "--base-url", "http://127.0.0.1:9/v1", "--api-key-env", "KEY")
+    stage.run("candidate", "new", "library", "by-model", *asked, "--prompt", "prompt.txt")
+    stage.run("candidate", "new", "library", "by-command", "--command", "agent --once")
+    stage.run("candidate", "new", "library", "by-module", "--kind", "python", "--entry", "a:b")
+    stage.run("candidate", "new", "library", "by-script", "--kind", "scripted", "--json")
+    for name in ("by-model", "scripted-passes", "no-such-candidate"):
+        stage.run("candidate", "pin", "library", name)
+    stage.run("suite", "freeze", "library")
+    failed = f"{SUITE}/{V7}/attack-014/1"
+    marks = ("--wrong", "issue_refund", "--required", "lookup_order")
+    made = ("episode", "from-trace", failed, *marks)
+    stage.run(*made, "--with", f"{SUITE}/{V8}/attack-014/1", "--id", "attack", "--out", "attack-v1")
+    stage.run("episode", "prove", "attack-v1", "attack")
+    stage.run(*made, "--into", "library", "--json")
+    stage.run("suite", "check")
+    stage.run("episode", "from-trace", f"{SUITE}/{V7}/attack-014/9")
+    stage.run("doctor")
+    stage.keep_store()
+
+
 def expectations(stage: Stage) -> None:
     """Suites of what other tools expect of an agent."""
     _begun(stage)
@@ -493,6 +553,7 @@ SCENES: dict[str, Scene] = {
         deciding,
         suites,
         expectations,
+        drafts,
         importing,
         stores,
     )

@@ -210,3 +210,12 @@ def test_the_workstation_opens_no_frozen_suite_as_a_draft(door: Door) -> None:
     said = door.run("--draft", SUITE)
     assert said.code == 2
     assert "no draft" in said.err
+
+
+@pytest.mark.parametrize("command", [("scorecard",), ("--export-report", "out"), ("doctor",)])
+def test_the_option_that_opens_a_draft_goes_with_no_command(
+    draft: Door, command: tuple[str, ...]
+) -> None:
+    said = draft.run("--draft", SUITE, *command)
+    assert said.code == 2
+    assert f"--suite {SUITE}" in said.err
