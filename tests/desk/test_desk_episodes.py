@@ -8,7 +8,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from doors import Door
+from doors import SUITE, V7, Door
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -177,3 +177,21 @@ def test_whatever_was_recorded_becomes_an_episode_that_can_be_read_or_is_refused
                 desk.episodes.prove(made.suite_id, "e")
         finally:
             desk.close()
+
+
+def test_names_in_the_form_part_at_commas_and_arguments_do_not(full: Door) -> None:
+    desk = full.desk()
+    typed = {
+        "wrong": "2",
+        "required": 'lookup_order, open_security_review; verify_state:{"a": 1, "b": 2}',
+    }
+    try:
+        made = desk.episodes.from_form(f"{SUITE}/{V7}/attack-014/1", typed).made
+    finally:
+        desk.close()
+    source = json.loads(Path(made.file).read_text(encoding="utf-8"))["source"]
+    assert source["marks"]["required"] == [
+        "lookup_order",
+        "open_security_review",
+        'verify_state:{"a": 1, "b": 2}',
+    ]

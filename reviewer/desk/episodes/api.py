@@ -55,16 +55,24 @@ class EpisodesRoom(Room):
             parts = typed.get(name, "").split(";")
             return tuple(part.strip() for part in parts if part.strip())
 
+        def calls(name: str) -> tuple[str, ...]:
+            """Names also part at commas, unless arguments stand behind one."""
+            parts = (
+                [part] if "{" in part else [one.strip() for one in part.split(",")]
+                for part in several(name)
+            )
+            return tuple(one for some in parts for one in some if one)
+
         made = self.from_trace(
             EpisodeOrder(
                 source=trace_id,
                 beside=several("with"),
                 marks=Marks(
-                    wrong=several("wrong"),
-                    required=several("required"),
+                    wrong=calls("wrong"),
+                    required=calls("required"),
                     say=typed.get("say", "").strip(),
                     never_say=several("never say"),
-                    confirm=several("confirm"),
+                    confirm=calls("confirm"),
                 ),
                 episode_id=typed.get("id", "").strip(),
                 into=typed.get("into", "").strip(),
