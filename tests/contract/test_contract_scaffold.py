@@ -169,6 +169,19 @@ def test_a_schema_that_holds_itself_ends() -> None:
     assert any("holds itself" in note for note in found.notes)
 
 
+def test_references_that_double_with_each_level_are_refused() -> None:
+    raw = document(doubled={"post": {"operationId": "grow", "requestBody": body("L0")}})
+    for depth in range(30):
+        both = {"$ref": f"#/components/schemas/L{depth + 1}"}
+        raw["components"]["schemas"][f"L{depth}"] = {
+            "type": "object", "properties": {"a": both, "b": both},
+        }  # fmt: skip
+    raw["components"]["schemas"]["L30"] = {"type": "string"}
+    with pytest.raises(NoTools, match="in place of its target") as error:
+        openapi.tools_of(raw)
+    assert "operations" in error.value.way_out
+
+
 def test_an_argument_that_is_there_twice_is_refused_with_both_places() -> None:
     amount = {"name": "amount", "in": "query", "schema": {"type": "number"}}
     post = {"operationId": "a", "parameters": [amount], "requestBody": body("Refund")}

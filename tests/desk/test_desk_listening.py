@@ -1,6 +1,7 @@
 """Spans that agents send become attempts: closed, resumed, revised, kept apart."""
 
 import json
+import re
 import stat
 from collections.abc import Iterator
 from pathlib import Path
@@ -200,10 +201,11 @@ def test_a_line_without_its_end_was_never_taken(ear: Ear) -> None:
     assert unmeasured(ear.door) == []
 
 
-def test_a_damaged_line_leaves_what_it_may_have_held_unmeasured(ear: Ear) -> None:
+@pytest.mark.parametrize("damaged", [b'{"resourceSpans":[{"scope', b'{"lacks":{"a":[]}}'])
+def test_a_damaged_line_leaves_what_it_may_have_held_unmeasured(ear: Ear, damaged: bytes) -> None:
     ear.send(*run())
     held = ear.spool.read_bytes()
-    ear.spool.write_bytes(held[:60] + b"\n" + held)
+    ear.spool.write_bytes(damaged + b"\n" + held)
     ear.killed()
     ear.after(IDLE_S)
     assert traces(ear.door) == [(1, 1)]
@@ -375,6 +377,30 @@ def test_what_a_reader_cannot_read_is_kept(ear: Ear, monkeypatch: pytest.MonkeyP
     assert stat.S_IMODE(kept.stat().st_mode) == 0o600
     assert ear.door.run("import", kept).code == 0
     assert traces(ear.door) == [(1, 1)]
+
+
+def test_an_id_of_a_trace_is_no_path_and_shows_no_person(
+    ear: Ear, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(self: OtlpReader, source: Any) -> Iterator[Any]:
+        raise Unreadable("no end")
+
+    def sent(trace: str) -> FileResult:
+        ear.send(*({**span, "traceId": trace} for span in run()))
+        [result] = ear.after(IDLE_S)
+        assert re.fullmatch("otlp:[0-9a-f]{32}", result.path)
+        return result
+
+    assert sent("../../../ann.lee@example.com").added == 1
+    ear.after(KEPT_S)
+    assert not ear.spool.exists()
+    stored = b"".join(one.read_bytes() for one in (ear.door.root / "store").glob("review.db*"))
+    assert b"ann.lee" not in stored
+    with monkeypatch.context() as patch:
+        patch.setattr(OtlpReader, "traces", broken)
+        assert sent("../../../bo.lee@example.com").problem
+    held = [path for path in ear.door.root.rglob("*.json") if b"bo.lee" in path.read_bytes()]
+    assert [path.parent for path in held] == [ear.spool.parent / "refused"]
 
 
 def test_a_suite_that_takes_no_evidence_is_refused_at_the_start(door: Door) -> None:

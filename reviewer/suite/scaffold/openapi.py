@@ -1,7 +1,8 @@
 """Tools out of an OpenAPI 3 document: one for each operation.
 
 Members of path, query and body are one object of arguments. A reference is put in place of its
-target; one into another file, or one that leads back to itself, is not.
+target; one into another file, or one that leads back to itself, is not. A document that grows too
+large by that is refused: references to references double with each level.
 """
 
 import re
@@ -16,6 +17,8 @@ from reviewer.suite.strict_json import MAX_INT
 _METHODS = ("get", "head", "post", "put", "patch", "delete", "options", "trace")
 _READING = frozenset({"get", "head", "options", "trace"})
 _DEEPEST = 40
+MOST_VALUES = 100_000
+"""Values of a document's schemas, each counted wherever it is referred to."""
 _JSON = re.compile(r"application/(?:[\w.+-]+\+)?json\b|\*/\*")
 _WAY_OUT = "rename one of them in the document: the agent gives all arguments as one object"
 
@@ -48,6 +51,7 @@ class _Document:
 
     def __init__(self, raw: dict[str, Any]) -> None:
         self._raw = raw
+        self._inlined_values = 0
         self.notes: list[str] = []
 
     def tools(self) -> Iterator[FoundTool]:
@@ -169,6 +173,13 @@ class _Document:
         return found if isinstance(found, dict) else {}
 
     def _inlined(self, value: Any, where: str, open_: tuple[str, ...]) -> Any:
+        self._inlined_values += 1
+        if self._inlined_values > MOST_VALUES:
+            raise NoTools(
+                where,
+                f"over {MOST_VALUES:,} values with every reference in place of its target",
+                "give a document of only the operations that the agent calls, with flat schemas",
+            )
         if isinstance(value, list):
             return [self._inlined(each, where, open_) for each in value]
         if not isinstance(value, dict):

@@ -2,11 +2,12 @@
 
 Acknowledged spans are in the spool before they are answered, so that a kill loses none of them: the
 next listener reads it again. Every version of a trace is imported whole, under the name
-`otlp:<trace id>`, through the import that files go through.
+`otlp:<trace id>` (of an id that is no hex, its digest), through the import that files go through.
 """
 
 import hashlib
 import json
+import re
 import shutil
 import threading
 import time
@@ -37,6 +38,7 @@ LOOK_S = 0.25
 TIDY_S = 10.0
 """Seconds between two looks for spans of the spool that may go."""
 AT_ONCE = 64
+_HEX = re.compile(r"[0-9a-f]{1,64}")
 _LACKS = b'{"lacks":'
 _BEGAN = b'{"began":'
 
@@ -117,7 +119,7 @@ class Listener:
         for line in self._spool.lines():
             try:
                 self._read(line)
-            except (RefusedRequest, ValueError, AttributeError, RecursionError):
+            except (RefusedRequest, ValueError, AttributeError, TypeError, RecursionError):
                 whole = False
         if not whole:
             self._open.lack_all(open_traces.UNREAD)
@@ -197,7 +199,7 @@ class Listener:
         """Return the name under which a group is imported."""
         if group.held:
             return group.held[0]
-        name = f"otlp:{group.first}"
+        name = f"otlp:{_plain(group.first)}"
         if self._is_stored(name):
             # An earlier listener let spans of it go: these may be the rest alone.
             name += f"#{hashlib.sha256(written(list(group.spans))).hexdigest()[:12]}"
@@ -238,6 +240,12 @@ class Listener:
     def close(self) -> None:
         """Let go of the spool; what was not imported stays in it."""
         self._spool.close()
+
+
+def _plain(trace: str) -> str:
+    """Return a trace's id as part of a name and of a file's: hex stays, while any other text, which
+    may hold a path or a person's identifier, gives its digest."""
+    return trace if _HEX.fullmatch(trace) else hashlib.sha256(trace.encode()).hexdigest()[:32]
 
 
 def _line(name: str, value: object) -> bytes:
