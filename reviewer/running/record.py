@@ -106,12 +106,13 @@ class Meter:
 
     def cost_usd(self) -> float | None:
         """Return the USD of all turns, None as soon as that of one is not known, unless the last
-        one states the tokens of the whole attempt. A candidate that was never asked has cost
-        nothing; one that states tokens, and of all its turns none, was not measured."""
+        one states the tokens of the whole attempt, which cost no less than its turns did one by
+        one. A candidate that was never asked has cost nothing; one that states tokens, and of all
+        its turns none, was not measured."""
         if _nothing(self.usage()):
             return None
         if self._total is not None and self._total.total_usd is not None:
-            return round(self._total.total_usd, 9)
+            return round(max(self._total.total_usd, self.known_cost_usd()), 9)
         return None if None in self._costs else self.known_cost_usd()
 
     def usage(self) -> dict[str, int | None] | None:

@@ -105,6 +105,19 @@ def test_no_identifier_is_left_anywhere_and_each_has_one_stand_in(door: Door) ->
     assert known["passengers"][0]["dob"] != known["passengers"][1]["dob"]
 
 
+def test_an_id_that_shows_a_person_names_no_file(door: Door, tmp_path: Path) -> None:
+    asked = {"role": "user", "content": "Look at o1."}
+    calls = [{"id": "c", "type": "function", "function": {"name": "look", "arguments": "{}"}}]
+    answers = [{"role": "tool", "tool_call_id": "c", "content": "{}"}]
+    said = [asked, {"role": "assistant", "content": None, "tool_calls": calls}, *answers]
+    file = tmp_path / "chat.json"
+    file.write_text(json.dumps([{"id": "ann.lee@example.com", "messages": said}]))
+    door.ok("episode", "from-trace", file, "--wrong", "look")
+    held = [path for path in (door.root / "suites").rglob("*") if path.is_file()]
+    assert held
+    assert not [path for path in held if "lee" in f"{path}{path.read_text()}"]
+
+
 def test_the_read_that_nobody_recorded_is_a_blank_that_offers_the_answer_of_the_write(
     door: Door,
 ) -> None:

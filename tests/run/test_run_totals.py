@@ -66,6 +66,20 @@ async def test_without_a_total_a_silent_turn_leaves_the_cost_unknown(suite: Path
     assert metered(await turns(guest(suite, text))).cost_usd() is None
 
 
+async def test_a_total_costs_no_less_than_its_turns(suite: Path) -> None:
+    text = """
+        def run(user_request, tools, call):
+            call.used(input_tokens=1000, output_tokens=100)
+            call("look", at="table")
+            call.total(input_tokens=1000, cached_input_tokens=1000, output_tokens=100)
+            return "done"
+    """
+    written(suite / "candidates" / "guest.py", text)
+    prices = {**PRICES, "cached_input_usd_per_million_tokens": 0.2}
+    work = task(suite, {"kind": "python", "entry": "guest:run"}, prices=prices)
+    assert metered(await turns(work)).cost_usd() == 0.003
+
+
 async def test_no_token_in_all_turns_is_no_measurement(suite: Path) -> None:
     for said in ("call.total", "call.used"):
         text = f"""

@@ -17,8 +17,10 @@ from reviewer.importing.recorded.episode import STORED, SourceTrace, episode_of
 from reviewer.importing.recorded.marks import read_marks, together
 from reviewer.importing.recorded.offered import Definition, tools_of_file, tools_of_trace
 from reviewer.suite.errors import ContractError, id_problem, shown
+from reviewer.suite.model import RedactionRules
 from reviewer.suite.values import EPISODES
 from reviewer.trace.record import TraceRecord
+from reviewer.trace.redaction import redactor_of
 
 _UNFIT = re.compile(r"[^a-z0-9_-]+")
 
@@ -92,6 +94,10 @@ def _bytes(path: str) -> bytes:
 
 
 def _slug(name: str) -> str:
+    """Return a trace's name as an id; empty for one that holds what looks like a person's
+    identifier: in its new spelling no rule would recognize it."""
+    if redactor_of(RedactionRules()).masked(name) != name:
+        return ""
     parts = name.split("/")
     last = "-".join(parts[-2:]) if len(parts) > 1 else name
     return _UNFIT.sub("-", last.lower()).strip("-_")[:80]
