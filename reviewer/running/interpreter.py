@@ -42,13 +42,22 @@ def sites(home: Path) -> list[Path]:
     return [path for path in sorted(home.glob("lib/python3*/*-packages")) if path.is_dir()]
 
 
-def installed(home: Path) -> Iterator[tuple[str, Path]]:
+def installed(candidate: Candidate, home: Path) -> Iterator[tuple[str, Path]]:
     """Yield, by name, the files that say what is installed in an environment: the record of each
-    distribution, which has the digest of every file of it; paths that are added; and which Python
-    it is of."""
+    distribution, which has the digest of every file of it; paths that are added; modules beside
+    them, one of which (`sitecustomize`) is run at every start; which Python it is of; and what is
+    named as the interpreter, where that is a script."""
     if (home / "pyvenv.cfg").is_file():
         yield "python/pyvenv.cfg", home / "pyvenv.cfg"
     for site in sites(home):
-        records = [*site.glob("*.dist-info/RECORD"), *site.glob("*.pth")]
+        records = [*site.glob("*.dist-info/RECORD"), *site.glob("*.pth"), *site.glob("*.py")]
         for path in sorted(records):
             yield f"python/{path.relative_to(site).as_posix()}", path
+    try:
+        program = Path(interpreter_of(candidate))
+        with program.open("rb") as handle:
+            is_script = handle.read(2) == b"#!"
+    except (NoInterpreter, OSError):
+        return
+    if is_script:
+        yield "python/interpreter", program

@@ -42,7 +42,7 @@ def outside(candidate: Candidate, base: Path) -> Iterator[Outside]:
         search = [str(site) for site in sites(home)] if home is not None else _search()
         yield from _installed(str(runner.get("entry") or "").partition(":")[0], base, search)
         if home is not None:
-            yield from (Outside(name, place) for name, place in installed(home))
+            yield from (Outside(name, place) for name, place in installed(candidate, home))
         return
     command = [str(word) for word in runner.get("command") or () if "\0" not in str(word)]
     arguments = command[1:]

@@ -153,7 +153,20 @@ def test_what_is_installed_there_is_part_of_its_code(suite: Path, tmp_path: Path
     assert measured_code(work.candidate, suite).sha256 == before.sha256
     [record] = place.glob("lib/python3*/site-packages/*.dist-info/RECORD")
     record.write_text("lamps.py,sha256=two,12\n")
-    assert measured_code(work.candidate, suite).sha256 != before.sha256
+    changed = measured_code(work.candidate, suite)
+    assert changed.sha256 != before.sha256
+    (record.parents[1] / "sitecustomize.py").write_text("import sys\n")
+    assert measured_code(work.candidate, suite).sha256 != changed.sha256
+
+
+def test_an_interpreter_that_is_a_script_is_part_of_its_code(suite: Path, tmp_path: Path) -> None:
+    wrapper = tmp_path / "venv" / "bin" / "python"
+    found = set()
+    for more in ("", "export HELP=1\n"):
+        written(wrapper, f'#!/bin/sh\n{more}exec {sys.executable} "$@"\n')
+        wrapper.chmod(0o755)
+        found.add(measured_code(guest(suite, MINE, python=str(wrapper)).candidate, suite).sha256)
+    assert len(found) == 2
 
 
 @pytest.mark.parametrize(
