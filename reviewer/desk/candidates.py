@@ -21,7 +21,7 @@ from reviewer.suite.script import Script
 from reviewer.suite.strict_json import canonical_bytes, load_object, sha256_hex
 from reviewer.suite.values import TOOLSET_FILE, is_episode_file
 
-_PROGRAMS = ("command", "python")
+_PROGRAMS = ("command", "python", "mcp")
 
 _COMMAND = '''\
 """Answers every request with one sentence: put the agent in its place."""

@@ -14,7 +14,7 @@ from reviewer.desk.errors import DeskError
 from reviewer.desk.place import Workspace
 from reviewer.exit_codes import ExitCode
 
-PROGRAMS = frozenset({"command", "python"})
+PROGRAMS = frozenset({"command", "python", "mcp"})
 """Kinds of candidates that are programs of their own on this machine."""
 
 

@@ -28,7 +28,7 @@ from reviewer.suite.folder import CANDIDATES
 MOST_FILES = 20_000
 MOST_BYTES = 2 << 30
 _SETTLED_S = 2.0
-_PROGRAMS = ("command", "python")
+_PROGRAMS = ("command", "python", "mcp")
 
 
 class MeasuredCode(NamedTuple):

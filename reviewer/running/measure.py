@@ -23,7 +23,7 @@ from reviewer.suite.values import TOOLSET_FILE
 RAN_SCHEMA = "reviewer/ran@1"
 
 TOOLKITS = "toolkits"
-PROGRAMS = ("command", "python")
+PROGRAMS = ("command", "python", "mcp")
 
 
 class Begun(NamedTuple):

@@ -41,15 +41,45 @@ class Tool(Value, frozen=True):
     sha256: Annotated[Sha256 | None, "Digest of its definition. Null: not known."] = None
 
 
+Pointer = Annotated[str, Limits(pattern=r"^(/[^/]+)+$", max_length=500)]
+
+
+class Output(Value, frozen=True, kw_only=True):
+    """What an agent prints, and where in it the final message and the tokens stand. A place is a
+    JSON Pointer (RFC 6901); counts of several places are added."""
+
+    form: Annotated[
+        Literal["text", "line", "json", "jsonl"],
+        "All of it is the final message; or its last line is; or it is one JSON value; or JSON "
+        "lines, where a place is looked for in each.",
+    ] = "text"
+    message: Annotated[Pointer | None, "Of JSON: where the final message stands."] = None
+    input_tokens: Annotated[
+        tuple[Pointer, ...], "Of JSON: where the tokens of the whole input stand. Empty: not told."
+    ] = ()
+    output_tokens: Annotated[tuple[Pointer, ...], "Where the tokens of the output stand."] = ()
+    cached_input_tokens: Annotated[
+        tuple[Pointer, ...], "Where the tokens of the input that was cached stand."
+    ] = ()
+
+    def problem(self, given: Set[str]) -> str | None:
+        places = (self.message, self.input_tokens, self.output_tokens, self.cached_input_tokens)
+        if self.form in ("json", "jsonl"):
+            return None if self.message else f"the form {self.form} needs `message`, a JSON Pointer"
+        if any(places):
+            return f"the form {self.form} has no places: write json or jsonl, or leave them out"
+        return None
+
+
 class Runner(Value, frozen=True):
     """How the candidate is run. `script` is a path inside the suite folder and `script_sha256` its
     digest; `code_sha256` is the digest of all its code; `api_key_env` names the environment
     variable that holds the key (a key itself is never written here). `environment` names further
-    variables that a command or Python candidate is given; `network` lets it reach the network.
+    variables that a program is given; `network` lets it reach the network.
     `requests_per_minute` is for its host."""
 
     kind: Annotated[
-        Literal["scripted", "openai-chat", "openai-responses", "command", "python"],
+        Literal["scripted", "openai-chat", "openai-responses", "command", "python", "mcp"],
         "Which runner runs it.",
     ]
     script: Annotated[Text | None, "Of `scripted`: the script, inside the suite folder."] = None
@@ -60,7 +90,15 @@ class Runner(Value, frozen=True):
     ] = None
     command: Annotated[
         Annotated[tuple[str, ...], Limits(min_length=1)] | None,
-        "Of `command`: the program and its arguments.",
+        "Of `command` and `mcp`: the program and its arguments.",
+    ] = None
+    transport: Annotated[
+        Literal["stdio", "http"],
+        "Of `mcp`: how the agent reaches its tools. HTTP, on loopback, wants `network`.",
+    ] = "stdio"
+    output: Annotated[
+        Output | None,
+        "Of `mcp`: how to read what the agent prints. Null: all of it is its final message.",
     ] = None
     entry: Annotated[EntryPoint | None, "Of `python`: the function, as `module:function`."] = None
     python: Annotated[
@@ -88,7 +126,8 @@ class Runner(Value, frozen=True):
     options: Annotated[dict[str, Any], "Further options, sent to the model as they are."] = {}
 
     def problem(self, given: Set[str]) -> str | None:
-        needs = {"scripted": "script", "command": "command", "python": "entry"}.get(self.kind)
+        member = {"scripted": "script", "python": "entry", "command": "command", "mcp": "command"}
+        needs = member.get(self.kind)
         if needs is not None and getattr(self, needs) is None:
             return f"a {self.kind} runner needs `{needs}`"
         return None

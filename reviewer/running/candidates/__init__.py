@@ -51,6 +51,10 @@ def _kind_of(candidate: Candidate, folder: Path) -> _Kind:
         from reviewer.running.candidates import program
 
         return _Kind(program.check_python, program.PythonCandidate)
+    if kind == "mcp":
+        from reviewer.running.candidates import mcp
+
+        return _Kind(mcp.check_mcp, mcp.McpCandidate)
     raise Unrunnable(
         f"{manifest_file(candidate, folder)}: $.runner: is missing: this candidate's traces can be "
         "imported, but it cannot be run; make a version of it that says how"

@@ -59,6 +59,8 @@ class Lines:
     """Reads one attempt's lines in order. Each is a Turn without cost, or a CandidateFault that
     names the line and the member; nothing else is raised."""
 
+    PLACE = "line {} of its output"
+
     def __init__(self) -> None:
         self._number = 0
         self._used: set[str] = set()
@@ -163,7 +165,7 @@ class Lines:
                 self._refuse(where + json_path([name])[1:], f"is not known here; known: {known}")
 
     def _refuse(self, where: str, reason: str) -> NoReturn:
-        raise CandidateFault(f"line {self._number} of its output: {where}: {reason}")
+        raise CandidateFault(f"{self.PLACE.format(self._number)}: {where}: {reason}")
 
 
 def start_line(brief: Brief) -> dict[str, Any]:
@@ -193,22 +195,29 @@ _GRACE_S = 0.3
 class ChildCandidate:
     """One child process, for one attempt, that talks in JSON lines; whatever its program is."""
 
-    def __init__(self, task: Task, order: Order) -> None:
+    LATE = "its program gave no answer within {:g} s"
+
+    def __init__(self, task: Task, order: Order, lines: Lines | None = None) -> None:
         runner = task.candidate.runner
         self._order = order
         self._mask = Mask(task.redaction, secrets_of(task.candidate))
         self._prices = prices_of(task.candidate, Path(task.folder))
         self._seconds = float(runner.get("timeout_s") or TURN_S)
-        self._lines = Lines()
+        self._lines = Lines() if lines is None else lines
         self._child: Child | None = None
         self._final = False
 
     async def begin(self, brief: Brief) -> Turn:
+        opening = self.opening(brief)
         try:
             self._child = await start(self._order)
         except OSError as error:
             raise Infrastructure(f"no process can be started: {error.strerror}") from None
-        return await self._turn(self._child, start_line(brief))
+        return await self._turn(self._child, opening)
+
+    def opening(self, brief: Brief) -> dict[str, Any]:
+        """Return the first line that the program gets. Raise Unrunnable."""
+        return start_line(brief)
 
     async def proceed(self, observations: Sequence[Observation]) -> Turn:
         assert self._child is not None, "proceed before begin"
@@ -241,7 +250,7 @@ class ChildCandidate:
             text = f"its program {error} before its final message" + (f": {said}" if said else "")
             raise CandidateFault(text) from None
         except TimeoutError:
-            text = f"its program gave no answer within {self._seconds:g} s"
+            text = self.LATE.format(self._seconds)
             raise CandidateFault(text, "candidate_timeout") from None
         turn = self._lines.read(line)
         self._final = not turn.calls

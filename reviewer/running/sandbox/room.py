@@ -145,7 +145,8 @@ _LAST_LINES = 3
 class Order(NamedTuple):
     """The order to start a child. `argv[0]` is an absolute path; `environment` is all it is given
     besides PATH, LANG, HOME and TMPDIR; of the workspace that holds `suite` it sees `opened`
-    only, and of that nothing below `closed`."""
+    only, and of that nothing below `closed`. `program` is the absolute path of what it starts
+    itself, where that is not argv[0]."""
 
     argv: tuple[str, ...]
     suite: Path
@@ -153,6 +154,7 @@ class Order(NamedTuple):
     opened: tuple[Path, ...] = ()
     network: bool = False
     closed: tuple[Path, ...] = ()
+    program: str = ""
 
 
 class ChildExit(Exception):
@@ -282,7 +284,8 @@ async def start(order: Order) -> Child:
 
 def _kept(order: Order, held: Protection, folder: str | None) -> dict[str, Any]:
     """Return the order as the keeper takes it."""
-    places = places_for(order.suite, Path(order.argv[0]), order.opened, order.network, order.closed)
+    program = Path(order.program or order.argv[0])
+    places = places_for(order.suite, program, order.opened, order.network, order.closed)
     argv = list(order.argv)
     if held.kind == "bubblewrap":
         argv = bubblewrap_command(held.bubblewrap, places, argv, order.network)
