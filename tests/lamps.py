@@ -67,7 +67,7 @@ class Lamp:
         self.manifest("lamp-agent")
         door.ok("suite", "freeze", SUITE_ID)
 
-    def manifest(self, candidate_id: str, **runner: Any) -> Path:
+    def manifest(self, candidate_id: str, *, prices: Any = None, **runner: Any) -> Path:
         told = {"kind": "command", "command": ["python3", "./lamp/agent.py"], **runner}
         file = self.folder / "candidates" / f"{candidate_id}.json"
         manifest = {
@@ -76,6 +76,7 @@ class Lamp:
             "agent": "lamp-agent",
             "version": "1",
             "runner": told,
+            **({"prices": prices} if prices else {}),
         }
         file.write_bytes(compact(manifest))
         return file

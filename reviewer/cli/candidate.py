@@ -10,7 +10,7 @@ from reviewer.cli.say import fact, note, out_json
 from reviewer.desk.errors import DeskError
 from reviewer.exit_codes import ExitCode
 
-KINDS = ("scripted", "openai-chat", "openai-responses", "command", "python")
+KINDS = ("scripted", "openai-chat", "openai-responses", "command", "python", "mcp")
 
 
 def _candidate_arguments(command: argparse.ArgumentParser) -> None:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from reviewer.db import registry
 from reviewer.db.connection import reader_if_made
+from reviewer.desk import first_programs
 from reviewer.desk.drafts import is_draft
 from reviewer.desk.errors import DeskError
 from reviewer.desk.place import Workspace, write_private
@@ -22,26 +23,6 @@ from reviewer.suite.strict_json import canonical_bytes, load_object, sha256_hex
 from reviewer.suite.values import TOOLSET_FILE, is_episode_file
 
 _PROGRAMS = ("command", "python", "mcp")
-
-_COMMAND = '''\
-"""Answers every request with one sentence: put the agent in its place."""
-
-import json
-import sys
-
-start = json.loads(sys.stdin.readline())  # user_request, tools
-# {"type": "call", "call_id": "1", "tool": NAME, "arguments": {}} is answered by one line
-print(json.dumps({"type": "final", "message": "I cannot do that yet."}), flush=True)
-'''
-
-_PYTHON = '''\
-"""Answers every request with one sentence: put the agent in its place."""
-
-
-def run(user_request: str, tools: list, call) -> str:
-    # call(NAME, argument=value) gives {"status": ..., "content": ...}
-    return "I cannot do that yet."
-'''
 
 
 class NewCandidate(NamedTuple):
@@ -164,13 +145,20 @@ def _runner(folder: Path, asked: NewCandidate) -> tuple[dict[str, Any], dict[str
             return {"kind": kind, "command": list(asked.command), **key}, {}
         command = ["python3", f"./{name}/agent.py"]
         runner = {"kind": kind, "command": command, **key}
-        return runner, {f"{CANDIDATES}/{name}/agent.py": _COMMAND}
+        return runner, {f"{CANDIDATES}/{name}/agent.py": first_programs.COMMAND}
+    if kind == "mcp":
+        if asked.command:
+            return {"kind": kind, "command": list(asked.command), **key}, {}
+        command = ["python3", f"./{name}/agent.py", "{mcp_config}"]
+        runner = {"kind": kind, "command": command, **key}
+        return runner, {f"{CANDIDATES}/{name}/agent.py": first_programs.MCP}
     if kind == "python":
         if asked.entry:
             return {"kind": kind, "entry": asked.entry, **key}, {}
         module = "".join(c if c.isascii() and c.isalnum() else "_" for c in name)
         entry = f"{module}_agent:run"
-        return {"kind": kind, "entry": entry, **key}, {f"{CANDIDATES}/{module}_agent.py": _PYTHON}
+        files = {f"{CANDIDATES}/{module}_agent.py": first_programs.PYTHON}
+        return {"kind": kind, "entry": entry, **key}, files
     if not asked.model:
         raise DeskError(f"a candidate of the kind {kind} needs --model M", exit_code=ExitCode.USAGE)
     return {"kind": kind, "base_url": asked.base_url, **key}, {}

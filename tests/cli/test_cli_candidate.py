@@ -12,6 +12,7 @@ KINDS: dict[str, tuple[str, ...]] = {
     "scripted": ("--kind", "scripted"),
     "command": ("--kind", "command"),
     "python": ("--kind", "python"),
+    "mcp": ("--kind", "mcp"),
 }
 
 

@@ -159,16 +159,17 @@ def printed(text: str, output: Mapping[str, Any]) -> tuple[str, Usage | None]:
     """Return the final message in what an agent printed, and the tokens of the attempt, None where
     it does not tell them. Raise CandidateFault for text that is not as `output` says."""
     form = output.get("form") or "text"
-    lines = [line for line in text.splitlines() if line.strip()]
+    lines = [line for line in text.split("\n") if line.strip()]
     if not lines:
         raise CandidateFault("its agent ended and printed no final message on its standard output")
     if form == "text":
         return text.strip(), None
     if form == "line":
         return lines[-1].strip(), None
-    values = [_json(text, "its output")]
     if form == "jsonl":
         values = [_json(line, f"line {i} of its output") for i, line in enumerate(lines, 1)]
+    else:
+        values = [_json(text, "its output")]
     place = output["message"]
     told = [found for value in values if (found := _at(value, place)) is not None]
     if not told or not isinstance(told[-1], str) or not told[-1].strip():
