@@ -341,8 +341,6 @@ class Attempt:
                     return 404, b"the server is at /mcp"
                 if not (self.headers.get("Content-Length") or "").isdecimal():
                     return 411, b"Content-Length is missing"
-                if self.headers.get("MCP-Protocol-Version", VERSIONS[-1]) not in VERSIONS:
-                    return 400, f"MCP-Protocol-Version must be one of {VERSIONS}".encode()
                 return None
 
             def _refused(self) -> None:

@@ -254,9 +254,8 @@ async def test_over_http_a_token_is_asked_for(suite: Path) -> None:
             post(ping, Host="evil.example"),
             post(ping, Origin="http://evil.example"),
             post(ping, path="/other"),
-            post(ping, MCP_Protocol_Version="1999-01-01"),
             post(None),
-            post(json.dumps(call).encode()),
+            post(json.dumps(call).encode(), MCP_Protocol_Version="1999-01-01"),
         ]
         print(json.dumps(told))
     """)
@@ -265,7 +264,7 @@ async def test_over_http_a_token_is_asked_for(suite: Path) -> None:
         assert turn.calls == (Call("call_1", "look", {}),)
         turn = await guest.proceed(answers(turn, {"seen": True}))
     statuses, bodies = zip(*message_of(turn), strict=True)
-    assert statuses == (200, 202, 401, 401, 403, 403, 404, 400, 405, 200)
+    assert statuses == (200, 202, 401, 401, 403, 403, 404, 405, 200)
     assert json.loads(bodies[-1])["result"]["structuredContent"] == {"seen": True}
 
 
