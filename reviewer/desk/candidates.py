@@ -15,14 +15,12 @@ from reviewer.desk.place import Workspace, write_private
 from reviewer.exit_codes import ExitCode
 from reviewer.running.code import measured_code
 from reviewer.running.model import Unrunnable
-from reviewer.suite.candidate import Candidate, candidate_value, read_candidate
+from reviewer.suite.candidate import PROGRAMS, Candidate, candidate_value, read_candidate
 from reviewer.suite.errors import ContractError, Problem, id_problem, path_problem, shown
 from reviewer.suite.folder import CANDIDATES, locked_files, read_bytes
 from reviewer.suite.script import Script
 from reviewer.suite.strict_json import canonical_bytes, load_object, sha256_hex
 from reviewer.suite.values import TOOLSET_FILE, is_episode_file
-
-_PROGRAMS = ("command", "python", "mcp")
 
 
 class NewCandidate(NamedTuple):
@@ -220,7 +218,7 @@ def _pinned(folder: Path, path: Path, raw: dict[str, Any], before: str = "") -> 
         if isinstance(runner.get("script"), str):
             data = _below(folder, runner["script"], f"{file}: $.runner.script")
             put(runner, "script_sha256", "$.runner.script_sha256", sha256_hex(data))
-        if runner.get("kind") in _PROGRAMS:
+        if runner.get("kind") in PROGRAMS:
             _checked(raw, f"{folder.name}/{file}")
             digest = _code(folder, raw, file)
             put(runner, "code_sha256", "$.runner.code_sha256", digest)

@@ -14,9 +14,6 @@ from reviewer.desk.errors import DeskError
 from reviewer.desk.place import Workspace
 from reviewer.exit_codes import ExitCode
 
-PROGRAMS = frozenset({"command", "python", "mcp"})
-"""Kinds of candidates that are programs of their own on this machine."""
-
 
 def hold_unfenced(workspace: Workspace) -> int:
     """Return the lock of a run whose programs have no fence; the caller closes it when the run has

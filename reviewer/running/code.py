@@ -20,7 +20,7 @@ from reviewer.running.candidates.belongings import of_others
 from reviewer.running.candidates.manifest import manifest_file
 from reviewer.running.model import Unrunnable
 from reviewer.running.outside import outside
-from reviewer.suite.candidate import Candidate
+from reviewer.suite.candidate import PROGRAMS, Candidate
 from reviewer.suite.code import CACHES, CodeFile, code_digest
 from reviewer.suite.errors import shown
 from reviewer.suite.folder import CANDIDATES
@@ -28,7 +28,6 @@ from reviewer.suite.folder import CANDIDATES
 MOST_FILES = 20_000
 MOST_BYTES = 2 << 30
 _SETTLED_S = 2.0
-_PROGRAMS = ("command", "python", "mcp")
 
 
 class MeasuredCode(NamedTuple):
@@ -54,7 +53,7 @@ def measured_code(candidate: Candidate, folder: Path) -> MeasuredCode:
         return MeasuredCode(digest, files, wanted == digest, state)
     named = _named(candidate, folder, base)
     each = all(named.get(file.path) == file.sha256 for file in files)
-    some = bool(files) or candidate.runner.get("kind") not in _PROGRAMS
+    some = bool(files) or candidate.runner.get("kind") not in PROGRAMS
     return MeasuredCode(digest, files, each and some, state)
 
 
@@ -102,7 +101,7 @@ class _Reading:
         self._candidate, self._folder, self._base = candidate, folder, base
         self._real = os.path.realpath(base)
         self._files = self._bytes = 0
-        self._program = candidate.runner.get("kind") in _PROGRAMS
+        self._program = candidate.runner.get("kind") in PROGRAMS
         self._states: list[tuple[str, tuple[int, ...]]] = []
         self.caches: list[Path] = []
 

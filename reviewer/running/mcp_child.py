@@ -6,6 +6,7 @@ here decides on a call. The agent reaches us through pipes in its folder (`mcp_r
 HTTP on loopback with a token.
 """
 
+import contextlib
 import hmac
 import json
 import os
@@ -61,6 +62,10 @@ class Channel:
             self._tell({"type": "call", "call_id": call_id, "tool": tool, "arguments": arguments})
             observation: dict[str, Any] = self.read()["observations"][0]
         return observation
+
+    def busy(self) -> bool:
+        """Return whether a call is under way."""
+        return self._lock.locked()
 
     def end(self, **line: Any) -> NoReturn:
         """Send the last line, once the call under way is answered, and leave."""
@@ -203,10 +208,8 @@ class Attempt:
         if agent.stdin is not None:
             self._spawn(_write, agent.stdin, request.encode())
         status = agent.wait()
-        # What it sent before it ended is still on its way.
-        until = time.monotonic() + _DRAIN_S
-        for thread in [*reading, *self._threads]:
-            thread.join(max(0.0, until - time.monotonic()))
+        self._drain(self._threads)
+        self._drain(reading)
         if status:
             how = f"exit status {status}" if status > 0 else f"signal {-status}"
             self.fault(f"its agent ended by {how} before its final message")
@@ -216,6 +219,15 @@ class Attempt:
                 "what else of `command` names the server"
             )
         self._channel.end(type="final", message=self._output.decode("utf-8", "replace"))
+
+    def _drain(self, threads: list[threading.Thread]) -> None:
+        """Wait for what the agent sent before it ended, which is still on its way: all calls of
+        it, however long they take. What it left running may hold a pipe open for ever."""
+        until = time.monotonic() + _DRAIN_S
+        while any(thread.is_alive() for thread in threads) and time.monotonic() < until:
+            if self._channel.busy():
+                until = time.monotonic() + _DRAIN_S
+            time.sleep(0.005)
 
     def fault(self, text: str) -> NoReturn:
         tail = self._errors.decode("utf-8", "replace").strip().splitlines()[-3:]
@@ -294,7 +306,9 @@ class Attempt:
                     continue
                 told = self._served.answer(data, where)
                 if told is not None:
-                    _send(down, json.dumps(told).encode() + b"\n")
+                    # Nobody may be there to read, and what was sent meanwhile counts all the same.
+                    with contextlib.suppress(OSError):
+                        _send(down, json.dumps(told).encode() + b"\n")
 
     def _http(self) -> dict[str, str]:
         from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer

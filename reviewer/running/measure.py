@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 from reviewer.running.code import MeasuredCode, file_sha256, measured_code, pinned_code
 from reviewer.running.model import Answered, Task, Unrunnable
+from reviewer.suite.candidate import PROGRAMS
 from reviewer.suite.code import REWRITTEN, UNREADABLE, CodeFile, code_digest
 from reviewer.suite.errors import ContractError, shown
 from reviewer.suite.strict_json import canonical_bytes, sha256_hex
@@ -23,7 +24,6 @@ from reviewer.suite.values import TOOLSET_FILE
 RAN_SCHEMA = "reviewer/ran@1"
 
 TOOLKITS = "toolkits"
-PROGRAMS = ("command", "python", "mcp")
 
 
 class Begun(NamedTuple):

@@ -71,6 +71,10 @@ class Output(Value, frozen=True, kw_only=True):
         return None
 
 
+PROGRAMS = frozenset({"command", "python", "mcp"})
+"""Kinds of candidates that are programs of their own on this machine."""
+
+
 class Runner(Value, frozen=True):
     """How the candidate is run. `script` is a path inside the suite folder and `script_sha256` its
     digest; `code_sha256` is the digest of all its code; `api_key_env` names the environment

@@ -1,6 +1,7 @@
 """An agent that speaks MCP as a candidate: what its server offers, and what becomes of an agent
 that does not keep to it."""
 
+import asyncio
 import json
 import sys
 import textwrap
@@ -8,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from run_builders import believed, episode, statuses, tool
 from run_guests import (
     BRIEF,
@@ -25,7 +28,7 @@ from run_guests import (
 
 from reviewer.running.attempt import run_attempt
 from reviewer.running.candidates import check_runnable
-from reviewer.running.candidates.mcp import McpCandidate
+from reviewer.running.candidates.mcp import McpCandidate, WireLines, printed
 from reviewer.running.model import Brief, Call, CandidateFault, Task, ToolSpec, Turn, Unrunnable
 
 PRELUDE = """
@@ -165,6 +168,25 @@ async def test_what_was_sent_before_the_end_reaches_the_broker(suite: Path) -> N
             tools += [call.tool for call in turn.calls]
             turn = await guest.proceed(answers(turn, {"error": "denied"}, status="denied"))
     assert tools == ["pay", "pay"]
+    assert turn.message == "Nothing was done."
+
+
+async def test_calls_that_wait_when_the_agent_ends_are_made(suite: Path) -> None:
+    program = """
+        desk = Desk()
+        said = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "look"}}
+        for number in range(3):
+            desk.send(json.dumps(said).encode() + b"\\n")
+        time.sleep(0.5)
+        print("Nothing was done.")
+    """
+    async with closing(McpCandidate(agent(suite, program))) as guest:
+        turn, made = await guest.begin(BRIEF), 0
+        await asyncio.sleep(1)  # it has ended meanwhile
+        while turn.calls:
+            made += len(turn.calls)
+            turn = await guest.proceed(answers(turn))
+    assert made == 3
     assert turn.message == "Nothing was done."
 
 
@@ -406,6 +428,51 @@ async def test_output_that_is_not_as_the_manifest_says_fails(
     with pytest.raises(CandidateFault) as caught:
         await printing(suite, text, form="json", **PATHS)
     assert said in caught.value.text
+
+
+LINES = st.one_of(
+    st.binary(max_size=60),
+    st.sampled_from([b'{"type":"fault"}', b'{"type":"fault","message":7}', b'{"type":"unstarted"']),
+    st.builds(
+        lambda kind, message: json.dumps(
+            {"type": kind, "message": message}, separators=(",", ":")
+        ).encode(),
+        st.sampled_from(["fault", "unstarted", "final", "say", "x"]),
+        st.none() | st.text(max_size=20),
+    ),
+)
+
+
+@given(st.lists(LINES, max_size=4), st.sampled_from(["text", "line", "json", "jsonl"]))
+def test_whatever_comes_from_its_process_is_a_turn_or_a_fault(said: list[bytes], form: str) -> None:
+    lines = WireLines({"form": form, **PATHS})
+    for line in said:
+        try:
+            assert isinstance(lines.read(line), Turn)
+        except (CandidateFault, Unrunnable):
+            continue
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=5),
+    lambda part: (
+        st.lists(part, max_size=3)
+        | st.dictionaries(st.sampled_from(["result", "usage", "fresh", "cached", "out"]), part)
+    ),
+    max_leaves=12,
+)
+
+
+@given(st.lists(JSON.map(json.dumps) | st.text(max_size=9), max_size=3))
+def test_tokens_are_counts_that_were_told_or_nothing(said: list[str]) -> None:
+    for form in ("json", "jsonl"):
+        try:
+            message, total = printed("\n".join(said), {"form": form, **PATHS})
+        except CandidateFault:
+            continue
+        assert message.strip()
+        assert total is None or all(count is None or count >= 0 for count in total)
+        assert total is None or total.cached_input_tokens is not None or total.input_tokens is None
 
 
 # what cannot be run -------------------------------------------------------------------------------

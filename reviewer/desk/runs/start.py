@@ -22,7 +22,7 @@ from reviewer.db.sources import SourceRow, open_source, reopen_source, source_by
 from reviewer.desk import suites
 from reviewer.desk.drafts import make_room
 from reviewer.desk.errors import DeskError
-from reviewer.desk.fencing import PROGRAMS, hold_unfenced
+from reviewer.desk.fencing import hold_unfenced
 from reviewer.desk.imports.importing import INLINE_EVENTS, clock
 from reviewer.desk.place import Workspace
 from reviewer.desk.runs.api import Runnable, RunOrder
@@ -39,7 +39,7 @@ from reviewer.running.model import FinishedAttempt, Slot, Task, Unrunnable
 from reviewer.running.offer import offer_of
 from reviewer.running.sandbox.protection import describe, protection
 from reviewer.suite.approvals import flag_decides
-from reviewer.suite.candidate import Candidate
+from reviewer.suite.candidate import PROGRAMS, Candidate
 from reviewer.suite.errors import ContractError, shown
 from reviewer.suite.folder import candidate_files
 from reviewer.suite.gates import in_force

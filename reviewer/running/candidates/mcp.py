@@ -142,17 +142,29 @@ class WireLines(Lines):
     def read(self, line: bytes) -> Turn:
         self._read += 1
         if line.startswith((b'{"type":"fault"', b'{"type":"unstarted"')):
-            said = loads(line, "", max_bytes=len(line))
-            if said["type"] == "unstarted" and self._read == 1:
-                raise Unrunnable(f"its agent cannot be started: {shown(said['message'], 200)}")
-            raise CandidateFault(str(said["message"]))
+            self._end(line)
         turn = super().read(line)
+        if not turn.last:
+            self._refuse("$.type", "must be `call` or `final`: nobody answers over MCP")
         if turn.calls:
             names = self.names
             calls = (call._replace(tool=names.get(call.tool, call.tool)) for call in turn.calls)
             return turn._replace(calls=tuple(calls))
         message, total = printed(turn.message or "", self._output)
         return turn._replace(message=message, total=total)
+
+    def _end(self, line: bytes) -> None:
+        """Raise what the line says. One that says nothing is of the agent, and is refused as any
+        other."""
+        try:
+            said = loads(line, "")
+        except ContractError:
+            return
+        text = said.get("message")
+        if isinstance(text, str) and said["type"] == "unstarted" and self._read == 1:
+            raise Unrunnable(f"its agent cannot be started: {shown(text, 200)}")
+        if isinstance(text, str) and said["type"] == "fault":
+            raise CandidateFault(text)
 
 
 def printed(text: str, output: Mapping[str, Any]) -> tuple[str, Usage | None]:
