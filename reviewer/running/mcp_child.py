@@ -24,7 +24,7 @@ MOST_CONNECTIONS = 1000
 VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 
 _TAIL = 2000
-_DRAIN_S = 2.0
+_DRAIN_S = 5.0
 _NAME = re.compile(rb"[0-9a-f]{16}\n")
 _PLACEHOLDER = re.compile(r"\{(request|mcp_config|mcp_command|mcp_url|mcp_token)\}")
 _UNKNOWN_METHOD, _BAD_PARAMS = -32601, -32602

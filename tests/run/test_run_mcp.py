@@ -158,8 +158,9 @@ async def test_what_was_sent_before_the_end_reaches_the_broker(suite: Path) -> N
     program = """
         for number in (None, 7):  # one as a notification: no answer is wanted
             said = {"jsonrpc": "2.0", "method": "tools/call", "params": {"name": "pay"}}
-            Desk().send(json.dumps({**said, **({"id": 7} if number else {})}).encode() + b"\\n")
-            time.sleep(0.5)
+            desk = Desk()
+            desk.ask("ping", {})
+            desk.send(json.dumps({**said, **({"id": 7} if number else {})}).encode() + b"\\n")
         print("Nothing was done.")
     """
     async with closing(McpCandidate(agent(suite, program))) as guest:
@@ -174,10 +175,10 @@ async def test_what_was_sent_before_the_end_reaches_the_broker(suite: Path) -> N
 async def test_calls_that_wait_when_the_agent_ends_are_made(suite: Path) -> None:
     program = """
         desk = Desk()
+        desk.ask("ping", {})
         said = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "look"}}
         for number in range(3):
             desk.send(json.dumps(said).encode() + b"\\n")
-        time.sleep(0.5)
         print("Nothing was done.")
     """
     async with closing(McpCandidate(agent(suite, program))) as guest:
