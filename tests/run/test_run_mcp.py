@@ -30,6 +30,8 @@ from reviewer.running.attempt import run_attempt
 from reviewer.running.candidates import check_runnable
 from reviewer.running.candidates.mcp import McpCandidate, WireLines, printed
 from reviewer.running.model import Brief, Call, CandidateFault, Task, ToolSpec, Turn, Unrunnable
+from reviewer.suite.candidate import read_candidate
+from reviewer.suite.errors import ContractError
 
 PRELUDE = """
     import json, os, subprocess, sys, time, urllib.error, urllib.request
@@ -494,6 +496,30 @@ def test_a_command_that_cannot_be_run_is_refused(
         check_runnable(agent(suite, "", runner={"command": command}).candidate, suite)
     assert said in str(caught.value)
     assert "guest.json: $.runner.command" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("runner", "said"),
+    [
+        ({}, "$.runner: a mcp runner needs `command`"),
+        ({"transport": "sse"}, "$.runner.transport"),
+        ({"output": {"form": "json"}}, "$.runner.output: the form json needs `message`"),
+        ({"output": {"message": "/x"}}, "$.runner.output: the form text has no places"),
+        ({"output": {"form": "json", "message": "x"}}, "$.runner.output.message"),
+        ({"output": {"form": "yaml"}}, "$.runner.output.form"),
+        ({"output": {"cost": "/cost"}}, "$.runner.output.cost"),
+    ],
+)
+def test_a_manifest_that_says_it_wrongly_is_refused(runner: dict[str, Any], said: str) -> None:
+    command = {"command": ["agent"]} if runner else {}
+    manifest = {
+        "schema": "reviewer/candidate@1",
+        "candidate_id": "guest",
+        "runner": {"kind": "mcp", **command, **runner},
+    }
+    with pytest.raises(ContractError) as caught:
+        read_candidate(json.dumps(manifest).encode())
+    assert said in str(caught.value)
 
 
 async def test_a_program_that_is_none_stops_the_run(suite: Path) -> None:
