@@ -12,10 +12,12 @@ import json
 import os
 import re
 import shlex
+import socket
 import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 from typing import Any, NoReturn
 
 LONGEST_MESSAGE = 8 * 1024**2
@@ -183,6 +185,7 @@ class Attempt:
         self._threads: list[threading.Thread] = []
         self._output, self._errors = b"", b""
         self._folder = os.path.join(os.environ["HOME"], "mcp")
+        self._port = 0
 
     def run(self) -> NoReturn:
         os.mkdir(self._folder, 0o700)
@@ -208,8 +211,10 @@ class Attempt:
         if agent.stdin is not None:
             self._spawn(_write, agent.stdin, request.encode())
         status = agent.wait()
-        self._drain(self._threads)
-        self._drain(reading)
+        if self._port:
+            knock(self._port)
+        self._drain(self._sending)
+        self._drain(lambda: any(thread.is_alive() for thread in reading))
         if status:
             how = f"exit status {status}" if status > 0 else f"signal {-status}"
             self.fault(f"its agent ended by {how} before its final message")
@@ -220,21 +225,28 @@ class Attempt:
             )
         self._channel.end(type="final", message=self._output.decode("utf-8", "replace"))
 
-    def _drain(self, threads: list[threading.Thread]) -> None:
+    def _drain(self, more: Callable[[], bool]) -> None:
         """Wait for what the agent sent before it ended, which is still on its way: all calls of
         it, however long they take. What it left running may hold a pipe open for ever."""
         until = time.monotonic() + _DRAIN_S
-        while any(thread.is_alive() for thread in threads) and time.monotonic() < until:
+        while more() and time.monotonic() < until:
             if self._channel.busy():
                 until = time.monotonic() + _DRAIN_S
             time.sleep(0.005)
+
+    def _sending(self) -> bool:
+        """Return whether a message may still come: by an open connection, or by a relay, which
+        lives until its connection is open."""
+        if any(thread.ident is None or thread.is_alive() for thread in self._threads):
+            return True
+        return relays(self._folder) or any(thread.is_alive() for thread in self._threads)
 
     def fault(self, text: str) -> NoReturn:
         tail = self._errors.decode("utf-8", "replace").strip().splitlines()[-3:]
         said = " / ".join(line.strip() for line in tail)
         self._channel.end(type="fault", message=f"{text}: {said}" if said else text)
 
-    def _spawn(self, act: Any, *arguments: Any) -> threading.Thread:
+    def _spawn(self, act: Any, *arguments: Any, sends: bool = False) -> threading.Thread:
         def guarded() -> None:
             try:
                 act(*arguments)
@@ -244,6 +256,8 @@ class Attempt:
                 return
 
         thread = threading.Thread(target=guarded, daemon=True)
+        if sends:
+            self._threads.append(thread)
         thread.start()
         return thread
 
@@ -291,7 +305,7 @@ class Attempt:
             if not _NAME.fullmatch(name):
                 raise Fault("its agent wrote to the relay's door, which is for the relay alone")
             path = os.path.join(self._folder, name[:-1].decode())
-            self._threads.append(self._spawn(self._connection, path, f"MCP connection {number}"))
+            self._spawn(self._connection, path, f"MCP connection {number}", sends=True)
         raise Fault(f"its agent made more than {MOST_CONNECTIONS} connections")
 
     def _connection(self, path: str, connection: str) -> None:
@@ -318,10 +332,6 @@ class Attempt:
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
             asked = 0
-
-            def handle(self) -> None:
-                attempt._threads.append(threading.current_thread())
-                super().handle()
 
             def do_POST(self) -> None:
                 problem = self._problem()
@@ -373,10 +383,37 @@ class Attempt:
             def log_message(self, format: str, *args: Any) -> None:
                 return
 
-        server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        port = server.server_address[1]
+        class Server(ThreadingHTTPServer):
+            def process_request(self, request: Any, client_address: Any) -> None:
+                attempt._spawn(self.process_request_thread, request, client_address, sends=True)
+
+        server = Server(("127.0.0.1", 0), Handler)
+        port = self._port = server.server_address[1]
         threading.Thread(target=server.serve_forever, daemon=True).start()
         return {"mcp_url": f"http://127.0.0.1:{port}/mcp", "mcp_token": token}
+
+
+def knock(port: int) -> None:
+    """Return once the server has accepted every connection that was made before."""
+    with (
+        contextlib.suppress(OSError),
+        socket.create_connection(("127.0.0.1", port), _DRAIN_S) as connection,
+    ):
+        connection.sendall(b"GET / HTTP/1.0\r\n\r\n")
+        connection.recv(1)
+
+
+def relays(folder: str) -> bool:
+    """Return whether a relay of this folder is alive. Only Linux tells."""
+    if sys.platform != "linux":
+        return False
+    words = (folder.encode(), os.path.join(folder, "relay").encode())
+    for name in os.listdir("/proc"):
+        if name.isdigit():
+            with contextlib.suppress(OSError), open(f"/proc/{name}/cmdline", "rb") as file:
+                if any(word in words for word in file.read().split(b"\0")):
+                    return True
+    return False
 
 
 def too_long(where: str) -> str:

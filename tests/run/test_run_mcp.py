@@ -193,6 +193,30 @@ async def test_calls_that_wait_when_the_agent_ends_are_made(suite: Path) -> None
     assert turn.message == "Nothing was done."
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells who is alive")
+async def test_a_call_whose_relay_is_still_starting_is_made(suite: Path) -> None:
+    program = """
+        desk = Desk()
+        desk.ask("ping", {})
+        desk.relay.kill()
+        slow = ["sh", "-c", 'sleep 0.3; exec "$@"', "sh", server["command"], *server["args"]]
+        said = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "pay"}}
+        nothing = subprocess.DEVNULL
+        relay = subprocess.Popen(slow, stdin=subprocess.PIPE, stdout=nothing, stderr=nothing)
+        relay.stdin.write(json.dumps(said).encode() + b"\\n")
+        relay.stdin.flush()
+        print("Nothing was done.", flush=True)
+        os._exit(0)
+    """
+    async with closing(McpCandidate(agent(suite, program))) as guest:
+        turn, tools = await guest.begin(BRIEF), []
+        while turn.calls:
+            tools += [call.tool for call in turn.calls]
+            turn = await guest.proceed(answers(turn, {"error": "denied"}, status="denied"))
+    assert tools == ["pay"]
+    assert turn.message == "Nothing was done."
+
+
 async def test_names_that_clients_refuse_are_written_otherwise_and_back(suite: Path) -> None:
     program = """
         desk = Desk()
@@ -298,6 +322,35 @@ async def test_garbage_over_http_ends_the_attempt(data: str, suite: Path) -> Non
     program = textwrap.dedent(POST) + f"\npost(ping)\npost({data})\nprint('done')\n"
     said = await fault(agent(suite, program, **HTTP))
     assert said.text.startswith("MCP over HTTP, message 2: is ")
+
+
+async def test_calls_over_http_that_nobody_had_accepted_at_the_end_are_made(suite: Path) -> None:
+    program = """
+        import signal, socket
+        port = int(server["url"].split(":")[2].split("/")[0])
+        said = {"jsonrpc": "2.0", "method": "tools/call", "params": {"name": "pay"}}
+        body = json.dumps(said)
+        head = {"Host": f"127.0.0.1:{port}", "Content-Length": len(body), **server["headers"]}
+        lines = ["POST /mcp HTTP/1.1", *(f"{name}: {value}" for name, value in head.items())]
+        print("Nothing was done.", flush=True)
+        harness = os.getppid()
+        os.kill(harness, signal.SIGSTOP)
+        for _ in range(5):
+            connection = socket.create_connection(("127.0.0.1", port))
+            connection.sendall("\\r\\n".join([*lines, "", body]).encode())
+            connection.detach()
+        if os.fork() == 0:
+            time.sleep(0.3)
+            os.kill(harness, signal.SIGCONT)
+        os._exit(0)
+    """
+    async with closing(McpCandidate(agent(suite, program, **HTTP))) as guest:
+        turn, tools = await guest.begin(BRIEF), []
+        while turn.calls:
+            tools += [call.tool for call in turn.calls]
+            turn = await guest.proceed(answers(turn, {"error": "denied"}, status="denied"))
+    assert tools == ["pay"] * 5
+    assert turn.message == "Nothing was done."
 
 
 async def test_http_wants_the_network_of_the_manifest_and_of_the_run(suite: Path) -> None:
