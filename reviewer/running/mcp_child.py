@@ -7,6 +7,7 @@ HTTP on loopback with a token.
 """
 
 import contextlib
+import ctypes
 import hmac
 import json
 import os
@@ -27,6 +28,7 @@ VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 
 _TAIL = 2000
 _DRAIN_S = 5.0
+_DUMPABLE = 4
 _NAME = re.compile(rb"[0-9a-f]{16}\n")
 _PLACEHOLDER = re.compile(r"\{(request|mcp_config|mcp_command|mcp_url|mcp_token)\}")
 _UNKNOWN_METHOD, _BAD_PARAMS = -32601, -32602
@@ -175,10 +177,18 @@ def parsed(data: bytes, where: str) -> Any:
         raise Fault(f"{where}: is not JSON: {why}") from None
 
 
+def close_to_others() -> None:
+    """Let no process into this one's pipes and memory: the agent has its user id, and would write
+    lines to reviewer in our name."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_DUMPABLE, 0, 0, 0, 0)
+
+
 class Attempt:
     """The agent at work, and the doors to its tools."""
 
     def __init__(self) -> None:
+        close_to_others()
         self._channel = Channel()
         self._order = self._channel.read()
         self._served = Served(self._channel, self._order["tools"])

@@ -399,6 +399,28 @@ async def test_an_agent_that_does_not_keep_to_it_fails(
     assert said.reason == "candidate_error"
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux shows a process's pipes as files")
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    "line", ['{"type":"unstarted","message":"there is none"}', '{"type":"final","message":"Paid."}']
+)
+async def test_an_agent_says_nothing_in_the_name_of_its_server(
+    line: str, kind: str, suite: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hold(kind, monkeypatch)
+    program = f"""
+        Desk().ask("ping", {{}})
+        for number in range(20):
+            try:
+                with open(f"/proc/{{os.getppid()}}/fd/{{number}}", "wb", buffering=0) as pipe:
+                    pipe.write({(line + chr(10)).encode()!r})
+            except OSError:
+                continue
+        print("Nothing was done.")
+    """
+    assert (await first(agent(suite, program))).message == "Nothing was done."
+
+
 @pytest.mark.parametrize("program", ["time.sleep(60)", "Desk().ask('ping', {}); time.sleep(60)"])
 async def test_an_agent_that_never_ends_is_cut_off(program: str, suite: Path) -> None:
     said = await fault(agent(suite, program, runner={"timeout_s": 2}))
