@@ -57,6 +57,10 @@ def _episode_arguments(command: argparse.ArgumentParser) -> None:
     made.add_argument("--id", default="", metavar="ID", help="the episode's id")
     made.add_argument("--into", default="", metavar="SUITE", help="a suite that is not frozen")
     made.add_argument("--out", default="", metavar="FOLDER", help="the folder of a new suite")
+    made.add_argument(
+        "--replace", action="store_true",
+        help="write over the episode of that id, if it was made of this trace",
+    )  # fmt: skip
     golden = act(
         acts, "from-golden",
         "make an episode of a golden record; its answers are compared with, never required",
@@ -124,6 +128,7 @@ def _from_trace(arguments: argparse.Namespace) -> int:
                 episode_id=arguments.id,
                 into=arguments.into,
                 out=arguments.out,
+                replace=arguments.replace,
             )
         )
     finally:

@@ -371,6 +371,8 @@ def drafts(stage: Stage) -> None:
     made = ("episode", "from-trace", failed, *marks)
     stage.run(*made, "--with", f"{SUITE}/{V8}/attack-014/1", "--id", "attack", "--out", "attack-v1")
     stage.run("episode", "prove", "attack-v1", "attack")
+    stage.run(*made, "--id", "attack", "--out", "attack-v1")
+    stage.run(*made, "--id", "attack", "--out", "attack-v1", "--replace")
     stage.run(*made, "--into", "library", "--json")
     stage.run("suite", "check")
     stage.run("episode", "from-trace", f"{SUITE}/{V7}/attack-014/9")

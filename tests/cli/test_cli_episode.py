@@ -308,10 +308,31 @@ def test_an_episode_joins_a_suite_that_is_not_frozen_and_no_other(door: Door) ->
     again = door.run(*of, "--id", "two", "--into", "one-v1")
     assert again.code == 20
     assert "exists already" in again.err
+    assert "--replace" in again.err
     door.ok("suite", "freeze", "one-v1")
     late = door.run(*of, "--id", "three", "--into", "one-v1")
     assert late.code == 20
     assert "is frozen" in late.err
+
+
+def test_an_episode_of_the_same_trace_is_written_over_and_no_other(door: Door) -> None:
+    of = ("episode", "from-trace", TASK_41, "--trace", "41/3", "--id", "one", "--replace")
+    door.ok(*of, "--wrong", "9")
+    assert not proof(door, "one-v1", "one")["proven"]
+    door.ok(*of, *MARKS, "--with", "41/1", "--confirm", "turns")
+    assert proof(door, "one-v1", "one")["proven"]
+    head = json.loads((door.root / "suites/one-v1/suite.json").read_text())
+    assert head["episodes"] == ["one"]
+    before = (door.root / "suites/one-v1/episodes/one.json").read_bytes()
+    other = door.run("episode", "from-trace", TASK_41, "--trace", "41/1", "--id", "one", "--replace")
+    assert other.code == 20
+    assert "it was not made of this trace" in other.err
+    assert (door.root / "suites/one-v1/episodes/one.json").read_bytes() == before
+    door.ok("suite", "freeze", "one-v1")
+    frozen = door.run(*of, "--wrong", "9")
+    assert frozen.code == 20
+    assert "is frozen" in frozen.err
+    assert (door.root / "suites/one-v1/episodes/one.json").read_bytes() == before
 
 
 def test_a_contract_that_only_refuses_is_accepted_in_writing(door: Door) -> None:

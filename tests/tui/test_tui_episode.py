@@ -38,7 +38,10 @@ async def test_a_trace_on_the_screen_becomes_an_episode_with_its_proof(door: Doo
         await opened(pilot, app, 9)
         wrong = app.screen.query_one("#typed-wrong", Input)
         assert wrong.value == "9", "the call under the cursor is offered"
-        typed(app, required="get_reservation_details", say="I cannot cancel it.", id="cancel-41")
+        typed(app, id="cancel-41")
+        await press(pilot, "enter")
+        await until(pilot, lambda: "cancel-41 is written and not proven" in screen_text(app))
+        typed(app, required="get_reservation_details", say="I cannot cancel it.")
         typed(app, **{"with": f"{TRACE}/1", "never_say": "successfully canceled"})
         await press(pilot, "enter")
         await until(pilot, lambda: "cancel-41 is written and proven" in screen_text(app))

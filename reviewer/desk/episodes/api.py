@@ -46,7 +46,9 @@ class EpisodesRoom(Room):
 
         return proof_of(suite_folder(self._opened.place.suites, suite), episode_id)
 
-    def from_form(self, trace_id: str, typed: Mapping[str, str]) -> MadeAndProven:
+    def from_form(
+        self, trace_id: str, typed: Mapping[str, str], replace: bool = False
+    ) -> MadeAndProven:
         """Make an episode of a trace and of what a form holds (`views.TYPED`), and prove it. Raises
         DeskError, and nothing is written then."""
         from reviewer.desk.episodes.views import EpisodeOrder, MadeAndProven, Marks
@@ -76,6 +78,7 @@ class EpisodesRoom(Room):
                 ),
                 episode_id=typed.get("id", "").strip(),
                 into=typed.get("into", "").strip(),
+                replace=replace,
             )
         )
         try:

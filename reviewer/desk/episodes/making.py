@@ -58,7 +58,8 @@ def _made(opened: DeskState, order: EpisodeOrder) -> MadeFromTrace:
     episode_id = order.episode_id or _slug(main.source.trace) or "from-trace"
     if (reason := id_problem(episode_id)) is not None:
         raise DeskError(f"{shown(episode_id)}: {reason}", "--id names the episode")
-    target = target_of(opened, order.into, order.out, episode_id)
+    replaces = main.source.trace if order.replace else ""
+    target = target_of(opened, order.into, order.out, episode_id, replaces)
     made = episode_of(
         main.source, [one.source for one in beside], defined, marks, target.rules, episode_id,
         main.request,

@@ -26,9 +26,12 @@ _REDACTION: dict[str, Any] = {"keys": [], "detectors": list(DETECTORS)}
 
 
 class Target:
-    """Where the episode goes: an unfrozen suite, or a new one."""
+    """Where the episode goes: an unfrozen suite, or a new one. An episode of its name is written
+    over where it was made of the trace `replaces`."""
 
-    def __init__(self, folder: Path, suite_id: str, episode_id: str, new: bool) -> None:
+    def __init__(
+        self, folder: Path, suite_id: str, episode_id: str, new: bool, replaces: str = ""
+    ) -> None:
         self.folder, self.suite_id, self.new = folder, suite_id, new
         self._episode = f"{EPISODES}{episode_id}.json"
         self._script = f"{PROOFS}{episode_id}.json"
@@ -46,10 +49,18 @@ class Target:
                 raise DeskError(f"{folder}: is no suite: it has no {SUITE_FILE}")
             self._head = load_object(self._files[SUITE_FILE], SUITE_FILE)
             for path in (self._episode, self._script):
-                if (folder / path).exists():
-                    raise DeskError(f"{folder / path} exists already", "--id names the episode")
+                if (folder / path).exists() and not self._made_of(replaces):
+                    raise _taken(folder / path, replaces)
         told = _REDACTION if new else self._head.get("redaction", {})
         self.rules = converted(told, RedactionRules, SUITE_FILE)
+
+    def _made_of(self, trace: str) -> bool:
+        """Return whether the episode that is there was made of this trace; False for none."""
+        data = self._files.get(self._episode)
+        source = load_object(data, self._episode).get("source") if trace and data else None
+        traces = source.get("traces") if isinstance(source, dict) else None
+        first = traces[0] if isinstance(traces, list) and traces else None
+        return isinstance(first, dict) and first.get("trace") == trace
 
     def write(
         self, episode: dict[str, Any], script: Mapping[str, Any] | None, sha256: str
@@ -65,7 +76,7 @@ class Target:
             if self.new:
                 files[SUITE_FILE] = encoded(self._new_head(episode, script, sha256))
             elif isinstance(self._head.get("episodes"), list):
-                listed = [*self._head["episodes"], self._id]
+                listed = [*dict.fromkeys([*self._head["episodes"], self._id])]
                 files[SUITE_FILE] = encoded({**self._head, "episodes": listed})
         except NoContract as why:
             raise DeskError(f"{self.folder}: {why}") from None
@@ -105,23 +116,38 @@ def _most_alike(script: Mapping[str, Any]) -> int:
     return max(counts)
 
 
-def target_of(opened: DeskState, into: str, out: str, episode_id: str) -> Target:
+def _taken(path: Path, replaces: str) -> DeskError:
+    why = ", and it was not made of this trace" if replaces else ""
+    ways = () if replaces else ("--replace writes over one that was made of this trace",)
+    return DeskError(f"{path} exists already{why}", "--id names the episode", *ways)
+
+
+def target_of(
+    opened: DeskState, into: str, out: str, episode_id: str, replaces: str = ""
+) -> Target:
     """Return where an episode goes: into a suite that is not frozen, or out into the folder of a
-    new one; without either, into a new suite of the workspace. Raises DeskError."""
+    new one; without either, into a new suite of the workspace. An episode that was made of the
+    trace `replaces` is written over. Raises DeskError."""
     if into and out:
         raise DeskError("--into and --out: give one of them", exit_code=ExitCode.USAGE)
     if into:
         folder = suite_folder(opened.place.suites, into)
         if not folder.is_dir():
             raise DeskError(f"{into}: is no suite and no folder", "--out makes a new suite")
-        return Target(folder, folder.resolve().name, episode_id, new=False)
+        return Target(folder, folder.resolve().name, episode_id, False, replaces)
     folder = Path(out) if out else opened.place.suites / f"{episode_id}-v1"
-    if folder.exists():
-        raise DeskError(f"{folder} exists already", "--into adds to a suite that is not frozen")
     name = folder.resolve().name
+    if folder.exists() and replaces:
+        return Target(folder, name, episode_id, False, replaces)
+    if folder.exists():
+        raise DeskError(
+            f"{folder} exists already",
+            "--into adds to a suite that is not frozen",
+            "--replace writes over an episode that was made of this trace",
+        )
     if (reason := id_problem(name)) is not None:
         raise DeskError(f"{shown(name)}: {reason}", "--out names the folder of the new suite")
-    return Target(folder, name, episode_id, new=True)
+    return Target(folder, name, episode_id, True)
 
 
 def _beside_toolset(episode: dict[str, Any], toolset: Mapping[str, Any]) -> dict[str, Any]:

@@ -14,7 +14,8 @@ class EpisodeOrder(Struct, frozen=True, kw_only=True):
 
     `source` and each of `beside` are traces: an id of the store, a file, `FILE#NAME`, or for
     `beside` a name in the file of the source. `into` is an unfrozen suite that gets the episode,
-    `out` the folder of a new one; without either it is a new suite of the workspace.
+    `out` the folder of a new one; without either it is a new suite of the workspace. `replace`
+    writes over an episode of that name which was made of the same trace.
     """
 
     source: str
@@ -27,6 +28,7 @@ class EpisodeOrder(Struct, frozen=True, kw_only=True):
     episode_id: str = ""
     into: str = ""
     out: str = ""
+    replace: bool = False
 
 
 TYPED = (

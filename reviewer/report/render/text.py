@@ -190,8 +190,9 @@ def _candidate(report: Report) -> Line:
     candidate = report.candidate
     if isinstance(candidate, UnknownCandidate) or candidate.digest is None:
         return Line("not_measured", "candidate", "no manifest: its digest is not known")
+    model = f"{candidate.model}, " if candidate.model else ""
     parts = f"{len(candidate.prompts)} prompts, {len(candidate.tools)} tools"
-    text = f"{candidate.model}, {parts}, sha256 {candidate.digest[:8]}"
+    text = f"{model}{parts}, sha256 {candidate.digest[:8]}"
     return Line("pass", "candidate", text)
 
 

@@ -73,7 +73,7 @@ def expired(found: DecisionView) -> EarlierDecision | None:
 def choice_line(choice: Choice, chosen: bool, before: EarlierDecision | None = None) -> list[Span]:
     """One decision: whether it is chosen, whether it can be signed, and why not. `before` is the
     reader's own signature of the same on this report."""
-    mark = "(x)" if chosen else "( )"
+    mark = "(x)" if chosen and choice.open else "( )"
     why = "can be signed" if choice.open else "not possible"
     if choice.adds is not None and choice.open:
         why = visible_line(choice.why)

@@ -1,5 +1,6 @@
 """The dialog that makes an episode of a trace: what was wrong, what is right, and Enter."""
 
+from textwrap import wrap
 from typing import ClassVar
 
 from textual.app import ComposeResult
@@ -16,9 +17,13 @@ from reviewer.tui.widgets.chrome import LineBox, Scroll
 from reviewer.tui.widgets.lines import Line, Span
 from reviewer.tui.widgets.words import plural
 
+WIDTH = 72
+"""Characters of a line in the dialog, its margin and the bar for scrolling left out."""
+
 
 class EpisodeScreen(Dialog[None]):
-    """Asks for the marks of one trace. Enter writes the episode and plays its proof."""
+    """Asks for the marks of one trace. Enter writes the episode and plays its proof; once it is
+    written, with other marks, over itself."""
 
     NAME = "episode"
     ABOUT = (
@@ -38,7 +43,7 @@ class EpisodeScreen(Dialog[None]):
     def __init__(self, trace_id: str, wrong: str = "") -> None:
         super().__init__()
         self._trace_id, self._wrong = trace_id, wrong
-        self._busy = False
+        self._busy = self._written = False
 
     def compose(self) -> ComposeResult:
         with Vertical(id="box", classes="dialog"):
@@ -67,13 +72,13 @@ class EpisodeScreen(Dialog[None]):
         if self._busy:
             return
         typed = {name: self.query_one(f"#{_own(name)}", Input).value for name, _ in TYPED}
-        desk, trace_id = self.shell.desk, self._trace_id
+        desk, trace_id, written = self.shell.desk, self._trace_id, self._written
         self._busy = True
         self._say("writing…", "dim")
-        self.ask("episode", lambda: desk.episodes.from_form(trace_id, typed), self._made)
+        self.ask("episode", lambda: desk.episodes.from_form(trace_id, typed, written), self._made)
 
     def _made(self, found: MadeAndProven) -> None:
-        self._busy = False
+        self._busy, self._written = False, True
         made, proof = found.made, found.proof
         told = f"{made.suite_id}/{made.episode_id}"
         if proof is not None and proof.proven:
@@ -84,11 +89,12 @@ class EpisodeScreen(Dialog[None]):
             [Span(f" {plural(made.blanks, 'blank')}, {plural(len(made.gaps), 'gap')}", "text")]
         ]
         if proof is None:
-            lines.append([Span(f" {visible_line(found.unproven)}", "fail")])
+            lines += _told(found.unproven, "fail")
         for run in () if proof is None else proof.runs:
             mark, style = ("✓", "pass") if run.holds else ("✗", "fail")
-            lines.append([Span(f" {mark} {visible_line(f'{run.plan}: {run.why}')}", style)])
-        lines += [[Span(f" {visible_line(one)}", "dim")] for one in made.problems]
+            lines += _told(f"{mark} {run.plan}: {run.why}", style)
+        for problem in made.problems:
+            lines += _told(problem, "dim")
         self.query_one("#lines", LineBox).show(lines)
 
     def refused(self, error: DeskError) -> None:
@@ -99,6 +105,12 @@ class EpisodeScreen(Dialog[None]):
 
     def _say(self, text: str, style: str) -> None:
         self.query_one("#state", LineBox).show([[], [Span(f" {text}", style)]])
+
+
+def _told(text: str, style: str) -> list[Line]:
+    """Return a text in lines of the dialog's width."""
+    parts = wrap(visible_line(text), WIDTH, subsequent_indent="  ", break_on_hyphens=False)
+    return [[Span(f" {part}", style)] for part in parts]
 
 
 def _own(name: str) -> str:
