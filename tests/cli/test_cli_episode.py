@@ -324,7 +324,7 @@ def test_an_episode_of_the_same_trace_is_written_over_and_no_other(door: Door) -
     head = json.loads((door.root / "suites/one-v1/suite.json").read_text())
     assert head["episodes"] == ["one"]
     before = (door.root / "suites/one-v1/episodes/one.json").read_bytes()
-    other = door.run("episode", "from-trace", TASK_41, "--trace", "41/1", "--id", "one", "--replace")
+    other = door.run(*of[:4], "41/1", *of[5:])
     assert other.code == 20
     assert "it was not made of this trace" in other.err
     assert (door.root / "suites/one-v1/episodes/one.json").read_bytes() == before

@@ -12,7 +12,7 @@ from reviewer.desk.episodes.views import TYPED, MadeAndProven
 from reviewer.desk.errors import DeskError
 from reviewer.trace.safetext import visible_line
 from reviewer.tui.screens.base import Dialog, field, hint_line, pressing
-from reviewer.tui.settings.keys import bind
+from reviewer.tui.settings.keys import bind, move
 from reviewer.tui.widgets.chrome import LineBox, Scroll
 from reviewer.tui.widgets.lines import Line, Span
 from reviewer.tui.widgets.words import plural
@@ -38,7 +38,11 @@ class EpisodeScreen(Dialog[None]):
     EpisodeScreen Input { width: 1fr; }
     EpisodeScreen #told { height: 7; }
     """
-    BINDINGS: ClassVar[list[BindingType]] = [bind("escape", "dismiss(None)", "leave it")]
+    BINDINGS: ClassVar[list[BindingType]] = [
+        bind("escape", "dismiss(None)", "leave it"),
+        move("move.page.down", "turn(1)", "more of the result"),
+        move("move.page.up", "turn(-1)", "the result before"),
+    ]
 
     def __init__(self, trace_id: str, wrong: str = "") -> None:
         super().__init__()
@@ -61,6 +65,7 @@ class EpisodeScreen(Dialog[None]):
         hints = (
             pressing("Enter", "write and prove", "enter"),
             pressing("tab", "field", "tab"),
+            pressing("PgDn", "more of the result", "pagedown"),
             pressing("Esc", "leave", "escape"),
         )
         self.query_one("#keys", LineBox).show([hint_line(hints, 76)])
@@ -76,6 +81,11 @@ class EpisodeScreen(Dialog[None]):
         self._busy = True
         self._say("writing…", "dim")
         self.ask("episode", lambda: desk.episodes.from_form(trace_id, typed, written), self._made)
+
+    def action_turn(self, pages: int) -> None:
+        """Turn the pages of the result, whichever field is in focus."""
+        told = self.query_one("#told", Scroll)
+        told.scroll_relative(y=pages * told.size.height, animate=False)
 
     def _made(self, found: MadeAndProven) -> None:
         self._busy, self._written = False, True
@@ -95,13 +105,16 @@ class EpisodeScreen(Dialog[None]):
             lines += _told(f"{mark} {run.plan}: {run.why}", style)
         for problem in made.problems:
             lines += _told(problem, "dim")
-        self.query_one("#lines", LineBox).show(lines)
+        self._show(lines)
 
     def refused(self, error: DeskError) -> None:
         self._busy = False
         self._say(f"✗ {visible_line(error.text)}", "fail")
-        ways: list[Line] = [[Span(f" {visible_line(way)}", "dim")] for way in error.ways_out]
-        self.query_one("#lines", LineBox).show(ways)
+        self._show([line for way in error.ways_out for line in _told(way, "dim")])
+
+    def _show(self, lines: list[Line]) -> None:
+        self.query_one("#lines", LineBox).show(lines)
+        self.query_one("#told", Scroll).scroll_home(animate=False)
 
     def _say(self, text: str, style: str) -> None:
         self.query_one("#state", LineBox).show([[], [Span(f" {text}", style)]])
