@@ -25,6 +25,7 @@ DARK = Settings(theme="dark")
 SCREENS: dict[str, tuple[str, ...]] = {
     "scorecard": (),
     "trajectory": ("enter",),
+    "episode": ("enter", "M"),
     "decision": ("D",),
     "run-dialog": ("r",),
     "label": ("L", "h", "2"),
