@@ -18,6 +18,7 @@ from reviewer.desk.errors import DeskError
 from reviewer.desk.trials.judging import contract_of
 from reviewer.gates import Verdict, score
 from reviewer.importing.recorded.episode import MADE_BY
+from reviewer.importing.recorded.turns import CORRECTED, NOTHING, RECORDED
 from reviewer.running.attempt import run_attempt
 from reviewer.running.model import Offer, Slot, Task, Unrunnable
 from reviewer.running.offer import offer_of
@@ -26,9 +27,10 @@ from reviewer.suite.candidate import Candidate
 from reviewer.suite.check import check_suite
 from reviewer.suite.errors import ContractError, shown
 from reviewer.suite.folder import read_bytes, read_suite, suite_problems, suite_state
-from reviewer.suite.lock import LOCK_FILE, suite_digest
+from reviewer.suite.lock import LOCK_FILE
 from reviewer.suite.model import Episode, Suite
-from reviewer.suite.script import read_script
+from reviewer.suite.script import Script, read_script
+from reviewer.suite.strict_json import sha256_hex
 from reviewer.suite.toolset import Toolset, equipped
 from reviewer.trace.validate import decode
 
@@ -117,7 +119,7 @@ def _plans(folder: Path, episode_id: str) -> dict[str, Turns]:
     data = read_bytes(path)
     read_script(data, file)
     plans = json.loads(data)["episodes"].get(episode_id, {}).get("plans", {})
-    for name in ("recorded", "corrected", "nothing"):
+    for name in (RECORDED, CORRECTED, NOTHING):
         if name not in plans:
             raise DeskError(f"{file}: $.episodes.{shown(episode_id)}.plans: has no {name}")
     return {name: plan["turns"] for name, plan in plans.items()}
@@ -127,8 +129,8 @@ async def _proven(
     suite: Suite, episode: Episode, offer: Offer, plans: Mapping[str, Turns]
 ) -> list[ProofRun]:
     source: Mapping[str, Any] = episode.source if isinstance(episode.source, dict) else {}
-    varied = [varied_turns(episode, source, plans["corrected"], seed) for seed in range(VARIED)]
-    played = [plans["recorded"], plans["corrected"], *varied, plans["nothing"]]
+    varied = [varied_turns(episode, source, plans[CORRECTED], seed) for seed in range(VARIED)]
+    played = [plans[RECORDED], plans[CORRECTED], *varied, plans[NOTHING]]
     ran = [await _ran(suite, episode, offer, turns) for turns in played]
     return [
         _fails(episode, source, ran[0]),
@@ -141,7 +143,7 @@ async def _proven(
 async def _ran(suite: Suite, episode: Episode, offer: Offer, turns: Turns) -> _Ran:
     plan = {"proof": {"turns": turns}}
     script = {
-        "schema": "reviewer/script@1",
+        "schema": Script.SCHEMA,
         "episodes": {episode.episode_id: {"plans": plan, "attempts": [{"plan": "proof"}]}},
     }
     data = json.dumps(script).encode()
@@ -149,7 +151,7 @@ async def _ran(suite: Suite, episode: Episode, offer: Offer, turns: Turns) -> _R
         path = Path(folder) / _SCRIPT
         path.parent.mkdir(parents=True)
         path.write_bytes(data)
-        runner = {"kind": "scripted", "script": _SCRIPT, "script_sha256": suite_digest(data)}
+        runner = {"kind": "scripted", "script": _SCRIPT, "script_sha256": sha256_hex(data)}
         task = Task(
             slot=Slot(suite.suite_id, "proof", episode.episode_id, 1),
             episode=episode,

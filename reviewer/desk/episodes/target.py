@@ -16,7 +16,7 @@ from reviewer.suite.derived import NoContract, encoded
 from reviewer.suite.errors import id_problem, shown
 from reviewer.suite.folder import locked_files
 from reviewer.suite.lock import LOCK_FILE
-from reviewer.suite.model import RedactionRules
+from reviewer.suite.model import RedactionRules, Suite
 from reviewer.suite.strict_json import load_object
 from reviewer.suite.values import EPISODES, SUITE_FILE, TOOLSET_FILE, converted
 from reviewer.trace.rules import DETECTORS
@@ -95,7 +95,7 @@ class Target:
     ) -> dict[str, Any]:
         loops = {} if script is None else {"policy": {"gates": {"loops": _most_alike(script) + 1}}}
         return {
-            "schema": "reviewer/suite@1",
+            "schema": Suite.SCHEMA,
             "suite_id": self.suite_id,
             "title": f"{self._id}: an episode",
             "episodes": [self._id],

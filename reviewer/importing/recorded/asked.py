@@ -2,7 +2,7 @@
 the trace does."""
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -14,16 +14,7 @@ from reviewer.suite.blanks import blank
 from reviewer.suite.json_values import same
 from reviewer.suite.model import Episode
 
-NONE = object()
 _DEEP = 3
-
-
-def value_at(value: Any, path: Sequence[str]) -> Any:
-    for step in path:
-        if not isinstance(value, dict) or step not in value:
-            return NONE
-        value = value[step]
-    return value
 
 
 def changed_paths(before: Any, after: Any, path: tuple[str, ...] = ()) -> list[tuple[str, ...]]:

@@ -4,8 +4,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import msgspec
-
 from reviewer.importing.pipeline.split import Unreadable
 from reviewer.importing.pipeline.units import claim, unit_digest
 from reviewer.importing.reader import Broken, Foreign, Rejected, by_document, by_record, foreseen
@@ -123,11 +121,3 @@ def _read(reader: Any, source: Source) -> Iterator[tuple[bytes, Foreign | Broken
     elif by_document(reader):
         for one in reader.traces(source):
             yield b"", one
-
-
-def record_of(raw: bytes) -> TraceRecord:
-    """Return a stored record. Raises NotUsable."""
-    try:
-        return decode(raw)
-    except (DecodeError, msgspec.DecodeError) as error:
-        raise NotUsable(f"the stored record cannot be read: {error}") from None

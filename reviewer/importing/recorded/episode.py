@@ -10,17 +10,19 @@ from typing import Any, NamedTuple
 import msgspec
 
 from reviewer.importing.recorded import NotUsable, turns
-from reviewer.importing.recorded.asked import NONE, changed_paths, differences, end_of, value_at
+from reviewer.importing.recorded.asked import changed_paths, differences, end_of
 from reviewer.importing.recorded.keys import Keys, canonical
 from reviewer.importing.recorded.marks import Marked, Marks, resolved
 from reviewer.importing.recorded.masked import masked_marks, masked_story, masked_tools, table
 from reviewer.importing.recorded.masks import Masks
-from reviewer.importing.recorded.offered import Definition, offered_tools
+from reviewer.importing.recorded.offered import Definition, inferred_schema, offered_tools
 from reviewer.importing.recorded.story import Story
 from reviewer.importing.recorded.world import Builder, World
 from reviewer.suite.blanks import blank, blanks_in
 from reviewer.suite.errors import shown
-from reviewer.suite.model import RED_TEAM, RedactionRules
+from reviewer.suite.json_values import MISSING, at
+from reviewer.suite.model import RED_TEAM, Episode, RedactionRules
+from reviewer.suite.script import Script
 
 MADE_BY = "reviewer episode from-trace"
 NOT_RANDOM = (
@@ -46,8 +48,6 @@ class MadeEpisode(NamedTuple):
     episode: dict[str, Any]
     script: dict[str, Any]
     blanks: int
-    gaps: int
-    notes: tuple[str, ...]
 
 
 def episode_of(
@@ -85,7 +85,7 @@ def episode_of(
     plans = turns.scripts_of(story, marks, marked, world.needs, talk.user is not None, cases)
     open_ = [*world.open, *talk.open]
     made: dict[str, Any] = {
-        "schema": "reviewer/episode@1",
+        "schema": Episode.SCHEMA,
         "episode_id": episode_id,
         "title": _title(asked, episode_id),
         "user_request": asked,
@@ -108,8 +108,7 @@ def episode_of(
     if not asked:
         what = "confirm that user_request is empty: the trace does not say what is asked"
         open_.append(blank(what))
-    differs = differences(made, story)
-    open_ += differs
+    open_ += differences(made, story)
     notes = [*world.notes, *([_LEFT] if masks.left else [])]
     if any(one.reader == STORED and _has_masks(one.story) for one in (main, *siblings)):
         notes.append(_MASKED_BEFORE)
@@ -121,13 +120,13 @@ def episode_of(
         del made["tools"]
     plan = {name: {"turns": told} for name, told in plans.items()}
     script = {
-        "schema": "reviewer/script@1",
+        "schema": Script.SCHEMA,
         "episodes": {
             episode_id: {"plans": plan, "attempts": [{"plan": name} for name in plan]},
         },
     }
     blanks = sum(1 for _ in blanks_in(made))
-    return MadeEpisode(made, script, blanks, len(world.gaps), tuple(notes))
+    return MadeEpisode(made, script, blanks)
 
 
 STORED = "stored"
@@ -151,8 +150,6 @@ def _missing(
     """Return a required tool that neither trace nor definition has, by its arguments."""
     if tool in tools:
         return {}
-    from reviewer.importing.recorded.offered import inferred_schema
-
     return {tool: Definition(tool, "", inferred_schema([dict(arguments or {})]), True)}
 
 
@@ -194,8 +191,8 @@ def _expected(
     paths = [*changed_paths(start, right), *changed_paths(right, wrong)]
     state, absent = {}, []
     for path in dict.fromkeys(paths):
-        value = value_at(right, path)
-        if value is NONE:
+        value = at(right, path)
+        if value is MISSING:
             absent.append(".".join(path))
         else:
             state[".".join(path)] = value

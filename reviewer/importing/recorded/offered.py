@@ -1,6 +1,5 @@
 """The tools that an agent was offered: as its trace defines them, else inferred from its calls."""
 
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,6 +14,7 @@ from reviewer.importing.recorded.attempts import AttemptFile
 from reviewer.importing.recorded.story import Made
 from reviewer.importing.source import Source
 from reviewer.suite.errors import name_problem
+from reviewer.suite.json_values import same
 from reviewer.suite.simulator import no_object_schema
 from reviewer.trace.safetext import visible_line
 
@@ -138,17 +138,13 @@ def _unique(
     unique: dict[str, Definition] = {}
     for one in found:
         other = unique.setdefault(one.name, one)
-        differs = _canonical(other.parameters) != _canonical(one.parameters)
+        differs = not same(other.parameters, one.parameters)
         if differs and (matters is None or one.name in matters):
             raise NotUsable(
                 f"{where}: defines the tool {visible_line(one.name)} twice, with different schemas",
                 "--tools FILE gives the tools as the agent was offered them",
             )
     return unique
-
-
-def _canonical(value: Any) -> str:
-    return json.dumps(value, sort_keys=True)
 
 
 def offered_tools(
