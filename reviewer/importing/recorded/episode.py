@@ -15,7 +15,7 @@ from reviewer.importing.recorded.keys import Keys, canonical
 from reviewer.importing.recorded.marks import Marked, Marks, resolved
 from reviewer.importing.recorded.masked import masked_marks, masked_story, masked_tools, table
 from reviewer.importing.recorded.masks import Masks
-from reviewer.importing.recorded.offered import Definition, inferred_schema, offered_tools
+from reviewer.importing.recorded.offered import Definition, inferred_tool, offered_tools
 from reviewer.importing.recorded.story import Story
 from reviewer.importing.recorded.world import Builder, World
 from reviewer.suite.blanks import blank, blanks_in
@@ -150,7 +150,7 @@ def _missing(
     """Return a required tool that neither trace nor definition has, by its arguments."""
     if tool in tools:
         return {}
-    return {tool: Definition(tool, "", inferred_schema([dict(arguments or {})]), True)}
+    return {tool: inferred_tool(tool, [arguments or {}])}
 
 
 def _rules(story: Story, marked: Marked, world: World, builder: Builder) -> dict[str, Any]:

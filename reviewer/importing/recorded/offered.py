@@ -1,6 +1,6 @@
 """The tools that an agent was offered: as its trace defines them, else inferred from its calls."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,6 +15,7 @@ from reviewer.importing.recorded.story import Made
 from reviewer.importing.source import Source
 from reviewer.suite.errors import name_problem
 from reviewer.suite.json_values import same
+from reviewer.suite.scaffold.calls import inferred_schema
 from reviewer.suite.simulator import no_object_schema
 from reviewer.trace.safetext import visible_line
 
@@ -158,37 +159,13 @@ def offered_tools(
     tools = dict(defined)
     for name, arguments in made.items():
         if name not in tools:
-            tools[name] = Definition(name, "", inferred_schema(arguments), True)
+            tools[name] = inferred_tool(name, arguments)
     return tools
 
 
-def inferred_schema(arguments: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return the schema that these calls of one tool agree with: types alone, and what every call
-    has is required."""
-    names = list(dict.fromkeys(name for one in arguments for name in one))
-    properties: dict[str, Any] = {}
-    for name in names:
-        kinds = sorted({_kind(one[name]) for one in arguments if name in one})
-        if "integer" in kinds and "number" in kinds:
-            kinds.remove("integer")
-        properties[name] = {"type": kinds[0] if len(kinds) == 1 else kinds}
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": [name for name in names if all(name in one for one in arguments)],
-        "additionalProperties": True,
-    }
-
-
-def _kind(value: Any) -> str:
-    if value is None:
-        return "null"
-    if isinstance(value, bool):
-        return "boolean"
-    if isinstance(value, int):
-        return "integer"
-    if isinstance(value, float):
-        return "number"
-    if isinstance(value, str):
-        return "string"
-    return "array" if isinstance(value, list) else "object"
+def inferred_tool(name: str, calls: Sequence[Mapping[str, Any]]) -> Definition:
+    """Return a tool by the arguments of its calls; it takes others too."""
+    schema = inferred_schema(calls)
+    every = schema.get("required", [])
+    schema |= {"required": every, "additionalProperties": True}
+    return Definition(name, "", schema, True)

@@ -1,7 +1,7 @@
 """Tools out of what an agent called: names, and what their calls have in common. No value of a call
 or an answer is taken over, since it may be about a person."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from reviewer.suite.scaffold import FoundTools, NoTools, found_tool
@@ -22,19 +22,23 @@ def tools_of(calls: Iterable[tuple[str, Mapping[str, Any]]]) -> FoundTools:
         raise NoTools(
             "", "holds no call of a tool", "name a trace with calls, or a listing of the tools"
         )
-    tools = []
-    for name, given in made.items():
-        names = dict.fromkeys(each for arguments in given for each in arguments)
-        parameters: dict[str, Any] = {
-            "type": "object",
-            "properties": {each: _schema([a[each] for a in given if each in a]) for each in names},
-        }
-        required = [each for each in names if all(each in arguments for arguments in given)]
-        if required:
-            parameters["required"] = required
-        tools.append(found_tool("", name, "", parameters))
+    tools = tuple(found_tool("", name, "", inferred_schema(given)) for name, given in made.items())
     note = "descriptions and arguments are inferred from calls: put in those that the agent reads"
-    return FoundTools(tuple(tools), (note,))
+    return FoundTools(tools, (note,))
+
+
+def inferred_schema(given: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the schema that the arguments of these calls agree with: types alone, and required is
+    what every call has."""
+    names = dict.fromkeys(each for arguments in given for each in arguments)
+    schema: dict[str, Any] = {
+        "type": "object",
+        "properties": {each: _schema([a[each] for a in given if each in a]) for each in names},
+    }
+    required = [each for each in names if all(each in arguments for arguments in given)]
+    if required:
+        schema["required"] = required
+    return schema
 
 
 def _schema(values: list[Any]) -> dict[str, Any]:
