@@ -9,12 +9,10 @@ from reviewer.cli.say import fact, mark, measured, measured_s, out_json
 from reviewer.desk.desk import Desk
 from reviewer.desk.scorecards.filters import check
 from reviewer.desk.scorecards.views import Group
-from reviewer.desk.views import Cell, EpisodeRow, Rate, Scorecard
+from reviewer.desk.views import RED, Cell, EpisodeRow, Rate, Scorecard
 from reviewer.exit_codes import ExitCode
 from reviewer.report.formatting import between, cost_span, out_of
 
-PAGE = 200
-RED = ("fail", "critical")
 STATES = {"frozen": "frozen", "broken": "lock broken", "draft": "draft"}
 
 
@@ -139,9 +137,8 @@ def _group(by: str, group: Group, k: int) -> str:
 
 def _rows(desk: Desk, card: Scorecard, keys: list[int]) -> None:
     suite, candidate = card.suite.suite_id, card.candidate_id
-    for first in range(0, len(keys), PAGE):
-        for row in desk.scorecards.rows(suite, candidate, keys[first : first + PAGE]):
-            fact(_row(row, card.pass_hat_k, card.gates))
+    for row in desk.scorecards.each_row(suite, candidate, keys):
+        fact(_row(row, card.pass_hat_k, card.gates))
 
 
 def _row(row: EpisodeRow, k: int, gates: tuple[str, ...]) -> str:

@@ -10,7 +10,7 @@ from reviewer.desk.drafts import is_draft, place_for
 from reviewer.desk.errors import DeskError
 from reviewer.desk.place import Workspace
 from reviewer.desk.runs.api import RunOrder
-from reviewer.desk.views import View
+from reviewer.desk.views import RED, View
 from reviewer.exit_codes import ExitCode
 from reviewer.suite.errors import ContractError
 from reviewer.suite.folder import CANDIDATES, candidate_files, read_bytes, suite_problems
@@ -19,7 +19,6 @@ from reviewer.suite.values import is_episode_file
 
 STEP_S = 0.2
 """How often the files are looked at; what was saved is settled when two looks in a row agree."""
-_PAGE = 500
 _SKIPPED = ("__pycache__", "node_modules")
 
 Seen = dict[str, tuple[int, int, int]]
@@ -142,12 +141,7 @@ class DraftWatch:
 
     def _result(self, desk: Desk, name: str, problem: str) -> WatchedCandidate:
         card = desk.scorecards.card(self._suite, name)
-        keys = desk.scorecards.order(self._suite, name, "worst", False, True, "")
-        rows = [
-            row
-            for first in range(0, len(keys), _PAGE)
-            for row in desk.scorecards.rows(self._suite, name, keys[first : first + _PAGE])
-        ]
+        keys = desk.scorecards.order(self._suite, name, only_failing=True)
         return WatchedCandidate(
             candidate_id=name,
             passed=card.hard_pass.passes,
@@ -158,10 +152,10 @@ class DraftWatch:
                     tuple(
                         gate
                         for gate, cell in zip(card.gates, row.cells, strict=True)
-                        if cell.mark in ("fail", "critical")
+                        if cell.mark in RED
                     ),
                 )
-                for row in rows
+                for row in desk.scorecards.each_row(self._suite, name, keys)
             ),
             problem=problem,
         )

@@ -7,17 +7,14 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from reviewer.desk.errors import DeskError
-from reviewer.desk.place import DRAFTS, Workspace
+from reviewer.desk.place import DRAFTS, STORE, Workspace
 from reviewer.exit_codes import ExitCode
 from reviewer.suite.draft import draft_digest
 from reviewer.suite.errors import ContractError
-from reviewer.suite.folder import CANDIDATES, FROZEN, candidate_files, read_bytes, suite_state
-from reviewer.suite.lock import LOCK_FILE
+from reviewer.suite.folder import CANDIDATES, candidate_files, has_lock, read_bytes, suite_state
 
 KEPT = 10
 """Versions of one draft whose runs are kept."""
-
-_STORE = "review.db"
 
 
 def is_draft(workspace: Workspace, suite_id: str) -> bool:
@@ -25,7 +22,7 @@ def is_draft(workspace: Workspace, suite_id: str) -> bool:
     folder = workspace.suite_folder(suite_id)
     if not (folder / "suite.json").exists():
         return False
-    return not ((folder / LOCK_FILE).exists() or (folder / FROZEN / LOCK_FILE).exists())
+    return not has_lock(folder)
 
 
 def version_of(folder: Path, files: Mapping[str, bytes]) -> str:
@@ -95,7 +92,7 @@ def known_drafts(workspace: Workspace) -> list[str]:
     folder = workspace.root / DRAFTS
     if not folder.is_dir():
         return []
-    names = sorted(path.name for path in folder.iterdir() if any(path.glob(f"*/{_STORE}")))
+    names = sorted(path.name for path in folder.iterdir() if any(path.glob(f"*/{STORE}")))
     return [name for name in names if is_draft(workspace, name)]
 
 

@@ -16,6 +16,8 @@ SIGNERS_HEAD = """\
 """
 
 
+STORE = "review.db"
+"""The file of a store, in its folder."""
 DRAFTS = "store/drafts"
 """Where the runs of suites without a lock are kept, inside a workspace."""
 
@@ -47,7 +49,7 @@ class Workspace(NamedTuple):
 
     @property
     def store(self) -> Path:
-        return self._kept / "review.db"
+        return self._kept / STORE
 
     @property
     def decisions(self) -> Path:

@@ -11,6 +11,8 @@ from msgspec import UNSET, Struct, UnsetType
 from reviewer.suite.gates import ALWAYS as ALWAYS
 
 Mark = Literal["pass", "fail", "critical", "not_measured", "infra", "missing", "quarantined"]
+RED = frozenset[Mark](("fail", "critical"))
+"""Marks of what fails."""
 Recommendation = Literal["promote", "block", "repair", "hold"]
 SuiteState = Literal["frozen", "broken", "draft"]
 

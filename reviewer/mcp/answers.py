@@ -6,6 +6,7 @@ made visible, cut, and named as data.
 """
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import msgspec
@@ -16,6 +17,7 @@ from reviewer.desk.drafts import only_draft, place_for
 from reviewer.desk.errors import DeskError
 from reviewer.desk.place import Workspace
 from reviewer.desk.traces.events import FIELDS
+from reviewer.desk.views import RED
 from reviewer.trace.safetext import cap, visible, visible_line
 
 MOST_TEXT = 2_000
@@ -23,7 +25,6 @@ MOST_TEXT = 2_000
 MOST_NAME = 300
 PAGE = 50
 MOST_ROWS = 100
-_RED = ("fail", "critical")
 
 Given = dict[str, Any]
 Answer = dict[str, Any]
@@ -48,8 +49,7 @@ class Answers:
 
     def releases(self, given: Given) -> Answer:
         """What can be asked about."""
-        desk = self._desk("")
-        try:
+        with self._desk("") as desk:
             suites = [
                 {"suite": one.suite_id, "state": one.state, "problem": one.problem,
                  "probe": one.probe, "episodes": one.episodes, "attempts": one.attempts}
@@ -57,12 +57,10 @@ class Answers:
             ]  # fmt: skip
             made = [{"suite": s, "candidate": c} for s, c in desk.workspace.releases()]
             return {"suites": suites, "releases": made}
-        finally:
-            desk.close()
 
     def scorecard(self, given: Given) -> Answer:
         """The recommendation, the figures, and the episodes, worst first."""
-        with _Release(self, given) as (desk, suite, candidate):
+        with self._release(given) as (desk, suite, candidate):
             card = desk.scorecards.card(suite, candidate)
             told = to_builtins(card)
             failing = bool(given.get("failing"))
@@ -71,7 +69,7 @@ class Answers:
                 {"episode": row.episode_id, "passes": row.passes,
                  "attempts": [one.mark for one in row.attempts],
                  "gates": {g: c.mark for g, c in zip(card.gates, row.cells, strict=True)}}
-                for row in _rows(desk, suite, candidate, keys[:MOST_ROWS])
+                for row in desk.scorecards.each_row(suite, candidate, keys[:MOST_ROWS])
             ]  # fmt: skip
             names = ("recommendation", "decided", "slots", "hard_pass", "pass_hat_k", "pass_hat",
                      "critical", "critical_n", "critical_upper", "total_cost_usd", "cpst_usd",
@@ -87,7 +85,7 @@ class Answers:
 
     def reasons(self, given: Given) -> Answer:
         """Why the recommendation is what it is."""
-        with _Release(self, given) as (desk, suite, candidate):
+        with self._release(given) as (desk, suite, candidate):
             report = self._report(desk, suite, candidate)
             return {
                 "suite": suite,
@@ -98,7 +96,7 @@ class Answers:
 
     def missing(self, given: Given) -> Answer:
         """What is not measured, and what would measure it."""
-        with _Release(self, given) as (desk, suite, candidate):
+        with self._release(given) as (desk, suite, candidate):
             report = self._report(desk, suite, candidate)
             refused = desk.imports.refusals()
             return {
@@ -118,7 +116,7 @@ class Answers:
 
     def failing_events(self, given: Given) -> Answer:
         """The events behind failures, with what was recorded at them."""
-        with _Release(self, given) as (desk, suite, candidate):
+        with self._release(given) as (desk, suite, candidate):
             only = given.get("episode")
             found: list[Answer] = []
             left = 0
@@ -139,8 +137,7 @@ class Answers:
     def trace(self, given: Given) -> Answer:
         """One attempt: its verdict, clause by clause, and its events a page at a time."""
         name, first = given["trace"], given.get("first", 1)
-        desk = self._desk(name.partition("/")[0])
-        try:
+        with self._desk(name.partition("/")[0]) as desk:
             one = desk.traces.view(name)
             rows = desk.traces.events(name, first - 1, PAGE) if one.payload else []
             return {
@@ -166,13 +163,24 @@ class Answers:
                     "final_message": _text(one.final_message or ""),
                 },
             }  # fmt: skip
-        finally:
-            desk.close()
 
     # -------------------------------------------------------------------------------------------
 
-    def _desk(self, suite: str) -> Desk:
-        return Desk(place_for(self._workspace, suite or only_draft(self._workspace)))
+    @contextmanager
+    def _desk(self, suite: str) -> Iterator[Desk]:
+        """Open the desk that has the runs of a suite, for one answer."""
+        desk = Desk(place_for(self._workspace, suite or only_draft(self._workspace)))
+        try:
+            yield desk
+        finally:
+            desk.close()
+
+    @contextmanager
+    def _release(self, given: Given) -> Iterator[tuple[Desk, str, str]]:
+        """Open the desk of the release that is asked about, for one answer."""
+        suite, candidate = given.get("suite", ""), given.get("candidate", "")
+        with self._desk(suite) as desk:
+            yield desk, *_meant(desk, suite, candidate)
 
     @staticmethod
     def _report(desk: Desk, suite: str, candidate: str) -> Answer:
@@ -191,26 +199,7 @@ class Answers:
         return {"actor": _name(event.row.actor), "title": _name(event.row.title), **told}
 
 
-class _Release:
-    """The release that is asked about, with its desk as long as it is answered."""
-
-    def __init__(self, answers: Answers, given: Given) -> None:
-        self._answers, self._given = answers, given
-
-    def __enter__(self) -> tuple[Desk, str, str]:
-        suite, candidate = self._given.get("suite", ""), self._given.get("candidate", "")
-        self._desk = self._answers._desk(suite)
-        try:
-            return self._desk, *_release(self._desk, suite, candidate)
-        except BaseException:
-            self._desk.close()
-            raise
-
-    def __exit__(self, *_: object) -> None:
-        self._desk.close()
-
-
-def _release(desk: Desk, suite: str, candidate: str) -> tuple[str, str]:
+def _meant(desk: Desk, suite: str, candidate: str) -> tuple[str, str]:
     """Return the release that is meant. Raises DeskError where there are several, or none."""
     made = desk.workspace.releases()
     meant = [one for one in made if suite in ("", one[0]) and candidate in ("", one[1])]
@@ -222,24 +211,19 @@ def _release(desk: Desk, suite: str, candidate: str) -> tuple[str, str]:
     raise DeskError(f"which release? name suite and candidate: {named or 'there is none yet'}")
 
 
-def _rows(desk: Desk, suite: str, candidate: str, keys: list[int]) -> Iterator[Any]:
-    for first in range(0, len(keys), PAGE):
-        yield from desk.scorecards.rows(suite, candidate, keys[first : first + PAGE])
-
-
 def _failures(
     desk: Desk, suite: str, candidate: str, only: str | None
 ) -> Iterator[tuple[Any, str, str]]:
     gates = desk.scorecards.card(suite, candidate).gates
     keys = desk.scorecards.order(suite, candidate, only_failing=True)
-    for row in _rows(desk, suite, candidate, keys):
+    for row in desk.scorecards.each_row(suite, candidate, keys):
         if only not in (None, row.episode_id):
             continue
         for gate, cell in zip(gates, row.cells, strict=True):
-            if cell.mark not in _RED:
+            if cell.mark not in RED:
                 continue
             for line in desk.scorecards.cell(suite, candidate, row.episode_id, gate):
-                if line.mark in _RED:
+                if line.mark in RED:
                     yield line, row.episode_id, gate
 
 

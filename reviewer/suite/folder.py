@@ -80,6 +80,11 @@ class LoadedSuite(NamedTuple):
     toolset: "Toolset | None" = None
 
 
+def has_lock(folder: Path) -> bool:
+    """Return whether a suite was frozen: its lock is there, or the copy that a freeze keeps."""
+    return (folder / LOCK_FILE).exists() or (folder / FROZEN / LOCK_FILE).exists()
+
+
 def suite_state(folder: Path) -> SuiteState:
     """Compare the folder with its lock, by hashing only.
 

@@ -43,6 +43,7 @@ class EpisodesRoom(Room):
         """Play the scripts of an episode's proof. `suite` is an id, or a folder. Raises DeskError
         for a suite that cannot be read and an episode without scripts."""
         from reviewer.desk.episodes.proving import proof_of
+        from reviewer.desk.episodes.target import suite_folder
 
         return proof_of(suite_folder(self._opened.place.suites, suite), episode_id)
 
@@ -86,10 +87,3 @@ class EpisodesRoom(Room):
         except DeskError as error:
             return MadeAndProven(made=made, proof=None, unproven=error.text)
         return MadeAndProven(made=made, proof=proof)
-
-
-def suite_folder(suites: Path, named: str) -> Path:
-    """Return the folder of a suite, by its id or as a path."""
-    below = suites / named
-    inside = named not in ("", ".", "..") and "/" not in named and "\\" not in named
-    return below if inside and below.is_dir() else Path(named)

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from reviewer.desk.episodes.target import PROOFS
 from reviewer.desk.episodes.views import Proof, ProofRun
 from reviewer.desk.errors import DeskError
+from reviewer.desk.trials.freezing import to_be_frozen
 from reviewer.desk.trials.judging import contract_of
 from reviewer.gates import Verdict, score
 from reviewer.importing.recorded.episode import MADE_BY
@@ -24,10 +25,8 @@ from reviewer.running.model import Offer, Slot, Task, Unrunnable
 from reviewer.running.offer import offer_of
 from reviewer.running.trial.play import Granting
 from reviewer.suite.candidate import Candidate
-from reviewer.suite.check import check_suite
 from reviewer.suite.errors import ContractError, shown
-from reviewer.suite.folder import read_bytes, read_suite, suite_problems, suite_state
-from reviewer.suite.lock import LOCK_FILE
+from reviewer.suite.folder import read_bytes, read_suite
 from reviewer.suite.model import Episode, Suite
 from reviewer.suite.script import Script, read_script
 from reviewer.suite.strict_json import sha256_hex
@@ -85,17 +84,15 @@ def proof_in(suite: Suite, toolset: Toolset | None, folder: Path, episode_id: st
 def prove_before_freeze(folder: Path, again: bool) -> None:
     """Prove every episode that was made of a trace, of what would be frozen; `again` says that it
     is frozen under a new id. Raises DeskError for one that is not proven."""
-    state = suite_state(folder)
-    if (state.state == "draft") == again:
+    content = to_be_frozen(folder, again)
+    if content is None:
         return  # freezing itself will refuse
-    checked = check_suite({path: data for path, data in state.files.items() if path != LOCK_FILE})
-    if checked.suite is None or (not again and suite_problems(folder)):
-        return
-    for episode in checked.suite.episodes:
+    suite, toolset = content
+    for episode in suite.episodes:
         source = episode.source
         if not isinstance(source, dict) or source.get("made_by") != MADE_BY:
             continue
-        proof = proof_in(checked.suite, checked.toolset, folder, episode.episode_id)
+        proof = proof_in(suite, toolset, folder, episode.episode_id)
         bad = next((run for run in proof.runs if not run.holds), None)
         if bad is not None:
             raise DeskError(

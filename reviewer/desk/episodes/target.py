@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from reviewer.desk.episodes.api import suite_folder
 from reviewer.desk.errors import DeskError
 from reviewer.desk.opened import DeskState
 from reviewer.desk.place import write_private
@@ -14,8 +13,7 @@ from reviewer.exit_codes import ExitCode
 from reviewer.suite.check import check_suite
 from reviewer.suite.derived import NoContract, encoded
 from reviewer.suite.errors import id_problem, shown
-from reviewer.suite.folder import locked_files
-from reviewer.suite.lock import LOCK_FILE
+from reviewer.suite.folder import has_lock, locked_files
 from reviewer.suite.model import RedactionRules, Suite
 from reviewer.suite.strict_json import load_object
 from reviewer.suite.values import EPISODES, SUITE_FILE, TOOLSET_FILE, converted
@@ -39,7 +37,7 @@ class Target:
         self._files = {} if new else locked_files(folder)
         self._head: dict[str, Any] = {}
         if not new:
-            if (folder / LOCK_FILE).exists() or (folder / ".frozen").exists():
+            if has_lock(folder):
                 raise DeskError(
                     f"{folder}: is frozen: nothing can be added to it",
                     "leave --into out: the episode gets a suite of its own",
@@ -114,6 +112,13 @@ def _most_alike(script: Mapping[str, Any]) -> int:
             calls = [json.dumps(call, sort_keys=True) for call in made]
             counts += [calls.count(call) for call in set(calls)]
     return max(counts)
+
+
+def suite_folder(suites: Path, named: str) -> Path:
+    """Return the folder of a suite, by its id or as a path."""
+    below = suites / named
+    inside = named not in ("", ".", "..") and "/" not in named and "\\" not in named
+    return below if inside and below.is_dir() else Path(named)
 
 
 def _taken(path: Path, replaces: str) -> DeskError:

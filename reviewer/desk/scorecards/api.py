@@ -27,7 +27,7 @@ from reviewer.desk.scorecards.cache import ChangeClock, GridCache
 from reviewer.exit_codes import ExitCode
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from reviewer.desk.opened import DeskState
@@ -41,6 +41,8 @@ if TYPE_CHECKING:
         SidesRow,
     )
     from reviewer.desk.views import CellLine, EpisodeRow, Scorecard
+
+_PAGE = 200
 
 
 class ScorecardsRoom(Room):
@@ -213,6 +215,13 @@ class ScorecardsRoom(Room):
                 for key in keys
                 if key in by_key
             ]
+
+    def each_row(
+        self, suite_id: str, candidate_id: str, keys: Sequence[int]
+    ) -> Iterator[EpisodeRow]:
+        """Yield the rows of any number of keys, a page at a time."""
+        for first in range(0, len(keys), _PAGE):
+            yield from self.rows(suite_id, candidate_id, list(keys[first : first + _PAGE]))
 
     def sides(self, suite_id: str, candidate_ids: Sequence[str], keys: list[int]) -> list[SidesRow]:
         """A page with a cell per candidate, in the order of `keys` and of `candidate_ids`."""

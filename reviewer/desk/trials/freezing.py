@@ -8,22 +8,34 @@ from reviewer.desk.trials.views import Trial
 from reviewer.suite.check import check_suite
 from reviewer.suite.folder import suite_problems, suite_state
 from reviewer.suite.lock import LOCK_FILE
+from reviewer.suite.model import Suite
+from reviewer.suite.toolset import Toolset
 
 
-def trial_before_freeze(folder: Path, again: bool) -> Trial | None:
-    """Return the trial of what would be frozen; `again` says that it is frozen under a new id. None
-    where freezing itself will refuse: content that is no suite, or that is frozen already.
-
-    Raises DeskError for a suite that is not sound and has no waiver for it, or has a waiver that
-    covers nothing.
-    """
+def to_be_frozen(folder: Path, again: bool) -> tuple[Suite, Toolset | None] | None:
+    """Return the suite, and its toolset, as they would be frozen; `again` says that it is frozen
+    under a new id. None where freezing itself will refuse: content that is no suite, or that is
+    frozen already."""
     state = suite_state(folder)
     if (state.state == "draft") == again:
         return None
     checked = check_suite({path: data for path, data in state.files.items() if path != LOCK_FILE})
     if checked.suite is None or (not again and suite_problems(folder)):
         return None
-    trial = tried(checked.suite, checked.toolset, folder)
+    return checked.suite, checked.toolset
+
+
+def trial_before_freeze(folder: Path, again: bool) -> Trial | None:
+    """Return the trial of what would be frozen; `again` says that it is frozen under a new id. None
+    where freezing itself will refuse.
+
+    Raises DeskError for a suite that is not sound and has no waiver for it, or has a waiver that
+    covers nothing.
+    """
+    content = to_be_frozen(folder, again)
+    if content is None:
+        return None
+    trial = tried(*content, folder)
     name = folder.name
     shown = f"reviewer suite trial {name} shows which gate stops what"
     if trial.unsound:

@@ -13,7 +13,8 @@ from reviewer.desk.workspace.suite_records import digest_of, write_folder
 from reviewer.exit_codes import ExitCode
 from reviewer.importing.pipeline.split import Unreadable
 from reviewer.importing.pipeline.units import find_units
-from reviewer.importing.reader import Foreign, Rejected, by_document, by_record
+from reviewer.importing.reader import Broken, foreseen
+from reviewer.importing.recorded.attempts import read_records
 from reviewer.importing.source import Source
 from reviewer.running.trial.arguments import placeholder
 from reviewer.suite.check import check_suite
@@ -159,27 +160,22 @@ def _calls(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
                 "--tools takes an OpenAI tools array, MCP's tools/list, an OpenAPI document as "
                 "JSON, a Python module, or a trace (reviewer formats lists them)",
             )
-        for one in _attempts(unit.reader, Source(unit.path, "", unit.companions)):
-            for event in msgspec.json.decode(one.raw).get("events") or ():
-                if event.get("kind") == "tool_call" and isinstance(event.get("tool"), str):
-                    given = event.get("arguments")
-                    yield event["tool"], given if isinstance(given, dict) else {}
+        source = Source(unit.path, "", unit.companions)
+        source.reader = unit.reader.name
+        try:
+            with foreseen(unit.reader.name):
+                for _, one in read_records(unit.reader, source):
+                    if not isinstance(one, Broken):  # the calls of a broken record are unknown
+                        yield from _called(one.raw)
+        except (Unreadable, OSError) as error:
+            raise DeskError(f"{source.path}: {error}") from error
 
 
-def _attempts(reader: Any, source: Source) -> Iterator[Foreign]:
-    try:
-        if by_record(reader):
-            for piece in source.pieces():
-                try:
-                    read = None if piece.problem else reader.read(piece.raw, "candidate")
-                except Rejected:
-                    continue  # its calls are unknown; those of the other records are not
-                if read is not None:
-                    yield read
-        elif by_document(reader):
-            yield from (one for one in reader.traces(source) if isinstance(one, Foreign))
-    except (Unreadable, OSError) as error:
-        raise DeskError(f"{source.path}: {error}") from error
+def _called(raw: bytes) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    for event in msgspec.json.decode(raw).get("events") or ():
+        if event.get("kind") == "tool_call" and isinstance(event.get("tool"), str):
+            given = event.get("arguments")
+            yield event["tool"], given if isinstance(given, dict) else {}
 
 
 def _said(

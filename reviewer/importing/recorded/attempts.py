@@ -90,7 +90,7 @@ def _picked(path: Path, usable: list[Attempt], held: int, wanted: str) -> Attemp
 def _attempts(reader: Any, source: Source) -> Iterator[Attempt | Broken]:
     number = 0
     met: dict[str, int] = {}
-    for raw, one in _read(reader, source):
+    for raw, one in read_records(reader, source):
         number += 1
         if isinstance(one, Broken):
             yield one
@@ -106,8 +106,9 @@ def _attempts(reader: Any, source: Source) -> Iterator[Attempt | Broken]:
         yield Attempt(number, name, one.identity, record, one.user_request, raw)
 
 
-def _read(reader: Any, source: Source) -> Iterator[tuple[bytes, Foreign | Broken]]:
-    """Yield each record as the file has it (b"" in a document) with what the reader makes of it."""
+def read_records(reader: Any, source: Source) -> Iterator[tuple[bytes, Foreign | Broken]]:
+    """Yield each record as the file has it (b"" in a document) with what the reader makes of it.
+    Raises Unreadable, OSError, and whatever a reader breaks over."""
     if by_record(reader):
         candidate = reader.candidate_id(source.path)
         for piece in source.pieces():
