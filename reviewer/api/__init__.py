@@ -49,7 +49,7 @@ def open_workspace(
     """Open the workspace at `folder`, or the one that holds the current folder.
 
     `reviewer` names the person who works here; by default the machine says. `draft` names a suite
-    without a lock: its runs are there then, and nothing else; none is evidence. Raises DeskError
+    without a lock: the workspace then holds its runs alone, and none is evidence. Raises DeskError
     where there is no workspace, or no such draft.
     """
     from reviewer.desk.desk import Desk

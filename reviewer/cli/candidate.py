@@ -85,7 +85,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _kind(arguments: argparse.Namespace) -> str:
-    """Return the kind that was named, or that the other options can only mean."""
+    """Return the kind that was named, or that the other options imply. Raises DeskError."""
     if arguments.kind:
         return str(arguments.kind)
     for given, kind in (

@@ -1,4 +1,4 @@
-"""`reviewer episode`: an episode out of a trace, and its proof."""
+"""`reviewer episode`: an episode made of a trace, and its proof."""
 
 import argparse
 from pathlib import Path
@@ -19,13 +19,13 @@ _MARKS = (
     ("forbidden", "TOOL", "a tool that must not be called"),
     ("irrelevant", "CALL", "a call that is neither wrong nor needed"),
     ("never-say", "TEXT", "a wording that no good final message has"),
-    ("volatile", "ARG", "an argument (TOOL.ARG, or ARG of any tool) that means no other answer"),
-    ("key", "ARG", "an argument that does, though it looks volatile"),
+    ("volatile", "ARG", "an argument (TOOL.ARG, or ARG of any tool) that changes no answer"),
+    ("key", "ARG", "an argument that changes answers, although it looks volatile"),
     ("reads", "TOOL", "a tool that changes nothing"),
     ("writes", "TOOL", "a tool that changes something"),
     ("unknown", "CALL", "a call whose answer is left open"),
-    ("mask", "TEXT[=WORD]", "a text that identifies somebody, and the word of its stand-ins"),
-    ("confirm", "WHAT", "turns: the user's turns are as they should be; faults: so are failures"),
+    ("mask", "TEXT[=WORD]", "a text that identifies a person, and the word for its stand-ins"),
+    ("confirm", "WHAT", "turns: the user's turns are right; faults: the failures are right"),
 )
 """Options of marks that may be given several times."""
 
@@ -39,7 +39,7 @@ def _episode_arguments(command: argparse.ArgumentParser) -> None:
     )
     made.add_argument(
         "--with", dest="beside", action="append", default=[], metavar="TRACE",
-        help="another trace of the same task, whose answers are taken where this one has none: "
+        help="another trace of the same task, whose answers are used where this one has none: "
         "an id, a file, FILE#NAME, or a name in the same file",
     )  # fmt: skip
     for name, metavar, text in _MARKS:
@@ -55,7 +55,7 @@ def _episode_arguments(command: argparse.ArgumentParser) -> None:
     )
     made.add_argument("--format", default="auto", metavar="F", help="the format of the files")
     made.add_argument("--id", default="", metavar="ID", help="the episode's id")
-    made.add_argument("--into", default="", metavar="SUITE", help="a suite that is not frozen")
+    made.add_argument("--into", default="", metavar="SUITE", help="a draft that gets the episode")
     made.add_argument("--out", default="", metavar="FOLDER", help="the folder of a new suite")
     made.add_argument(
         "--replace", action="store_true",
@@ -63,18 +63,18 @@ def _episode_arguments(command: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     golden = act(
         acts, "from-golden",
-        "make an episode of a golden record; its answers are compared with, never required",
+        "make an episode of a golden record; its answers are kept for comparison, never required",
     )  # fmt: skip
     golden.add_argument("file", metavar="DATASET", help="golden records, JSON or JSON lines")
     golden.add_argument(
         "--record", default="", metavar="NAME", help="which record: its number or id"
     )
     golden.add_argument("--id", default="", metavar="ID", help="the episode's id")
-    golden.add_argument("--into", default="", metavar="SUITE", help="a suite that is not frozen")
+    golden.add_argument("--into", default="", metavar="SUITE", help="a draft that gets the episode")
     golden.add_argument("--out", default="", metavar="FOLDER", help="the folder of a new suite")
     proof = act(
         acts, "prove",
-        "play the scripts of an episode: what was recorded fails, the corrected one passes",
+        "play an episode's scripts: the recorded attempt must fail, the corrected one must pass",
     )  # fmt: skip
     proof.add_argument("suite", help="suite id or folder")
     proof.add_argument("episode", help="episode id")

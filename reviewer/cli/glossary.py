@@ -113,6 +113,24 @@ GLOSSARY = {
             "reviewer.desk.drafts",
         ),
         Term(
+            "blank",
+            "A value of a suite that is not known yet, named in its place by $blank. It is "
+            "reported by suite check, and refused by freeze.",
+            "reviewer.suite.blanks",
+        ),
+        Term(
+            "gap",
+            "Of an episode made of a trace: a call whose answer was not recorded. It ends the "
+            "attempt as world_gap, which neither passes nor fails.",
+            "reviewer.running.model.WorldGap",
+        ),
+        Term(
+            "proof",
+            "Of an episode made of a trace: its scripts are played, and the recorded attempt must "
+            "fail by its marks, the corrected one pass.",
+            "reviewer.desk.episodes.proving",
+        ),
+        Term(
             "probe",
             "A suite made from a public benchmark: shown and compared, never certifying a release.",
         ),

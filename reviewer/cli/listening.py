@@ -32,17 +32,17 @@ PORT = 4318
 def _listen_arguments(listen: argparse.ArgumentParser) -> None:
     listen.add_argument(
         "--port", type=port, default=PORT, metavar="N",
-        help=f"of 127.0.0.1, which no other machine reaches (default: {PORT}; 0: a free one)",
+        help=f"one of 127.0.0.1, which no other machine reaches (default: {PORT}; 0: a free one)",
     )  # fmt: skip
     listen.add_argument(
         "--token-env", default="", metavar="NAME",
-        help="answer only who sends the token in this variable (Authorization: Bearer TOKEN)",
+        help="answer only requests with the token in this variable (Authorization: Bearer TOKEN)",
     )  # fmt: skip
-    listen.add_argument("--suite", default="", metavar="S", help="the suite they belong to")
-    listen.add_argument("--candidate", default="", metavar="C", help="for traces that name none")
+    listen.add_argument("--suite", default="", metavar="S", help="the suite of the traces")
+    listen.add_argument("--candidate", default="", metavar="C", help="for traces without one")
     listen.add_argument(
         "--episode-map", metavar="FILE",
-        help="how the agents call the episodes and the tools of --suite",
+        help="the names that the agents have for the episodes and tools of --suite",
     )  # fmt: skip
     listen.add_argument(
         "--conversation-idle", type=_seconds, default=900.0, metavar="S",
@@ -69,8 +69,8 @@ MOST_SAID = 1_000
 
 
 class _Heard(Telling):
-    """Keeps the newest results alone: a listener may go on for weeks. `wrong` says that something
-    was refused, or kept apart, since it began."""
+    """Keeps only the newest results: a listener may run for weeks. `wrong` says that something was
+    refused, or kept next to an attempt, since it began."""
 
     wrong = False
 
@@ -89,7 +89,7 @@ ARGUMENTS = {
 def run(arguments: argparse.Namespace) -> int:
     workspace = workspace_of(arguments)
     try:
-        import opentelemetry.proto.collector.trace.v1.trace_service_pb2  # noqa: F401
+        import opentelemetry.proto.collector.trace.v1.trace_service_pb2  # noqa: F401 (is it there?)
     except ImportError as error:
         return fail(
             f"listening needs the extra `listen` ({error.name} is not installed)",
@@ -138,7 +138,7 @@ def _opened(number: int, listener: Listener, token: str) -> Door:
 def _listened(
     arguments: argparse.Namespace, workspace: Workspace, listener: Listener, door: Door
 ) -> int:
-    """Import until Ctrl-C or SIGTERM, then what is left."""
+    """Import until Ctrl-C or SIGTERM, then import what is left."""
     from reviewer.desk.imports.listening.listener import LOOK_S
 
     end_as_interrupted()
@@ -168,7 +168,7 @@ def _listened(
 def _said(
     arguments: argparse.Namespace, address: str, workspace: Workspace, listener: Listener
 ) -> None:
-    """The address is data; what it is, a message."""
+    """Write the address on standard output, and what it is for on standard error."""
     if not arguments.quiet:
         note(
             f"taking spans into {workspace.root}; agents send them with"

@@ -10,8 +10,8 @@ from reviewer.exit_codes import ExitCode
 def run(arguments: argparse.Namespace) -> int:
     workspace = workspace_of(arguments)
     try:
-        import mcp.server.lowlevel  # noqa: F401  # whether the extra is there
-        import mcp_types  # noqa: F401
+        import mcp.server.lowlevel  # noqa: F401 (is it there?)
+        import mcp_types  # noqa: F401 (is it there?)
     except ImportError as error:
         return fail(
             f"answering over MCP needs the extra `mcp` ({error.name} is not installed)",

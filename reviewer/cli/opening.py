@@ -24,8 +24,8 @@ def desk_of(arguments: argparse.Namespace) -> "Desk":
 
 
 def desk_on(arguments: argparse.Namespace, suite_id: str | None) -> "Desk":
-    """The desk that has the runs of a suite: those of a draft are kept apart. Without a suite it is
-    the workspace's, or that of the one draft which was run before anything else."""
+    """Open the desk that has the runs of a suite: those of a draft are kept apart. Without a suite,
+    open that of the workspace, or of the only draft that was run where nothing else was."""
     from reviewer.desk.desk import Desk
     from reviewer.desk.drafts import only_draft, place_for
 

@@ -191,7 +191,7 @@ def _top(kind: type[Parser]) -> Parser:
     )  # fmt: skip
     top.add_argument(
         "--draft", default="", metavar="S",
-        help="the workstation on the runs of a draft, a suite without a lock",
+        help="open the workstation on the runs of a draft, a suite without a lock",
     )  # fmt: skip
     report = top.add_argument_group("report")
     report.add_argument("--export-report", metavar="OUT", help="write the report to this folder")

@@ -40,7 +40,7 @@ def _run_arguments(make: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     make.add_argument(
         "--episode", action="append", default=[], metavar="E",
-        help="only this one, and those of further --episode options (default: all of the suite)",
+        help="run only this one; may be given again (default: every episode)",
     )  # fmt: skip
     make.add_argument("--jobs", type=from_one, default=4, metavar="N", help="at a time (4)")
     make.add_argument(

@@ -46,7 +46,7 @@ def _suite_arguments(command: argparse.ArgumentParser) -> None:
         if name == "check":
             one.add_argument(
                 "--watch", action="store_true",
-                help="of a draft: again whenever a file is saved, with a run of its candidates",
+                help="check a draft again whenever a file is saved, and run its candidates on it",
             )  # fmt: skip
             one.add_argument(
                 "--candidate", action="append", default=[], metavar="C",

@@ -1,4 +1,4 @@
-"""`reviewer suite new`: a first suite around the tools of an agent."""
+"""`reviewer suite new`: a first suite made from the tools of an agent."""
 
 import argparse
 import sys
@@ -10,6 +10,7 @@ from reviewer.cli.parser import act
 from reviewer.cli.say import fact, note, out_json, table
 from reviewer.desk.errors import DeskError
 from reviewer.exit_codes import ExitCode
+from reviewer.report.formatting import plural
 
 if TYPE_CHECKING:
     from reviewer.cli.parser import Acts
@@ -21,18 +22,18 @@ SOURCES = (
 
 
 def new_arguments(acts: "Acts") -> None:
-    """Add the act that makes a draft of the tools an agent has."""
-    made = act(acts, "new", "make a draft around the tools of an agent, which runs at once")
+    """Add the act that makes a draft from the tools of an agent."""
+    made = act(acts, "new", "make a draft from the tools of an agent; it runs at once")
     made.add_argument("name", nargs="?", default="", metavar="NAME", help="the suite's id")
     made.add_argument(
         "--tools", action="append", default=[], metavar="FILE",
-        help=f"where they are described; may be given again: {SOURCES}",
+        help=f"a file that describes them; may be given again: {SOURCES}",
     )  # fmt: skip
     made.add_argument(
-        "--reads", default="", metavar="NAMES", help="tools that change nothing, by commas"
+        "--reads", default="", metavar="NAMES", help="tools that only read, separated by commas"
     )
     made.add_argument(
-        "--writes", default="", metavar="NAMES", help="tools that change something, by commas"
+        "--writes", default="", metavar="NAMES", help="tools that write, separated by commas"
     )
 
 
@@ -64,7 +65,7 @@ def run(arguments: argparse.Namespace) -> int:
     fact(made.power)
     blanks = sum(tool.blank for tool in made.tools)
     if blanks:
-        note(f"{blanks} blank{'s' * (blanks != 1)}: reviewer suite check {name} points at each")
+        note(f"{plural(blanks, 'blank')}: reviewer suite check {name} points at each")
     note(f"next: reviewer run {name} {made.candidates[0]}")
     note(f"{made.folder / 'README.md'} says what to edit")
     return ExitCode.DONE

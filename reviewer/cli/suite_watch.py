@@ -18,7 +18,7 @@ _NAMED = 3
 
 
 def run(workspace: "Workspace", arguments: argparse.Namespace) -> int:
-    """Say what is so after each save, until Ctrl-C: then 20 when the draft is not valid, else 0."""
+    """Report after each save, until Ctrl-C; then return 20 when the draft is not valid, else 0."""
     from reviewer.desk.draft_watch import DraftWatch
 
     if not arguments.suite:

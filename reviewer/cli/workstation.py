@@ -89,7 +89,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _place(arguments: argparse.Namespace) -> "Workspace":
-    """The workspace, or the runs of a draft: the one named, or the only one there is to show."""
+    """Return the workspace, or the place of a draft: of the one that is named, or of the only one
+    that was run where nothing else was."""
     from reviewer.desk.drafts import draft_place, only_draft, place_for
 
     workspace = workspace_of(arguments)

@@ -1,4 +1,4 @@
-"""Watching a draft: what was saved is checked, and its candidates are run on it again."""
+"""Watching a draft: after each save it is checked, and its candidates are run on it again."""
 
 import os
 import time
@@ -18,7 +18,7 @@ from reviewer.suite.strict_json import load_object
 from reviewer.suite.values import is_episode_file
 
 STEP_S = 0.2
-"""How often the files are looked at; what was saved is settled when two looks in a row agree."""
+"""Seconds between two looks at the files. A save is complete when two looks in a row agree."""
 _SKIPPED = ("__pycache__", "node_modules")
 
 Seen = dict[str, tuple[int, int, int]]
@@ -37,8 +37,8 @@ class WatchedCandidate(View, frozen=True):
 
 
 class WatchRound(View, frozen=True):
-    """What came of one save: the files that changed (none: the first round), what is wrong with the
-    suite, and the candidates that were run."""
+    """The result of one save: the files that changed (none: the first round), what is wrong with
+    the suite, and the candidates that were run."""
 
     changed: tuple[str, ...]
     problems: tuple[str, ...]
@@ -60,8 +60,8 @@ class DraftWatch:
         self._workspace, self._suite, self._named = workspace, suite_id, tuple(candidates)
 
     def rounds(self) -> Iterator[WatchRound]:
-        """Yield what is so now, and again after each save, until the caller stops. Raises
-        DeskError when the suite is a draft no more."""
+        """Yield the state of the draft now, and again after each save, until the caller stops.
+        Raises DeskError when the suite is no longer a draft."""
         seen = self._settled()
         yield self._round(())
         while True:
@@ -70,13 +70,13 @@ class DraftWatch:
             if now == seen:
                 continue
             if not is_draft(self._workspace, self._suite):
-                raise DeskError(f"{self._suite} is a draft no more", exit_code=ExitCode.DONE)
+                raise DeskError(f"{self._suite} is no longer a draft", exit_code=ExitCode.DONE)
             changed = tuple(sorted({*(now.items() ^ seen.items())}))
             seen = now
             yield self._round(tuple(dict.fromkeys(path for path, _ in changed)))
 
     def _settled(self) -> Seen:
-        """Return the files once nobody is at writing them."""
+        """Return the files once they no longer change."""
         before = self._look()
         while True:
             time.sleep(STEP_S / 2)

@@ -18,7 +18,8 @@ KEPT = 10
 
 
 def is_draft(workspace: Workspace, suite_id: str) -> bool:
-    """Return whether a suite is there and has no lock. Raises DeskError for what is no suite id."""
+    """Return whether a suite is there and has no lock. Raises DeskError for an
+    invalid suite id."""
     folder = workspace.suite_folder(suite_id)
     if not (folder / "suite.json").exists():
         return False
@@ -45,7 +46,8 @@ def place_for(workspace: Workspace, suite_id: str) -> Workspace:
 
 
 def draft_place(workspace: Workspace, suite_id: str) -> Workspace:
-    """Return where the runs of a draft are kept. Raises DeskError for a suite that is none."""
+    """Return where the runs of a draft are kept. Raises DeskError for any other
+    suite."""
     if not is_draft(workspace, suite_id):
         raise DeskError(
             f"{suite_id} is no draft in {workspace.suites}",
@@ -105,8 +107,8 @@ def only_draft(workspace: Workspace) -> str:
 
 
 def no_evidence(place: Workspace) -> None:
-    """Raise DeskError when this is the place of a draft: what is asked makes evidence of runs, or
-    takes some in."""
+    """Raise DeskError when this is the place of a draft. For every act that makes evidence of runs,
+    or takes some in."""
     if place.draft:
         raise DeskError(
             f"{place.draft} is a draft: its runs are no evidence, and nothing is signed, exported "

@@ -118,8 +118,8 @@ def broken_error(suite_id: str, problem: str) -> DeskError:
 
 
 def ready_suite(workspace: Workspace, connection: Connection | None, suite_id: str) -> ReadySuite:
-    """A suite that may be used now: a draft in its own place only. Raises DeskError when it is
-    broken, unknown, or a draft anywhere else."""
+    """Return a suite that may be used now; a draft only in its own place. Raises DeskError when it
+    is broken, unknown, or a draft anywhere else."""
     folder = workspace.suite_folder(suite_id)
     row = registry.suite_row(connection, suite_id) if connection is not None else None
     if not (folder / "suite.json").exists():

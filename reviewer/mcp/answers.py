@@ -1,8 +1,8 @@
 """The questions that a coding agent may ask, and their answers in plain values.
 
-Texts that were recorded in traces stand under `recorded`, but for the names and details that codes,
-findings and reasons are made of. They were written by the agents under test and by what these read:
-made visible, cut, and named as data.
+Texts that were recorded in traces are under `recorded`, except names and details in codes, findings
+and reasons. They were written by the agents under test and by what these read: hostile characters
+are shown, long texts are cut, and all of it is called data.
 """
 
 from collections.abc import Callable, Iterator
@@ -31,7 +31,8 @@ Answer = dict[str, Any]
 
 
 class Question(NamedTuple):
-    """One tool: its name, what it says, the JSON Schema of its arguments, and what answers it."""
+    """One tool: its name, title and description, the JSON Schema of its arguments, and the method
+    that answers it."""
 
     name: str
     title: str
@@ -41,14 +42,14 @@ class Question(NamedTuple):
 
 
 class Answers:
-    """The answers about one workspace. Every question is asked of the store anew. Methods raise
+    """The answers about one workspace. Each question reads the store again. Methods raise
     DeskError."""
 
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
 
     def releases(self, given: Given) -> Answer:
-        """What can be asked about."""
+        """Return the suites and releases that can be asked about."""
         with self._desk("") as desk:
             suites = [
                 {"suite": one.suite_id, "state": one.state, "problem": one.problem,
@@ -59,7 +60,7 @@ class Answers:
             return {"suites": suites, "releases": made}
 
     def scorecard(self, given: Given) -> Answer:
-        """The recommendation, the figures, and the episodes, worst first."""
+        """Return the recommendation, the figures, and the episodes, worst first."""
         with self._release(given) as (desk, suite, candidate):
             card = desk.scorecards.card(suite, candidate)
             told = to_builtins(card)
@@ -84,7 +85,7 @@ class Answers:
             }
 
     def reasons(self, given: Given) -> Answer:
-        """Why the recommendation is what it is."""
+        """Return the reasons of the recommendation."""
         with self._release(given) as (desk, suite, candidate):
             report = self._report(desk, suite, candidate)
             return {
@@ -95,7 +96,7 @@ class Answers:
             }
 
     def missing(self, given: Given) -> Answer:
-        """What is not measured, and what would measure it."""
+        """Return what is not measured, and what would measure it."""
         with self._release(given) as (desk, suite, candidate):
             report = self._report(desk, suite, candidate)
             refused = desk.imports.refusals()
@@ -115,7 +116,7 @@ class Answers:
             }  # fmt: skip
 
     def failing_events(self, given: Given) -> Answer:
-        """The events behind failures, with what was recorded at them."""
+        """Return the events behind failures, with what was recorded at them."""
         with self._release(given) as (desk, suite, candidate):
             only = given.get("episode")
             found: list[Answer] = []
@@ -135,7 +136,7 @@ class Answers:
             return {"suite": suite, "candidate": candidate, "failures": found, "left_out": left}
 
     def trace(self, given: Given) -> Answer:
-        """One attempt: its verdict, clause by clause, and its events a page at a time."""
+        """Return one attempt: its verdict, clause by clause, and a page of its events."""
         name, first = given["trace"], given.get("first", 1)
         with self._desk(name.partition("/")[0]) as desk:
             one = desk.traces.view(name)
@@ -228,7 +229,7 @@ def _failures(
 
 
 def _text(text: str) -> str:
-    """Return a recorded text with every hostile character shown, and not more than can be read."""
+    """Return a recorded text with every hostile character shown, cut to MOST_TEXT characters."""
     shown = visible(text)
     more = len(shown) - MOST_TEXT
     return shown if more <= 0 else f"{shown[:MOST_TEXT]}… (+{more:,} characters)"

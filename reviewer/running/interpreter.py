@@ -10,7 +10,7 @@ from reviewer.suite.candidate import Candidate
 
 
 class NoInterpreter(Exception):
-    """There is none; the text is why, and the way out."""
+    """No interpreter can be used; the text says why, and the way out."""
 
 
 def interpreter_of(candidate: Candidate) -> str:

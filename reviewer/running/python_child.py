@@ -92,8 +92,8 @@ class Call:
         self._usage = {**usage, **{name: usage.get(name, 0) + n for name, n in tokens.items()}}
 
     def total(self, **tokens: int) -> None:
-        """Tokens of the whole attempt, said once before the return: in place of `used`, for a
-        framework that tells them at its end."""
+        """State the tokens of the whole attempt, once before the return: in place of `used`, for a
+        framework that reports them at its end."""
         self._total = tokens
 
     def taken(self) -> dict[str, int] | None:
@@ -101,7 +101,7 @@ class Call:
         return usage
 
     def whole(self) -> dict[str, Any]:
-        """The member of the final line that states the tokens of the whole attempt."""
+        """Return the member of the final line that states the tokens of the whole attempt."""
         return {} if self._total is None else {"total": self._total}
 
 

@@ -127,8 +127,8 @@ class Meter:
 
 
 def _nothing(usage: dict[str, int | None] | None) -> bool:
-    """Return whether an attempt is said to have used no token at all, which no model does: what
-    counted them saw none of its answers."""
+    """Return whether an attempt states 0 tokens, which no model uses: its counter saw none of the
+    answers."""
     return usage is not None and (usage["input_tokens"], usage["output_tokens"]) == (0, 0)
 
 

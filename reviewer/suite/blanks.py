@@ -1,7 +1,7 @@
-"""Blanks: named places in a file of a suite where nobody knows the value yet. Pure.
+"""Blanks: values of a suite's file that are not known yet. Pure.
 
-A blank is an object in the value's place: `$blank` says what is missing, `seen` lists values that
-were met and may be the right one, `meanwhile` is what a simulated tool answers until then. A suite
+A blank is an object in place of the value: `$blank` says what is missing, `seen` lists recorded
+values, one of which may be right, `meanwhile` is what a simulated tool answers until then. A suite
 with a blank can be read and tried, and not be frozen.
 """
 
@@ -13,7 +13,7 @@ from reviewer.suite.errors import Problem, json_path, shown
 
 BLANK = "$blank"
 CONFIRM = "confirm "
-"""A blank that begins so asks for no value: a person has to confirm what stands elsewhere."""
+"""A blank that begins so asks for no value: a person has to confirm something written elsewhere."""
 MEANWHILE = "meanwhile"
 _MEMBERS = frozenset({BLANK, "seen", MEANWHILE})
 _DEEPEST = 200
@@ -23,7 +23,7 @@ Place = tuple[str | int, ...]
 
 
 def blank(what: str, *seen: Any) -> dict[str, Any]:
-    """Return a blank for `what`; `seen` are values that were met."""
+    """Return a blank for `what`; `seen` are recorded values."""
     return {BLANK: what, **({"seen": list(seen)} if seen else {})}
 
 
@@ -77,7 +77,8 @@ def _told(one: dict[str, Any]) -> str:
 
 
 def without_faults_of_blanks(problems: list[Problem], blanks: list[Problem]) -> list[Problem]:
-    """Return the problems less those that only say that a blank has not the shape of a value."""
+    """Return the problems without those that only say that a blank does not have the value's
+    shape."""
     places = [(one.file, one.path) for one in blanks]
 
     def of_a_blank(problem: Problem) -> bool:

@@ -55,7 +55,7 @@ FILES: Mapping[str, type[msgspec.Struct]] = {
 
 _EDITED = frozenset({*FILES.values(), Release} - {Policy})
 _EDITOR = (
-    "Where an editor finds this schema: an address, or a path. Nothing is read from it and nothing "
+    "Where an editor finds this schema: an address, or a path. The schema is not read, and nothing "
     "is judged by it; it is part of the file, and so of its digest."
 )
 

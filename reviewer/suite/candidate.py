@@ -45,7 +45,7 @@ Pointer = Annotated[str, Limits(pattern=r"^(/[^/]+)+$", max_length=500)]
 
 
 class Output(Value, frozen=True, kw_only=True):
-    """What an agent prints, and where in it the final message and the tokens stand. A place is a
+    """What an agent prints, and where in it the final message and the tokens are. A place is a
     JSON Pointer (RFC 6901); counts of several places are added."""
 
     form: Annotated[
@@ -53,13 +53,13 @@ class Output(Value, frozen=True, kw_only=True):
         "All of it is the final message; or its last line is; or it is one JSON value; or JSON "
         "lines, where a place is looked for in each.",
     ] = "text"
-    message: Annotated[Pointer | None, "Of JSON: where the final message stands."] = None
+    message: Annotated[Pointer | None, "Of JSON: where the final message is."] = None
     input_tokens: Annotated[
-        tuple[Pointer, ...], "Of JSON: where the tokens of the whole input stand. Empty: not told."
+        tuple[Pointer, ...], "Of JSON: where the tokens of all input are. Empty: not reported."
     ] = ()
-    output_tokens: Annotated[tuple[Pointer, ...], "Where the tokens of the output stand."] = ()
+    output_tokens: Annotated[tuple[Pointer, ...], "Where the tokens of the output are."] = ()
     cached_input_tokens: Annotated[
-        tuple[Pointer, ...], "Where the tokens of the input that was cached stand."
+        tuple[Pointer, ...], "Where the tokens of the cached part of the input are."
     ] = ()
 
     def problem(self, given: Set[str]) -> str | None:
@@ -98,7 +98,7 @@ class Runner(Value, frozen=True):
     ] = None
     transport: Annotated[
         Literal["stdio", "http"],
-        "Of `mcp`: how the agent reaches its tools. HTTP, on loopback, wants `network`.",
+        "Of `mcp`: how the agent reaches its tools. HTTP, on loopback, needs `network`.",
     ] = "stdio"
     output: Annotated[
         Output | None,

@@ -1,4 +1,4 @@
-"""What identifies a draft: a suite without a lock, as its files are at this moment. Pure."""
+"""The digest that identifies a draft (a suite without a lock) by its present files. Pure."""
 
 from collections.abc import Mapping
 

@@ -1,5 +1,5 @@
-"""Make an episode of one golden record. Its answers are compared with, and never required: whoever
-wrote them down wrote one good way to say it."""
+"""Make an episode of one golden record. Its answers are kept for comparison and never required:
+each is one good wording among many."""
 
 from pathlib import Path
 from typing import Any

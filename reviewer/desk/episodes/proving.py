@@ -244,7 +244,7 @@ def _does_nothing(source: Mapping[str, Any], ran: _Ran) -> ProofRun:
     return ProofRun(plan="nothing", wanted="fails", runs=1, holds=holds, codes=codes, why=why)
 
 
-# The corrected attempt once more, otherwise.
+# Variations of the corrected attempt.
 
 
 def varied_turns(episode: Episode, source: Mapping[str, Any], turns: Turns, seed: int) -> Turns:

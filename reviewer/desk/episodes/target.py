@@ -1,4 +1,4 @@
-"""Where an episode goes: into a suite that is not frozen, or into a new one."""
+"""Where an episode goes: into a draft, or into a new suite."""
 
 import json
 from collections.abc import Mapping
@@ -24,7 +24,7 @@ _REDACTION: dict[str, Any] = {"keys": [], "detectors": list(DETECTORS)}
 
 
 class Target:
-    """Where the episode goes: an unfrozen suite, or a new one. An episode of its name is written
+    """Where the episode goes: a draft, or a new suite. An episode of its name is written
     over where it was made of the trace `replaces`."""
 
     def __init__(
@@ -130,9 +130,9 @@ def _taken(path: Path, replaces: str) -> DeskError:
 def target_of(
     opened: DeskState, into: str, out: str, episode_id: str, replaces: str = ""
 ) -> Target:
-    """Return where an episode goes: into a suite that is not frozen, or out into the folder of a
-    new one; without either, into a new suite of the workspace. An episode that was made of the
-    trace `replaces` is written over. Raises DeskError."""
+    """Return where an episode goes: `into` a draft, or `out` into the folder of a new suite;
+    without either, into a new suite of the workspace. An episode that was made of the trace
+    `replaces` is written over. Raises DeskError."""
     if into and out:
         raise DeskError("--into and --out: give one of them", exit_code=ExitCode.USAGE)
     if into:

@@ -1,4 +1,4 @@
-"""What making an episode and proving it give, as plain values."""
+"""The answers of `desk.episodes` as plain values."""
 
 from typing import Any, Literal
 
@@ -10,11 +10,11 @@ __all__ = ["TYPED", "EpisodeOrder", "MadeFromTrace", "Marks", "Proof", "ProofRun
 
 
 class EpisodeOrder(Struct, frozen=True, kw_only=True):
-    """What an episode is to be made of, and where it goes.
+    """An order of an episode: what to make it of, and where it goes.
 
     `source` and each of `beside` are traces: an id of the store, a file, `FILE#NAME`, or for
-    `beside` a name in the file of the source. `into` is an unfrozen suite that gets the episode,
-    `out` the folder of a new one; without either it is a new suite of the workspace. `replace`
+    `beside` a name in the file of the source. `into` is a draft that gets the episode,
+    `out` the folder of a new suite; without either it is a new suite of the workspace. `replace`
     writes over an episode of that name which was made of the same trace.
     """
 
@@ -41,12 +41,12 @@ TYPED = (
     ("id", "the episode's id; empty: of the trace"),
     ("into", "a suite that is not frozen; empty: a new one"),
 )
-"""What a form asks for an episode: the name of each field, and what goes into it."""
+"""The fields of a form for an episode: the name of each, and what goes into it."""
 
 
 class MadeFromTrace(Struct, frozen=True, kw_only=True):
-    """The episode that was written. `problems` are what keeps its suite from being frozen, blanks
-    among them."""
+    """The episode that was written. `problems` keep its suite from being frozen; blanks are among
+    them."""
 
     suite_id: str
     episode_id: str
@@ -64,7 +64,7 @@ class MadeFromTrace(Struct, frozen=True, kw_only=True):
 
 
 class ProofRun(Struct, frozen=True, kw_only=True):
-    """One script of the proof, how often it was played, and what came of it."""
+    """One script of the proof, how often it was played, and its result."""
 
     plan: Literal["recorded", "corrected", "varied", "nothing"]
     wanted: Literal["fails", "passes"]
@@ -75,7 +75,7 @@ class ProofRun(Struct, frozen=True, kw_only=True):
 
 
 class Proof(Struct, frozen=True, kw_only=True):
-    """What the scripts of an episode show."""
+    """The runs of an episode's scripts, and whether they prove it."""
 
     suite_id: str
     episode_id: str

@@ -1,5 +1,5 @@
-"""A first suite made of the tools an agent has: reading where they are described, and writing the
-draft around them."""
+"""A first suite made from the tools of an agent: reading their descriptions, and writing the
+draft."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -64,8 +64,8 @@ def new_suite(
     reads: Sequence[str] = (),
     writes: Sequence[str] = (),
 ) -> NewSuite:
-    """Write a draft around the tools that `sources` describe. `reads` and `writes` name tools that
-    are otherwise than proposed. Raises DeskError; nothing is written then."""
+    """Write a draft from the tools that `sources` describe. `reads` and `writes` override what is
+    proposed of the tools they name. Raises DeskError; nothing is written then."""
     folder = _free(place, suite_id)
     found, notes = _pooled(sources)
     proposed = proposal(found, _said(found, reads, writes))
@@ -262,9 +262,9 @@ reviewer suite check {suite_id} --watch   # again whenever a file is saved
 
 ## What to edit
 
-1. `toolset.json`: what each tool answers. A blank (`"$blank"`) stands where nobody knows it yet,
-   and answers what it says `meanwhile`; `reviewer suite check {suite_id}` points at each. An answer
-   may depend on arguments and on the state.
+1. `toolset.json`: what each tool answers. A blank (`"$blank"`) marks an answer that is not known
+   yet, and gives the one it names `meanwhile`; `reviewer suite check {suite_id}` points at each.
+   An answer may depend on arguments and on the state.
 2. `episodes/golden.json`: a task that the agent must do: the request in a user's words, the
    arguments that are right, the end that is expected.
 3. `episodes/negative.json`: a request after which nothing may have changed.

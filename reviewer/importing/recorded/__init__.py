@@ -5,8 +5,8 @@ person marked.
 `offered` the tools that were offered. `masks` is the one table by which identifiers are replaced,
 `masked` what it is used on. `marks` is what a person says of the attempt, `keys` says which
 arguments distinguish calls, `effects` what calls changed; `world` makes the simulator of it, and
-`asked` is what comes of calls there. `turns` has the user and the scripts, `episode` puts all
-together.
+`asked` calls it and reads its answers and state. `turns` has the user and the scripts, `episode`
+makes the whole.
 """
 
 

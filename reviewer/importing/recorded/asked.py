@@ -1,5 +1,5 @@
-"""What comes of calls in a world that was made: the state they end in, and whether it answers as
-the trace does."""
+"""Calls in a world that was made: the state they end in, and whether it answers as the trace
+does."""
 
 import asyncio
 from collections.abc import Iterable, Mapping

@@ -1,7 +1,7 @@
-"""An episode out of recorded attempts and a person's marks, with the scripts of its proof.
+"""An episode made of recorded attempts and a person's marks, with the scripts of its proof.
 
-What happened is not taken for what is right: the contract is that of the corrected attempt, and
-nothing of it is made of the trace alone but the writes that nobody marked.
+What happened is not taken for what is right: the contract is that of the corrected attempt, and the
+only part of it that the trace alone decides is that writes without a mark are required.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -147,7 +147,8 @@ _LEFT = "some identifiers were masked without the table: two of them may look al
 def _missing(
     tool: str, arguments: Mapping[str, Any] | None, tools: Mapping[str, Definition]
 ) -> dict[str, Definition]:
-    """Return a required tool that neither trace nor definition has, by its arguments."""
+    """Return a required tool that no trace calls and nothing defines, inferred from its
+    arguments."""
     if tool in tools:
         return {}
     return {tool: inferred_tool(tool, [arguments or {}])}

@@ -1,7 +1,7 @@
 """Which tools read and which write, and which arguments distinguish the calls of a tool. Pure.
 
 An argument that is new in every call (an id of a request, a time, words of the model) is volatile:
-by it no call would ever meet its recorded answer again.
+compared by it, no later call would find its recorded answer.
 """
 
 import json

@@ -1,6 +1,5 @@
-"""What a person says of a recorded attempt: the marks, their places, and what they mean. Pure."""
+"""A person's marks on a recorded attempt, and the events that they name. Pure."""
 
-import json
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
@@ -9,7 +8,8 @@ import msgspec
 
 from reviewer.importing.recorded import NotUsable
 from reviewer.importing.recorded.story import Made, Said, Story
-from reviewer.suite.errors import shown
+from reviewer.suite.errors import ContractError, shown
+from reviewer.suite.strict_json import load_object
 
 CONFIRMED = ("turns", "faults")
 
@@ -61,14 +61,14 @@ _NEED = re.compile(r"\s*([^\s:{]+(?:[.:][^\s:{]+)*)\s*:?\s*(\{.*\})?\s*\Z", re.S
 
 def read_marks(data: bytes, where: str) -> Marks:
     """Return the marks of a file. Raises NotUsable naming the member that does not fit."""
+    known = f"a marks file is an object of {', '.join(Marks.__struct_fields__)}"
     try:
-        raw = json.loads(data)
-        if isinstance(raw, dict):
-            raw = {name: _listed(name, value) for name, value in raw.items()}
-        return msgspec.convert(raw, Marks)
-    except (ValueError, msgspec.ValidationError) as error:
-        known = ", ".join(Marks.__struct_fields__)
-        raise NotUsable(f"{where}: {error}", f"a marks file is an object of {known}") from None
+        raw = load_object(data, where)
+        return msgspec.convert({name: _listed(name, value) for name, value in raw.items()}, Marks)
+    except ContractError as error:
+        raise NotUsable(str(error), known) from None
+    except msgspec.ValidationError as error:
+        raise NotUsable(f"{where}: {error}", known) from None
 
 
 def _listed(name: str, value: Any) -> Any:
@@ -154,9 +154,8 @@ def _need(text: str) -> Need:
     if found[2] is None:
         return Need(found[1].rstrip(":"), None)
     try:
-        arguments = json.loads(found[2])
-    except ValueError as error:
-        raise NotUsable(
-            f"--required {shown(found[1])}: its arguments are no JSON: {error}"
-        ) from None
+        arguments = load_object(found[2].encode(errors="replace"), "")
+    except ContractError as error:
+        where = f"--required {shown(found[1])}: its arguments"
+        raise NotUsable(f"{where}: {error.path}: {error.reason}") from None
     return Need(found[1], arguments)

@@ -1,4 +1,4 @@
-"""Everything that an episode is made of, masked by one table. Pure."""
+"""Masking everything that an episode is made of, by one table. Pure."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -63,7 +63,7 @@ def masked_story(story: Story, masks: Masks) -> Story:
 
 
 def masked_marks(marks: Marks, masks: Masks) -> Marks:
-    """Return the marks without identifiers; what is masked is not named at all."""
+    """Return the marks without identifiers, and without the texts that `mask` names."""
     told = {
         name: masks.masked(list(value) if isinstance(value, tuple) else value)
         for name, value in msgspec.structs.asdict(marks).items()

@@ -21,8 +21,8 @@ PEOPLE = {
     **dict.fromkeys(("customerid", "login", "accountholder"), "user"),
     "orderid": "order",
 }
-"""Members whose values name a person or an order, folded → the word of their stand-ins. No rule of
-redaction asks for these; an episode that travels needs no names all the same."""
+"""Members whose values name a person or an order, folded → the word of their stand-ins. No
+redaction rule covers these; they are masked because an episode is made to be shared."""
 _SHORTEST = 3
 _LONG = 6
 _DEEPEST = 100
@@ -37,7 +37,7 @@ def _canonical(value: Any) -> str:
 
 class Masks:
     """The table. `learn` everything first, then mask: a value that one place calls an identifier is
-    replaced wherever it stands. `words` are texts that a person named → the word of their
+    replaced everywhere. `words` are texts that a person named → the word of their
     stand-ins ("" for none)."""
 
     def __init__(self, rules: RedactionRules, words: Mapping[str, str]) -> None:
@@ -48,7 +48,8 @@ class Masks:
         self._stand_ins: dict[str, str] = {}
         self._counts: Counter[str] = Counter()
         self.left = False
-        """Whether something was masked without the table: two of it look alike."""
+        """Whether something was masked without the table, so that different identifiers look
+        alike."""
         for text, word in words.items():
             self._add(text, word or "value", plain=True)
 
@@ -82,8 +83,8 @@ class Masks:
 
     @property
     def stand_ins(self) -> list[str]:
-        """Return the stand-ins of the table, as the episode may name them: never what they stand
-        for."""
+        """Return the stand-ins of the table, as the episode may name them: never what they
+        replace."""
         return sorted(self._stand_ins.values())
 
     def _kind(self, name: str, value: Any) -> tuple[str, bool] | None:
@@ -160,7 +161,7 @@ class Masks:
         return alone if alone is not None and self._redactor.maskable(value) else value
 
     def _in_text(self, text: str) -> str:
-        """Return a text with each text of the table replaced that stands in it as whole words."""
+        """Return a text with each text of the table replaced where it is whole words."""
         parts: list[str] = []
         done = 0
         for token in _TOKEN.finditer(text):

@@ -1,8 +1,8 @@
-"""The simulated world of an episode, out of what tools answered when the trace was recorded. Pure.
+"""The simulated world of an episode, made of what tools answered in a recorded trace. Pure.
 
 A call is answered as it was recorded, found by its arguments without volatile ones. What a read
-shows is a part of the state, so that reads follow writes. What nobody recorded is a gap: it ends an
-attempt (`"unrecorded": "spoil"`) and answers nothing.
+shows is a part of the state, so that reads follow writes. A call whose answer was not recorded is a
+gap: it ends an attempt (`"unrecorded": "spoil"`).
 """
 
 from collections.abc import Iterable, Mapping
@@ -94,7 +94,7 @@ class Builder:
         lasting = self.keys.lasting(tool, arguments)
         return self._slots.of(self.keys.key_of(tool, arguments), lasting)
 
-    # What reads answered.
+    # Answers of reads.
 
     def _usable(self, call: Made) -> bool:
         return call.status == "ok" and call.answered and call.seq not in self.marked.unknown
@@ -226,7 +226,7 @@ class Builder:
                     )
             self._cases.setdefault(call.tool, []).append(case)
 
-    # What writes answered and changed.
+    # Answers and effects of writes.
 
     def _done(self, seq: int) -> tuple[str, tuple[str, str]]:
         """Return the path that says that a write was made, and its place."""
@@ -235,8 +235,8 @@ class Builder:
         return f"{DONE}.{'.'.join(place)}", place
 
     def _write_cases(self, story: Story, changes: Mapping[int, Any]) -> None:
-        """Add the answer and the effects of each write; one that was made more than once is told
-        apart by how often it was made before."""
+        """Add the answer and the effects of each write; one that was made more than once is
+        distinguished by how often it was made before."""
         made: dict[Key, list[Made]] = {}
         for call in story.calls:
             if self.acts(call.tool) == "write" and call.status == "ok":
@@ -346,7 +346,7 @@ class Builder:
         if gap not in self.gaps:
             self.gaps.append(gap)
 
-    # What a good attempt needs and nobody recorded.
+    # Required calls without a recorded answer.
 
     def _needs(self, offered: Mapping[str, Definition]) -> tuple[Need, ...]:
         found = []
@@ -395,7 +395,7 @@ class Builder:
                 found.append(answer)
         return found
 
-    # All of it together.
+    # The simulator.
 
     def _tell(self, followed: Followed) -> None:
         for place, writes in followed.doubts:

@@ -1,8 +1,9 @@
-"""A first suite made of the tools an agent has. Pure: from parsed listings to the files of a draft.
+"""A first suite made from the tools of an agent. Pure: from parsed listings to the files of a
+draft.
 
 `listings`, `openapi` and `python_source` read tools as their owners describe them, and `calls` from
-what an agent called; `contracts` writes three episodes around them, `words` says in which tools a
-proposal reads and in which it writes. What nobody knows is a blank, which a freeze refuses.
+what an agent called; `contracts` writes three episodes around them, `words` proposes which tools
+read and which write. An answer that is not known is a blank, which a freeze refuses.
 """
 
 from collections.abc import Iterable, Mapping

@@ -1,5 +1,5 @@
-"""Tools out of what an agent called: names, and what their calls have in common. No value of a call
-or an answer is taken over, since it may be about a person."""
+"""Tools inferred from what an agent called: names, and what their calls have in common. No value of
+a call or an answer is taken over, since it may be about a person."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any

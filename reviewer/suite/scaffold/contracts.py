@@ -1,5 +1,5 @@
-"""The files of a first suite around the tools of an agent: a toolset, three episodes, a policy, a
-rubric, and three scripted candidates, of which one passes and two fail."""
+"""The files of a first suite made from the tools of an agent: a toolset, three episodes, a policy,
+a rubric, and three scripted candidates, of which one passes and two fail."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Tools out of the JSON that lists them: an OpenAI tools array, Anthropic's, MCP's `tools/list`."""
+"""Tools from the JSON that lists them: an OpenAI tools array, Anthropic's, MCP's `tools/list`."""
 
 from typing import Any
 

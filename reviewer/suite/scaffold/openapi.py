@@ -1,8 +1,8 @@
-"""Tools out of an OpenAPI 3 document: one for each operation.
+"""Tools from an OpenAPI 3 document: one for each operation.
 
-Members of path, query and body are one object of arguments. A reference is put in place of its
-target; one into another file, or one that leads back to itself, is not. A document that grows too
-large by that is refused: references to references double with each level.
+Members of path, query and body are one object of arguments. A reference is replaced by its target;
+one into another file is refused, and one that leads back to itself takes any value. A document that
+grows too large by that is refused: references to references double with each level.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""Tools out of a Python module's typed functions, by its syntax tree: nothing of it is imported."""
+"""Tools from a Python module's typed functions, by its syntax tree: nothing of it is imported."""
 
 import ast
 import json

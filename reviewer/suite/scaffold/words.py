@@ -1,4 +1,4 @@
-"""Which tools read and which write, as a proposal by their names; and their names as words."""
+"""Proposing by their names which tools read and which write; and their names as words."""
 
 import re
 

@@ -26,7 +26,7 @@ from reviewer.desk.imports.listening.wire import (
 
 TRACES = "/v1/traces"
 DROPPED = ("/v1/logs", "/v1/metrics")
-"""Signals that are no traces: an answer that they do not exist would fill an agent's log."""
+"""Other signals than traces: a 404 for each of them would fill an agent's log."""
 PATIENCE_S = 10.0
 """Seconds for which the rest of a request is waited for."""
 RETRY_S = "5"
@@ -35,7 +35,7 @@ _MOST_LINE = 1 << 10
 _BLOCK = 1 << 16
 
 Take = Callable[[list[Emitted]], tuple[int, str]]
-"""Takes spans in, durably: how many were not taken, and why. Raises RefusedRequest."""
+"""Stores spans durably, and returns how many were not taken, and why. Raises RefusedRequest."""
 
 
 class Door(ThreadingHTTPServer):
@@ -64,7 +64,7 @@ class Door(ThreadingHTTPServer):
             self._free.release()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A client that goes away in the middle is no news."""
+        """Ignore a client that disconnects in the middle."""
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -93,8 +93,8 @@ class _Handler(BaseHTTPRequestHandler):
             self.close_connection = True
 
     def _admit(self) -> None:
-        """Raise RefusedRequest for a request that is none of a program of this machine, or that
-        lacks the token."""
+        """Raise RefusedRequest for a request of a web page or under another host's name, and for
+        one without the token."""
         name = (self.headers.get("Host") or "").rpartition(":")[0] or self.headers.get("Host") or ""
         if not _is_here(name.strip("[]")) or self.headers.get("Origin") is not None:
             raise RefusedRequest(403, "programs of this machine alone are answered")
@@ -161,12 +161,12 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Requests are no news; what comes of them is said by the listener."""
+        """Log nothing: the listener reports what comes of requests."""
 
 
 def _is_here(name: str) -> bool:
-    """Return whether a host name is this machine's own: a page whose name points here has
-    another."""
+    """Return whether a host name is this machine's own. A web page whose name was made to point
+    here has another one."""
     if name.lower() == "localhost":
         return True
     try:

@@ -1,4 +1,4 @@
-"""Take spans in as they come: keep them, close traces, and import what is closed.
+"""Take in spans as they come, close traces, and import what is closed.
 
 Acknowledged spans are in the spool before they are answered, so that a kill loses none of them: the
 next listener reads it again. Every version of a trace is imported whole, under the name
@@ -36,7 +36,7 @@ from reviewer.importing.pipeline.units import Unit
 
 LOOK_S = 0.25
 TIDY_S = 10.0
-"""Seconds between two looks for spans of the spool that may go."""
+"""Seconds between two looks for spans that the spool no longer needs."""
 AT_ONCE = 64
 _HEX = re.compile(r"[0-9a-f]{1,64}")
 _LACKS = b'{"lacks":'
@@ -74,8 +74,8 @@ class Listener:
     # what comes --------------------------------------------------------------------------------
 
     def take(self, spans: list[Emitted]) -> tuple[int, str]:
-        """Take the spans of a request in, durably; returns how many were not taken, and why the
-        first was not. Raises RefusedRequest (503) where nothing can be taken now."""
+        """Store the spans of a request durably; return how many were not taken, and why the first
+        was not. Raises RefusedRequest (503) where nothing can be taken now."""
         read = [received(one) for one in spans]
         with self._lock:
             good, bad = self._sorted(read)
@@ -99,7 +99,7 @@ class Listener:
         return len(bad), bad[0].why if bad else ""
 
     def _sorted(self, read: list[Received | BadSpan]) -> tuple[list[Received], list[BadSpan]]:
-        """Part what can be taken from what cannot: a trace has an end."""
+        """Separate the spans that can be taken from those that cannot."""
         good: list[Received] = []
         bad: list[BadSpan] = []
         more: dict[str, int] = {}
@@ -114,7 +114,7 @@ class Listener:
         return good, bad
 
     def _again(self) -> int:
-        """Read what an earlier listener left; returns how many traces that is."""
+        """Read what an earlier listener left; return the number of traces."""
         whole = True
         for line in self._spool.lines():
             try:
@@ -201,7 +201,7 @@ class Listener:
             return group.held[0]
         name = f"otlp:{_plain(group.first)}"
         if self._is_stored(name):
-            # An earlier listener let spans of it go: these may be the rest alone.
+            # An earlier listener dropped spans of it: these may be only the rest.
             name += f"#{hashlib.sha256(written(list(group.spans))).hexdigest()[:12]}"
         return name
 
@@ -215,7 +215,7 @@ class Listener:
             connection.close()
 
     def _tidy(self, flush: bool) -> None:
-        """Let go of spans that are imported."""
+        """Drop spans that are imported and no longer waited for."""
         with self._lock:
             if flush:
                 self._open.forget_all()
@@ -238,7 +238,7 @@ class Listener:
                 yield _line("began", {trace: name})
 
     def close(self) -> None:
-        """Let go of the spool; what was not imported stays in it."""
+        """Close the spool; what was not imported stays in it."""
         self._spool.close()
 
 

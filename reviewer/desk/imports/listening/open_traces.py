@@ -1,4 +1,4 @@
-"""Traces that spans still come for, and when one has come to its end. Knows no file and no network.
+"""Traces that still receive spans, and when each is closed. Knows no file and no network.
 
 A trace is at rest when its root span has ended and nothing came for `IDLE_S`. Traces of one
 conversation are one attempt of several turns: until nothing came for longer, it is in progress, and
@@ -55,7 +55,7 @@ class Received(NamedTuple):
 
 
 class BadSpan(NamedTuple):
-    """A span that is not taken, and the trace that lacks it then, if that is known."""
+    """A span that is not taken, and the trace that then lacks it, if known."""
 
     trace: str
     why: str
@@ -144,14 +144,14 @@ class _Trace:
         self.spans: dict[str, Received] = {}
         self.last = now
         self.lost: dict[str, None] = {}
-        """What it lacks for good."""
+        """What it will never have."""
         self.conversations: dict[str, None] = {}
         self.name = ""
         """The name under which it is imported, once an import of it has begun."""
 
     @property
     def rooted(self) -> bool:
-        """Return whether a span of it ended that no other of its spans is to hold."""
+        """Return whether a root span of it has ended."""
         return any(
             not one.parent or (one.remote and one.parent not in self.spans)
             for one in self.spans.values()
@@ -159,7 +159,7 @@ class _Trace:
 
 
 class _Taken(NamedTuple):
-    """What was imported of a group, and when."""
+    """The version of a group that was imported, and when."""
 
     version: Version
     at_rest: bool
@@ -179,7 +179,7 @@ class OpenTraces:
         self._traces: dict[str, _Trace] = {}
         self._taken: dict[str, _Taken] = {}
         self.dropped = False
-        """Whether spans were let go since `lines` was last asked for."""
+        """Whether spans were dropped since `kept` was last read."""
 
     def __len__(self) -> int:
         return len(self._traces)
@@ -190,7 +190,7 @@ class OpenTraces:
         return there is None or one.id in there.spans or len(there.spans) + more < MOST_SPANS
 
     def add(self, one: Received) -> None:
-        """Take a span in; of one that comes twice the first is kept."""
+        """Add a span; of one that comes twice the first is kept."""
         trace = self._open(one.trace)
         before = trace.spans.setdefault(one.id, one)
         if before is one:
@@ -201,16 +201,16 @@ class OpenTraces:
             trace.lost[OTHERWISE] = None
 
     def lack(self, trace: str, why: str) -> None:
-        """Note what a trace lacks for good."""
+        """Note what a trace will never have."""
         self._open(trace).lost[why] = None
 
     def lack_all(self, why: str) -> None:
-        """Note what all traces lack that are open."""
+        """Note what all open traces lack."""
         for one in self._traces.values():
             one.lost[why] = None
 
     def begin(self, names: Mapping[str, str]) -> None:
-        """Note that an import of these traces has begun, and under which name of each."""
+        """Note that an import of these traces has begun, each under its name in `names`."""
         for trace, name in names.items():
             if trace in self._traces:
                 self._traces[trace].name = name
@@ -262,7 +262,7 @@ class OpenTraces:
             lost[CROWDED if crowded else NO_ROOT] = None
         taken = self._taken.get(name)
         if taken is not None and taken.version == (self._count(traces), tuple(lost)):
-            return None  # as it is, it is imported
+            return None  # this version is imported
         spans = sorted(
             (span for one in some for span in one.spans.values()),
             key=lambda span: (span.start, -span.end, span.trace, span.id),
@@ -273,7 +273,7 @@ class OpenTraces:
         return Group(name, tuple(traces), emitted, tuple(lost), held, at_rest, of_agent)
 
     def _groups(self) -> dict[str, list[str]]:
-        """Return traces by the one that came first of their conversation, the oldest first."""
+        """Return the traces of each conversation under the one that came first, oldest first."""
         root = {name: name for name in self._traces}
         place = {name: number for number, name in enumerate(self._traces)}
         first: dict[str, str] = {}
@@ -300,7 +300,7 @@ class OpenTraces:
             self._drop(group.first, group.traces)
 
     def forget(self) -> None:
-        """Let go of spans that were imported, and for which nothing came late."""
+        """Drop the spans of groups that were imported, once nothing came late."""
         for name, traces in self._groups().items():
             taken = self._taken.get(name)
             if taken is None or not taken.at_rest or self._now() < taken.at + KEPT_S:
@@ -312,7 +312,7 @@ class OpenTraces:
             self._drop(name, traces)
 
     def forget_all(self) -> None:
-        """Let go of every span, if all of them are imported."""
+        """Drop every span, if all of them are imported."""
         if not self.due(flush=True):
             for name, traces in self._groups().items():
                 self._drop(name, traces)

@@ -71,7 +71,7 @@ class Spool:
         self.size += len(line)
 
     def rewrite(self, lines: Iterable[bytes]) -> None:
-        """Put these lines in the place of all others, as a whole; without any, delete the file."""
+        """Replace all lines by these, atomically; without any, delete the file."""
         fresh = self.folder / f"{NAME}.new"
         size = 0
         with os.fdopen(
@@ -99,7 +99,7 @@ class Spool:
             os.close(folder)
 
     def close(self) -> None:
-        """Let go of the folder; what is in it stays."""
+        """Release the folder; what is in it stays."""
         if self._file >= 0:
             os.close(self._file)
             self._file = -1

@@ -126,7 +126,7 @@ class _Request(msgspec.Struct, rename="camel"):
 
 
 def _of_json(body: bytes) -> Iterator[Emitted]:
-    """The spans stay the bytes that came, so that nothing of them is read away here."""
+    """The spans stay the bytes that came, so that decoding loses nothing of them."""
     try:
         request = msgspec.json.decode(body, type=_Request)
     except (msgspec.DecodeError, RecursionError):
@@ -150,7 +150,7 @@ def _one_line(raw: msgspec.Raw) -> bytes:
 
 def written(spans: list[Emitted]) -> bytes:
     """Return spans as one export request in OTLP's JSON, on one line; what is above several spans
-    in a row stands once."""
+    in a row is written once."""
     parts: list[bytes] = []
     above: tuple[bytes, bytes] | None = None
     for one in spans:

@@ -113,7 +113,7 @@ def _may_refer(path: Path) -> bool:
     try:
         raw = start_of(path, MAX_RECORD + 1)
     except (OSError, Unreadable):
-        return True  # whoever reads it says what is wrong
+        return True  # the reader says what is wrong
     return any(name in raw for name in _REFERRING)
 
 

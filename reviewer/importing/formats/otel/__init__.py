@@ -65,7 +65,7 @@ class Span(NamedTuple):
     def first(self, *names: str) -> Any:
         """Return the first of these attributes that says anything, else None."""
         held = self.attributes
-        if held.keys().isdisjoint(names):  # as most are, which is told sooner
+        if held.keys().isdisjoint(names):  # as most are, and this is quicker
             return None
         for name in names:
             value = held.get(name)
