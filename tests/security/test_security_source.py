@@ -22,6 +22,7 @@ ITS_OWN_COPY = "reviewer/cli/head_start.py"
 MAY_REACH = {
     "reviewer/cli/serve.py",  # listens, when asked to
     "reviewer/running/candidates/openai_http.py",  # a judge or a candidate that a manifest names
+    "reviewer/running/mcp_child.py",  # connects to its own server on loopback, to empty its queue
     "reviewer/signing/agent.py",  # the ssh-agent's socket on this machine
 }
 IN_ITS_OWN_ROOM = "reviewer/running/python_child.py"

@@ -45,6 +45,9 @@ async def test_a_trace_on_the_screen_becomes_an_episode_with_its_proof(door: Doo
         for _ in range(9):
             await press(pilot, "pagedown")
         assert "is a blank" in screen_text(app)
+        for _ in range(9):
+            await press(pilot, "pageup")
+        assert "is a blank" not in screen_text(app)
         typed(app, required="get_reservation_details", say="I cannot cancel it.")
         typed(app, **{"with": f"{TRACE}/1", "never_say": "successfully canceled"})
         await press(pilot, "enter")
