@@ -298,6 +298,36 @@ def test_a_marks_file_says_the_same_as_the_options(door: Door) -> None:
     assert "a marks file is an object of wrong, required" in said.err
 
 
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        ('{"wrong": ["get_order"], "wrong": ["cancel"]}', "$.wrong: member `wrong` twice"),
+        ("[" * 100_000, "$: nested deeper than 64 levels"),
+        ('{"say": "\\ud800"}', "$.say: half of a surrogate pair is not text"),
+        ('{"wrong": [null]}', "Expected `str`, got `null` - at `$.wrong[0]`"),
+        ("[]", "$: must be a JSON object, found a list"),
+        ("", "$: not JSON"),
+    ],
+)
+def test_marks_that_may_be_read_in_two_ways_are_refused(content: str, why: str, door: Door) -> None:
+    marks = door.root / "marks.json"
+    marks.write_text(content)
+    said = refused(door, door.file("one.jsonl", [trace([READ])]), "--marks", marks)
+    assert f"marks.json: {why}" in said
+    assert "a marks file is an object of" in said
+
+
+@pytest.mark.parametrize("arguments", ['{"a": 1, "a": 2}', '{"a": NaN}', '{"a": ' + "[" * 100_000])
+def test_arguments_of_a_required_call_are_read_strictly(arguments: str, door: Door) -> None:
+    file = door.file("one.jsonl", [trace([READ])])
+    marks = door.file(
+        "marks.json", {"required": f"cancel:{arguments}" + "}" * (len(arguments) > 20)}
+    )
+    said = door.run("episode", "from-trace", file, "--marks", marks)
+    assert (said.code, "Traceback" in said.err) == (20, False)
+    assert "--required cancel: its arguments: $" in said.err
+
+
 def test_an_episode_joins_a_suite_that_is_not_frozen_and_no_other(door: Door) -> None:
     of = ("episode", "from-trace", TASK_41, "--trace", "41/3", *MARKS)
     door.ok(*of, "--with", "41/1", "--id", "one", "--confirm", "turns")
