@@ -328,6 +328,33 @@ def test_arguments_of_a_required_call_are_read_strictly(arguments: str, door: Do
     assert "--required cancel: its arguments: $" in said.err
 
 
+@pytest.mark.parametrize(
+    ("listed", "why"),
+    [
+        ('{"name": "wipe", "parameters": {"type": "obj', "record 2 cannot be read: json"),
+        (
+            '{"type": "function", "function": {"name": "wi\\u0001pe"}}',
+            "the tool wi\\u0001pe: a name may not contain control characters",
+        ),
+        (
+            '{"name": "wipe", "input_schema": {"type": "object", "properties": [1]}}',
+            "the parameters of wipe: properties must map each parameter to a schema",
+        ),
+        (
+            '{"type": "function", "function": {"name": "wipe", "parameters": {"type": "array"}}}',
+            "the parameters of wipe: must be a JSON Schema of an object",
+        ),
+    ],
+)
+def test_a_tool_that_cannot_be_offered_is_not_left_out(listed: str, why: str, door: Door) -> None:
+    tools = door.root / "tools.jsonl"
+    good = {"name": "get_order", "parameters": {"type": "object", "properties": {}}}
+    tools.write_text(f"{json.dumps(good)}\n{listed}\n")
+    said = refused(door, door.file("one.jsonl", [trace([READ])]), "--tools", tools)
+    assert f"tools.jsonl: {why}" in said
+    assert "mend it in the file" in said
+
+
 def test_an_episode_joins_a_suite_that_is_not_frozen_and_no_other(door: Door) -> None:
     of = ("episode", "from-trace", TASK_41, "--trace", "41/3", *MARKS)
     door.ok(*of, "--with", "41/1", "--id", "one", "--confirm", "turns")

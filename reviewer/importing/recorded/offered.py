@@ -13,7 +13,7 @@ from reviewer.importing.recorded import NotUsable
 from reviewer.importing.recorded.attempts import AttemptFile
 from reviewer.importing.recorded.story import Made
 from reviewer.importing.source import Source
-from reviewer.suite.errors import name_problem
+from reviewer.suite.errors import name_problem, shown
 from reviewer.suite.json_values import same
 from reviewer.suite.scaffold.calls import inferred_schema
 from reviewer.suite.simulator import no_object_schema
@@ -23,6 +23,7 @@ MOST_VALUES = 2_000_000
 MOST_ENTRIES = 2_000
 DEEPEST = 80
 NESTED = 3
+_MEND = "mend it in the file: each tool is offered as it stands there"
 _SCHEMAS = (
     *("parameters", "input_schema", "inputSchema", "parametersJsonSchema"),
     *("parameters_json_schema", "args_schema", "params_json_schema"),
@@ -39,10 +40,20 @@ class Definition(NamedTuple):
 
 
 def tools_of_file(path: Path) -> dict[str, Definition]:
-    """Return the tools that a file defines, in any usual form. Raises NotUsable."""
+    """Return the tools that a file defines, in any usual form. Raises NotUsable, also for a part
+    that cannot be read and for a tool that no candidate could be offered: left out, nobody would
+    know that the agent had it."""
     try:
-        found = _unique(definitions_in(_values(path)), None, str(path))
-    except (Unreadable, OSError) as error:
+        values = list(_values(path, broken=True))
+        for number, value in enumerate(values, 1):
+            if isinstance(value, Broken):
+                why = ", ".join(value.codes)
+                text = f"{path}: record {number} cannot be read: {visible_line(why)}"
+                raise NotUsable(text, _MEND)
+        found = _unique(definitions_in(values, str(path)), None, str(path))
+    except OSError as error:
+        raise NotUsable(f"{path}: cannot be read: {error.strerror}") from None
+    except Unreadable as error:
         raise NotUsable(f"{path}: {error}") from None
     if not found:
         raise NotUsable(f"{path}: defines no tool", "--tools takes the tools as an API lists them")
@@ -69,8 +80,9 @@ def tools_of_trace(file: AttemptFile, called: Iterable[str]) -> dict[str, Defini
     return {name: one for name, one in found.items() if name in names}
 
 
-def _values(path: Path, stem: str = "") -> Iterator[Any]:
-    """Yield the JSON values of a file; of an archive those of the entry with this stem, if any."""
+def _values(path: Path, stem: str = "", broken: bool = False) -> Iterator[Any]:
+    """Yield the JSON values of a file; of an archive those of the entry with this stem, if any.
+    `broken` asks for the parts that cannot be read, too."""
     if kind_of(start_of(path, 32)) == "zip":
         with Archive(path, salvage=True) as archive:
             names = [name for name in archive.names() if name.endswith(".json")]
@@ -82,12 +94,13 @@ def _values(path: Path, stem: str = "") -> Iterator[Any]:
                     continue
         return
     for _, value in Source(path).records():
-        if not isinstance(value, Broken):
+        if broken or not isinstance(value, Broken):
             yield value
 
 
-def definitions_in(values: Iterable[Any]) -> Iterator[Definition]:
-    """Yield the tools that values define, wherever in them, also in texts of JSON."""
+def definitions_in(values: Iterable[Any], file: str = "") -> Iterator[Definition]:
+    """Yield the tools that values define, wherever in them, also in texts of JSON. With a `file`,
+    raise NotUsable for what defines a tool that cannot be offered."""
     left = MOST_VALUES
     for value in values:
         waiting: list[tuple[Any, int, int]] = [(value, 0, 0)]
@@ -105,6 +118,8 @@ def definitions_in(values: Iterable[Any]) -> Iterator[Definition]:
                 found = _definition(one)
                 if found is not None:
                     yield found
+                elif file and (reason := _misfit(one)) is not None:
+                    raise NotUsable(f"{file}: {reason}", _MEND)
                 elif depth < DEEPEST:
                     waiting += [(held, depth + 1, nested) for held in reversed(one.values())]
             elif isinstance(one, list) and depth < DEEPEST:
@@ -130,6 +145,24 @@ def _definition(value: dict[str, Any]) -> Definition | None:
         return None
     description = told.get("description")
     return Definition(name, description if isinstance(description, str) else "", schema)
+
+
+def _misfit(value: dict[str, Any]) -> str | None:
+    """Return why an object that has the form of a definition is none; None for any other."""
+    inner = value.get("function")
+    wrapped = value.get("type") == "function" and isinstance(inner, dict)
+    told: dict[str, Any] = inner if wrapped and isinstance(inner, dict) else value
+    name, schemas = told.get("name"), [told[key] for key in _SCHEMAS if key in told]
+    listed = wrapped or any(isinstance(one, dict) and "properties" in one for one in schemas)
+    if not listed or "arguments" in told:
+        return None
+    if not isinstance(name, str) or not name:
+        return "defines a tool without a name"
+    if (reason := name_problem(name)) is not None:
+        return f"the tool {shown(name)}: {reason}"
+    schema = next((one for one in schemas if isinstance(one, dict)), None)
+    why = None if schema is None else no_object_schema({"type": "object", **schema})
+    return f"the parameters of {shown(name)}: {why or 'are no JSON Schema of an object'}"
 
 
 def _unique(
