@@ -58,6 +58,8 @@ class Contract(Struct, frozen=True, kw_only=True):
     limits: dict[str, int] = {}
     """Of the optional gates that the suite's policy puts in force, the limit of each."""
     in_force: tuple[str, ...] = ALWAYS
+    checks: tuple[str, ...] = ()
+    """The names of the suite's own checks."""
     own: bool = False
     """Whether the traces are known to be our own runner's: the approval on a call is then the
     broker's answer, and otherwise only a claim of the file."""
@@ -68,10 +70,12 @@ def compile_contract(
     own: bool = False,
     mapped: ToolMap = NO_MAP,
     limits: dict[str, int] = NO_LIMITS,
+    checks: tuple[str, ...] = (),
 ) -> Contract:
     """Prepare an episode for traces of our `own` runner or for others, for which an import may map
     names to its tools (`mapped`). `limits` are those of the optional gates that the suite's
-    policy puts in force (`Policy.gates`). Pure; do it once per episode, not per trace.
+    policy puts in force (`Policy.gates`), `checks` the names of its own checks. Pure; do it once
+    per episode, not per trace.
 
     When `writes` names a tool twice, any of its `verified_by` tools proves it.
     """
@@ -116,6 +120,7 @@ def compile_contract(
         map_digest=mapped.digest if aliases else "",
         limits=limits,
         in_force=in_force(limits),
+        checks=checks,
         own=own,
     )
 

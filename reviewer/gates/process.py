@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
+from reviewer.gates import custom
 from reviewer.gates.acts import Acts
 from reviewer.gates.compiled import Contract, WantedValue, spelled_as
 from reviewer.gates.model import Finding, Hits, Rule, Severity
@@ -66,6 +67,7 @@ def clauses(contract: Contract, acts: Acts, broken: frozenset[str]) -> Iterator[
         yield Rule(("write_not_verified", "no_final_state_evidence"), text, proof)
     if not (contract.required or contract.ordered or contract.arguments or contract.verifiers):
         yield Rule((), "the contract asks for no tool, order or proof")
+    yield from custom.clauses(contract)
 
 
 def _check_arguments(

@@ -9,6 +9,7 @@ from typing import Any
 
 from msgspec import UNSET
 
+from reviewer.gates import custom
 from reviewer.gates.acts import Acts, last_message, last_snapshot, state_seq
 from reviewer.gates.compiled import Contract
 from reviewer.gates.model import Finding, Hits, Rule
@@ -61,6 +62,7 @@ def clauses(contract: Contract, acts: Acts, broken: frozenset[str]) -> Iterator[
     for text in contract.excludes:
         said = f'the final message does not say "{clip(text)}"'
         yield Rule((f"message_forbidden:{clip(text)}",), said)
+    yield from custom.clauses(contract)
 
 
 def _check_paths(contract: Contract, acts: Acts, final: Any, found: list[Finding]) -> None:

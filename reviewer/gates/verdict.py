@@ -9,6 +9,7 @@ from reviewer.gates.authority import note_aliases
 from reviewer.gates.compiled import Contract
 from reviewer.gates.completeness import unread
 from reviewer.gates.contradictions import check_contradictions
+from reviewer.gates.custom import Checked, add_checked
 from reviewer.gates.model import Finding, Hits, Result, Rule, Verdict, worst_results
 from reviewer.gates.redaction import unredacted
 from reviewer.gates.timeout import (
@@ -54,6 +55,7 @@ _RANK = {
     for place, gate in enumerate(FINDING_ORDER)
     for rank, code in enumerate(CODE_ORDER[gate])
 }
+NOTHING_CHECKED: Checked = {}
 _ALL_PASS: tuple[Result, ...] = tuple("pass" for _ in GATES)
 
 
@@ -63,6 +65,7 @@ def score(
     *,
     redaction_hits: Hits = (),
     acts: Acts | None = None,
+    checked: Checked = NOTHING_CHECKED,
 ) -> Verdict:
     """Judge one attempt by its episode's contract.
 
@@ -75,7 +78,8 @@ def score(
     failure like any other. Parts of the source
     that no reader understood may be acts: authority, process and state then fail by what was read,
     or are not measured; so do the gates that depend on what the record contradicts. `acts` (from
-    `acts_of` on this very record) saves a second reading where the caller also diagnoses.
+    `acts_of` on this very record) saves a second reading where the caller also diagnoses. `checked`
+    is what the suite's own checks found in this very record; a check that it lacks is not measured.
     """
     acts = acts_of(record, contract.aliases) if acts is None else acts
     found: list[Finding] = []
@@ -88,6 +92,8 @@ def score(
         return _ended_by_harness(contract, acts, found)
     for check in others:
         check(contract, acts, redaction_hits, found)
+    if contract.checks:
+        add_checked(contract, checked, found)
     hidden = check_contradictions(contract, acts, found)
     if record.unread:
         found.extend(unread(record.unread))

@@ -14,6 +14,7 @@ from reviewer.suite import values
 from reviewer.suite.approvals import approval_problems
 from reviewer.suite.blanks import blank_problems, without_faults_of_blanks
 from reviewer.suite.border import as_problems, faults_of, without
+from reviewer.suite.checks import check_file_problems, checks_of
 from reviewer.suite.errors import NEAR, ContractError, Problem, json_path, likeness, shown
 from reviewer.suite.gates import GATE_CODES
 from reviewer.suite.label_check import label_limit_problems
@@ -90,9 +91,10 @@ def check_suite(
     judge = _optional(files, values.JUDGE_FILE, JudgePrompt, problems)
     _optional(files, values.POWER_FILE, Power, problems)
     problems += label_limit_problems(head, rubric, files)
+    problems += check_file_problems(files)
     if problems:
         return SuiteCheck(None, rubric, judge, tuple(problems), toolset)
-    suite = values.suite_value(head, episodes.values(), digest)
+    suite = values.suite_value(head, episodes.values(), digest, checks_of(files))
     return SuiteCheck(suite, rubric, judge, (), toolset)
 
 

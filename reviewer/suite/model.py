@@ -12,6 +12,7 @@ from typing import Annotated, Any, ClassVar, Literal, get_args
 
 from msgspec import UNSET, UnsetType, defstruct, structs
 
+from reviewer.suite.checks import CheckFile
 from reviewer.suite.fields import (
     COMPUTED,
     UNIQUE,
@@ -575,6 +576,19 @@ class Suite(Value, frozen=True, kw_only=True):
         File(Annotated[tuple[Waiver, ...], Check(_one_waiver_per_agent)], ()),
         "What a trial of the suite finds and what it is used in spite of, each with its reason.",
     ] = UNSET
+
+    # Of the files in `checks/`; UNSET without any, so that suites frozen before read as they did.
+    checks: Annotated[tuple[CheckFile, ...] | UnsetType, COMPUTED] = UNSET
+
+    @property
+    def own_checks(self) -> tuple[CheckFile, ...]:
+        """Return the suite's own checks."""
+        return () if self.checks is UNSET else self.checks
+
+    @property
+    def check_names(self) -> tuple[str, ...]:
+        """Return the names of the suite's own checks."""
+        return tuple(check.name for check in self.own_checks)
 
     @property
     def waived(self) -> tuple[Waiver, ...]:

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec import UNSET
 
+from reviewer.suite.checks import CheckFile, checks_of
 from reviewer.suite.errors import ContractError
 from reviewer.suite.lock import LOCK_FILE, make_lock, suite_digest
 from reviewer.suite.model import Episode, Policy, RedactionRules, Suite, Waiver
@@ -58,7 +59,9 @@ def policy_value(raw: Raw, file: str = SUITE_FILE) -> Policy:
     return converted(raw, Policy, file)
 
 
-def suite_value(raw: Raw, episodes: Iterable[Episode], digest: str) -> Suite:
+def suite_value(
+    raw: Raw, episodes: Iterable[Episode], digest: str, checks: tuple[CheckFile, ...] = ()
+) -> Suite:
     """Return the suite as a value, its episodes in the order suite.json names them, else by id."""
     order = {episode_id: i for i, episode_id in enumerate(raw.get("episodes") or ())}
     listed = sorted(episodes, key=lambda e: (order.get(e.episode_id, len(order)), e.episode_id))
@@ -75,6 +78,7 @@ def suite_value(raw: Raw, episodes: Iterable[Episode], digest: str) -> Suite:
         waivers=tuple(converted(each, Waiver, SUITE_FILE) for each in raw["waivers"])
         if raw.get("waivers")
         else msgspec.UNSET,
+        checks=checks or msgspec.UNSET,
     )
 
 
@@ -100,7 +104,7 @@ def load_trusted(files: Mapping[str, bytes]) -> Suite:
     lock = files.get(LOCK_FILE)
     if lock is None:
         lock = make_lock(raw["suite_id"], files)
-    return suite_value(raw, episodes, suite_digest(lock))
+    return suite_value(raw, episodes, suite_digest(lock), checks_of(files))
 
 
 def load_trusted_rubric(files: Mapping[str, bytes]) -> Rubric | None:

@@ -37,7 +37,8 @@ _IO_URING_SETUP = 425
 
 _UNIX, _INET, _INET6, _NETLINK = 1, 2, 10, 16
 _STREAM, _SEQPACKET, _KIND = 1, 5, 0xF
-_ALLOW, _KILL, _ERRNO, _DENIED, _MISSING = 0x7FFF0000, 0x80000000, 0x00050000, 13, 38
+_ALLOW, _KILL, _ERRNO = 0x7FFF0000, 0x80000000, 0x00050000
+_REFUSED, _DENIED, _MISSING = 1, 13, 38
 _LOAD, _AND, _EQUAL, _AT_LEAST, _RETURN = 0x20, 0x54, 0x15, 0x35, 0x06
 _NUMBER, _ARCHITECTURE, _FIRST, _SECOND = 0, 4, 16, 24
 
@@ -97,4 +98,33 @@ def socket_filter(network: bool) -> bytes:
         *pairs,
         allow,
     ]
+    return _packed(steps)
+
+
+_PURE = {
+    "x86_64": (
+        *(0, 1, 3, 5, 8, 9, 10, 11, 12, 13, 14, 15, 24, 25, 28, 39, 60, 96, 131, 186, 201, 202),
+        *(219, 228, 229, 231),
+    ),
+}
+_PURE_GENERIC = (
+    *(57, 62, 63, 64, 80, 93, 94, 98, 113, 114, 124, 128, 132, 134, 135, 139, 169, 172, 178, 214),
+    *(215, 216, 222, 226, 233),
+)
+"""The calls by which a program computes: memory, its open descriptors, its own signal handlers,
+clocks, and its end. None of them opens, starts, sends, waits for or signals anything."""
+
+
+def pure_filter() -> bytes:
+    """Return the filter for a process of this machine that computes, and writes its answer."""
+    name = os.uname().machine
+    machine, allowed = _MACHINES[name], _PURE.get(name, _PURE_GENERIC)
+    steps = [(_LOAD, 0, 0, _ARCHITECTURE), (_EQUAL, 1, 0, machine.audit), (_RETURN, 0, 0, _KILL)]
+    steps.append((_LOAD, 0, 0, _NUMBER))
+    steps += [(_EQUAL, len(allowed) - place, 0, number) for place, number in enumerate(allowed)]
+    steps += [(_RETURN, 0, 0, _ERRNO | _REFUSED), (_RETURN, 0, 0, _ALLOW)]
+    return _packed(steps)
+
+
+def _packed(steps: list[tuple[int, int, int, int]]) -> bytes:
     return b"".join(struct.pack("=HBBI", *step) for step in steps)

@@ -1,0 +1,83 @@
+"""What a suite's own checks found, among the findings of the gates `state` and `process`.
+
+The checks are run elsewhere. Here their results only add findings: none takes one away, and a check
+of which nothing is known leaves both gates not measured.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Protocol
+
+from reviewer.gates.compiled import Contract
+from reviewer.gates.model import Finding, Rule, Severity
+
+CHECKED_GATES = ("state", "process")
+"""The gates that a check may fail."""
+
+Checked = Mapping[str, tuple[Finding, ...]]
+"""By the name of a check, what it found in a record, or why it is not measured."""
+
+FOUND, UNKNOWN = "custom", "custom_not_measured"
+NOT_RUN = "was not run on this record"
+
+
+class Stated(Protocol):
+    """A finding as a store or a verdict has it."""
+
+    @property
+    def gate(self) -> str: ...
+    @property
+    def code(self) -> str: ...
+    @property
+    def severity(self) -> Severity: ...
+    @property
+    def seq(self) -> int | None: ...
+    @property
+    def detail(self) -> str: ...
+
+
+def against(name: str, gate: str, seq: int | None, text: str) -> Finding:
+    """Return what a check found."""
+    return Finding(gate, f"{FOUND}:{name}", "fail", seq, text)
+
+
+def not_measured(name: str, why: str) -> tuple[Finding, ...]:
+    """Return the findings of a check that did not do its work: neither gate is measured."""
+    text = f"the check {name} {why}"
+    return tuple(
+        Finding(gate, f"{UNKNOWN}:{name}", "not_measured", None, text) for gate in CHECKED_GATES
+    )
+
+
+def add_checked(contract: Contract, checked: Checked, found: list[Finding]) -> None:
+    """Append what the contract's checks found; of one that is not in `checked`, that it is not
+    measured."""
+    for name in contract.checks:
+        found.extend(checked[name] if name in checked else not_measured(name, NOT_RUN))
+
+
+def clauses(contract: Contract) -> Iterator[Rule]:
+    """Yield a clause for each check."""
+    for name in contract.checks:
+        codes = (f"{FOUND}:{name}", f"{UNKNOWN}:{name}")
+        yield Rule(codes, f"the check {name} finds nothing")
+
+
+def stored_results(names: Iterable[str], found: Iterable[Stated]) -> Checked:
+    """Return what the checks found in a record when it was judged, by the findings that were kept
+    of it. Nothing is known of an attempt that the harness ended: no check counted there."""
+    held = list(found)
+    if any(one.code.startswith("terminated:") and one.severity == "not_measured" for one in held):
+        return {}
+    return {
+        name: tuple(
+            # What the contract makes critical, it makes critical again.
+            Finding(one.gate, one.code, _as_found(one.severity), one.seq, one.detail)
+            for one in held
+            if one.code in (f"{FOUND}:{name}", f"{UNKNOWN}:{name}")
+        )
+        for name in names
+    }
+
+
+def _as_found(severity: Severity) -> Severity:
+    return "fail" if severity == "critical" else severity

@@ -1,0 +1,1 @@
+"""A suite's own checks at work, in the sandbox of candidates."""
