@@ -220,6 +220,8 @@ def _check(arguments: argparse.Namespace) -> int:
             raise DeskError(f"no suite {arguments.suite} in {workspace.suites}")
     else:
         folders = suites.folders(workspace)
+    from reviewer.desk.trials.freezing import check_problems
+
     worst = 0
     for folder in folders:
         problems = suite_problems(folder)
@@ -230,6 +232,12 @@ def _check(arguments: argparse.Namespace) -> int:
             note(f"{folder.name}: {plural(len(problems), 'problem')}")
             continue
         state = suite_state(folder)
+        if state.state == "draft" and (problems := check_problems(folder)):
+            worst = 20
+            for problem in problems:
+                out(str(problem))
+            note(f"{folder.name}: {plural(len(problems), 'problem')}")
+            continue
         judged = stored_digest(workspace, folder.name)
         if judged is not None and judged != state.digest:
             worst = 20

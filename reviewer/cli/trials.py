@@ -26,12 +26,14 @@ def run(arguments: argparse.Namespace) -> int:
         out_json(msgspec.to_builtins(trial))
     else:
         _say(trial)
-    return ExitCode.INVALID if trial.unsound else ExitCode.DONE
+    bad = trial.unsound or trial.refused_checks
+    return ExitCode.INVALID if bad else ExitCode.DONE
 
 
 def _say(trial: "Trial") -> None:
     if not trial.tried:
         fact(f"{trial.suite_id}: {trial.not_tried}")
+        _say_checks(trial)
         return
     agents = [one.agent for one in trial.agents]
     rows = [
@@ -45,6 +47,7 @@ def _say(trial: "Trial") -> None:
         fact(f"{one.agent} ({one.does}): {_outcome(one)}: {one.why}")
         if one.waiver is not None:
             fact(f"{one.agent} is waived: {one.waiver}")
+    _say_checks(trial)
     untested = trial.untested
     fact(
         f"{plural(trial.clauses, 'clause')} dropped in turn, {len(untested)} untested: no agent's "
@@ -60,8 +63,17 @@ def _say(trial: "Trial") -> None:
     _conclude(trial)
 
 
+def _say_checks(trial: "Trial") -> None:
+    for one in trial.tried_checks:
+        found = f"finds something in {plural(one.found_in, 'attempt')}"
+        fact(f"check {one.check}: {one.problem or found}")
+
+
 def _conclude(trial: "Trial") -> None:
-    if trial.sound:
+    if trial.refused_checks and not trial.unsound:
+        names = ", ".join(one.check for one in trial.refused_checks)
+        fact(f"{trial.suite_id}: not sound: its own {names}")
+    elif trial.sound:
         fact(f"{trial.suite_id}: sound: the oracle passes, and every bad agent is stopped")
     elif not trial.unsound:
         fact(f"{trial.suite_id}: not sound, and waived with a reason")

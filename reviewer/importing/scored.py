@@ -8,7 +8,7 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Iterable
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
@@ -24,7 +24,9 @@ from reviewer.gates import (
     redaction_only,
     score,
 )
+from reviewer.gates.custom import Checked
 from reviewer.gates.model import Finding, Result
+from reviewer.gates.verdict import NOTHING_CHECKED
 from reviewer.suite.gates import ALWAYS, FINDING_ORDER, GATES
 from reviewer.suite.model import Episode, RedactionRules, Suite
 from reviewer.suite.tool_names import NO_MAP, ToolMap
@@ -32,6 +34,9 @@ from reviewer.trace import late
 from reviewer.trace.record import SourceVerdict, TraceRecord
 from reviewer.trace.redaction import Redactor, redactor_of
 from reviewer.trace.rules import ADDED
+
+if TYPE_CHECKING:
+    from reviewer.running.checks.host import CheckHost
 
 
 class TargetSuite:
@@ -43,6 +48,7 @@ class TargetSuite:
         """Whether the records come from our own runner, and what their import map says of tools."""
         self._episodes = {episode.episode_id: episode for episode in suite.episodes}
         self._contracts: dict[str, Contract] = {}
+        self._checks: tuple[CheckHost, Redactor] | None = None
 
     def episode_ids(self) -> Iterable[str]:
         return self._episodes
@@ -51,10 +57,27 @@ class TargetSuite:
         contract = self._contracts.get(episode_id)
         if contract is None:
             contract = compile_contract(
-                self._episodes[episode_id], self.own, self.tools, self.suite.policy.limits
+                self._episodes[episode_id],
+                self.own,
+                self.tools,
+                self.suite.policy.limits,
+                self.suite.check_names,
             )
             self._contracts[episode_id] = contract
         return contract
+
+    def checked(self, record: TraceRecord, shown: bytes) -> Checked:
+        """Return what the suite's own checks find in a record, of which they are given what is
+        stored (`shown`)."""
+        if not self.suite.own_checks:
+            return NOTHING_CHECKED
+        if self._checks is None:
+            from reviewer.running.checks.host import CheckHost  # few suites have checks
+
+            self._checks = CheckHost(), redactor_of(self.suite.redaction)
+        host, redactor = self._checks
+        episode = self._episodes[record.episode_id]
+        return host.checked(self.suite.own_checks, record.candidate_id, shown, episode, redactor)
 
 
 class Catalogue:
@@ -175,12 +198,18 @@ def said_of_user(record: TraceRecord) -> SourceVerdict | None:
 
 
 def judge(
-    target: TargetSuite, record: TraceRecord, raw: bytes, source: SourceVerdict | None = None
+    target: TargetSuite,
+    record: TraceRecord,
+    raw: bytes,
+    source: SourceVerdict | None = None,
+    shown: bytes | None = None,
 ) -> Scored:
-    """Score a clean record of a private suite against its frozen contract."""
+    """Score a clean record of a private suite against its frozen contract. `shown` is what is
+    stored of it, where that is masked."""
     contract = target.contract(record.episode_id)
     acts = acts_of(record, contract.aliases)
-    verdict = score(contract, record, acts=acts)
+    checked = target.checked(record, raw if shown is None else shown)
+    verdict = score(contract, record, acts=acts, checked=checked)
     digest, evidence = digests(raw)
     return Scored(
         record,

@@ -20,6 +20,7 @@ from reviewer.desk.trials.judging import contract_of
 from reviewer.gates import Verdict, score
 from reviewer.importing.recorded.episode import MADE_BY
 from reviewer.importing.recorded.turns import CORRECTED, NOTHING, RECORDED
+from reviewer.importing.scored import TargetSuite
 from reviewer.running.attempt import run_attempt
 from reviewer.running.model import Offer, Slot, Task, Unrunnable
 from reviewer.running.offer import offer_of
@@ -160,7 +161,9 @@ async def _ran(suite: Suite, episode: Episode, offer: Offer, turns: Turns) -> _R
         )
         done = await run_attempt(task, Granting())
     record = decode(done.raw)
-    verdict = score(contract_of(episode, suite.policy.limits), record)
+    checked = TargetSuite(suite).checked(record, done.raw)
+    contract = contract_of(episode, suite.policy.limits, suite.check_names)
+    verdict = score(contract, record, checked=checked)
     events = json.loads(done.raw)["events"]
     errors = tuple(str(one.get("message")) for one in events if one["kind"] == "error")
     return _Ran(verdict, record.termination or "", errors)

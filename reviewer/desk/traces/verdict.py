@@ -143,7 +143,7 @@ def trace_view(
     force = in_force(limits)
     marks = gate_marks(row.gates, force)
     if record is not None and episode is not None and not place.suite.probe:
-        contract = compile_contract(episode, limits=limits)
+        contract = compile_contract(episode, limits=limits, checks=suite.check_names)
         told = [
             Clause(gate=c.gate, mark=cast(Mark, c.result), text=c.text, seq=c.seq)
             for c in clauses(contract, record, verdict_of(row, found))

@@ -2,10 +2,11 @@
 
 from pathlib import Path
 
-from msgspec import structs
+from msgspec import UNSET, structs
 
 from reviewer.desk.errors import DeskError
 from reviewer.desk.opened import Room
+from reviewer.desk.trials.checks import examples_in, tried_checks
 from reviewer.desk.trials.clauses import untested_clauses
 from reviewer.desk.trials.judging import agents_judged, cell_of, judged
 from reviewer.desk.trials.views import NO_WORLD, Cell, Trial, TriedEpisode
@@ -39,12 +40,14 @@ def tried(suite: Suite, toolset: Toolset | None, folder: Path) -> Trial:
     whole = (equipped(episode, toolset) for episode in suite.episodes)
     runnable = tuple(episode for episode in whole if has_world(episode))
     if not runnable:
-        return _not_tried(suite)
+        return _not_tried(suite, folder)
     part = structs.replace(suite, episodes=runnable)
     try:
-        attempts = judged(part, played(part, folder, offer_of(suite.episodes, toolset)))
+        made = played(part, folder, offer_of(suite.episodes, toolset))
     except Unrunnable as error:
         raise DeskError(str(error)) from error
+    checks = tried_checks(suite, made, examples_in(folder))
+    attempts = judged(part, made, checks.results)
     cells: dict[str, dict[str, Cell]] = {
         episode.episode_id: {
             agent: cell_of(
@@ -64,7 +67,7 @@ def tried(suite: Suite, toolset: Toolset | None, folder: Path) -> Trial:
         suite_id=suite.suite_id,
         digest=suite.digest,
         tried=True,
-        sound=all(one.sound for one in agents),
+        sound=all(one.sound for one in agents) and not any(one.problem for one in checks.checks),
         not_tried="",
         agents=agents,
         episodes=tuple(
@@ -77,15 +80,17 @@ def tried(suite: Suite, toolset: Toolset | None, folder: Path) -> Trial:
         ),
         clauses=clauses,
         untested=tuple(untested),
+        checks=checks.checks or UNSET,
     )
 
 
-def _not_tried(suite: Suite) -> Trial:
+def _not_tried(suite: Suite, folder: Path) -> Trial:
+    checks = tried_checks(suite, (), examples_in(folder)).checks
     return Trial(
         suite_id=suite.suite_id,
         digest=suite.digest,
         tried=False,
-        sound=True,
+        sound=not any(one.problem for one in checks),
         not_tried=NO_WORLD,
         agents=(),
         episodes=tuple(
@@ -94,4 +99,5 @@ def _not_tried(suite: Suite) -> Trial:
         ),
         clauses=0,
         untested=(),
+        checks=checks or UNSET,
     )

@@ -30,7 +30,7 @@ class Dropped(NamedTuple):
 def untested_clauses(suite: Suite, attempts: Sequence[Judged]) -> tuple[int, list[UntestedClause]]:
     """Return how many clauses were dropped, and those that no agent tests."""
     clauses, untested = 0, []
-    limits = suite.policy.limits
+    limits, checks = suite.policy.limits, suite.check_names
     told_limits = set(limits)
     for episode in suite.episodes:
         mine = [one for one in attempts if one.played.episode_id == episode.episode_id]
@@ -39,7 +39,7 @@ def untested_clauses(suite: Suite, attempts: Sequence[Judged]) -> tuple[int, lis
         as_is = [_outcome(one.verdict) for one in mine]
         for dropped in without_each(episode):
             clauses += 1
-            if _judged_alike(contract_of(dropped.episode, limits), mine, as_is):
+            if _judged_alike(contract_of(dropped.episode, limits, checks), mine, as_is):
                 untested.append(
                     UntestedClause(
                         episode_id=episode.episode_id, place=dropped.place, clause=dropped.clause
@@ -47,7 +47,7 @@ def untested_clauses(suite: Suite, attempts: Sequence[Judged]) -> tuple[int, lis
                 )
         for name in limits:
             rest = {other: limit for other, limit in limits.items() if other != name}
-            if not _judged_alike(contract_of(episode, rest), mine, as_is):
+            if not _judged_alike(contract_of(episode, rest, checks), mine, as_is):
                 told_limits.discard(name)
     clauses += len(limits)
     untested += [
@@ -60,7 +60,7 @@ def untested_clauses(suite: Suite, attempts: Sequence[Judged]) -> tuple[int, lis
 
 def _judged_alike(contract: Contract, attempts: Sequence[Judged], as_is: list[Outcome]) -> bool:
     return all(
-        _outcome(score(contract, one.record)) == before
+        _outcome(score(contract, one.record, checked=one.checked)) == before
         for one, before in zip(attempts, as_is, strict=True)
     )
 

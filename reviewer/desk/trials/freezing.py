@@ -6,10 +6,22 @@ from reviewer.desk.errors import DeskError
 from reviewer.desk.trials.api import tried
 from reviewer.desk.trials.views import Trial
 from reviewer.suite.check import check_suite
-from reviewer.suite.folder import suite_problems, suite_state
+from reviewer.suite.checks import CHECKS
+from reviewer.suite.errors import Problem
+from reviewer.suite.folder import read_suite, suite_problems, suite_state
 from reviewer.suite.lock import LOCK_FILE
 from reviewer.suite.model import Suite
 from reviewer.suite.toolset import Toolset
+
+
+def check_problems(folder: Path) -> list[Problem]:
+    """Return what a trial finds wrong with a draft's own checks. Raises DeskError for a suite whose
+    world cannot be made."""
+    found = read_suite(folder)
+    if not found.suite.own_checks:
+        return []
+    refused = tried(found.suite, found.toolset, folder).refused_checks
+    return [Problem(f"{folder.name}/{CHECKS}{one.check}.py", "$", one.problem) for one in refused]
 
 
 def to_be_frozen(folder: Path, again: bool) -> tuple[Suite, Toolset | None] | None:
@@ -29,8 +41,8 @@ def trial_before_freeze(folder: Path, again: bool) -> Trial | None:
     """Return the trial of what would be frozen; `again` says that it is frozen under a new id. None
     where freezing itself will refuse.
 
-    Raises DeskError for a suite that is not sound and has no waiver for it, or has a waiver that
-    covers nothing.
+    Raises DeskError for a suite that is not sound and has no waiver for it, has a waiver that
+    covers nothing, or has a check that breaks, is not deterministic, or was not shown to fail.
     """
     content = to_be_frozen(folder, again)
     if content is None:
@@ -38,6 +50,11 @@ def trial_before_freeze(folder: Path, again: bool) -> Trial | None:
     trial = tried(*content, folder)
     name = folder.name
     shown = f"reviewer suite trial {name} shows which gate stops what"
+    if trial.refused_checks:
+        told = "; ".join(f"checks/{one.check}.py {one.problem}" for one in trial.refused_checks)
+        raise DeskError(
+            f"{name}: not frozen: {told}", "mend the check, or take its file out of the suite"
+        )
     if trial.unsound:
         told = "; ".join(f"{one.agent} {one.why}" for one in trial.unsound)
         waiver = f'"waivers": [{{"agent": "{trial.unsound[0].agent}", "reason": "..."}}]'

@@ -11,6 +11,8 @@ from msgspec import structs
 
 from reviewer.desk.trials.views import DOES, AgentOutcome, Cell, TriedAgent
 from reviewer.gates import Contract, Verdict, compile_contract, score
+from reviewer.gates.custom import Checked
+from reviewer.gates.verdict import NOTHING_CHECKED
 from reviewer.report.assess import assess
 from reviewer.report.evidence import DiagnosticMeans, EpisodeCounts, Evidence, FailedTrace
 from reviewer.running.trial.play import Played
@@ -26,31 +28,35 @@ those, they do nothing wrong. The others must be stopped by every suite."""
 
 
 class Judged(NamedTuple):
-    """One attempt with its record and verdict. `same` says that the oracle did just that."""
+    """One attempt with its record and verdict. `same` says that the oracle did just that, `checked`
+    what the suite's own checks found."""
 
     played: Played
     record: TraceRecord
     verdict: Verdict
     same: bool
+    checked: Checked = NOTHING_CHECKED
 
 
-def contract_of(episode: Episode, limits: dict[str, int]) -> Contract:
+def contract_of(episode: Episode, limits: dict[str, int], checks: tuple[str, ...] = ()) -> Contract:
     """Return the contract by which an attempt of our own runner is judged."""
-    return compile_contract(episode, True, limits=limits)
+    return compile_contract(episode, True, limits=limits, checks=checks)
 
 
-def judged(suite: Suite, attempts: Sequence[Played]) -> list[Judged]:
-    """Judge each attempt by its episode's contract."""
+def judged(suite: Suite, attempts: Sequence[Played], checked: Sequence[Checked]) -> list[Judged]:
+    """Judge each attempt by its episode's contract and what the checks found in it."""
     contracts = {
-        episode.episode_id: contract_of(episode, suite.policy.limits) for episode in suite.episodes
+        episode.episode_id: contract_of(episode, suite.policy.limits, suite.check_names)
+        for episode in suite.episodes
     }
     good = {(one.episode_id, one.attempt): one for one in attempts if one.agent == "oracle"}
     found = []
-    for one in attempts:
+    for one, results in zip(attempts, checked, strict=True):
         record = decode(one.raw)
         oracle = good[one.episode_id, one.attempt]
         same = one.acts == oracle.acts and _may_do_the_same(one, oracle)
-        found.append(Judged(one, record, score(contracts[one.episode_id], record), same))
+        verdict = score(contracts[one.episode_id], record, checked=results)
+        found.append(Judged(one, record, verdict, same, results))
     return found
 
 

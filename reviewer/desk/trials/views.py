@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
 
 from reviewer.suite.model import TrialAgent
 
@@ -67,6 +67,15 @@ class UntestedClause(Struct, frozen=True, kw_only=True):
     clause: str
 
 
+class TriedCheck(Struct, frozen=True, kw_only=True):
+    """What came of one of the suite's own checks: the number of attempts in which it found
+    something, and why it may not be frozen ("" when it may)."""
+
+    check: str
+    found_in: int
+    problem: str
+
+
 class Trial(Struct, frozen=True, kw_only=True):
     """A trial of one suite. `clauses` counts the clauses that were dropped in turn."""
 
@@ -79,6 +88,18 @@ class Trial(Struct, frozen=True, kw_only=True):
     episodes: tuple[TriedEpisode, ...]
     clauses: int
     untested: tuple[UntestedClause, ...]
+    checks: tuple[TriedCheck, ...] | UnsetType = UNSET
+    """Of a suite that has checks of its own."""
+
+    @property
+    def tried_checks(self) -> tuple[TriedCheck, ...]:
+        """Return what came of the suite's own checks."""
+        return () if self.checks is UNSET else self.checks
+
+    @property
+    def refused_checks(self) -> tuple[TriedCheck, ...]:
+        """Return the checks that may not be frozen."""
+        return tuple(one for one in self.tried_checks if one.problem)
 
     @property
     def unsound(self) -> tuple[TriedAgent, ...]:

@@ -22,6 +22,7 @@ from reviewer.desk.place import Workspace
 from reviewer.desk.suites import ready_suite
 from reviewer.desk.traces.records import Records
 from reviewer.gates import Contract, Verdict, compile_contract, diagnose, score
+from reviewer.gates.custom import stored_results
 from reviewer.gates.model import SHARED, Finding, combined, without
 from reviewer.importing.pipeline.rejoining import part_of
 from reviewer.importing.scored import MASKED_CODE, diagnostic_values
@@ -73,7 +74,7 @@ def rescore(workspace: Workspace, suite_id: str) -> tuple[list[Change], int]:
             episodes = {e.episode_id: e for e in held.suite.episodes}
             contracts: dict[tuple[str, bool, ToolMap], Contract] = {}
             names = {key: name for name, key in registry.episode_ids(connection, row.id).items()}
-            limits = held.suite.policy.limits
+            limits, checks = held.suite.policy.limits, held.suite.check_names
             changed: list[int] = []
             codes: list[tuple[int, tuple[str, ...], tuple[str, ...]]] = []
             with transaction(connection, workspace.store):
@@ -87,11 +88,11 @@ def rescore(workspace: Workspace, suite_id: str) -> tuple[list[Change], int]:
                             continue
                         scored += 1
                         episode = episodes[names[trace.episode]]
-                        of = partial(_contract, made, contracts, limits, episode)
+                        of = partial(_contract, made, contracts, limits, checks, episode)
                         contract = of(trace.source, trace.record)
-                        verdict = _whole(
-                            connection, trace.id, of, contract.in_force, score(contract, record)
-                        )
+                        checked = stored_results(checks, stated)
+                        own = score(contract, record, checked=checked)
+                        verdict = _whole(connection, trace.id, of, contract.in_force, own)
                         before, after = _printed(stated), _printed(verdict.findings)
                         other = before != after or mask_of(verdict) != trace.gates
                         if other:
@@ -131,6 +132,7 @@ def _contract(
     made: Origins,
     known: dict[tuple[str, bool, ToolMap], Contract],
     limits: dict[str, int],
+    checks: tuple[str, ...],
     episode: Episode,
     source: int,
     record: int,
@@ -139,7 +141,7 @@ def _contract(
     runner."""
     place = episode.episode_id, made.own(source, record), made.tools(source, record)
     if place not in known:
-        known[place] = compile_contract(episode, *place[1:], limits)
+        known[place] = compile_contract(episode, *place[1:], limits, checks)
     return known[place]
 
 
@@ -163,7 +165,8 @@ def _whole(
             continue  # its calls are judged with the whole record
         if one.raw is not None and not masked:
             contract = of(one.source, one.record)
-            found = score(contract, payload.decode_record(one.raw)).findings
+            checked = stored_results(contract.checks, found)
+            found = score(contract, payload.decode_record(one.raw), checked=checked).findings
         (earlier if one.settled else beside).extend(found)
     contradicted = revisions.contradicted(connection, trace)
     if contradicted:

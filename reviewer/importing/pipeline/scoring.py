@@ -453,7 +453,7 @@ class Scorer:
         if self.probing:
             placed = self._place(number, foreign._replace(raw=raw), shown, masked)
         else:
-            placed = self._place(number, foreign, record)
+            placed = self._place(number, foreign, record, shown=raw)
         if isinstance(placed, NewRefusal):
             return placed
         notes[MASKED] = notes.get(MASKED, 0) + 1
@@ -500,7 +500,12 @@ class Scorer:
         return self.refusal(number, (f"other_candidate:{record.candidate_id}",), named)
 
     def _place(
-        self, number: int, foreign: Foreign, record: TraceRecord, masked: int = 0
+        self,
+        number: int,
+        foreign: Foreign,
+        record: TraceRecord,
+        masked: int = 0,
+        shown: bytes | None = None,
     ) -> NewRefusal | tuple[TargetSuite, Scored]:
         named = {"episode_id": record.episode_id, "candidate_id": record.candidate_id}
         if record.cost_usd is not None and record.cost_usd > MOST_USD:
@@ -515,7 +520,7 @@ class Scorer:
         if found is None:
             return self.refusal(number, (f"{problem}:{record.episode_id}",), named)
         said = said_of_user(record) if found.own else foreign.verdict
-        return found, judge(found, record, foreign.raw, said)
+        return found, judge(found, record, foreign.raw, said, shown)
 
 
 def _note_zeros(record: TraceRecord, notes: dict[str, int]) -> None:
