@@ -79,5 +79,23 @@ def stored_results(names: Iterable[str], found: Iterable[Stated]) -> Checked:
     }
 
 
+def unmeasured_checks(found: Iterable[Stated]) -> Iterator[str]:
+    """Yield the names of the checks that were not measured, by the findings that were kept."""
+    for one in found:
+        head, _, name = one.code.partition(":")
+        if head == UNKNOWN:
+            yield name
+
+
+def joined_results(stored: Checked, now: Checked) -> Checked:
+    """Return the results that were kept, and in place of what was not measured what is found now.
+    What was found stays found."""
+    joined = dict(stored)
+    for name, results in now.items():
+        found = [one for one in stored.get(name, ()) if one.severity == "fail"]
+        joined[name] = tuple(dict.fromkeys([*found, *results]))
+    return joined
+
+
 def _as_found(severity: Severity) -> Severity:
     return "fail" if severity == "critical" else severity

@@ -66,10 +66,15 @@ class TargetSuite:
             self._contracts[episode_id] = contract
         return contract
 
-    def checked(self, record: TraceRecord, shown: bytes) -> Checked:
-        """Return what the suite's own checks find in a record, of which they are given what is
-        stored (`shown`)."""
-        if not self.suite.own_checks:
+    def checked(
+        self, record: TraceRecord, shown: bytes, only: frozenset[str] | None = None
+    ) -> Checked:
+        """Return what the suite's own checks, or `only` some of them, find in a record, of which
+        they are given what is stored (`shown`)."""
+        checks = self.suite.own_checks
+        if only is not None:
+            checks = tuple(check for check in checks if check.name in only)
+        if not checks:
             return NOTHING_CHECKED
         if self._checks is None:
             from reviewer.running.checks.host import CheckHost  # few suites have checks
@@ -77,7 +82,7 @@ class TargetSuite:
             self._checks = CheckHost(), redactor_of(self.suite.redaction)
         host, redactor = self._checks
         episode = self._episodes[record.episode_id]
-        return host.checked(self.suite.own_checks, record.candidate_id, shown, episode, redactor)
+        return host.checked(checks, record.candidate_id, shown, episode, redactor)
 
 
 class Catalogue:

@@ -19,7 +19,8 @@ from typing import Any, NamedTuple
 import msgspec
 
 from reviewer.db import payload
-from reviewer.db.codec import CRITICAL
+from reviewer.db.codec import CRITICAL, FAIL, PASS
+from reviewer.db.codec import UNKNOWN as UNMEASURED
 from reviewer.db.connection import Connection
 from reviewer.db.intake import NewRefusal
 from reviewer.db.payload import PACK_TRACES, Packer
@@ -30,6 +31,7 @@ from reviewer.db.queries.traces import FindingRow, TraceRow, findings_of, traces
 from reviewer.db.ran import ran_of_trace
 from reviewer.db.revisions import judged_record, revision_as_trace, revisions_of_candidate
 from reviewer.db.sources import origins, spans
+from reviewer.gates.custom import CHECKED_GATES, FOUND, UNKNOWN
 from reviewer.gates.model import Finding
 from reviewer.importing.formats import foreign_readers
 from reviewer.importing.pipeline.scoring import MOST_USD, ImportOptions, Order, Packing, Scorer
@@ -57,6 +59,7 @@ REVISION = 1 << 40
 _REDACTION = 2 * GATES.index("redaction")
 _AUTHORITY = 2 * GATES.index("authority")
 _UNKNOWN = 2
+_WORSE = (PASS, UNMEASURED, FAIL, CRITICAL)
 
 
 class SharedCandidate(NamedTuple):
@@ -349,7 +352,7 @@ class TraceCarrier:
         if masked and one.suite_id not in self._probes:
             return _as_stated(placed, row, stated)
         if not masked:
-            return placed
+            return _with_lost_checks(placed, stated)
         detail = self._text.masked(masked[0].detail)[:200]
         note = Finding("redaction", "masked", "note", None, detail)
         gates = placed.trace.gates & ~(3 << _REDACTION) | _UNKNOWN << _REDACTION
@@ -393,6 +396,35 @@ class TraceCarrier:
         if trace < 0:
             return revision_as_trace(self._other, -trace)[2]
         return merging.evidence_of(self._other, trace)
+
+
+def _with_lost_checks(one: JudgedRecord, stated: Sequence[FindingRow]) -> JudgedRecord:
+    """Return the judged record with what a check of the suite found in the other store, where that
+    check is not measured here: evidence is never lost by a machine that cannot run it."""
+    unknown = {
+        f"{FOUND}:{finding.code.partition(':')[2]}"
+        for finding in one.trace.findings
+        if finding.code.startswith(f"{UNKNOWN}:")
+    }
+    lost = [
+        Finding(f.gate, f.code, f.severity, f.seq, f.detail)
+        for f in stated
+        if f.code in unknown and f.gate in CHECKED_GATES and f.severity in ("fail", "critical")
+    ]
+    if not lost:
+        return one
+    gates = one.trace.gates
+    for finding in lost:
+        place = 2 * GATES.index(finding.gate)
+        code = CRITICAL if finding.severity == "critical" else FAIL
+        gates = gates & ~(3 << place) | max(gates >> place & 3, code, key=_WORSE.index) << place
+    return one.with_trace(
+        gates=gates,
+        passed=False,
+        critical=one.trace.critical or any(f.severity == "critical" for f in lost),
+        infra=False,
+        findings=(*one.trace.findings, *lost),
+    )
 
 
 def _as_stated(one: JudgedRecord, row: TraceRow, stated: Sequence[FindingRow]) -> JudgedRecord:

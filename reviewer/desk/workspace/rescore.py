@@ -22,10 +22,10 @@ from reviewer.desk.place import Workspace
 from reviewer.desk.suites import ready_suite
 from reviewer.desk.traces.records import Records
 from reviewer.gates import Contract, Verdict, compile_contract, diagnose, score
-from reviewer.gates.custom import stored_results
+from reviewer.gates.custom import Checked, joined_results, stored_results, unmeasured_checks
 from reviewer.gates.model import SHARED, Finding, combined, without
 from reviewer.importing.pipeline.rejoining import part_of
-from reviewer.importing.scored import MASKED_CODE, diagnostic_values
+from reviewer.importing.scored import MASKED_CODE, TargetSuite, diagnostic_values
 from reviewer.suite.model import Episode
 from reviewer.suite.tool_names import ToolMap
 from reviewer.trace.record import TraceRecord
@@ -75,6 +75,7 @@ def rescore(workspace: Workspace, suite_id: str) -> tuple[list[Change], int]:
             contracts: dict[tuple[str, bool, ToolMap], Contract] = {}
             names = {key: name for name, key in registry.episode_ids(connection, row.id).items()}
             limits, checks = held.suite.policy.limits, held.suite.check_names
+            target = TargetSuite(held.suite)
             changed: list[int] = []
             codes: list[tuple[int, tuple[str, ...], tuple[str, ...]]] = []
             with transaction(connection, workspace.store):
@@ -90,7 +91,8 @@ def rescore(workspace: Workspace, suite_id: str) -> tuple[list[Change], int]:
                         episode = episodes[names[trace.episode]]
                         of = partial(_contract, made, contracts, limits, checks, episode)
                         contract = of(trace.source, trace.record)
-                        checked = stored_results(checks, stated)
+                        now = _measured_now(connection, target, trace, record, stated)
+                        checked = joined_results(stored_results(checks, stated), now)
                         own = score(contract, record, checked=checked)
                         verdict = _whole(connection, trace.id, of, contract.in_force, own)
                         before, after = _printed(stated), _printed(verdict.findings)
@@ -182,6 +184,23 @@ def _whole(
     )
     shared = [f for f in stored_verdict(connection, trace).findings if f.code == SHARED]
     return without(verdict, shared[0]) if shared else verdict
+
+
+def _measured_now(
+    connection: Connection,
+    target: TargetSuite,
+    trace: TraceRow,
+    record: TraceRecord,
+    stated: Iterable[FindingRow],
+) -> Checked:
+    """Return what the checks that were not measured on a stored record find in it now. One that was
+    measured is not run again."""
+    names = frozenset(unmeasured_checks(stated))
+    if not names:
+        return {}
+    raw = payload.raw_record(connection, trace.pack, trace.offset, trace.length)
+    raw = payload.large_record(connection, trace.id) if raw is None else raw
+    return {} if raw is None else target.checked(record, raw, names)
 
 
 def _printed(found: Iterable[FindingRow | Finding]) -> tuple[str, ...]:
