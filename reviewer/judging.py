@@ -6,7 +6,7 @@ from pathlib import Path
 
 from reviewer import __version__
 
-ROOMS = ("suite", "gates", "trace")
+ROOMS = ("suite", "gates", "trace", "running/checks")
 """What a verdict on the same bytes can depend on."""
 
 

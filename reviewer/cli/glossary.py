@@ -96,6 +96,12 @@ GLOSSARY = {
             "reviewer.suite.model.TrialAgent",
         ),
         Term(
+            "check (of a suite)",
+            "A function of the suite's own, `checks/NAME.py` under its lock, that reads one trace "
+            "and states findings of the gates state and process.",
+            "reviewer.running.checks",
+        ),
+        Term(
             "untested clause",
             "A clause of a contract whose loss would change the findings of no trial agent.",
             "reviewer.desk.trials.views.UntestedClause",

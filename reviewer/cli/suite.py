@@ -198,6 +198,8 @@ def _show(arguments: argparse.Namespace) -> int:
     )
     if toolset is not None:
         out(f"toolset {', '.join(tool.name for tool in toolset.tools)}")
+    for check in suite.own_checks:
+        out(f"check {check.name}  sha256 {check.sha256}")
     for episode in suite.episodes:
         out(f"episode {episode.episode_id}  {episode.title}")
         out(f"  required {', '.join(episode.tools.required) or 'none'}")

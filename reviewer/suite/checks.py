@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from reviewer.suite.errors import ContractError, Problem, shown
-from reviewer.suite.strict_json import load_object
+from reviewer.suite.strict_json import load_object, sha256_hex
 from reviewer.suite.value import Value
 
 if TYPE_CHECKING:
@@ -39,6 +39,11 @@ class CheckFile(Value, frozen=True):
 
     name: str
     source: str
+
+    @property
+    def sha256(self) -> str:
+        """Return the digest of its file."""
+        return sha256_hex(self.source.encode())
 
 
 def checks_of(files: Mapping[str, bytes]) -> tuple[CheckFile, ...]:

@@ -1,6 +1,8 @@
 """A suite's own checks through the commands: check, trial, freeze, import, score, report."""
 
+import hashlib
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -281,8 +283,6 @@ def test_a_merge_keeps_what_a_check_found_where_it_can_be_run(
 
 
 def copied(door: Door, to: Path) -> Door:
-    import shutil
-
     (to / "store").mkdir(parents=True)
     shutil.copytree(door.root / "suites", to / "suites")
     return Door(to)
@@ -295,3 +295,37 @@ def twice(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
         for _ in range(2 if event.get("tool") == "label" else 1):
             made.append({**event, "seq": len(made) + 1})
     return made
+
+
+@isolated
+def test_an_attempt_that_is_run_is_judged_as_one_that_is_imported(door: Door) -> None:
+    folder = frozen(door)
+    label = {"calls": [{"tool": "label", "arguments": {"order": "o-1"}}]}
+    look = {"calls": [{"tool": "check", "arguments": {"order": "o-1"}}]}
+    turns = [label, label, look, {"messages": ["It is on its way."]}]
+    attempts = [{"plan": "twice"}]
+    script = {
+        "schema": "reviewer/script@1",
+        "episodes": {
+            name: {"plans": {"twice": {"turns": turns}}, "attempts": attempts}
+            for name in ("return", "refuse")
+        },
+    }
+    raw = json.dumps(script).encode()
+    (folder / "candidates" / "scripts").mkdir(parents=True)
+    (folder / "candidates" / "scripts" / "double.json").write_bytes(raw)
+    manifest = {
+        "schema": "reviewer/candidate@1",
+        "candidate_id": "double",
+        "agent": "double",
+        "runner": {
+            "kind": "scripted",
+            "script": "candidates/scripts/double.json",
+            "script_sha256": hashlib.sha256(raw).hexdigest(),
+        },
+    }
+    (folder / "candidates" / "double.json").write_text(json.dumps(manifest))
+    said = door.run("run", "tried", "double", "--attempts", "1", "--quiet")
+    assert "custom:one_label" in door.codes("tried/double/return/1"), said
+    assert "one_label" in door.ok("suite", "show", "tried").out
+    door.healthy()

@@ -10,6 +10,8 @@ from doors import Door, Said, copied, make_template
 from strict_suite import make_candidate, make_suite, names
 from test_cli_decisions import make_key
 
+from reviewer.running.checks.host import can_run
+
 STRICT = "refund-strict-v1"
 EPISODES = 60
 GOOD, AGAIN = "refund-s1", "refund-s2"
@@ -247,12 +249,27 @@ def edited(folder: Path, changed: str) -> None:
         assert "Makes a prepaid return label." in text
         told = text.replace("Makes a prepaid return label.", "Makes a return label.")
         (folder / "toolset.json").write_text(told)
+    elif changed == "check":
+        (folder / "checks").mkdir()
+        (folder / "checks" / "no_calls.py").write_text(NO_CALLS)
     else:
         (folder / "toolkits").mkdir()
         (folder / "toolkits" / "shop.py").write_text("class Shop:\n    pass\n")
 
 
-@pytest.mark.parametrize("changed", ["contract", "toolset", "toolkit", "gates", "folder"])
+NO_CALLS = """
+def check(trace, episode):
+    called = any(event["kind"] == "tool_call" for event in trace["events"])
+    return [] if called else [{"gate": "process", "text": "nothing was called"}]
+"""
+OWN_CHECK = pytest.param(
+    "check", marks=pytest.mark.skipif(not can_run(), reason="this machine cannot isolate a check")
+)
+
+
+@pytest.mark.parametrize(
+    "changed", ["contract", "toolset", "toolkit", "gates", "folder", OWN_CHECK]
+)
 def test_a_version_that_is_another_asks_for_the_baseline(promoted: Door, changed: str) -> None:
     suite = NEXT
     next_version(promoted, **({"gates": {"loops": 3}} if changed == "gates" else {}))

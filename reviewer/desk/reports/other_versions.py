@@ -2,9 +2,9 @@
 the one is still a baseline on the other.
 
 An episode is the same when its contract and simulator are, when both suites judge alike (redaction,
-optional gates), and when both offer the same tools: toolset.json and the toolkits by the digests in
-the locks, without toolset.json the tools that all episodes simulate. A suite whose folder is not
-here, or is not the one that the store knows, shares none.
+optional gates, checks of their own), and when both offer the same tools: toolset.json and the
+toolkits by the digests in the locks, without toolset.json the tools that all episodes simulate. A
+suite whose folder is not here, or is not the one that the store knows, shares none.
 """
 
 from typing import Any
@@ -62,7 +62,7 @@ def _locked_tools(workspace: Workspace, suite: registry.SuiteRow) -> dict[str, s
 
 def _judged_alike(connection: Connection, suite: int) -> bytes:
     head = contracts.head(connection, suite)
-    return _encode([head.redaction, head.policy.limits])
+    return _encode([head.redaction, head.policy.limits, head.own_checks])
 
 
 def _contracts(connection: Connection, suite: int) -> dict[str, dict[str, Any]]:
