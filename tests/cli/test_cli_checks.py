@@ -10,6 +10,7 @@ import pytest
 from doors import Door, Said
 from trial_suites import REFUSE, RETURN, episode, write
 
+from reviewer.importing import processes
 from reviewer.importing.scored import TargetSuite
 from reviewer.running.checks import host as hosts
 from reviewer.running.checks.host import CheckHost, can_run
@@ -328,4 +329,42 @@ def test_an_attempt_that_is_run_is_judged_as_one_that_is_imported(door: Door) ->
     said = door.run("run", "tried", "double", "--attempts", "1", "--quiet")
     assert "custom:one_label" in door.codes("tried/double/return/1"), said
     assert "one_label" in door.ok("suite", "show", "tried").out
+    door.healthy()
+
+
+@isolated
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+def test_processes_that_score_a_large_file_judge_with_checks_too(
+    method: str, door: Door, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = frozen(door)
+    bad = acts(folder, "repeater")
+    records = [{**bad, "attempt": n, "latency_ms": n} for n in range(1, 4)]
+    monkeypatch.setattr(processes, "WORTH", 0)
+    monkeypatch.setattr(processes, "workers", lambda: 2)
+    monkeypatch.setattr(processes, "start_method", lambda: method)
+    said = door.take("runs.jsonl", records, "--suite", "tried")
+    assert said.code == 0, said
+    found = door.rows(
+        "SELECT COUNT(DISTINCT trace), COUNT(*) FROM finding WHERE code='custom:one_label'"
+    )
+    assert found == [(3, 6)]
+    assert door.rows("SELECT * FROM finding WHERE code LIKE 'custom_not_measured%'") == []
+
+
+@isolated
+def test_several_records_of_one_attempt_keep_what_each_showed(door: Door) -> None:
+    """A later record that lacks the second label contradicts the first: scoring again changes
+    nothing of either."""
+    folder = frozen(door)
+    bad = acts(folder, "oracle", events=twice(acts(folder, "oracle")["events"]))
+    door.take("runs.jsonl", [bad], "--suite", "tried")
+    door.take("runs.jsonl", [acts(folder, "oracle")], "--suite", "tried")
+    door.take("more.jsonl", [acts(folder, "liar")], "--suite", "tried")
+    assert "custom:one_label" in door.codes("tried/cand-a/return/1")
+    before = door.rows("SELECT trace, gate, code, severity, seq, detail FROM finding")
+    verdicts = door.rows("SELECT gates, passed, critical FROM trace")
+    door.ok("score", "--suite", "tried")
+    assert door.rows("SELECT trace, gate, code, severity, seq, detail FROM finding") == before
+    assert door.rows("SELECT gates, passed, critical FROM trace") == verdicts
     door.healthy()
