@@ -54,6 +54,10 @@ _WORDS = {
         "which tool a name means",
         "list the name in the episode's tools, or name it in --episode-map",
     ),
+    "custom_not_measured": (
+        "a check of the suite",
+        "reviewer show {trace} says why it was not run; reviewer score runs it where it can be",
+    ),
     "wording_not_measured": (
         "wording",
         "state the claim and its denials in expected.claims, or read it: reviewer show {trace}",

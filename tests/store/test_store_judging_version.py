@@ -19,7 +19,7 @@ def test_a_batch_names_the_build_that_judged_it(door: Door) -> None:
 
 def test_other_code_is_another_build(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for room in judging.ROOMS:
-        (tmp_path / room).mkdir()
+        (tmp_path / room).mkdir(parents=True)
     gate = tmp_path / "gates" / "state.py"
     gate.write_text("passed = True\n")
     monkeypatch.setattr(judging, "__file__", str(tmp_path / "judging.py"))
