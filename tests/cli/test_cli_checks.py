@@ -221,6 +221,12 @@ def test_a_record_beside_a_check_shows_that_it_can_fail(door: Door) -> None:
     beside = folder / "checks" / "guesses.fails.json"
     beside.write_text(json.dumps({**record, "final_message": "on its way"}))
     assert "finds nothing in checks/guesses.fails.json" in door.run("suite", "check", "tried").out
+    for wrong, why in (
+        ({"events": [{"seq": []}]}, "has no record beside it that can be read"),
+        ({"episode_id": "elsewhere"}, "of an episode that the suite does not have"),
+    ):
+        beside.write_text(json.dumps({**record, **wrong}))
+        assert why in door.run("suite", "check", "tried").out
     beside.write_text(json.dumps(record))
     door.ok("suite", "check", "tried")
     door.ok("suite", "freeze", "tried")

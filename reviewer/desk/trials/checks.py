@@ -6,8 +6,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-import msgspec
-
 from reviewer.desk.trials.views import TriedCheck
 from reviewer.gates.custom import Checked, not_measured
 from reviewer.gates.model import Finding
@@ -17,6 +15,7 @@ from reviewer.suite.checks import CHECKS, EXAMPLE, CheckFile
 from reviewer.suite.folder import read_bytes
 from reviewer.suite.model import Episode, Suite
 from reviewer.trace.redaction import redactor_of
+from reviewer.trace.validate import DecodeError, decode, explain
 
 _ONE = "trial"
 """All agents of a trial are one candidate to the checks: none of them is under test."""
@@ -68,11 +67,12 @@ class _Twice:
     def __init__(self, suite: Suite) -> None:
         self.episodes: dict[str, Episode] = {one.episode_id: one for one in suite.episodes}
         self._hosts = CheckHost(), CheckHost(seed=1, reversed_members=True)
-        self._masked = redactor_of(suite.redaction).masked
+        self.redactor = redactor_of(suite.redaction)
 
     def run(self, check: CheckFile, raw: bytes, episode_id: str) -> tuple[Ran, bool]:
         episode = self.episodes[episode_id]
-        first, second = (host.run(check, _ONE, raw, episode, self._masked) for host in self._hosts)
+        mask = self.redactor.masked
+        first, second = (host.run(check, _ONE, raw, episode, mask) for host in self._hosts)
         if second.broken and not first.broken:
             return second, False
         return first, not first.broken and first != second
@@ -102,19 +102,14 @@ def _cannot_fail(check: CheckFile, attempts: int) -> str:
 def _of_example(twice: _Twice, check: CheckFile, data: bytes) -> str:
     file = f"{CHECKS}{check.name}{EXAMPLE}"
     try:
-        named = msgspec.json.decode(data, type=_Named)
-    except msgspec.DecodeError as error:
-        return f"has no record beside it that can be read: {file}: {error}"
-    if named.episode_id not in twice.episodes:
+        record = decode(data)
+    except DecodeError:
+        wrong = ", ".join(one.code for one in explain(data, twice.redactor).problems[:5])
+        return f"has no record beside it that can be read: {file}: {wrong}"
+    if record.episode_id not in twice.episodes:
         return f"has a record beside it of an episode that the suite does not have: {file}"
-    ran, differs = twice.run(check, data, named.episode_id)
+    ran, differs = twice.run(check, data, record.episode_id)
     problem = _problem(ran, differs, f"in {file}")
     if problem or ran.findings:
         return problem
     return f"finds nothing in {file}, the record in which it must find something"
-
-
-class _Named(msgspec.Struct):
-    """The one member of an example that says by which contract it is judged."""
-
-    episode_id: str

@@ -51,6 +51,8 @@ NO_ISOLATION = (
 )
 _SLOT = ("attempt", "candidate_id")
 _MEMBERS = frozenset({"gate", "seq", "text"})
+_NO_SUITE = Path("/nonexistent")
+"""A check is handed its record and its contract: there is no folder it works on."""
 _CHILD = Path(__file__).with_name("check_child.py")
 
 
@@ -134,7 +136,7 @@ class CheckHost:
         sandbox = str(Path(_KEEPER).parent)
         argv = (sys.executable, "-s", "-P", "-B", "-W", "ignore", str(_CHILD), sandbox)
         environment = {"PYTHONHASHSEED": str(self._seed), "TZ": "UTC"}
-        order = Order(argv, _CHILD.parent, environment, (_CHILD, Path(_KEEPER)))
+        order = Order(argv, _NO_SUITE, environment, (_CHILD, Path(_KEEPER)))
         child = await start(order)
         try:
             await child.ask(self._order(check), SECONDS)
