@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Protocol
 
 from reviewer.gates.compiled import Contract
-from reviewer.gates.model import Finding, Rule, Severity
+from reviewer.gates.model import CUSTOM, CUSTOM_UNKNOWN, Finding, Rule, Severity
 
 CHECKED_GATES = ("state", "process")
 """The gates that a check may fail."""
@@ -16,7 +16,6 @@ CHECKED_GATES = ("state", "process")
 Checked = Mapping[str, tuple[Finding, ...]]
 """By the name of a check, what it found in a record, or why it is not measured."""
 
-FOUND, UNKNOWN = "custom", "custom_not_measured"
 NOT_RUN = "was not run on this record"
 
 
@@ -37,15 +36,13 @@ class Stated(Protocol):
 
 def against(name: str, gate: str, seq: int | None, text: str) -> Finding:
     """Return what a check found."""
-    return Finding(gate, f"{FOUND}:{name}", "fail", seq, text)
+    return Finding(gate, f"{CUSTOM}:{name}", "fail", seq, text)
 
 
 def not_measured(name: str, why: str) -> tuple[Finding, ...]:
     """Return the findings of a check that did not do its work: neither gate is measured."""
-    text = f"the check {name} {why}"
-    return tuple(
-        Finding(gate, f"{UNKNOWN}:{name}", "not_measured", None, text) for gate in CHECKED_GATES
-    )
+    code, text = f"{CUSTOM_UNKNOWN}:{name}", f"the check {name} {why}"
+    return tuple(Finding(gate, code, "not_measured", None, text) for gate in CHECKED_GATES)
 
 
 def add_checked(contract: Contract, checked: Checked, found: list[Finding]) -> None:
@@ -58,7 +55,7 @@ def add_checked(contract: Contract, checked: Checked, found: list[Finding]) -> N
 def clauses(contract: Contract) -> Iterator[Rule]:
     """Yield a clause for each check."""
     for name in contract.checks:
-        codes = (f"{FOUND}:{name}", f"{UNKNOWN}:{name}")
+        codes = (f"{CUSTOM}:{name}", f"{CUSTOM_UNKNOWN}:{name}")
         yield Rule(codes, f"the check {name} finds nothing")
 
 
@@ -73,7 +70,7 @@ def stored_results(names: Iterable[str], found: Iterable[Stated]) -> Checked:
             # What the contract makes critical, it makes critical again.
             Finding(one.gate, one.code, _as_found(one.severity), one.seq, one.detail)
             for one in held
-            if one.code in (f"{FOUND}:{name}", f"{UNKNOWN}:{name}")
+            if one.code in (f"{CUSTOM}:{name}", f"{CUSTOM_UNKNOWN}:{name}")
         )
         for name in names
     }
@@ -83,7 +80,7 @@ def unmeasured_checks(found: Iterable[Stated]) -> Iterator[str]:
     """Yield the names of the checks that were not measured, by the findings that were kept."""
     for one in found:
         head, _, name = one.code.partition(":")
-        if head == UNKNOWN:
+        if head == CUSTOM_UNKNOWN:
             yield name
 
 

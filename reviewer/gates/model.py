@@ -62,6 +62,8 @@ class Verdict(Struct, frozen=True, gc=False):
         return list(dict.fromkeys(f.code for f in self.findings if f.severity != "note"))
 
 
+CUSTOM, CUSTOM_UNKNOWN = "custom", "custom_not_measured"
+"""The codes of a suite's own check, before the colon and its name."""
 CONTRADICTION = "contradiction:revision"
 SHARED = "shared_evidence"
 _FAILING = ("critical", "fail")
@@ -133,11 +135,20 @@ def _stands(one: Finding, head: Verdict, open_state: bool) -> bool:
         return False
     if head.infrastructure:
         return True  # that the harness ended it afterwards excuses nothing
+    if _not_judged_again(one, head):
+        return True
     if one.gate not in _STANDING:
         return False
     if one.gate != "state":
         return True
     return not open_state and one.code.partition(":")[0] != "message_missing"
+
+
+def _not_judged_again(one: Finding, head: Verdict) -> bool:
+    """Return whether the check that found this was not measured on the later record."""
+    code, _, name = one.code.partition(":")
+    unknown = f"{CUSTOM_UNKNOWN}:{name}"
+    return code == CUSTOM and any(other.code == unknown for other in head.findings)
 
 
 def _of(one: Finding, record: str) -> Finding:

@@ -12,7 +12,7 @@ from reviewer.gates.custom import (
     not_measured,
     stored_results,
 )
-from reviewer.gates.model import Finding
+from reviewer.gates.model import Finding, combined
 from reviewer.suite.gates import GATES
 from reviewer.suite.model import Episode, Tools
 from reviewer.trace.record import TraceRecord
@@ -117,3 +117,14 @@ def test_what_is_measured_later_takes_the_place_of_what_was_not_and_of_nothing_e
     seen = against("one", "state", None, "seen elsewhere")
     stored = {"one": (*not_measured("one", "was not run"), seen), "two": ()}
     assert joined_results(stored, {"one": ()}) == {"one": (seen,), "two": ()}
+
+
+def test_a_finding_stands_until_its_check_has_judged_the_longer_record() -> None:
+    earlier = [against("one", "process", 1, "twice")]
+    unknown = score(
+        CONTRACT, record("look"), checked={"one": not_measured("one", "broke"), "two": ()}
+    )
+    assert "custom:one" in combined(unknown, earlier).codes()
+    assert combined(unknown, earlier).passed is False
+    judged = score(CONTRACT, record("look"), checked={"one": (), "two": ()})
+    assert combined(judged, earlier).passed is True

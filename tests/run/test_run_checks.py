@@ -5,6 +5,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from reviewer.gates.model import Finding
 from reviewer.running.checks import host as hosts
@@ -175,3 +177,31 @@ def test_a_machine_that_cannot_isolate_runs_no_check(
 def test_a_record_that_cannot_be_sent_is_not_measured(host: CheckHost) -> None:
     assert "was not run" in ran(host, "return []", raw=b'{"cost": 1e999}').broken
     assert ran(host, "return []") == Ran()
+
+
+PLAIN = st.none() | st.booleans() | st.integers() | st.text(max_size=5)
+FINDINGS = st.fixed_dictionaries(
+    {"gate": st.sampled_from(["state", "process", "authority"]) | PLAIN, "text": PLAIN},
+    optional={"seq": st.sampled_from([1, 2]) | PLAIN, "severity": PLAIN},
+)
+
+
+@isolated
+@settings(max_examples=40, deadline=None)
+@given(st.recursive(PLAIN, lambda inner: st.lists(inner, max_size=3)) | st.lists(FINDINGS))
+def test_whatever_is_returned_is_findings_of_two_gates_or_a_reason(returned: Any) -> None:
+    body = f"return json.loads({json.dumps(returned)!r})"
+    found = ran(SHARED, body, top="import json")
+    assert not (found.broken and found.findings)
+    for one in found.findings:
+        assert (one.gate, one.code, one.severity) in (
+            ("state", "custom:one", "fail"),
+            ("process", "custom:one", "fail"),
+        )
+        assert one.seq in (None, 1)
+        assert one.detail.isprintable()
+    if isinstance(returned, list) and not returned:
+        assert found == Ran()
+
+
+SHARED = CheckHost()

@@ -31,8 +31,8 @@ from reviewer.db.queries.traces import FindingRow, TraceRow, findings_of, traces
 from reviewer.db.ran import ran_of_trace
 from reviewer.db.revisions import judged_record, revision_as_trace, revisions_of_candidate
 from reviewer.db.sources import origins, spans
-from reviewer.gates.custom import CHECKED_GATES, FOUND, UNKNOWN
-from reviewer.gates.model import Finding
+from reviewer.gates.custom import CHECKED_GATES
+from reviewer.gates.model import CUSTOM, CUSTOM_UNKNOWN, Finding
 from reviewer.importing.formats import foreign_readers
 from reviewer.importing.pipeline.scoring import MOST_USD, ImportOptions, Order, Packing, Scorer
 from reviewer.importing.pipeline.sessions import STRONG, fits
@@ -402,9 +402,9 @@ def _with_lost_checks(one: JudgedRecord, stated: Sequence[FindingRow]) -> Judged
     """Return the judged record with what a check of the suite found in the other store, where that
     check is not measured here: evidence is never lost by a machine that cannot run it."""
     unknown = {
-        f"{FOUND}:{finding.code.partition(':')[2]}"
+        f"{CUSTOM}:{finding.code.partition(':')[2]}"
         for finding in one.trace.findings
-        if finding.code.startswith(f"{UNKNOWN}:")
+        if finding.code.startswith(f"{CUSTOM_UNKNOWN}:")
     }
     lost = [
         Finding(f.gate, f.code, f.severity, f.seq, f.detail)
