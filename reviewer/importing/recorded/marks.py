@@ -72,9 +72,11 @@ def read_marks(data: bytes, where: str) -> Marks:
 
 
 def _listed(name: str, value: Any) -> Any:
+    """Return the value with one mark as a list of it, and numbers of events as texts."""
     if name in ("say", "accept_nothing"):
         return value
-    return [str(one) for one in value] if isinstance(value, list) else [str(value)]
+    marks = value if isinstance(value, list) else [value]
+    return [str(one) if type(one) is int else one for one in marks]
 
 
 def together(one: Marks, other: Marks) -> Marks:
