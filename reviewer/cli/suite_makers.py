@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from reviewer.cli.opening import workspace_of
 from reviewer.cli.parser import act
 from reviewer.cli.say import fact, note, out_json
-from reviewer.desk.workspace import suite_making
+from reviewer.desk.workspace import suite_making, tau2_making
 from reviewer.desk.workspace.suite_records import MadeSuite
 from reviewer.exit_codes import ExitCode
 
@@ -55,6 +55,11 @@ def _tau2(made: argparse.ArgumentParser) -> None:
         "--require", choices=("all", "writes"), default="all", metavar="WHICH",
         help="all expected tools (default); writes: where reward_basis has no ACTION, those "
         "that write",
+    )  # fmt: skip
+    made.add_argument(
+        "--recorded", metavar="FILE", action="append", default=[],
+        help="a results file of the domain, whose simulations answer the tools, so that the suite "
+        "can be run; may be given again",
     )  # fmt: skip
     made.add_argument(
         "--user-model", metavar="M",
@@ -153,8 +158,9 @@ def _made(arguments: argparse.Namespace) -> MadeSuite:
     place, file, name = workspace_of(arguments), Path(arguments.file), arguments.new_id
     if arguments.act == "from-tau2":
         policy = _path(arguments.policy)
-        return suite_making.from_tau2(
-            place, file, name, arguments.domain, policy, arguments.require, _user(arguments)
+        behind = tau2_making.Behind([Path(one) for one in arguments.recorded])
+        return tau2_making.from_tau2(
+            place, file, name, arguments.domain, policy, arguments.require, _user(arguments), behind
         )
     if arguments.act == "from-golden":
         return suite_making.from_golden(place, file, name, arguments.match)

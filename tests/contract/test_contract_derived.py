@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from reviewer.suite.check import check_suite
 from reviewer.suite.derived import ContractDraft, NoContract, checked, files_of, golden, tau2
-from reviewer.suite.derived.tau2 import WRITES, writes_of
+from reviewer.suite.derived.tau2_domains import WRITES, writes_of
 
 DATA = Path(__file__).resolve().parents[1] / "data"
 AIRLINE = writes_of("airline")

@@ -89,7 +89,7 @@ def unknown_words(line: str) -> list[str]:
                 unknown.append(word)
             elif options[word].nargs != 0:
                 next(words, None)
-        elif below is not None and re.fullmatch(r"[a-z_-]+(\|[a-z-]+)*", word):
+        elif below is not None and re.fullmatch(r"[a-z0-9_-]+(\|[a-z0-9-]+)*", word):
             names = word.split("|")
             unknown += [name for name in names if name not in below.choices]
             if names[0] in below.choices:

@@ -444,6 +444,21 @@ def test_a_users_errors_are_told_by_rule(talk: tuple[Any, ...], codes: list[str]
     assert watched(*talk) == codes
 
 
+def test_what_a_users_persona_and_style_say_is_not_invented() -> None:
+    told = {
+        **played("http://127.0.0.1:1/v1"),
+        "style": "Pay up to 1,000.",
+        "persona": "Owns QX77Z.",
+    }
+    user = user_of(talking(told))
+    assert user is not None
+    watch = FaultWatch(user, "Please help.", [])
+    for number, word in enumerate(("1000", "QX77Z", "2000")):
+        watch.hear("How much?")
+        watch.say(Reply(f"It is {word}."), number, number)
+    assert [(one.code, one.seq) for one in watch.found()] == [("user:invented", 2)]
+
+
 def test_the_same_two_messages_are_a_loop_only_where_nothing_was_done_between() -> None:
     talk = ("Hi", "One.", "Hi", "Two.", "Hi", "One.", "Hi", "Two.")
     assert watched(*talk, calls=[0, 0, 0, 0]) == ["user:loop"]

@@ -1,5 +1,5 @@
-"""Making a suite from the expectations of other tools: tau2-bench tasks, golden records, eval sets
-of Google's ADK, BFCL categories, OpenAI evals, AgentDojo runs."""
+"""Making a suite from the expectations of other tools: golden records, eval sets of Google's ADK,
+BFCL categories, OpenAI evals, AgentDojo runs. (`tau2_making` has tau2-bench.)"""
 
 import re
 from collections.abc import Iterator
@@ -17,9 +17,10 @@ from reviewer.desk.workspace.suite_records import (
     head_of,
     loaded,
     records_of,
+    slug,
+    told_of,
     written,
 )
-from reviewer.exit_codes import ExitCode
 from reviewer.suite.derived import (
     INVENTED,
     adk,
@@ -27,9 +28,7 @@ from reviewer.suite.derived import (
     bfcl,
     golden,
     openai_evals,
-    tau2,
 )
-from reviewer.suite.derived.tau2 import WRITES, writes_of
 from reviewer.suite.errors import shown
 
 GOLDEN_LISTS = ("goldens", "examples", "cases", "test_cases", "records", "data")
@@ -38,52 +37,6 @@ _CASES = ("eval_cases", "evalCases")
 _ROWS = ("data", "items", "output_items")
 _MOST_RUNS = 100_000
 """Files of a folder of runs that are looked at."""
-
-
-def from_tau2(
-    place: Workspace,
-    file: Path,
-    suite_id: str = "",
-    domain: str = "",
-    policy: Path | None = None,
-    require: tau2.Require = "all",
-    user_runner: dict[str, Any] | None = None,
-) -> MadeSuite:
-    """Make a suite of the tasks in `file`: a tasks.json, or a results file with its tasks.
-    `user_runner` is the model that plays their users, as `user.runner` of an episode has it.
-
-    Raises DeskError when the file cannot be read, holds no task that becomes a contract, or when
-    the suite exists already.
-    """
-    head = head_of(file)
-    info = head.value.get("info") if isinstance(head.value, dict) else None
-    settings = info.get("environment_info") if isinstance(info, dict) else None
-    named = settings if isinstance(settings, dict) else {}
-    records = list(records_of(file, ("tasks",), head))
-    domain = domain or _text(named.get("domain_name")) or _domain(records)
-    words = _policy(policy) if policy is not None else _text(named.get("policy"))
-    writes = writes_of(domain)
-    if require == "writes" and writes is None:
-        known = ", ".join(WRITES)
-        raise DeskError(
-            f"which tools write is not known of the domain {shown(domain) or 'of these tasks'}",
-            f"--domain names one of {known}",
-            exit_code=ExitCode.USAGE,
-        )
-    drafts = drafted(
-        records,
-        lambda task, _: tau2.contract_of(task, writes, require, user_runner),
-        tau2.id_of,
-    )
-    title = f"tau2-bench {domain}".strip() + ": tasks as contracts"
-    return written(
-        place,
-        suite_id or f"tau2-{_slug(domain) or _slug(file.stem)}-v1",
-        title,
-        file,
-        drafts,
-        Beside(_told(file, **({"domain": domain} if domain else {})), INVENTED, words),
-    )
 
 
 def from_golden(
@@ -95,8 +48,8 @@ def from_golden(
         records, lambda one, number: golden.contract_of(one, number, match), golden.named
     )
     title = f"{shown(file.name)} as contracts"
-    name = suite_id or f"{_slug(file.stem) or 'golden'}-v1"
-    return written(place, name, title, file, drafts, Beside(_told(file)))
+    name = suite_id or f"{slug(file.stem) or 'golden'}-v1"
+    return written(place, name, title, file, drafts, Beside(told_of(file)))
 
 
 def from_evalset(
@@ -122,14 +75,14 @@ def from_evalset(
         records = _one_case(list(records))
     drafts = drafted(
         records,
-        lambda case, number: adk.contract_of(case, f"{_slug(stem) or 'case'}-{number}", criteria),
+        lambda case, number: adk.contract_of(case, f"{slug(stem) or 'case'}-{number}", criteria),
         adk.named,
     )
-    told = _told(file)
+    told = told_of(file)
     if config is not None:
         told |= {"config": config.name, "config_sha256": digest_of(config)}
     title = f"{shown(file.name)} as contracts"
-    name = suite_id or f"{_slug(stem) or 'evalset'}-v1"
+    name = suite_id or f"{slug(stem) or 'evalset'}-v1"
     questions = adk.questions_of(criteria)
     return written(place, name, title, file, drafts, Beside(told, criteria=questions))
 
@@ -168,10 +121,10 @@ def from_bfcl(
         ),
         bfcl.id_of,
     )
-    told = _told(file)
+    told = told_of(file)
     if answers is not None:
         told |= {"answers": answers.name, "answers_sha256": digest_of(answers)}
-    name = suite_id or f"{_slug(file.stem) or 'bfcl'}-v1"
+    name = suite_id or f"{slug(file.stem) or 'bfcl'}-v1"
     title = f"BFCL {shown(file.stem)}: calls as contracts"
     return written(place, name, title, file, drafts, Beside(told, INVENTED))
 
@@ -231,12 +184,12 @@ def from_openai_evals(
         records, lambda row, number: openai_evals.contract_of(row, number, told),
         openai_evals.named,
     )  # fmt: skip
-    source = _told(file)
+    source = told_of(file)
     if evaluation is not None:
         source |= {"eval": evaluation.name, "eval_sha256": digest_of(evaluation)}
     if graders:
         source["testing_criteria"] = list(graders)
-    name = suite_id or f"{_slug(file.stem) or 'openai-eval'}-v1"
+    name = suite_id or f"{slug(file.stem) or 'openai-eval'}-v1"
     title = f"OpenAI eval {shown(file.name)} as contracts"
     beside = Beside(source, criteria=openai_evals.criteria_of(graders))
     return written(place, name, title, file, drafts, beside)
@@ -298,11 +251,11 @@ def from_agentdojo(
     names = {agentdojo.id_of(one.value): one.value for one in runs if isinstance(one.value, dict)}
     made = [drafted.episode["episode_id"] for drafted, _ in drafts.made]
     beside = Beside(
-        {"runs": len(runs)} if path.is_dir() else _told(path),
+        {"runs": len(runs)} if path.is_dir() else told_of(path),
         INVENTED,
         episode_map={agentdojo.reader_id(names[one]): one for one in made},
     )
-    name = suite_id or f"agentdojo-{_slug(path.stem)}-v1"
+    name = suite_id or f"agentdojo-{slug(path.stem)}-v1"
     title = "AgentDojo: tasks and injections as contracts"
     return written(place, name, title, path, drafts, beside)
 
@@ -330,30 +283,6 @@ def _runs(path: Path) -> list[SourceRecord]:
     if not files:
         raise DeskError(f"{path}: no run file (*.json) in it")
     return found
-
-
-def _told(file: Path, **more: str) -> dict[str, Any]:
-    return {"sha256": digest_of(file), **more}
-
-
-def _domain(records: list[SourceRecord]) -> str:
-    """Return the domain that all tasks name, "" when they differ or name none."""
-    tasks = [one.value for one in records if isinstance(one.value, dict)]
-    named = {domain for task in tasks if (domain := tau2.domain_of(task))}
-    return named.pop() if len(named) == 1 else ""
-
-
-def _policy(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError:
-        raise DeskError(f"{path}: is not UTF-8 text") from None
-    except OSError as error:
-        raise DeskError(f"{path}: cannot be read: {error.strerror}") from error
-
-
-def _slug(name: str) -> str:
-    return re.sub(r"[^a-z0-9_.-]+", "-", name.lower()).strip("-._")[:80]
 
 
 def _text(value: Any) -> str:

@@ -5,10 +5,11 @@ person reads the contracts first.
 """
 
 import hashlib
+import re
 import secrets
 import shutil
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -79,14 +80,16 @@ def drafted(
 
 class Beside(NamedTuple):
     """The parts of a suite besides its contracts: what `source` says about their origin,
-    `redaction` rules other than the usual ones, the agent's `policy`, `criteria` of the rubric, and
-    an `episode_map`."""
+    `redaction` rules other than the usual ones, the agent's `policy`, `criteria` of the rubric, an
+    `episode_map`, other `files` (path → content), and `notes` on all of them."""
 
     told: dict[str, Any]
     redaction: dict[str, Any] | None = None
     policy: str = ""
     criteria: Sequence[dict[str, Any]] = ()
     episode_map: dict[str, str] | None = None
+    files: Mapping[str, bytes] = {}
+    notes: tuple[str, ...] = ()
 
 
 def written(
@@ -106,6 +109,7 @@ def written(
         raise DeskError(f"{file}: no contract can be made of it", *reasons)
     source = {"made_from": file.name, **beside.told}
     notes = Counter(note for drafted, _ in drafts.made for note in dict.fromkeys(drafted.notes))
+    notes.update({note: len(drafts.made) for note in beside.notes})
     try:
         files = files_of(
             suite_id, title, drafts.made, source, beside.redaction, beside.policy,
@@ -113,7 +117,7 @@ def written(
         )  # fmt: skip
     except NoContract as why:
         raise DeskError(f"{file}: {why}") from None
-    write_folder(folder, files)
+    write_folder(folder, {**files, **beside.files})
     return MadeSuite(
         suite_id, folder, len(drafts.made), tuple(drafts.left_out), tuple(notes.items())
     )
@@ -172,6 +176,16 @@ def _value(source: Source, place: str, raw: bytes, problem: str) -> SourceRecord
         return SourceRecord(place, None if problem else source.value(raw), problem)
     except Rejected as error:
         return SourceRecord(place, None, "; ".join(error.codes))
+
+
+def told_of(file: Path, **more: Any) -> dict[str, Any]:
+    """Return what the suite says of the file that it was made of."""
+    return {"sha256": digest_of(file), **more}
+
+
+def slug(name: str) -> str:
+    """Return a name as a part of a suite's id."""
+    return re.sub(r"[^a-z0-9_.-]+", "-", name.lower()).strip("-._")[:80]
 
 
 def digest_of(file: Path) -> str:

@@ -116,13 +116,13 @@ def _made(call: Any) -> Made:
         call.tool,
         arguments if isinstance(arguments, dict) else {"unparsed": arguments},
         call.status or "ok",
-        _value(answer),
+        as_value(answer),
         answered,
         cut,
     )
 
 
-def _value(answer: Any) -> Any:
+def as_value(answer: Any) -> Any:
     """Return what the text of a JSON object or list says; anything else as it is."""
     if isinstance(answer, str) and answer.strip()[:1] in ("{", "["):
         try:
@@ -147,7 +147,7 @@ def cut_off(answer: Any) -> str:
         return "ends in “…”"
     if len(answer) in _LIMITS:
         return f"is exactly {len(answer):,} characters long, as a limit cuts it"
-    if text[:1] in ("{", "[") and text[1:2] in ('"', "{", "[") and isinstance(_value(text), str):
+    if text[:1] in ("{", "[") and text[1:2] in ('"', "{", "[") and isinstance(as_value(text), str):
         opened = sum(map(text.count, "{[")) - sum(map(text.count, "}]"))
         return "begins as JSON and does not end" if opened > 0 else ""
     return ""

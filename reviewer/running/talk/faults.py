@@ -156,6 +156,7 @@ class FaultWatch:
             for text in (
                 *(str(fact.value) for fact in self._user.facts.values()),
                 *(goal.asks for goal in self._user.goals),
+                *filter(None, (self._user.persona, self._user.style)),
                 *self._agent,
                 *self._own,
             )

@@ -1,27 +1,25 @@
 """A tau2-bench task as a contract of the agent, and as readers of its results see it.
 
-The benchmark scores what `reward_basis` names. Of that, calls and wording can be gated here; the
-end state of its database is in no file, and its environment assertions run in it alone. The
-functions that read a task are total: what has another shape than the benchmark's counts as
-absent.
+The benchmark scores what `reward_basis` names. Of that, calls and wording can be gated here. The
+end state of its database is in no file: a `World` says what it is to be, as its own tools or
+recorded simulations show it. Its environment assertions run in it alone. The functions that read a
+task are total: what has another shape than the benchmark's counts as absent.
 """
 
-import re
 from collections import Counter
-from typing import Any, Literal
+from collections.abc import Sequence
+from typing import Any, Literal, Protocol
 
 from msgspec import Struct
 
 from reviewer.suite.derived import ContractDraft, NoContract
+from reviewer.suite.derived.tau2_user import instructed, spoken_request_of, user_of
 
 _SAID = (
     ("reason_for_call", "Reason for call"),
     ("known_info", "Known info"),
     ("unknown_info", "Unknown info"),
     ("task_instructions", "Task instructions"),
-)
-_ID_SHAPED = re.compile(
-    r"(?=[A-Za-z0-9_-]*\d)(?=[A-Za-z0-9_-]*[A-Za-z_])[A-Za-z0-9][A-Za-z0-9_-]{4,}"
 )
 _STATE = ("initialization_data", "initialization_actions", "message_history")
 
@@ -74,65 +72,10 @@ def request_of(task: dict[str, Any]) -> str:
     return "\n".join(lines) or (ticket.strip() if isinstance(ticket, str) else "")
 
 
-def spoken_request_of(task: dict[str, Any]) -> str:
-    """Return what an agent may read of what the user wants: the reason, and what the user would
-    tell, else the ticket. Not its instructions, which are orders to the user alone."""
-    said = _object(_object(task.get("user_scenario")).get("instructions"))
-    parts = [said.get(name) for name in ("reason_for_call", "known_info")]
-    texts = [text.strip() for text in parts if isinstance(text, str) and text.strip()]
-    ticket = task.get("ticket")
-    return "\n".join(texts) or (ticket.strip() if isinstance(ticket, str) else "")
-
-
-def user_of(task: dict[str, Any], runner: dict[str, Any]) -> dict[str, Any] | None:
-    """Return the user of a task as a model plays it, None where the task has no instructions for
-    one. Ids among what is known are facts of their own, so that they can be looked for."""
-    scenario = _object(task.get("user_scenario"))
-    instructions = scenario.get("instructions")
-    if isinstance(instructions, str):
-        said = {"reason_for_call": instructions}
-    else:
-        said = {
-            name: text.strip()
-            for name, text in _object(instructions).items()
-            if isinstance(text, str) and text.strip()
-        }
-    if "reason_for_call" not in said:
-        return None
-    known = said.get("known_info", "")
-    facts: dict[str, Any] = {
-        f"id_{number}": {"value": word, "tell": "freely"}
-        for number, word in enumerate(dict.fromkeys(_ID_SHAPED.findall(known)), 1)
-    }
-    if known:
-        facts["known"] = {"value": known, "tell": "freely"}
-    style = [said[name] for name in ("unknown_info", "task_instructions") if name in said]
-    user: dict[str, Any] = {
-        "kind": "model",
-        "goals": [{"id": "reason", "asks": said["reason_for_call"]}],
-        "facts": facts,
-        "runner": runner,
-    }
-    if style:
-        user["style"] = "\n".join(style)
-    if isinstance(scenario.get("persona"), str) and scenario["persona"].strip():
-        user["persona"] = scenario["persona"].strip()
-    return user
-
-
 def initial_state_of(task: dict[str, Any]) -> dict[str, Any]:
     """Return what is set up before the task begins, {} when it is the domain's own state."""
     state = _object(task.get("initial_state"))
     return {name: state[name] for name in _STATE if state.get(name)}
-
-
-def instructed(task: dict[str, Any]) -> bool:
-    """Return whether a task has orders for its user that an agent must not read."""
-    instructions = _object(task.get("user_scenario")).get("instructions")
-    if isinstance(instructions, str):
-        return bool(instructions.strip())
-    said = _object(instructions)
-    return any(said.get(name) for name in ("unknown_info", "task_instructions"))
 
 
 def criteria_of(task: dict[str, Any]) -> dict[str, Any] | None:
@@ -186,56 +129,6 @@ def _object(value: Any) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-# Which tools of tau2-bench's own domains change the database (sierra-research/tau2-bench, MIT).
-#
-# Task files do not say it; the benchmark's code does. A task whose reference trajectory changes
-# nothing is passed only by an agent that changes nothing either.
-
-
-WRITES: dict[str, tuple[str, ...]] = {
-    "airline": (
-        "book_reservation",
-        "cancel_reservation",
-        "send_certificate",
-        "update_reservation_baggages",
-        "update_reservation_flights",
-        "update_reservation_passengers",
-    ),
-    "retail": (
-        "cancel_pending_order",
-        "exchange_delivered_order_items",
-        "modify_pending_order_address",
-        "modify_pending_order_items",
-        "modify_pending_order_payment",
-        "modify_user_address",
-        "return_delivered_order_items",
-    ),
-    "telecom": (
-        "disable_roaming",
-        "enable_roaming",
-        "refuel_data",
-        "resume_line",
-        "send_payment_request",
-        "suspend_line",
-    ),
-    "banking_knowledge": (
-        "call_discoverable_agent_tool",
-        "change_user_email",
-        "give_discoverable_user_tool",
-        "log_verification",
-        "unlock_discoverable_agent_tool",
-    ),
-    "mock": ("create_task", "update_task_status"),
-}
-"""Of the agent's tools, by domain; the simulated user's are not the agent's to call."""
-
-
-def writes_of(domain: str) -> frozenset[str] | None:
-    """Return the tools that write, None for a domain that is not the benchmark's own."""
-    base = domain if domain in WRITES else domain.partition("-")[0]  # telecom-workflow
-    return frozenset(WRITES[base]) if base in WRITES else None
-
-
 Require = Literal["all", "writes"]
 
 NOT_ACTION = (
@@ -256,7 +149,27 @@ NO_USER = (
     "what the user is ordered and does not know is left out, and the rest is told at once: "
     "--user-model names a model that plays the user"
 )
+NO_SET_UP = "starts from a state of its own (initial_state), which this world does not set up"
+DUAL = "expects calls of the simulated user, for which this world has no tools"
 SOME_ARGUMENTS = "compare_args of a tool called more than once: only the tool is compared"
+
+
+DATABASE = "database"
+"""The member of the state that says in which state a world's database is."""
+HANDS_OVER = "transfer_to_human_agents"
+
+
+class World(Protocol):
+    """What is behind the tools of a domain."""
+
+    tools: frozenset[str]
+    start: dict[str, Any]
+    """The state in which every task starts."""
+
+    def end_of(self, actions: Sequence[Action], task_id: str) -> str:
+        """Return the state of the database (`DATABASE`) that these calls lead to. Raises NoContract
+        where the world cannot tell."""
+        ...
 
 
 def contract_of(
@@ -264,11 +177,12 @@ def contract_of(
     writes: frozenset[str] | None,
     require: Require = "all",
     user_runner: dict[str, Any] | None = None,
+    world: World | None = None,
 ) -> ContractDraft:
     """Return the contract of one task. `writes` are the domain's tools that change something, None
     when it is not known; `require` says whether reading tools are required too. `user_runner` is
     the model that plays the user; without one the agent is told at once what the user would tell.
-    Raises NoContract."""
+    With a `world` the end state is part of the contract. Raises NoContract."""
     if not isinstance(task, dict) or not id_of(task):
         raise NoContract("is no task: it has no id")
     criteria = criteria_of(task)
@@ -281,10 +195,19 @@ def contract_of(
     own = [action for action in actions if not action.by_user]
     basis = basis_of(criteria)
     notes = [BY_USER] if len(own) < len(actions) else []
-    tools = _tools(own, basis, writes, require, notes)
+    tools = _tools(own, basis, writes, require, notes, world is not None)
     expected = _expected(own, basis, criteria, notes)
     shown = _shown(criteria, basis, notes)
-    user = None if user_runner is None else user_of(task, user_runner)
+    start = initial_state_of(task)
+    if world is not None:
+        if start or len(own) < len(actions):
+            raise NoContract(NO_SET_UP if start else DUAL)
+        start = world.start
+        end = world.end_of(own, id_of(task))
+        if "DB" in basis:
+            expected["state"] = {DATABASE: end}
+    over = (HANDS_OVER,) if world is not None and HANDS_OVER in world.tools else ()
+    user = None if user_runner is None else user_of(task, user_runner, over)
     if user is None and instructed(task):
         notes.append(NO_USER)
     if not tools and not expected.keys() - {"trajectory"}:
@@ -294,7 +217,7 @@ def contract_of(
         "episode_id": id_of(task),
         "title": title_of(task),
         "user_request": "" if user is not None else spoken_request_of(task),
-        "initial_state": initial_state_of(task),
+        "initial_state": start,
         "tools": tools,
         "expected": expected,
         "category": "negative" if "forbidden" in tools and "required" not in tools else "task",
@@ -311,6 +234,7 @@ def _tools(
     writes: frozenset[str] | None,
     require: Require,
     notes: list[str],
+    stated: bool,
 ) -> dict[str, Any]:
     names = list(dict.fromkeys(action.tool for action in own))
     if own and "ACTION" not in basis:
@@ -324,7 +248,7 @@ def _tools(
         if writes is not None and not any(action.tool in writes for action in own):
             tools["forbidden"] = sorted(writes)
             notes.append(NO_WRITE)
-        else:
+        elif not stated:
             notes.append(NO_STATE)
     return tools
 
