@@ -136,6 +136,12 @@ async def open_world(task: Task) -> World:
         from reviewer.running.candidates.scripted import faults_of
 
         faults = faults_of(task)
+    if simulator.get("server"):
+        if faults:
+            raise Unrunnable(f"{file}: $.simulator: a script's faults need simulated tools")
+        from reviewer.running.server.world import ServerWorld
+
+        return await ServerWorld.open(task)
     if simulator.get("tools"):
         return SimulatedWorld(task.episode, task.slot.attempt, file, faults)
     if faults:

@@ -9,7 +9,7 @@ in the suite: it may refer to its own parts (`#/…`), and nothing is ever fetch
 import copy
 import json
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import islice
 from typing import Any
@@ -28,6 +28,7 @@ from reviewer.running.model import (
     Turn,
     Unrunnable,
     World,
+    WorldBroke,
     WorldGap,
 )
 from reviewer.running.offer import offered
@@ -185,7 +186,17 @@ class Broker:
         except WorldGap:
             self._refuse(call, "error", "no answer to this call is recorded", approval)
             raise
+        except WorldBroke:
+            self._refuse(call, "error", "the world broke during this call", approval)
+            raise
         await self._let_pass(answer.delay_ms)
+        took = self._meter.elapsed_ms() - since
+        state, broke = answer.state, None
+        if answer.read_state is not None:
+            try:
+                state = await self._told(answer.read_state)
+            except WorldBroke as error:
+                broke = error  # once the call is on record
         self._recorder.call(
             call.tool,
             call.arguments,
@@ -193,11 +204,23 @@ class Broker:
             answer.content,
             call_id=call.call_id,
             approval=approval,
-            state=answer.state,
-            latency_ms=self._meter.elapsed_ms() - since,
+            state=state,
+            latency_ms=took,
         )
+        if broke is not None:
+            raise broke
         self._count_timeout(call, answer.status)
         return Observation(call.call_id, call.tool, answer.status, answer.content)
+
+    async def _told(
+        self, read_state: Callable[[], Awaitable[dict[str, Any] | None]]
+    ) -> dict[str, Any] | None:
+        """Return the state that a call led to. The time that its reading takes is left out."""
+        before = self._meter.elapsed_ms()
+        try:
+            return await read_state()
+        finally:
+            self._meter.leave_out(self._meter.elapsed_ms() - before)
 
     def _refuse(
         self,

@@ -8,7 +8,7 @@ and its records are the same on every machine.
 import os
 import platform
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,6 +18,7 @@ from reviewer.running.model import Answered, Task, Unrunnable
 from reviewer.suite.candidate import PROGRAMS
 from reviewer.suite.code import REWRITTEN, UNREADABLE, CodeFile, code_digest
 from reviewer.suite.errors import ContractError, shown
+from reviewer.suite.server import SERVER
 from reviewer.suite.strict_json import canonical_bytes, sha256_hex
 from reviewer.suite.values import TOOLSET_FILE
 
@@ -45,7 +46,7 @@ def begun(task: Task) -> Begun:
         "interpreter": _interpreter(task) if kind in PROGRAMS else None,
         "platform": None if scripted else _platform(),
         "toolset": _digest_of(folder / TOOLSET_FILE),
-        "toolkits": _toolkits(folder) if (task.episode.simulator or {}).get("toolkit") else None,
+        "toolkits": _programs_of_world(task.episode.simulator or {}, folder),
         "approvals": task.approvals,
         "network": task.network,
         "isolation": _isolation() if kind in PROGRAMS else None,
@@ -129,11 +130,18 @@ def _digest_of(path: Path) -> str | None:
         return None
 
 
-def _toolkits(folder: Path) -> str | None:
-    """Return the digest of the Python files of the suite's toolkits, which are under the lock."""
+def _programs_of_world(simulator: Mapping[str, Any], folder: Path) -> str | None:
+    """Return the digest of what is behind the tools, which is under the lock: the Python files of
+    the suite's toolkits, or every file of its server."""
+    if simulator.get("server"):
+        found: Iterator[Path] = (path for path in (folder / SERVER).rglob("*") if path.is_file())
+    elif simulator.get("toolkit"):
+        found = (folder / TOOLKITS).rglob("*.py")
+    else:
+        return None
     files = [
         CodeFile(path.relative_to(folder).as_posix(), False, digest)
-        for path in sorted((folder / TOOLKITS).rglob("*.py"))
+        for path in sorted(found)
         if (digest := _digest_of(path)) is not None
     ]
     return code_digest(files)

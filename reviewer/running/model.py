@@ -1,6 +1,6 @@
 """The values of a run, and its four interfaces: adapter, world, approver, executor."""
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Literal, NamedTuple, Protocol
 
 from msgspec import Struct
@@ -128,6 +128,10 @@ class WorldGap(Infrastructure):
         )
 
 
+class WorldBroke(Infrastructure):
+    """The world broke while it carried out a call: what the call did is not known."""
+
+
 class NobodyAnswered(Infrastructure):
     """A rule of the episode asks a person about a call, and nobody is there. `rule` is its
     place."""
@@ -165,22 +169,25 @@ class Adapter(Protocol):
 
 class Answer(NamedTuple):
     """The world's answer to a call. `delay_ms` is how long it takes (the clock lets it pass);
-    `state` is the state after it when the call changed it, else None."""
+    `state` is the state after it when the call changed it, else None. `read_state` returns that
+    where the world must be asked for it, which takes time that is not the candidate's."""
 
     status: Status
     content: Any
     delay_ms: float = 0.0
     state: dict[str, Any] | None = None
+    read_state: Callable[[], Awaitable[dict[str, Any] | None]] | None = None
 
 
 class World(Protocol):
     """One attempt's environment, from a state of its own. Nothing of it remains after `close`.
 
-    `start_digest` is `sha256:<hex>` of the RFC 8785 bytes of the state it actually started from.
+    `start_digest` is `sha256:<hex>` of the RFC 8785 bytes of the state it actually started from;
+    None where no state is known, and then `state` is empty and `final_state` None.
     Raises Infrastructure when it breaks.
     """
 
-    start_digest: str
+    start_digest: str | None
 
     def specs(self) -> tuple[ToolSpec, ...]: ...
     async def call(self, tool: str, arguments: dict[str, Any]) -> Answer: ...

@@ -31,7 +31,7 @@ class ToolkitWorld:
     breaks; an exception of one call is that call's answer.
     """
 
-    start_digest: str
+    start_digest: str | None
 
     def __init__(self, task: Task, child: Child) -> None:
         self._child = child

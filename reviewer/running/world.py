@@ -31,10 +31,17 @@ def episode_file(episode: Episode, folder: Path) -> str:
     return f"{folder.name}/{EPISODES}{shown(episode.episode_id, 200)}.json"
 
 
+def has_world(episode: Episode) -> bool:
+    """Return whether an episode, with its toolset behind it, can be run: it has simulated tools, a
+    toolkit or a server."""
+    simulator = episode.simulator or {}
+    return any(simulator.get(kind) for kind in ("tools", "toolkit", "server"))
+
+
 def simulator_of(episode: Episode, file: str) -> dict[str, Any]:
     """Return the episode's simulator. Raises Unrunnable naming `file` when it has none."""
     simulator = episode.simulator or {}
-    if not simulator.get("tools") and not simulator.get("toolkit"):
+    if not has_world(episode):
         raise Unrunnable(
             f"{file}: $.simulator: is missing: without a simulator this episode can be imported, "
             "not run; give it `simulator.tools`, or a `toolkit`"
@@ -49,7 +56,7 @@ class SimulatedWorld:
     episode without simulated tools, or whose initial state has no RFC 8785 form.
     """
 
-    start_digest: str
+    start_digest: str | None
 
     def __init__(
         self,

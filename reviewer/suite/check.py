@@ -78,7 +78,7 @@ def check_suite(
     problems += _across(head, episodes, files)
     if toolset is not None or values.TOOLSET_FILE not in files:
         faulty = {each.file for each in problems if each.path.startswith("$.simulator")}
-        found = toolset_problems(toolset, episodes)
+        found = toolset_problems(toolset, episodes, files)
         problems += [each for each in found if each.file not in faulty]
     if to_freeze:
         problems = _with_blanks(files, problems)

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from reviewer.suite.fields import Check, EntryPoint, File, Limits, Name, Text, repeated
 from reviewer.suite.model import Episode
+from reviewer.suite.server import Server
 from reviewer.suite.simulator import ToolBehavior, no_object_schema
 from reviewer.suite.value import Value, learned
 
@@ -28,7 +29,7 @@ class ToolsetTool(Value, frozen=True, kw_only=True):
         dict[str, Any] | None,
         File(ToolBehavior | None),
         "How the simulated tool behaves in episodes that do not say otherwise. Null: it can be "
-        "called only in episodes that simulate it, or is behind the toolkit.",
+        "called only in episodes that simulate it, or is behind the toolkit or the server.",
     ] = None
 
 
@@ -52,10 +53,20 @@ class Toolset(Value, frozen=True, kw_only=True):
         EntryPoint | None,
         "A Python class behind all of these tools, as `module:Class`. Null: they are simulated.",
     ] = None
+    server: Annotated[
+        dict[str, Any] | None,
+        File(Server | None, None),
+        "An MCP server behind all of these tools, started anew for each attempt. Null: they are "
+        "simulated.",
+    ] = None
 
     def problem(self, given: Set[str]) -> str | None:
         if self.toolkit is not None and any(tool.simulator is not None for tool in self.tools):
             return "has a toolkit, so no tool may have a simulator"
+        if self.server is not None and self.toolkit is not None:
+            return "must have either a toolkit or a server"
+        if self.server is not None and any(tool.simulator is not None for tool in self.tools):
+            return "has a server, so no tool may have a simulator"
         return None
 
 
@@ -69,10 +80,12 @@ def simulated(episode: Episode) -> dict[str, dict[str, Any]]:
 
 def equipped(episode: Episode, toolset: Toolset | None) -> Episode:
     """Return the episode with the toolset behind it: its simulator has every tool of toolset.json
-    that it has not itself, or the toolset's toolkit."""
+    that it has not itself, or the toolset's toolkit or server."""
     if toolset is None:
         return episode
     own: dict[str, Any] = dict(episode.simulator or {})
+    if toolset.server is not None:
+        return replace(episode, simulator={**own, "server": toolset.server})
     if own.get("toolkit"):
         return episode
     if toolset.toolkit is not None:

@@ -4,13 +4,20 @@ from collections.abc import Iterator, Mapping
 
 from reviewer.suite.errors import Problem, json_path, shown
 from reviewer.suite.model import Episode
+from reviewer.suite.server import server_problems, unmeasured
 from reviewer.suite.toolset import Toolset, equipped, simulated
+from reviewer.suite.values import TOOLSET_FILE
 
 
-def toolset_problems(toolset: Toolset | None, episodes: Mapping[str, Episode]) -> Iterator[Problem]:
-    """Yield every problem between the toolset and the episodes (by path); without a toolset, what
-    only one could make good."""
+def toolset_problems(
+    toolset: Toolset | None, episodes: Mapping[str, Episode], files: Mapping[str, bytes]
+) -> Iterator[Problem]:
+    """Yield every problem between the toolset, the episodes (by path) and the locked files (path:
+    content); without a toolset, what only one could make good."""
     names = _known(toolset, episodes)
+    if toolset is not None and toolset.server is not None:
+        listed = {tool.name for tool in toolset.tools}
+        yield from server_problems(toolset.server, listed, files, TOOLSET_FILE)
     for path, episode in episodes.items():
         found = _world(episode) if toolset is None else _beside(toolset, episode)
         for where, reason in (*found, *_absent(episode, names)):
@@ -42,6 +49,14 @@ def _absent(episode: Episode, names: set[str] | None) -> Iterator[tuple[str, str
 def _beside(toolset: Toolset, episode: Episode) -> Iterator[tuple[str, str]]:
     listed = {tool.name: tool for tool in toolset.tools}
     own = simulated(episode)
+    if toolset.server is not None:
+        for member in ("tools", "toolkit", "options"):
+            if (episode.simulator or {}).get(member):
+                reason = "toolset.json has a server behind its tools: take it out"
+                yield f"$.simulator.{member}", reason
+        if toolset.server.get("state") is None:
+            yield from unmeasured(episode)
+        return
     if own and toolset.toolkit is not None:
         yield "$.simulator.tools", "toolset.json has a toolkit behind its tools: take them out"
         return

@@ -7,6 +7,9 @@ import sqlite3
 import tarfile
 from collections.abc import Callable
 
+import served_suites
+from served_suites import by_hand
+
 from behaviour.keys import write_key
 from behaviour.shape import command_line
 from behaviour.stage import REPOSITORY, Stage
@@ -380,6 +383,43 @@ def drafts(stage: Stage) -> None:
     stage.keep_store()
 
 
+def served(stage: Stage) -> None:
+    """A suite whose world is an MCP server, and servers that break."""
+    stage.run("init")
+    act = "os._exit(3) if name == 'label' else None"
+    dies = f"answers = call\ncall = lambda name, given: {act} or answers(name, given)"
+    for name, program, more in (
+        ("served", "", {}),
+        ("dies", dies, {}),
+        ("lies", "del TOOLS['label']", {}),
+        ("wide", "", {"network": True}),
+        ("blind", "", {"state": None}),
+    ):
+        command = ["python3", "./shop.py", "{initial_state}"]
+        limits = {"start_s": 300, "call_s": 300}
+        folder = served_suites.write(
+            stage.root, by_hand(program), suite_id=name, command=command, **limits, **more
+        )
+        turns = served_suites.calls("label"), served_suites.calls("lookup")
+        served_suites.script(folder, *turns, served_suites.says("It is on its way."))
+    stage.look()
+    stage.run("suite", "check", "served")
+    stage.forms("suite", "trial", "served")
+    stage.run("suite", "freeze", "served")
+    stage.run("run", "served", "agent", "--attempts", "2", "--jobs", "1", "--quiet")
+    stage.forms("show", "served/agent/return/1")
+    stage.run("show", "served/agent/refuse/2", "--event", "1")
+    _report(stage, "served", "agent")
+    for name in ("dies", "lies", "wide"):
+        stage.run("run", name, "agent", "--attempts", "1", "--jobs", "1", "--quiet")
+        stage.run("suite", "trial", name)
+    for name in ("dies", "lies"):
+        stage.run("show", f"{name}/agent/return/1", "--plain")
+    stage.run("suite", "check", "blind")
+    stage.run("suite", "freeze", "wide")
+    stage.keep_store()
+
+
 def expectations(stage: Stage) -> None:
     """Suites of what other tools expect of an agent."""
     _begun(stage)
@@ -556,6 +596,7 @@ SCENES: dict[str, Scene] = {
         suites,
         expectations,
         drafts,
+        served,
         importing,
         stores,
     )

@@ -18,6 +18,7 @@ from reviewer.desk.place import Workspace
 from reviewer.suite.errors import ContractError
 from reviewer.suite.folder import read_bytes
 from reviewer.suite.lock import LOCK_FILE, read_lock, suite_digest
+from reviewer.suite.server import SERVER
 
 TOOLSET = "toolset.json"
 _SHOWN = ("title", "tags", "optimal_steps")
@@ -56,7 +57,7 @@ def _locked_tools(workspace: Workspace, suite: registry.SuiteRow) -> dict[str, s
     return {
         each.path: each.sha256
         for each in files
-        if each.path == TOOLSET or each.path.startswith("toolkits/")
+        if each.path == TOOLSET or each.path.startswith(("toolkits/", f"{SERVER}/"))
     }
 
 

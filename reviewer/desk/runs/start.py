@@ -284,7 +284,7 @@ def start_run(workspace: Workspace, order: RunOrder) -> StartedRun:
     with ExitStack() as undo:
         locks = [lock_run(workspace, order)]
         undo.callback(os.close, locks[0])
-        programs = starts_programs(found.candidate, held.suite)
+        programs = starts_programs(found.candidate, held)
         if programs and not protection().fenced:
             locks.append(hold_unfenced(workspace))
             undo.callback(os.close, locks[1])
@@ -296,10 +296,12 @@ def start_run(workspace: Workspace, order: RunOrder) -> StartedRun:
     return begun._replace(isolation=describe()) if programs else begun
 
 
-def starts_programs(candidate: Candidate, suite: Suite) -> bool:
-    """Return whether a run starts programs that others wrote: the candidate's, or toolkits."""
+def starts_programs(candidate: Candidate, held: ReadySuite) -> bool:
+    """Return whether a run starts programs that others wrote: the candidate's, toolkits, or the
+    suite's server."""
+    worlds = (equipped(episode, held.toolset).simulator or {} for episode in held.suite.episodes)
     return candidate.runner.get("kind") in PROGRAMS or any(
-        (episode.simulator or {}).get("toolkit") for episode in suite.episodes
+        world.get("toolkit") or world.get("server") for world in worlds
     )
 
 

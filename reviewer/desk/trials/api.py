@@ -1,5 +1,6 @@
 """Trying a suite: `desk.trials` for one of the workspace, `tried` for any content."""
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from msgspec import UNSET, structs
@@ -9,13 +10,14 @@ from reviewer.desk.opened import Room
 from reviewer.desk.trials.checks import examples_in, tried_checks
 from reviewer.desk.trials.clauses import untested_clauses
 from reviewer.desk.trials.judging import agents_judged, cell_of, judged
-from reviewer.desk.trials.views import NO_WORLD, Cell, Trial, TriedEpisode
+from reviewer.desk.trials.views import NO_NETWORK, NO_WORLD, Cell, Trial, TriedEpisode
 from reviewer.running.model import Unrunnable
 from reviewer.running.offer import offer_of
-from reviewer.running.trial.play import has_world, played
+from reviewer.running.trial.play import played, wants_network
+from reviewer.running.world import has_world
 from reviewer.suite.errors import ContractError
 from reviewer.suite.folder import read_suite
-from reviewer.suite.model import TRIAL_AGENTS, Suite
+from reviewer.suite.model import TRIAL_AGENTS, Episode, Suite
 from reviewer.suite.toolset import Toolset, equipped
 
 
@@ -37,10 +39,11 @@ class TrialsRoom(Room):
 
 def tried(suite: Suite, toolset: Toolset | None, folder: Path) -> Trial:
     """Return what comes of trying this content, whose toolkits are in `folder`."""
-    whole = (equipped(episode, toolset) for episode in suite.episodes)
-    runnable = tuple(episode for episode in whole if has_world(episode))
+    whole = [equipped(episode, toolset) for episode in suite.episodes]
+    untried = {episode.episode_id: _why_not(episode) for episode in whole}
+    runnable = tuple(episode for episode in whole if not untried[episode.episode_id])
     if not runnable:
-        return _not_tried(suite, folder)
+        return _not_tried(suite, folder, untried)
     part = structs.replace(suite, episodes=runnable)
     try:
         made = played(part, folder, offer_of(suite.episodes, toolset))
@@ -74,7 +77,7 @@ def tried(suite: Suite, toolset: Toolset | None, folder: Path) -> Trial:
             TriedEpisode(
                 episode_id=episode.episode_id,
                 cells=cells.get(episode.episode_id, {}),
-                not_tried="" if episode.episode_id in cells else NO_WORLD,
+                not_tried=untried[episode.episode_id],
             )
             for episode in suite.episodes
         ),
@@ -84,17 +87,26 @@ def tried(suite: Suite, toolset: Toolset | None, folder: Path) -> Trial:
     )
 
 
-def _not_tried(suite: Suite, folder: Path) -> Trial:
+def _why_not(episode: Episode) -> str:
+    """Return why an episode, with its toolset behind it, is not tried; "" for one that is."""
+    if not has_world(episode):
+        return NO_WORLD
+    return NO_NETWORK if wants_network(episode) else ""
+
+
+def _not_tried(suite: Suite, folder: Path, untried: Mapping[str, str]) -> Trial:
     checks = tried_checks(suite, (), examples_in(folder)).checks
     return Trial(
         suite_id=suite.suite_id,
         digest=suite.digest,
         tried=False,
         sound=not any(one.problem for one in checks),
-        not_tried=NO_WORLD,
+        not_tried=next((why for why in untried.values()), NO_WORLD),
         agents=(),
         episodes=tuple(
-            TriedEpisode(episode_id=episode.episode_id, cells={}, not_tried=NO_WORLD)
+            TriedEpisode(
+                episode_id=episode.episode_id, cells={}, not_tried=untried[episode.episode_id]
+            )
             for episode in suite.episodes
         ),
         clauses=0,

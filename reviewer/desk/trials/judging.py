@@ -12,6 +12,7 @@ from msgspec import structs
 from reviewer.desk.trials.views import DOES, AgentOutcome, Cell, TriedAgent
 from reviewer.gates import Contract, Verdict, compile_contract, score
 from reviewer.gates.custom import Checked
+from reviewer.gates.values import parse
 from reviewer.gates.verdict import NOTHING_CHECKED
 from reviewer.report.assess import assess
 from reviewer.report.evidence import DiagnosticMeans, EpisodeCounts, Evidence, FailedTrace
@@ -109,17 +110,19 @@ def agents_judged(
     for agent in TRIAL_AGENTS:
         mine = [one for one in attempts if one.played.agent == agent]
         theirs = {episode: row[agent] for episode, row in cells.items()}
-        one = _oracle(theirs) if agent == "oracle" else _bad(suite, agent, mine, theirs)
+        one = _oracle(mine, theirs) if agent == "oracle" else _bad(suite, agent, mine, theirs)
         found.append(structs.replace(one, waiver=waivers.get(agent)))
     return found
 
 
-def _oracle(cells: Mapping[str, Cell]) -> TriedAgent:
+def _oracle(attempts: Sequence[Judged], cells: Mapping[str, Cell]) -> TriedAgent:
     failed = {episode: cell for episode, cell in cells.items() if cell.outcome != "passed"}
     why = "passes every episode"
     if failed:
         episode, cell = next(iter(failed.items()))
         told = ", ".join(cell.codes) or cell.outcome.replace("_", " ")
+        if cell.outcome == "infrastructure":
+            told = _broken_world(attempts)
         more = f" and {len(failed) - 1} more" if len(failed) > 1 else ""
         why = f"does not pass {episode}{more}: {told}"
     return TriedAgent(
@@ -141,7 +144,7 @@ def _bad(
         why = "does what the oracle does: " + _NOTHING[agent]
         return told("not_tried", (), why)
     if any(cell.outcome == "infrastructure" for cell in cells.values()):
-        return told("not_stopped", (), "its world broke: nothing is known of it")
+        return told("not_stopped", (), f"nothing is known of it: {_broken_world(attempts)}")
     gates = _gates(cells.values())
     caught = [episode for episode, cell in cells.items() if cell.outcome == "caught"]
     unknown = [episode for episode, cell in cells.items() if cell.outcome == "not_measured"]
@@ -156,6 +159,16 @@ def _bad(
         why = f"caught in {len(caught)} of {len(cells)} episodes, which the policy lets pass"
         return told("not_stopped", gates, why)
     return told("not_stopped", (), f"passes all {len(cells)} episodes")
+
+
+def _broken_world(attempts: Sequence[Judged]) -> str:
+    """Return why the first attempt that infrastructure ended did."""
+    ended = (one.record for one in attempts if one.verdict.infrastructure)
+    said = (
+        parse(event.message) for record in ended for event in record.events if event.kind == "error"
+    )
+    why = next((text for text in said if isinstance(text, str) and text), "it does not say why")
+    return f"its world broke: {why}"
 
 
 _NOTHING: dict[TrialAgent, str] = {

@@ -327,8 +327,13 @@ def argv_of(candidate: Candidate, folder: Path) -> tuple[str, ...]:
     `candidates/`, and so is any argument that begins with `./`. Raises Unrunnable.
     """
     where = f"{manifest_file(candidate, folder)}: $.runner.command"
-    command: list[Any] = candidate.runner.get("command") or []
-    base = (folder / CANDIDATES).resolve()
+    return command_of(candidate.runner.get("command") or [], folder / CANDIDATES, where)
+
+
+def command_of(command: Sequence[Any], folder: Path, where: str) -> tuple[str, ...]:
+    """Return a command as `argv_of` does, whose files are in `folder` of the suite. `where` is how
+    messages name it."""
+    base = folder.resolve()
     for word in command:
         if not isinstance(word, str) or "\0" in word:
             raise Unrunnable(f"{where}: must be a list of texts")
@@ -346,7 +351,7 @@ def _program(program: str, base: Path, where: str) -> str:
         if place is None:
             raise Unrunnable(
                 f"{where}: there is no program `{shown(program)}` on PATH; install it, or write "
-                f"`./{shown(program)}` for one in {base.parent.name}/{CANDIDATES}/"
+                f"`./{shown(program)}` for one in {base.parent.name}/{base.name}/"
             )
         return place
     path = Path(program) if program.startswith("/") else _below(program, base, where)
@@ -363,7 +368,7 @@ def _program(program: str, base: Path, where: str) -> str:
 def _below(word: str, base: Path, where: str) -> Path:
     path = Path(os.path.normpath(base / word))
     if not path.is_relative_to(base):
-        raise Unrunnable(f"{where}: `{shown(word, 200)}` leads out of {CANDIDATES}/")
+        raise Unrunnable(f"{where}: `{shown(word, 200)}` leads out of {base.name}/")
     return path
 
 

@@ -40,10 +40,11 @@ _TAIL = 4096
 class Pipes(asyncio.SubprocessProtocol):
     """Whole lines of standard output, the end of standard error, and why no more may be read.
 
-    `news` is set whenever any of it changes.
+    `news` is set whenever any of it changes. `unread` lines may wait to be read.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, unread: int = 1) -> None:
+        self._unread = unread
         self.lines: deque[bytes] = deque()
         self.tail = b""
         self.flood = ""
@@ -85,10 +86,17 @@ class Pipes(asyncio.SubprocessProtocol):
         longest = max(len(self._partial), *(len(line) for line in self.lines), 0)
         if longest > LONGEST_LINE:
             self._refuse(f"wrote a line of more than {LONGEST_LINE // 1024**2} MiB")
-        elif len(self.lines) > 1:  # each line answers one of ours
-            self._refuse("wrote a line before it was asked for one")
+        elif len(self.lines) > self._unread:
+            told = "wrote a line before it was asked for one"  # each line answers one of ours
+            if self._unread > 1:
+                told = f"wrote more than {self._unread:,} lines that nobody asked for"
+            self._refuse(told)
         elif whole:
             self.news.set()
+
+    def count_anew(self) -> None:
+        """Count what it writes from here on by itself."""
+        self._total = 0
 
     def _refuse(self, why: str) -> None:
         """Stop reading: what it writes from here on stays in its pipe."""
@@ -146,7 +154,8 @@ class Order(NamedTuple):
     """The order to start a child. `argv[0]` is an absolute path; `environment` is all it is given
     besides PATH, LANG, HOME and TMPDIR; of the workspace that holds `suite` it sees `opened`
     only, and of that nothing below `closed`. `program` is the absolute path of what it starts
-    itself, where that is not argv[0]."""
+    itself, where that is not argv[0]. `unread` is how many lines it may write before they are
+    read."""
 
     argv: tuple[str, ...]
     suite: Path
@@ -155,6 +164,7 @@ class Order(NamedTuple):
     network: bool = False
     closed: tuple[Path, ...] = ()
     program: str = ""
+    unread: int = 1
 
 
 class ChildExit(Exception):
@@ -197,6 +207,17 @@ class Child:
         self._send(message)
         async with asyncio.timeout(seconds):
             return await self._line()
+
+    def tell(self, message: object, asks: bool = False) -> None:
+        """Send a JSON value as a line, to which any number of lines may answer. Where it `asks`
+        something, what the child may write is counted anew."""
+        if asks:
+            self._pipes.count_anew()
+        self._send(message)
+
+    async def line(self) -> bytes:
+        """Return the next line, once there is one. Raises as `ask`, but for the time."""
+        return await self._line()
 
     def last_lines(self) -> str:
         """Return the last lines of what it wrote to standard error, as it wrote them."""
@@ -268,7 +289,7 @@ async def start(order: Order) -> Child:
     home = folder or BUBBLEWRAP_HOME
     try:
         transport, pipes = await asyncio.get_running_loop().subprocess_exec(
-            Pipes,
+            lambda: Pipes(order.unread),
             *(sys.executable, "-I", "-S", "-B", str(KEEPER)),
             json.dumps(_kept(order, held, folder)),
             env={**order.environment, **_own_environment(home)},

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from reviewer.running.attempt import run_attempt
 from reviewer.running.model import Approval, ApprovalRequest, Offer, Slot, Task
 from reviewer.running.trial.agents import Lesson, TrialAdapter
+from reviewer.running.world import has_world
 from reviewer.suite.candidate import Candidate
 from reviewer.suite.model import TRIAL_AGENTS, Episode, Suite, TrialAgent
 
@@ -36,10 +37,10 @@ class Played(NamedTuple):
     wrote: bool
 
 
-def has_world(episode: Episode) -> bool:
-    """Return whether an episode can be run: it has simulated tools or a toolkit."""
-    simulator = episode.simulator or {}
-    return bool(simulator.get("tools") or simulator.get("toolkit"))
+def wants_network(episode: Episode) -> bool:
+    """Return whether an episode's world is a server that needs the network, which no trial
+    grants."""
+    return bool(((episode.simulator or {}).get("server") or {}).get("network"))
 
 
 def attempts_of(episode: Episode, planned: int) -> range:
@@ -70,7 +71,7 @@ async def _all(suite: Suite, folder: Path, offer: Offer) -> list[Played]:
     episodes = [
         one(episode, attempt)
         for episode in suite.episodes
-        if has_world(episode)
+        if has_world(episode) and not wants_network(episode)
         for attempt in attempts_of(episode, suite.policy.attempts)
     ]
     return [found for attempts in await asyncio.gather(*episodes) for found in attempts]
