@@ -117,7 +117,7 @@ def report(evidence: Evidence, assessment: Assessment | None = None) -> Report:
         else None,
         approvals=evidence.approvals or UNSET,
         records=evidence.records or UNSET,
-        users=UNSET if evidence.talks is None else talk_section(evidence.talks),
+        users=talk_section(evidence),
         notes=evidence.notes,
         probes=evidence.probes,
         episodes=_episodes(shown),

@@ -379,6 +379,7 @@ class Evidence(Struct, frozen=True, kw_only=True):
     said: tuple[HarnessScores, ...] = ()
     others: tuple[OtherSpent, ...] = ()
     talks: UserTalks | None = None
+    baseline_talks: UserTalks | None = None
     discarded: tuple[tuple[str, int], ...] = ()
     """Attempts without a verdict for what a simulated user or a simulated world did, by how they
     ended: an agent has a part in that."""

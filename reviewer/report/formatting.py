@@ -4,7 +4,7 @@ from __future__ import annotations  # the sections are named by types alone
 
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, overload
 
 if TYPE_CHECKING:
     from reviewer.report.evidence import EvidenceRef
@@ -138,6 +138,12 @@ NANO = 1_000_000_000
 MOST_NAMES = 5
 
 
+@overload
+def stable_bits(value: float) -> float: ...
+@overload
+def stable_bits(value: None) -> None: ...
+@overload
+def stable_bits(value: float | None) -> float | None: ...
 def stable_bits(value: float | None) -> float | None:
     """Return an estimate to twelve significant digits."""
     return None if value is None else float(f"{value:.12g}")

@@ -18,6 +18,7 @@ from reviewer.report.figures import BLOCKING, Figures, Place
 from reviewer.report.formatting import named, plural
 from reviewer.report.label_limits import LabelLimit, label_limits, pairs_labeled
 from reviewer.report.limits import (
+    MOST_DISCARDED,
     Limit,
     completion_limit,
     cost_limit,
@@ -27,6 +28,7 @@ from reviewer.report.limits import (
 )
 from reviewer.report.ran import lacks
 from reviewer.report.regression import Regression, not_worse_limit, point_limit
+from reviewer.report.spoiled import baseline_talks, uneven_text
 from reviewer.suite.gates import GATES
 
 _EVERY = "all measured"
@@ -114,13 +116,8 @@ def evidence_gaps(evidence: Evidence, shown: Figures) -> list[Gap]:
             told = structs.replace(told, need=need)
         found.append(told)
     found += _frozen(evidence) + _lineage(evidence) + _leaked(evidence)
-    found += _ran(evidence) + _discarded(evidence)
+    found += _ran(evidence) + _discarded(evidence) + _uneven(evidence)
     return found + _lacking(evidence)
-
-
-MOST_DISCARDED = 0.1
-"""The share of attempts that may be without a verdict for what a simulated user or world did. The
-agent has a part in both, so that making them again chooses among its attempts."""
 
 
 def _discarded(evidence: Evidence) -> list[Gap]:
@@ -137,6 +134,22 @@ def _discarded(evidence: Evidence) -> list[Gap]:
             f"at most {MOST_DISCARDED:.0%}",
             "a user and a world that hold in this candidate's attempts (the rest is no fair part "
             "of all: reviewer show says what each lacked)",
+        )
+    ]
+
+
+def _uneven(evidence: Evidence) -> list[Gap]:
+    """Return a gap where the users of candidate and baseline spoiled unlike shares of their
+    conversations: what is left of them was not chosen alike."""
+    talks, before = evidence.talks, baseline_talks(evidence)
+    if talks is None or before is None or not before.uneven:
+        return []
+    return [
+        gap(
+            uneven_text(talks.spoiled, talks.attempts, before),
+            "another share spoiled",
+            "shares that chance explains",
+            f"a user that holds alike for {evidence.candidate_id} and {evidence.baseline_id}",
         )
     ]
 

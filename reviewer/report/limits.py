@@ -20,6 +20,10 @@ from reviewer.stats.planning import (
 from reviewer.suite.gates import GATES
 from reviewer.suite.model import Policy
 
+MOST_DISCARDED = 0.1
+"""The share of attempts that may be without a verdict for what a simulated user or world did. The
+agent has a part in both, so that making them again chooses among its attempts."""
+
 State = Literal["met", "failed", "open", "none"]
 
 

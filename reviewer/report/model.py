@@ -31,6 +31,7 @@ from reviewer.report.rates import CriticalFigures, KnownPart, KnownRepeats, Rate
 from reviewer.report.regression import Regression
 from reviewer.report.slices import Slice
 from reviewer.report.source_headline import HeadlineSection
+from reviewer.report.spoiled import BaselineTalks
 from reviewer.report.tolerated import Tolerated
 from reviewer.stats.formulas import FORMULAS
 from reviewer.suite.model import Mode, Policy, Waiver
@@ -250,7 +251,8 @@ class CostSection(Section, frozen=True, kw_only=True):
 
 class TalkSection(Section, frozen=True, kw_only=True):
     """Simulated users: attempts that were conversations, those spoiled by their user, those in
-    which a rule found an error of it that matters, and the share of these."""
+    which a rule found an error of it that matters, and the share of these. `baseline` is there
+    where the baseline's attempts were conversations too."""
 
     attempts: int
     spoiled: int
@@ -259,6 +261,7 @@ class TalkSection(Section, frozen=True, kw_only=True):
     low: float | None
     high: float | None
     codes: tuple[CodeCount, ...]
+    baseline: BaselineTalks | UnsetType = UNSET
     comparable: bool
 
 

@@ -1,18 +1,24 @@
 """The errors of simulated users, beside the candidate's figures: how many conversations had one by
-rule, and how many were spoiled by it."""
+rule, how many were spoiled by it, and whether the baseline's were spoiled as often."""
 
 from msgspec import UNSET, UnsetType
 
+from reviewer.report.evidence import Evidence
 from reviewer.report.formatting import limits, number, plural, stable_bits
-from reviewer.report.gaps import MOST_DISCARDED
+from reviewer.report.limits import MOST_DISCARDED
 from reviewer.report.model import CodeCount, TalkSection
-from reviewer.stats.figures import UserTalks
+from reviewer.report.spoiled import baseline_talks, uneven_text
 from reviewer.stats.rates import clopper_pearson
 
 
-def talk_section(talks: UserTalks) -> TalkSection:
-    """Return the report's member on simulated users. The limits are of 95 %, over attempts."""
+def talk_section(evidence: Evidence) -> TalkSection | UnsetType:
+    """Return the report's member on simulated users, unset where no attempt was a conversation.
+    The limits are of 95 %, over attempts."""
+    talks = evidence.talks
+    if talks is None:
+        return UNSET
     low, high = clopper_pearson(talks.faulty, talks.attempts)
+    before = baseline_talks(evidence)
     return TalkSection(
         attempts=talks.attempts,
         spoiled=talks.spoiled,
@@ -21,18 +27,23 @@ def talk_section(talks: UserTalks) -> TalkSection:
         low=stable_bits(low),
         high=stable_bits(high),
         codes=tuple(CodeCount(code=code, count=count) for code, count in talks.codes),
-        comparable=talks.spoiled <= MOST_DISCARDED * talks.attempts,
+        baseline=UNSET if before is None else before,
+        comparable=talks.spoiled <= MOST_DISCARDED * talks.attempts
+        and not (before and before.uneven),
     )
 
 
 def talk_texts(talks: TalkSection | UnsetType) -> list[str]:
-    """Return the same as a sentence; none where no attempt was a conversation."""
+    """Return the same as sentences; none where no attempt was a conversation."""
     if talks is UNSET:
         return []
     told = (
         f"user spoiled {talks.spoiled} of {plural(talks.attempts, 'conversation')}; errors by rule "
         f"in {talks.with_errors}: {number(talks.value)} {limits(talks.low, talks.high)}, a floor"
     )
-    if talks.comparable:
+    if talks.spoiled > MOST_DISCARDED * talks.attempts:
+        told += "; more than a tenth is spoiled, so candidates do not compare on the rest"
+    before = talks.baseline
+    if before is UNSET or not before.uneven:
         return [told]
-    return [f"{told}; more than a tenth is spoiled, so candidates do not compare on the rest"]
+    return [told, uneven_text(talks.spoiled, talks.attempts, before)]

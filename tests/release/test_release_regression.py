@@ -3,12 +3,17 @@
 import random
 
 import pytest
+from msgspec import UNSET
 from msgspec.structs import replace
 from release_examples import EPISODES, episode, stable_suite, v7, v8, with_policy
 
 from reviewer.report.assess import Assessment, assess
 from reviewer.report.evidence import Evidence
+from reviewer.report.model import TalkSection
 from reviewer.report.regression import point_limit, regression
+from reviewer.report.spoiled import BaselineTalks
+from reviewer.report.talks import talk_section, talk_texts
+from reviewer.stats.figures import UserTalks
 from reviewer.suite.model import PassHat
 
 
@@ -92,3 +97,34 @@ def test_a_baseline_without_the_episodes_is_not_compared() -> None:
     assert against.not_compared == EPISODES
     assert against.difference is None
     assert against.why == "no episode with every verdict measured on both sides"
+
+
+@pytest.mark.parametrize(("before", "comparable"), [(0, False), (2, False), (3, True), (7, True)])
+def test_a_user_that_spoils_more_talks_of_one_side_leaves_nothing_to_compare(
+    before: int, comparable: bool
+) -> None:
+    subject = v8(
+        baseline_id="refund-agent-v7",
+        baseline=v7().episodes,
+        talks=UserTalks(100, 10, 12),
+        baseline_talks=UserTalks(100, before, before),
+    )
+    judged = assess(subject)
+    assert judged.recommendation == ("promote" if comparable else "hold")
+    section = talk_section(subject)
+    told = "the comparison with the baseline does not hold"
+    assert any(told in text for text in talk_texts(section)) is not comparable
+    assert any(told in gap.text for gap in judged.reasons) is not comparable
+    assert isinstance(section, TalkSection)
+    assert section.comparable is comparable
+    assert isinstance(section.baseline, BaselineTalks)
+    assert section.baseline.spoiled == before
+
+
+def test_a_user_is_compared_with_the_baselines_own_talks_alone() -> None:
+    alone = v8(baseline_id="refund-agent-v7", baseline=v7().episodes, talks=UserTalks(9, 0, 0))
+    assert assess(alone).recommendation == "promote"
+    section = talk_section(alone)
+    assert isinstance(section, TalkSection)
+    assert section.comparable
+    assert section.baseline is UNSET

@@ -15,6 +15,7 @@ from reviewer.api.stats import (
     bonett_price_paired,
     episodes_needed,
     failure_rate_upper_bound,
+    fisher_exact,
     holm_adjust,
     labels_needed_for_accuracy,
     mcnemar_exact,
@@ -231,3 +232,17 @@ def test_plans_without_a_target_are_refused():
         sample_size_half_width(0.5, 0)
     with pytest.raises(ValueError, match="choose a looser target"):
         zero_failure_sample_size(1e-15)
+
+
+@given(st.integers(0, 60), st.integers(0, 60), st.data())
+def test_fishers_exact_test_is_scipys(n, m, data):
+    a, b = data.draw(st.integers(0, n)), data.draw(st.integers(0, m))
+    known = stats.fisher_exact([[a, n - a], [b, m - b]]).pvalue
+    assert fisher_exact((a, n), (b, m)) == pytest.approx(known, rel=1e-9)
+
+
+def test_fishers_exact_test_takes_large_counts_and_refuses_impossible_ones():
+    known = stats.fisher_exact([[40, 9960], [75, 9925]]).pvalue
+    assert fisher_exact((40, 10_000), (75, 10_000)) == pytest.approx(known, rel=1e-6)
+    with pytest.raises(ValueError, match="between 0 and total"):
+        fisher_exact((3, 2), (0, 2))

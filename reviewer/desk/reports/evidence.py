@@ -317,6 +317,7 @@ def read_evidence(
     codes = unmeasured(connection, stored.id)
     than = choose_baseline(connection, row, stored.id, baseline_id, same)
     sources = tuple(source_files_of(connection, stored.id))
+    talks = user_talks(connection, stored.id)
     known_as = candidate is not None and candidate.digest == stored.digest
     return Evidence(
         suite=suite,
@@ -370,7 +371,8 @@ def read_evidence(
             for one in source_verdict_counts(connection, stored.id, BY_EPISODE)
         ),
         others=tuple(others_spent(connection, stored.id)),
-        talks=user_talks(connection, stored.id),
+        talks=talks,
+        baseline_talks=user_talks(connection, than.key) if talks and than.key else None,
         discarded=tuple(discarded_attempts(connection, stored.id)),
         ran=measurements(connection, stored.id),
     )

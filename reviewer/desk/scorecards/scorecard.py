@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from functools import lru_cache
 
-from msgspec import UNSET, convert
+from msgspec import convert
 
 from reviewer.db.codec import CRITICAL, FAIL, UNKNOWN, gate_codes
 from reviewer.db.connection import Connection
@@ -102,7 +102,7 @@ def scorecard_of(
         banner=banner,
         mean_cost_usd=_mean_cost(shown),
         source_headlines=tuple(map(headline_text, headlines(gathered, shown.hard_pass))),
-        users=tuple(talk_texts(UNSET if gathered.talks is None else talk_section(gathered.talks))),
+        users=tuple(talk_texts(talk_section(gathered))),
         others_spent=tuple(others_spent({one.who: other_cost(one) for one in gathered.others})),
     )
 
