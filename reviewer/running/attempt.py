@@ -136,12 +136,16 @@ async def open_world(task: Task) -> World:
         from reviewer.running.candidates.scripted import faults_of
 
         faults = faults_of(task)
+    if faults and (simulator.get("server") or simulator.get("container")):
+        raise Unrunnable(f"{file}: $.simulator: a script's faults need simulated tools")
     if simulator.get("server"):
-        if faults:
-            raise Unrunnable(f"{file}: $.simulator: a script's faults need simulated tools")
         from reviewer.running.server.world import ServerWorld
 
         return await ServerWorld.open(task)
+    if simulator.get("container"):
+        from reviewer.running.container.world import ContainerWorld
+
+        return await ContainerWorld.open(task)
     if simulator.get("tools"):
         return SimulatedWorld(task.episode, task.slot.attempt, file, faults)
     if faults:

@@ -32,10 +32,10 @@ def episode_file(episode: Episode, folder: Path) -> str:
 
 
 def has_world(episode: Episode) -> bool:
-    """Return whether an episode, with its toolset behind it, can be run: it has simulated tools, a
-    toolkit or a server."""
+    """Return whether an episode, with its toolset behind it, can be run: it has simulated tools, or
+    a toolkit, server or container."""
     simulator = episode.simulator or {}
-    return any(simulator.get(kind) for kind in ("tools", "toolkit", "server"))
+    return any(simulator.get(kind) for kind in ("tools", "toolkit", "server", "container"))
 
 
 def simulator_of(episode: Episode, file: str) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from typing import Annotated, Any, ClassVar
 
 from msgspec.structs import replace
 
+from reviewer.suite.container import Container
 from reviewer.suite.fields import Check, EntryPoint, File, Limits, Name, Text, repeated
 from reviewer.suite.model import Episode
 from reviewer.suite.server import Server
@@ -59,18 +60,26 @@ class Toolset(Value, frozen=True, kw_only=True):
         "An MCP server behind all of these tools, started anew for each attempt. Null: they are "
         "simulated.",
     ] = None
+    container: Annotated[
+        dict[str, Any] | None,
+        File(Container | None, None),
+        "A container behind all of these tools, started anew for each attempt. Null: they are "
+        "simulated.",
+    ] = None
 
     def problem(self, given: Set[str]) -> str | None:
-        if self.toolkit is not None and any(tool.simulator is not None for tool in self.tools):
-            return "has a toolkit, so no tool may have a simulator"
-        if self.server is not None and self.toolkit is not None:
-            return "must have either a toolkit or a server"
-        if self.server is not None and any(tool.simulator is not None for tool in self.tools):
-            return "has a server, so no tool may have a simulator"
+        worlds = [name for name in WORLDS if getattr(self, name) is not None]
+        if len(worlds) > 1:
+            return f"must have one of {', '.join(WORLDS)}, not {' and '.join(worlds)}"
+        if worlds and any(tool.simulator is not None for tool in self.tools):
+            return f"has a {worlds[0]}, so no tool may have a simulator"
         return None
 
 
 learned(Toolset)
+
+WORLDS = ("toolkit", "server", "container")
+"""What may be behind all tools of a toolset, in place of their simulators."""
 
 
 def simulated(episode: Episode) -> dict[str, dict[str, Any]]:
@@ -80,12 +89,13 @@ def simulated(episode: Episode) -> dict[str, dict[str, Any]]:
 
 def equipped(episode: Episode, toolset: Toolset | None) -> Episode:
     """Return the episode with the toolset behind it: its simulator has every tool of toolset.json
-    that it has not itself, or the toolset's toolkit or server."""
+    that it has not itself, or what is behind all tools of the toolset."""
     if toolset is None:
         return episode
     own: dict[str, Any] = dict(episode.simulator or {})
-    if toolset.server is not None:
-        return replace(episode, simulator={**own, "server": toolset.server})
+    for name in ("server", "container"):
+        if (world := getattr(toolset, name)) is not None:
+            return replace(episode, simulator={**own, name: world})
     if own.get("toolkit"):
         return episode
     if toolset.toolkit is not None:

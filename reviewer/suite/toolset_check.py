@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
+from reviewer.suite.container import container_problems, unmeasured_in_container
 from reviewer.suite.errors import Problem, json_path, shown
 from reviewer.suite.model import Episode
 from reviewer.suite.server import server_problems, unmeasured
@@ -18,6 +19,9 @@ def toolset_problems(
     if toolset is not None and toolset.server is not None:
         listed = {tool.name for tool in toolset.tools}
         yield from server_problems(toolset.server, listed, files, TOOLSET_FILE)
+    if toolset is not None and toolset.container is not None:
+        offered = {tool.name: tool.parameters for tool in toolset.tools}
+        yield from container_problems(toolset.container, offered, TOOLSET_FILE)
     for path, episode in episodes.items():
         found = _world(episode) if toolset is None else _beside(toolset, episode)
         for where, reason in (*found, *_absent(episode, names)):
@@ -49,13 +53,17 @@ def _absent(episode: Episode, names: set[str] | None) -> Iterator[tuple[str, str
 def _beside(toolset: Toolset, episode: Episode) -> Iterator[tuple[str, str]]:
     listed = {tool.name: tool for tool in toolset.tools}
     own = simulated(episode)
-    if toolset.server is not None:
+    behind = next((name for name in ("server", "container") if getattr(toolset, name)), None)
+    if behind is not None:
         for member in ("tools", "toolkit", "options"):
             if (episode.simulator or {}).get(member):
-                reason = "toolset.json has a server behind its tools: take it out"
+                reason = f"toolset.json has a {behind} behind its tools: take it out"
                 yield f"$.simulator.{member}", reason
-        if toolset.server.get("state") is None:
+        if toolset.server is not None and toolset.server.get("state") is None:
             yield from unmeasured(episode)
+        if toolset.container is not None:
+            verified = toolset.container.get("verifier") is not None
+            yield from unmeasured_in_container(episode, verified)
         return
     if own and toolset.toolkit is not None:
         yield "$.simulator.tools", "toolset.json has a toolkit behind its tools: take them out"

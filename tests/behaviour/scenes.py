@@ -416,6 +416,11 @@ def served(stage: Stage) -> None:
     for name in ("dies", "lies"):
         stage.run("show", f"{name}/agent/return/1", "--plain")
     stage.run("suite", "check", "blind")
+    toolset = json.loads((stage.root / "suites" / "blind" / "toolset.json").read_text())
+    del toolset["server"]
+    held = {"image": "shop", "exec": {"lookup": ["cat", "{file}"]}}
+    stage.write("suites/blind/toolset.json", json.dumps({**toolset, "container": held}))
+    stage.run("suite", "check", "blind")
     stage.run("suite", "freeze", "wide")
     stage.keep_store()
 

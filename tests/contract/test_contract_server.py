@@ -68,7 +68,7 @@ def test_a_server_that_could_not_be_started_is_refused(
 
 
 def test_tools_have_one_world() -> None:
-    both = "toolset.json: $: must have either a toolkit or a server"
+    both = "toolset.json: $: must have one of toolkit, server, container, not toolkit and server"
     assert checked(toolkit="shop:Shop") == [both]
     simulated = {**served.TOOLS[0], "simulator": {"responses": {"fixed": 1}}}
     (found,) = checked(tools=[simulated, *served.TOOLS[1:]])

@@ -425,7 +425,7 @@ def test_a_network_that_nobody_grants_is_named(door: Door) -> None:
     assert "served/toolset.json: $.server.network: the server needs the network" in said.err
     assert "reviewer run --network" in said.err
     told = door.run("suite", "trial", "served")
-    assert "its server needs the network, which a trial does not grant" in told.both
+    assert "its world needs the network, which a trial does not grant" in told.both
     run(door, "--network")
     assert shown(door)["mark"] == "pass"
 

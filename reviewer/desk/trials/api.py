@@ -13,7 +13,7 @@ from reviewer.desk.trials.judging import agents_judged, cell_of, judged
 from reviewer.desk.trials.views import NO_NETWORK, NO_WORLD, Cell, Trial, TriedEpisode
 from reviewer.running.model import Unrunnable
 from reviewer.running.offer import offer_of
-from reviewer.running.trial.play import played, wants_network
+from reviewer.running.trial.play import lacks_engine, played, wants_network
 from reviewer.running.world import has_world
 from reviewer.suite.errors import ContractError
 from reviewer.suite.folder import read_suite
@@ -91,7 +91,10 @@ def _why_not(episode: Episode) -> str:
     """Return why an episode, with its toolset behind it, is not tried; "" for one that is."""
     if not has_world(episode):
         return NO_WORLD
-    return NO_NETWORK if wants_network(episode) else ""
+    if wants_network(episode):
+        return NO_NETWORK
+    missing = lacks_engine(episode)
+    return f"not tried: no container engine here: {missing}" if missing else ""
 
 
 def _not_tried(suite: Suite, folder: Path, untried: Mapping[str, str]) -> Trial:

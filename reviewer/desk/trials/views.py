@@ -22,7 +22,7 @@ DOES: dict[TrialAgent, str] = {
 }
 
 NO_WORLD = "not tried: no world"
-NO_NETWORK = "not tried: its server needs the network, which a trial does not grant"
+NO_NETWORK = "not tried: its world needs the network, which a trial does not grant"
 
 
 class Cell(Struct, frozen=True, kw_only=True):

@@ -38,9 +38,19 @@ class Played(NamedTuple):
 
 
 def wants_network(episode: Episode) -> bool:
-    """Return whether an episode's world is a server that needs the network, which no trial
-    grants."""
-    return bool(((episode.simulator or {}).get("server") or {}).get("network"))
+    """Return whether an episode's world needs the network, which no trial grants."""
+    simulator = episode.simulator or {}
+    return any((simulator.get(name) or {}).get("network") for name in ("server", "container"))
+
+
+def lacks_engine(episode: Episode) -> str:
+    """Return why an episode's container cannot be had on this machine, "" where it can, or where
+    its world is none."""
+    if not (episode.simulator or {}).get("container"):
+        return ""
+    from reviewer.running.container.engine import engine
+
+    return engine().why_not
 
 
 def attempts_of(episode: Episode, planned: int) -> range:
@@ -71,7 +81,7 @@ async def _all(suite: Suite, folder: Path, offer: Offer) -> list[Played]:
     episodes = [
         one(episode, attempt)
         for episode in suite.episodes
-        if has_world(episode) and not wants_network(episode)
+        if has_world(episode) and not wants_network(episode) and not lacks_engine(episode)
         for attempt in attempts_of(episode, suite.policy.attempts)
     ]
     return [found for attempts in await asyncio.gather(*episodes) for found in attempts]
