@@ -45,6 +45,7 @@ DRAWN = (
     Shown("Runs", "runs-live-80x24", "RunsScreen"),
     Shown("Run a candidate", "run-dialog-80x24", "OrderScreen"),
     Shown("A call that waits for approval", "run-approve-80x24", "ApproveScreen"),
+    Shown("A turn of the user that a person plays", "run-talk-80x24", "TalkScreen"),
     Shown("Import", "import-80x24", "ImportScreen"),
     Shown(
         "Sessions",

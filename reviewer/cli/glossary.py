@@ -198,8 +198,8 @@ GLOSSARY = {
         ),
         Term(
             "user",
-            "Who answers the agent in an episode that is a conversation: a script, or a model. "
-            "An error of the user is found by rule, and spoils the attempt.",
+            "Who answers the agent in an episode that is a conversation: a script, a model or a "
+            "person. An error of the user is found by rule, and spoils the attempt.",
             "reviewer.suite.user.User",
         ),
         Term("infrastructure", "A failure of the harness, not of the candidate. Shown apart."),

@@ -62,7 +62,8 @@ async def run_attempt(
 ) -> FinishedAttempt:
     """Carry out one attempt and return its masked record.
 
-    `approver` is the person who answers where a rule of the episode asks one, or the run does.
+    `approver` is the person who answers where a rule of the episode asks one, or the run does, and
+    who plays the user where the episode says so.
     `adapter` is a candidate of this process that keeps its own time, in place of the one that the
     manifest names. What it runs is measured before it begins and again when it has ended.
     Raises Unrunnable, and nothing else, whatever a candidate or a world does.
@@ -79,7 +80,7 @@ async def run_attempt(
         try:
             asked = Approvals(task, approver)
             # A trial agent of this process knows the contract and has nothing to ask.
-            talk = talk_of(task, meter, recorder) if adapter is None else None
+            talk = talk_of(task, meter, recorder, approver) if adapter is None else None
             end = await _candidates_part(task, world, asked, meter, recorder, adapter, talk)
             state, final = await world.state(), await world.final_state()
         finally:

@@ -17,7 +17,9 @@ from reviewer.running.model import (
     Approver,
     FinishedAttempt,
     LostAttempt,
+    PersonTurn,
     Task,
+    TurnRequest,
     Unrunnable,
 )
 
@@ -180,6 +182,9 @@ class _Worker:
     def _send(self, message: ResultMessage | QuestionMessage | WithdrawalMessage) -> None:
         with self._sending, suppress(OSError):  # the parent may be gone
             self._connection.send(message)
+
+    async def speak(self, request: TurnRequest) -> PersonTurn | None:
+        return None  # such an episode is run in the parent's own process
 
     async def ask(self, request: ApprovalRequest) -> Approval | None:
         """Ask the parent, which has the person who answers. (As an `Approver`.)"""

@@ -7,6 +7,7 @@ from msgspec import Struct
 
 from reviewer.suite.candidate import Candidate
 from reviewer.suite.model import Episode, RedactionRules
+from reviewer.suite.user import User
 from reviewer.trace.record import Status
 
 ApprovalRule = Literal["deny", "allow", "ask"]
@@ -216,9 +217,33 @@ class Approval(NamedTuple):
     delay_ms: float = 0.0
 
 
+class TurnRequest(NamedTuple):
+    """A turn of a person who plays the user. `talk` is what was said so far, masked, as (by the
+    agent, text); `left` says how many messages the user may still send."""
+
+    slot: "Slot"
+    seq: int
+    user: User
+    talk: tuple[tuple[bool, str], ...]
+    left: int
+
+
+class PersonTurn(NamedTuple):
+    """What a person who plays the user says, and whether the talk ends with it."""
+
+    message: str | None
+    ended: Literal["user_stop", "user_gave_up"] | None = None
+
+
 class Approver(Protocol):
+    """The person at the screen."""
+
     async def ask(self, request: ApprovalRequest) -> Approval | None:
         """Return the answer; None when there is nobody to give one."""
+        ...
+
+    async def speak(self, request: TurnRequest) -> PersonTurn | None:
+        """Return what the user says; None when nobody plays it, or not any more."""
         ...
 
 

@@ -220,9 +220,10 @@ class Recorder:
         if not self._add("message", {"message": text}, None, {"actor": "agent"}):
             raise CandidateFault(f"its record is larger than {MAX_RECORD // _MIB} MiB")
 
-    def user_message(self, text: str) -> None:
-        """Record what the simulated user of the episode says."""
-        if not self._add("message", {"message": text}, None, {"actor": "simulated_user"}):
+    def user_message(self, text: str, by_person: bool = False) -> None:
+        """Record what the user of the episode says."""
+        actor = "user" if by_person else "simulated_user"
+        if not self._add("message", {"message": text}, None, {"actor": actor}):
             raise CandidateFault(f"its record is larger than {MAX_RECORD // _MIB} MiB")
 
     def snapshot(self, state: dict[str, Any]) -> None:

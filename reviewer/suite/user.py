@@ -1,7 +1,8 @@
 # ruff: noqa: RUF012 (msgspec gives each instance its own copy of an empty default)
 """The shape of an episode's user: who answers the agent when it says something and calls no tool.
 
-A scripted user says the first of its turns whose conditions hold; a model is told goals and facts.
+A scripted user says the first of its turns whose conditions hold; a model or a person is told
+goals and facts.
 Neither is shown a tool's name, an answer of a tool, the policy or what the contract expects.
 """
 
@@ -163,7 +164,8 @@ def _one_of_each(items: list[Any]) -> str | None:
 
 
 _OF_A_SCRIPT = frozenset({"turns", "otherwise"})
-_OF_A_MODEL = frozenset({"persona", "style", "runner", "prices"})
+_OF_A_ROLE = frozenset({"persona", "style"})
+_OF_A_MODEL = _OF_A_ROLE | {"runner", "prices"}
 
 
 class User(Value, frozen=True, kw_only=True):
@@ -173,8 +175,9 @@ class User(Value, frozen=True, kw_only=True):
     ORDER: ClassVar[str] = "kind facts goals turns otherwise end persona style runner prices"
 
     kind: Annotated[
-        Literal["scripted", "model"],
-        "`scripted`: says its turns. `model`: a language model plays it.",
+        Literal["scripted", "model", "person"],
+        "`scripted`: says its turns. `model`: a language model plays it. `person`: whoever runs "
+        "the episode in the workstation plays it.",
     ]
     facts: Annotated[dict[Name, Fact], "What the user knows: name → fact."] = {}
     goals: Annotated[tuple[Goal, ...], Check(_one_of_each), "What the user wants done."] = ()
@@ -187,8 +190,8 @@ class User(Value, frozen=True, kw_only=True):
         Otherwise | None, "What a scripted user says when no turn fits. Null: it gives up at once."
     ] = None
     end: Annotated[TalkEnd, "What else ends the talk."] = TalkEnd()
-    persona: Annotated[Text | None, "Who the user is (for a model)."] = None
-    style: Annotated[Text | None, "How the user talks (for a model)."] = None
+    persona: Annotated[Text | None, "Who the user is (for a model or a person)."] = None
+    style: Annotated[Text | None, "How the user talks (for a model or a person)."] = None
     runner: Annotated[UserRunner | None, "The model that plays the user."] = None
     prices: Annotated[UserPrices | None, "What that model costs. Null: its cost is not known."] = (
         None
@@ -206,4 +209,8 @@ class User(Value, frozen=True, kw_only=True):
                 return "a user that a model plays needs a runner"
             if not self.goals:
                 return "a user that a model plays needs goals"
+        if self.kind == "person":
+            strange -= _OF_A_ROLE
+            if not self.goals:
+                return "a user that a person plays needs goals"
         return f"{sorted(strange)[0]} is not for a user of this kind" if strange else None

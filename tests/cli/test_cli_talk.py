@@ -6,6 +6,12 @@ from typing import Any
 import pytest
 from doors import SUITE, V8, Door, lines, shipped
 from lamps import EPISODE, SUITE_ID, Lamp
+from msgspec.structs import replace
+
+from reviewer.desk.desk import Desk
+from reviewer.desk.errors import DeskError
+from reviewer.desk.place import at
+from reviewer.desk.runs.api import RunOrder
 
 AGENT = """\
 import json, sys
@@ -48,6 +54,46 @@ def test_a_conversation_is_run_judged_and_shown(lamp: Lamp) -> None:
     assert (users["attempts"], users["spoiled"], users["with_errors"]) == (2, 0, 0)
     assert users["comparable"] is True
     door.healthy()
+
+
+def test_an_episode_whose_user_is_a_person_is_not_run_without_one(door: Door) -> None:
+    user = {"kind": "person", "goals": [{"id": "mend", "asks": "a lamp that works"}]}
+    Lamp(door, AGENT, {**EPISODE, "user": user})
+    for options in ((), ("--episode", "lamp")):
+        said = door.run("run", SUITE_ID, "lamp-agent", *options)
+        assert said.code == 2
+        assert "episode lamp: a person plays its user ($.user.kind)" in said.err
+        assert "run it in the workstation" in said.err
+    assert not door.store.exists()
+
+
+def test_a_person_plays_the_user_of_a_run_and_may_leave(door: Door) -> None:
+    user = {"kind": "person", "goals": [{"id": "mend", "asks": "a lamp that works"}]}
+    Lamp(door, AGENT, {**EPISODE, "user": user})
+    desk = Desk(at(door.root))
+    order = RunOrder(suite_id=SUITE_ID, candidate_id="lamp-agent", attempts=2, person=True)
+    with pytest.raises(DeskError, match="asked in this process"):
+        desk.runs.start(replace(order, workers=1))
+    handle = desk.runs.start(order)
+    says = iter([("The blue one.", "go on"), ("Thanks.", "satisfied"), None])
+    met: set[int] = set()
+    while not handle.ended:
+        view = handle.wait(0.1)
+        assert len(view.running) <= 1
+        for turn in view.turns:
+            if turn.number not in met:
+                met.add(turn.number)
+                assert turn.goals == ("a lamp that works",)
+                said = next(says)
+                if said is None:
+                    handle.leave(turn.number)
+                else:
+                    handle.say(turn.number, *said)
+    desk.close()
+    rows = "SELECT passed, termination FROM traces ORDER BY attempt"
+    assert door.rows(rows) == [(1, "user_stop"), (None, "user_error")]
+    shown = door.ok("show", f"{SUITE_ID}/lamp-agent/lamp/1", "--plain").out
+    assert "The blue one." in shown
 
 
 WAVERING = """\

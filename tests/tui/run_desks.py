@@ -14,7 +14,16 @@ from reviewer.desk.desk import Desk
 from reviewer.desk.runs.api import RunView
 from reviewer.desk.runs.jobs import Runs
 from reviewer.running.attempt import run_attempt
-from reviewer.running.model import ApprovalRequest, Approver, FinishedAttempt, Task, Unrunnable
+from reviewer.running.model import (
+    ApprovalRequest,
+    Approver,
+    FinishedAttempt,
+    PersonTurn,
+    Task,
+    TurnRequest,
+    Unrunnable,
+)
+from reviewer.suite.user import User
 from reviewer.tui.app.app import ReviewerApp
 
 Slot = tuple[str, int]
@@ -37,7 +46,7 @@ class _Running:
 class Attempts:
     """The attempts of every run of a desk. They are real ones, which begin when they are let.
 
-    `answers` are the calls that a person answered, as (tool, granted).
+    `answers` are the calls that a person answered, as (tool, granted), `said` the turns of a user.
     """
 
     def __init__(self, desk: Desk | Bent) -> None:
@@ -47,6 +56,7 @@ class Attempts:
         self._running: dict[tuple[str, Slot], _Running] = {}
         self._free = set[str]()
         self.answers: list[tuple[str, bool]] = []
+        self.said: list[PersonTurn | None] = []
         desk.runs._runs = Runs(desk.place, self._attempt)
 
     def end(self, slot: Slot, candidate: str = V7) -> None:
@@ -68,6 +78,16 @@ class Attempts:
     ) -> None:
         """An attempt asks whether it may make a call. Its run has `approvals="ask"`."""
         self._at(slot, candidate).tell("ask", tool, arguments)
+
+    def turn(
+        self,
+        user: User,
+        *talk: tuple[bool, str],
+        slot: Slot = DAMAGED,
+        candidate: str = V7,
+    ) -> None:
+        """An attempt waits for what the user says. Its run has `person=True`."""
+        self._at(slot, candidate).tell("turn", user, talk)
 
     def withdraw(self, tool: str, slot: Slot = DAMAGED, candidate: str = V7) -> None:
         """An attempt waits for the answer about a tool no longer."""
@@ -94,6 +114,10 @@ class Attempts:
                     raise Unrunnable(words[1])
                 if words[0] == "withdraw":
                     asked[words[1]].cancel()
+                elif words[0] == "turn":
+                    assert approver is not None
+                    told = TurnRequest(task.slot, 2, words[1], words[2], 5)
+                    asked["turn"] = asyncio.create_task(self._spoken(approver, told))
                 else:
                     assert approver is not None
                     request = ApprovalRequest(task.slot, 2, *words[1:])
@@ -109,6 +133,9 @@ class Attempts:
     async def _asked(self, approver: Approver, request: ApprovalRequest) -> None:
         answer = await approver.ask(request)
         self.answers.append((request.tool, answer.granted))
+
+    async def _spoken(self, approver: Approver, request: TurnRequest) -> None:
+        self.said.append(await approver.speak(request))
 
 
 def app_of(pilot: Pilot[None]) -> ReviewerApp:

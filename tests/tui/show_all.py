@@ -22,7 +22,7 @@ from textual.screen import ModalScreen, Screen
 from reviewer.desk.desk import Desk
 from reviewer.desk.errors import DeskError
 from reviewer.desk.place import at
-from reviewer.desk.runs.api import ApprovalView, RunOrder, RunView
+from reviewer.desk.runs.api import ApprovalView, RunOrder, RunView, TurnView
 from reviewer.desk.scorecards.views import SavedView
 from reviewer.desk.views import KeyInfo
 from reviewer.tui.app.app import ReviewerApp
@@ -72,6 +72,7 @@ def made(app: ReviewerApp, desk: Desk) -> dict[str, Made]:
     from reviewer.tui.screens.runs import dialogs as approve
     from reviewer.tui.screens.runs import dialogs as import_read
     from reviewer.tui.screens.runs import screen as runs
+    from reviewer.tui.screens.runs import talk
     from reviewer.tui.screens.scorecard import dialogs as scorecard_filter
     from reviewer.tui.screens.scorecard import dialogs as scorecard_views
     from reviewer.tui.screens.scorecard import screen as scorecard
@@ -137,6 +138,7 @@ def made(app: ReviewerApp, desk: Desk) -> dict[str, Made]:
         "SignScreen": signing,
         "SkipScreen": skip.SkipScreen,
         "ThemesScreen": themes.ThemesScreen,
+        "TalkScreen": talk.TalkScreen,
         "TrajectoryScreen": lambda: trajectory.TrajectoryScreen(TRACE),
         "TrustScreen": lambda: sign_trust.TrustScreen(
             desk.decisions.view(SUITE, A), "BLOCK", [key]
@@ -156,6 +158,7 @@ class Waiting(LiveRuns):
     """Runs of which, once `asking`, two calls wait for an answer with hostile arguments."""
 
     asking = False
+    talking = False
 
     @property
     def approvals(self) -> list[tuple[RunView, ApprovalView]]:
@@ -167,6 +170,16 @@ class Waiting(LiveRuns):
             )
             for n in ((1, 2) if self.asking else ())
         ]
+
+    @property
+    def turns(self) -> list[tuple[RunView, TurnView]]:
+        text = hostile(1)[:200]
+        turn = TurnView(
+            number=1, trace_id=TRACE, seq=2, talk=((False, text), (True, hostile(2))),
+            goals=(text,), facts=((text, text, "asked"),), persona=text, style=text, left=5,
+            confirms=True,
+        )  # fmt: skip
+        return [(_run_view(), turn)] if self.talking else []
 
 
 class Showing(ReviewerApp):
@@ -198,9 +211,10 @@ class Showing(ReviewerApp):
                 self._say(f"!no way to open {name}: tell show_all.py one")
                 continue
             self.waiting.asking = name == "ApproveScreen"
+            self.waiting.talking = name == "TalkScreen"
             await self._open(pilot, ways[name]())
             await asyncio.to_thread(self._shown, name)
-            self.waiting.asking = False
+            self.waiting.asking = self.waiting.talking = False
             await self._close(pilot)
         await self._press(pilot, "ctrl+p", *"evil")
         await asyncio.to_thread(self._shown, "command palette")

@@ -58,11 +58,34 @@ class ApprovalView(View, frozen=True):
     arguments: str
 
 
+TurnEnd = Literal["go on", "satisfied", "give up"]
+"""What a person who plays the user does after the message."""
+
+
+class TurnView(View, frozen=True):
+    """A turn of the user that waits for a person who plays it. `talk` is what was said, masked, as
+    (by the agent, text); `goals`, `facts` (name, value, when to tell it), `persona` and `style` are
+    what is played. `left` says how many messages may still be sent; `confirms` that the agent waits
+    for a yes or no, after which a talk should not end."""
+
+    number: int
+    trace_id: str
+    seq: int
+    talk: tuple[tuple[bool, str], ...]
+    goals: tuple[str, ...]
+    facts: tuple[tuple[str, str, str], ...]
+    persona: str
+    style: str
+    left: int
+    confirms: bool
+
+
 class RunView(View, frozen=True):
     """A run as it is now, and its order. `running` and `pending` are (episode id, attempt); `gates`
     counts failed traces per gate, aligned with `in_force`; `eta_seconds` is None while it is
-    unknown. `began` is in seconds of Unix time. Of the attempts lost to `infrastructure`,
-    `unanswered` ones needed a person's answer when nobody was there."""
+    unknown. `approvals` and `turns` wait for a person. `began` is in seconds of Unix time. Of the
+    attempts lost to `infrastructure`, `unanswered` ones needed a person's answer when nobody was
+    there."""
 
     number: int
     order: RunOrder
@@ -87,6 +110,7 @@ class RunView(View, frozen=True):
     began: float
     in_force: tuple[str, ...] = ALWAYS
     unanswered: int = 0
+    turns: tuple[TurnView, ...] = ()
 
 
 class RunsRoom(Room):

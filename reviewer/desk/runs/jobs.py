@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from threading import Lock
+from typing import TypeVar
 
 from reviewer.db.codec import FAIL, UNKNOWN, gate_codes
 from reviewer.db.connection import StoreError
@@ -15,8 +16,9 @@ from reviewer.db.intake import NewTrace
 from reviewer.desk.errors import DeskError
 from reviewer.desk.jobs import AbandonableJob, Stopwatch, abandon_all, internal_error
 from reviewer.desk.place import Workspace
-from reviewer.desk.runs.api import ApprovalView, RunOrder, RunState, RunView
+from reviewer.desk.runs.api import ApprovalView, RunOrder, RunState, RunView, TurnEnd, TurnView
 from reviewer.desk.runs.start import RunWriter, StartedRun, start_run
+from reviewer.desk.runs.turns import ENDS, turn_view
 from reviewer.exit_codes import ExitCode
 from reviewer.importing.scored import JudgedRecord
 from reviewer.running.attempt import run_attempt
@@ -27,10 +29,14 @@ from reviewer.running.model import (
     ApprovalRequest,
     Executor,
     FinishedAttempt,
+    PersonTurn,
     Slot,
+    TurnRequest,
     Unrunnable,
 )
 from reviewer.suite.gates import GATES
+
+T = TypeVar("T")
 
 _STEERED: dict[ControlState, RunState] = {
     "open": "running",
@@ -58,6 +64,7 @@ class Progress:
         }
         self._running: dict[tuple[str, int], None] = {}
         self._approvals: dict[int, ApprovalView] = {}
+        self._turns: dict[int, TurnView] = {}
         self._marks = dict.fromkeys(
             ("passed", "failed", "critical", "infrastructure", "not_measured"), 0
         )
@@ -100,13 +107,17 @@ class Progress:
         for gate, code in enumerate(gate_codes(trace.gates)):
             self._gates[gate] += code >= FAIL and code != UNKNOWN
 
-    def asked(self, approval: ApprovalView) -> None:
+    def asked(self, waiting: ApprovalView | TurnView) -> None:
         with self._lock:
-            self._approvals[approval.number] = approval
+            if isinstance(waiting, TurnView):
+                self._turns[waiting.number] = waiting
+            else:
+                self._approvals[waiting.number] = waiting
 
     def answered(self, number: int) -> None:
         with self._lock:
             self._approvals.pop(number, None)
+            self._turns.pop(number, None)
 
     def end(self, problem: str = "") -> None:
         """End the run: done when every planned attempt was made."""
@@ -115,7 +126,7 @@ class Progress:
             whole = self._done == self._planned
             self._ended = "failed" if problem else "done" if whole else "stopped"
             self._pending = {**self._running, **self._pending}
-            self._running, self._approvals = {}, {}
+            self._running, self._approvals, self._turns = {}, {}, {}
             self.watch.end()
 
     def view(self, steered: ControlState) -> RunView:
@@ -138,6 +149,7 @@ class Progress:
                 seconds=self.watch.seconds(),
                 eta_seconds=self._eta() if state == "running" else None,
                 approvals=tuple(self._approvals.values()),
+                turns=tuple(self._turns.values()),
                 problem=self._problem,
                 unanswered=self._unanswered,
                 **self._marks,
@@ -179,6 +191,7 @@ class RunHandle(AbandonableJob[RunView]):
         self._loop: asyncio.AbstractEventLoop | None = None
         self._dirty = asyncio.Event()
         self._asking: dict[int, asyncio.Future[bool]] = {}
+        self._speaking: dict[int, asyncio.Future[PersonTurn | None]] = {}
         self._asked = 0
 
     # from any thread ---------------------------------------------------------------------------
@@ -220,7 +233,24 @@ class RunHandle(AbandonableJob[RunView]):
         longer waits is ignored."""
         if self._loop is not None:
             with suppress(RuntimeError):  # the run has ended
-                self._loop.call_soon_threadsafe(self._answered, number, granted)
+                self._loop.call_soon_threadsafe(_set, self._asking, number, granted)
+
+    def say(self, number: int, message: str, then: TurnEnd = "go on") -> None:
+        """Send what the user says in the turn that waits under this number; the number of one that
+        no longer waits is ignored. Raises DeskError for a turn that says nothing and goes on."""
+        said = message.strip()
+        if not said and then == "go on":
+            raise DeskError("there is nothing to send", "write a message, or end the talk")
+        self._spoken(number, PersonTurn(said or None, ENDS[then]))
+
+    def leave(self, number: int) -> None:
+        """Leave the talk in which this turn waits: its attempt neither passes nor fails."""
+        self._spoken(number, None)
+
+    def _spoken(self, number: int, said: PersonTurn | None) -> None:
+        if self._loop is not None:
+            with suppress(RuntimeError):  # the run has ended
+                self._loop.call_soon_threadsafe(_set, self._speaking, number, said)
 
     def _changed(self) -> None:
         if self._loop is not None:
@@ -349,10 +379,28 @@ class RunHandle(AbandonableJob[RunView]):
             self._progress.answered(number)
             self._dirty.set()
 
-    def _answered(self, number: int, granted: bool) -> None:
-        future = self._asking.get(number)
-        if future is not None and not future.done():
-            future.set_result(granted)
+    async def speak(self, request: TurnRequest) -> PersonTurn | None:
+        """Implement Approver: the attempt waits until a person has said the user's turn."""
+        if not self._begun.order.person:
+            return None
+        self._asked += 1
+        number = self._asked
+        future: asyncio.Future[PersonTurn | None] = asyncio.get_running_loop().create_future()
+        self._speaking[number] = future
+        self._progress.asked(turn_view(number, request))
+        self._dirty.set()
+        try:
+            return await future
+        finally:
+            del self._speaking[number]
+            self._progress.answered(number)
+            self._dirty.set()
+
+
+def _set(waiting: dict[int, "asyncio.Future[T]"], number: int, answer: T) -> None:
+    future = waiting.get(number)
+    if future is not None and not future.done():
+        future.set_result(answer)
 
 
 class Runs:

@@ -26,6 +26,7 @@ from reviewer.desk.fencing import hold_unfenced
 from reviewer.desk.imports.importing import INLINE_EVENTS, clock
 from reviewer.desk.place import Workspace
 from reviewer.desk.runs.api import Runnable, RunOrder
+from reviewer.desk.runs.turns import with_person
 from reviewer.desk.suites import CandidateManifest, ReadySuite, ready_suite
 from reviewer.exit_codes import ExitCode
 from reviewer.importing.pipeline.outcome import Tally
@@ -280,6 +281,7 @@ def start_run(workspace: Workspace, order: RunOrder) -> StartedRun:
     problem = unrunnable(found.candidate, held)
     if problem:
         raise DeskError(problem)
+    order = with_person(order, held.suite)
     make_room(workspace)
     with ExitStack() as undo:
         locks = [lock_run(workspace, order)]

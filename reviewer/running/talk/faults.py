@@ -37,7 +37,7 @@ class FaultWatch:
     """What the user of one attempt has said, and the faults found in it so far.
 
     `request` is the first message, which the author wrote; `tools` are the names that a user must
-    not know. Rules about invention are for a model: a script's words are its author's.
+    not know. Rules about invention are for a model or a person: a script's words are its author's.
     """
 
     def __init__(self, user: User, request: str, tools: Sequence[str]) -> None:
@@ -111,7 +111,7 @@ class FaultWatch:
                 yield f"user:revealed:{name}", "helped"
         if len(message) > LONGEST:
             yield "user:too_long", "hindered"
-        if self._user.kind != "model":
+        if self._user.kind == "scripted":
             return
         yield from self._contradicted(message)
         if any(not self._known(token) for token in _ID_SHAPED.findall(message)):

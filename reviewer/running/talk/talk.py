@@ -5,7 +5,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from reviewer.running.model import Observation, Task, Usage, World
+from reviewer.running.model import Approver, Observation, Task, Usage, World
 from reviewer.running.record import Meter, Recorder, number
 from reviewer.running.talk.faults import FaultWatch, spoils
 from reviewer.running.talk.model import Heard, Reply, TalkUser, UserFailure
@@ -92,7 +92,7 @@ class Talk:
         seq = None
         if reply.message is not None:
             seq = self._recorder.next_seq
-            self._recorder.user_message(reply.message)
+            self._recorder.user_message(reply.message, self._user.kind == "person")
             self._turns += 1
         self._watch.say(reply, seq, self._calls)
         return reply
@@ -136,19 +136,26 @@ def _summed(usages: Sequence[Usage | None]) -> dict[str, int | None] | None:
     return sums
 
 
-def talk_of(task: Task, meter: Meter, recorder: Recorder) -> Talk | None:
-    """Return the talk of an attempt, None for an episode without a user. Raises Unrunnable."""
+def talk_of(
+    task: Task, meter: Meter, recorder: Recorder, person: Approver | None = None
+) -> Talk | None:
+    """Return the talk of an attempt, None for an episode without a user. `person` plays the user
+    of an episode that wants one. Raises Unrunnable."""
     user = user_of(task.episode)
     if user is None:
         return None
-    return Talk(task, user, _speaker(task, user), meter, recorder)
+    return Talk(task, user, _speaker(task, user, recorder, person), meter, recorder)
 
 
-def _speaker(task: Task, user: User) -> TalkUser:
+def _speaker(task: Task, user: User, recorder: Recorder, person: Approver | None) -> TalkUser:
     if user.kind == "scripted":
         from reviewer.running.talk.scripted import ScriptedUser
 
         return ScriptedUser(user)
+    if user.kind == "person":
+        from reviewer.running.talk.person import PersonUser
+
+        return PersonUser(task, user, recorder, person)
     from reviewer.running.talk.endpoint import EndpointUser
 
     return EndpointUser(task, user)

@@ -8,7 +8,15 @@ from pathlib import Path
 from typing import NamedTuple
 
 from reviewer.running.attempt import run_attempt
-from reviewer.running.model import Approval, ApprovalRequest, Offer, Slot, Task
+from reviewer.running.model import (
+    Approval,
+    ApprovalRequest,
+    Offer,
+    PersonTurn,
+    Slot,
+    Task,
+    TurnRequest,
+)
 from reviewer.running.trial.agents import Lesson, TrialAdapter
 from reviewer.running.world import has_world
 from reviewer.suite.candidate import Candidate
@@ -23,6 +31,9 @@ class Granting:
 
     async def ask(self, request: ApprovalRequest) -> Approval:
         return Approval(True, "trial")
+
+    async def speak(self, request: TurnRequest) -> PersonTurn | None:
+        return None  # a trial agent asks no user
 
 
 class Played(NamedTuple):

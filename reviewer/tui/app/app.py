@@ -284,6 +284,10 @@ class ReviewerApp(FiringTimers, App[None]):
             from reviewer.tui.screens.runs.dialogs import ApproveScreen
 
             self.push_screen(ApproveScreen())
+        elif self.live.turns:
+            from reviewer.tui.screens.runs.talk import TalkScreen
+
+            self.push_screen(TalkScreen())
         elif self.here is not None:
             self.here.say("no call waits for an answer")
 

@@ -255,6 +255,9 @@ class DeskScreen(Asking[None]):
         if asking:
             words = "● {}: a" if self.columns < 100 else " ● {} to answer "
             return Span(words.format(plural(asking, "call")), "match", "app.approve")
+        if turns := len(self.shell.live.turns):
+            words = "● {}: a" if self.columns < 100 else " ● {} of a user to play "
+            return Span(words.format(plural(turns, "turn")), "match", "app.approve")
         jobs = running + len(self.shell.importing.at_work)
         if jobs:
             word = "run" if jobs == running else "job"

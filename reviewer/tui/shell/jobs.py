@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from reviewer.desk.imports.api import ImportOrder, ImportView
     from reviewer.desk.judge.api import JudgeOrder, JudgeRunView
     from reviewer.desk.judge.jobs import JudgeHandle
-    from reviewer.desk.runs.api import ApprovalView, RunOrder, RunView
+    from reviewer.desk.runs.api import ApprovalView, RunOrder, RunView, TurnEnd, TurnView
     from reviewer.desk.runs.jobs import RunHandle
     from reviewer.tui.shell.shell import Host
 
@@ -112,6 +112,16 @@ class LiveRuns:
             if (view.number, each.number) not in self._answered
         ]
 
+    @property
+    def turns(self) -> "list[tuple[RunView, TurnView]]":
+        """Turns of a user that a person plays, the oldest first."""
+        return [
+            (view, each)
+            for view in reversed(self.at_work)
+            for each in view.turns
+            if (view.number, each.number) not in self._answered
+        ]
+
     def handle(self, view: "RunView") -> "RunHandle":
         """The handle that steers a run."""
         return self._app.desk.runs.handle(view.number)
@@ -120,6 +130,18 @@ class LiveRuns:
         """Grant or refuse a call that waits."""
         self._answered.add((view.number, approval.number))
         self.handle(view).answer(approval.number, granted)
+        _tell_screens(self._app, "runs_changed")
+
+    def say(self, view: "RunView", turn: "TurnView", message: str, then: "TurnEnd") -> None:
+        """Send what the user says. Raises DeskError."""
+        self.handle(view).say(turn.number, message, then)
+        self._answered.add((view.number, turn.number))
+        _tell_screens(self._app, "runs_changed")
+
+    def leave_talk(self, view: "RunView", turn: "TurnView") -> None:
+        """Leave a talk; its attempt neither passes nor fails."""
+        self._answered.add((view.number, turn.number))
+        self.handle(view).leave(turn.number)
         _tell_screens(self._app, "runs_changed")
 
     # starting ----------------------------------------------------------------------------------
@@ -194,6 +216,7 @@ class LiveRuns:
             if view.state in AT_WORK or view.number in self._open:
                 self._overlays.setdefault(view.number, Overlay()).follow(view)
         asking = {(view.number, each.number) for view, each in self.approvals}
+        asking |= {(view.number, each.number) for view, each in self.turns}
         if asking - self._asked:
             self._app.bell()
         self._asked = asking

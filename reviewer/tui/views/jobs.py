@@ -13,7 +13,7 @@ from reviewer.tui.widgets.words import SHORT, plural
 
 if TYPE_CHECKING:
     from reviewer.desk.imports.api import FileView, FilledView, ImportState, ImportView
-    from reviewer.desk.runs.api import ApprovalView, RunState, RunView
+    from reviewer.desk.runs.api import ApprovalView, RunState, RunView, TurnView
 
 AT_WORK = frozenset({"running", "paused", "stopping"})
 """States of a run that has not ended."""
@@ -185,6 +185,18 @@ def approval_line(approval: "ApprovalView", count: int, width: int) -> list[Span
         Span(" ● asks you ", "match", action),
         Span(f" {cut(visible_line(approval.tool), 32)}", "strong", action),
         Span(f"  {middle(where, 30)} event {approval.seq}{more}", "text", action),
+    ]
+    return spread(line, [Span(" "), *_key("a", "answer", action)[:-1]], width)
+
+
+def turn_line(turn: "TurnView", count: int, width: int) -> list[Span]:
+    """The notice that the user's turn is a person's: where, and the key that answers."""
+    action = "app.approve"
+    where = visible_line("/".join(turn.trace_id.split("/")[-2:]))
+    more = f", {count - 1:,} more" if count > 1 else ""
+    line = [
+        Span(" ● you play the user ", "match", action),
+        Span(f"  {middle(where, 30)} event {turn.seq}{more}", "text", action),
     ]
     return spread(line, [Span(" "), *_key("a", "answer", action)[:-1]], width)
 

@@ -74,7 +74,7 @@ class JobSheet(Sheet):
         self.header = heading(self.columns)
 
     def flag(self, row: JobView) -> Span:
-        asks = isinstance(row, RunView) and row.approvals
+        asks = isinstance(row, RunView) and (row.approvals or row.turns)
         return Span("●", "quarantined") if asks else Span(" ")
 
     def cells(self, row: JobView) -> list[Line]:
@@ -161,6 +161,9 @@ def _run_lines(run: RunView, width: int) -> list[Line]:
         lines.append([Span(" at work  ", "dim"), Span(cut(visible_line(slots), width - 12))])
     for each in run.approvals[:1]:
         told_of = f" asks you: {visible_line(each.tool)}, event {each.seq}"
+        lines.append([Span(told_of, "match"), Span(worded("  {approve} answers"), "key")])
+    for turn in run.turns[:1] if not run.approvals else ():
+        told_of = f" you play the user of {visible_line(turn.trace_id.split('/')[-2])}"
         lines.append([Span(told_of, "match"), Span(worded("  {approve} answers"), "key")])
     return [*lines, _next(run, width)]
 

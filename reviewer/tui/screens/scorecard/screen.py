@@ -244,6 +244,8 @@ class ScorecardScreen(DeskScreen):
         lines: list[Line] = []
         if approvals:
             lines.append(run_view.approval_line(approvals[0][1], len(approvals), self.columns))
+        elif turns := self.shell.live.turns:
+            lines.append(run_view.turn_line(turns[0][1], len(turns), self.columns))
         if run is not None and (run.state in AT_WORK or run.state == "failed"):
             shown = self.reading.suite_id, self.reading.candidate_id
             here = (run.suite_id, run.candidate_id) == shown
