@@ -1,6 +1,7 @@
 """`reviewer.testing`: our readers keep its rules, and a reader that breaks one is told."""
 
 import json
+import re
 import sys
 from collections.abc import Iterator
 from functools import partial
@@ -180,6 +181,6 @@ class Partial(DiaryReader):
     ],
 )
 def test_a_reader_that_breaks_a_rule_is_told(reader: Any, rule: str, diary: Path) -> None:
-    assert rule in {one.rule for one in broken_rules(reader, diary, many=written, mutants=150)}
-    with pytest.raises(AssertionError, match=rule[:20]):
-        check_reader(reader, diary, many=written, mutants=150)
+    many = written if isinstance(reader, Hoarding) else None  # reading 9 MB measures memory alone
+    with pytest.raises(AssertionError, match=re.escape(f"{rule}: ")):
+        check_reader(reader, diary, many=many, mutants=150)
