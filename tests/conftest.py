@@ -1,7 +1,10 @@
 """What every test shares: property tests that are never timed, and more of them by night."""
 
+import contextlib
+import importlib
 import os
 import signal
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -28,6 +31,28 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
     """One more than there are processors: a third of the time is waiting for other programs."""
     return (os.cpu_count() or 1) + 1
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection(session: pytest.Session) -> None:
+    """Share among the workers what pytest makes of each test module when it is first imported.
+
+    All of them import every module, and in a new checkout each would rewrite every assertion: four
+    fifths of what collecting costs. So each imports a share first and leaves it compiled.
+    """
+    count = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+    places = [session.config.rootpath / arg for arg in session.config.args if "::" not in arg]
+    files = sorted(file for place in places for file in place.rglob("test_*.py"))
+    if count == 1 or len(files) < 10 * count or sys.dont_write_bytecode:
+        return
+    mine = int(os.environ["PYTEST_XDIST_WORKER"].removeprefix("gw")) % count
+    for file in files[mine::count]:
+        if (file.parent / "__init__.py").exists():
+            continue
+        if str(file.parent) not in sys.path:
+            sys.path.insert(0, str(file.parent))
+        with contextlib.suppress(Exception, pytest.skip.Exception):  # which collecting will tell
+            importlib.import_module(file.stem)
 
 
 @pytest.fixture(autouse=True, scope="session")
