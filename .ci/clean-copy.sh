@@ -2,6 +2,7 @@
 
 # What an active environment or a developer's shell would leak into the run.
 unset PYTHONPATH PYTHONHOME PYTHONSTARTUP PYTHONOPTIMIZE PYTHONWARNINGS PYTEST_ADDOPTS
+unset PYTHONDONTWRITEBYTECODE
 unset REVIEWER_PASSPHRASE REVIEWER_DEBUG NO_COLOR FORCE_COLOR TEXTUAL_THEME
 if [ -n "${VIRTUAL_ENV:-}" ]; then
   PATH=$(printf '%s' "$PATH" | tr ':' '\n' | grep -Fxv "$VIRTUAL_ENV/bin" | paste -s -d: -)
