@@ -97,7 +97,7 @@ def test_an_edited_suite_is_refused_with_the_way_out(door: Door) -> None:
 
 # killed and interrupted -------------------------------------------------------------------------
 
-COUNT = 400
+COUNT = 200
 
 
 def begun(door: Door, *options: object) -> Any:
