@@ -135,13 +135,19 @@ def test_a_hold_names_exactly_what_it_lacks(
 # the last promoted candidate ----------------------------------------------------------------------
 
 
-@pytest.fixture
-def promoted(desk: Door) -> Door:
-    """The good candidate is promoted: later ones are compared with it."""
+@pytest.fixture(scope="module")
+def once_promoted(ready: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    desk = copied(ready, tmp_path_factory.mktemp("promoted") / "strict")
     key = make_key(desk.root, "robin")
     desk.ok("keys", "trust", "robin@example.com", key.with_suffix(".pub"))
     desk.ok("sign", "--suite", STRICT, "--candidate", GOOD, "--key", key)
-    return desk
+    return desk.root
+
+
+@pytest.fixture
+def promoted(once_promoted: Path, tmp_path: Path) -> Door:
+    """The good candidate is promoted: later ones are compared with it."""
+    return copied(once_promoted, tmp_path / "strict")
 
 
 def test_the_next_one_is_compared_with_the_last_promoted(promoted: Door) -> None:
@@ -223,8 +229,21 @@ def next_version(door: Door, **policy: Any) -> None:
         make_candidate(door, NEXT, name)
 
 
-def test_a_new_version_keeps_the_gate_where_episodes_are_the_same(promoted: Door) -> None:
-    next_version(promoted)
+@pytest.fixture(scope="module")
+def once_succeeded(once_promoted: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    desk = copied(once_promoted, tmp_path_factory.mktemp("succeeded") / "strict")
+    next_version(desk)
+    return desk.root
+
+
+@pytest.fixture
+def succeeded(once_succeeded: Path, tmp_path: Path) -> Door:
+    """A next version of the suite is frozen too, and has the same episodes."""
+    return copied(once_succeeded, tmp_path / "strict")
+
+
+def test_a_new_version_keeps_the_gate_where_episodes_are_the_same(succeeded: Door) -> None:
+    promoted = succeeded
     promoted.run("run", NEXT, AGAIN, "--quiet")
     code, found = report(promoted, AGAIN, NEXT)
     against = found["regression"]
@@ -267,18 +286,24 @@ OWN_CHECK = pytest.param(
 )
 
 
-@pytest.mark.parametrize(
-    "changed", ["contract", "toolset", "toolkit", "gates", "folder", OWN_CHECK]
-)
-def test_a_version_that_is_another_asks_for_the_baseline(promoted: Door, changed: str) -> None:
+@pytest.mark.parametrize("changed", ["contract", "toolset", "toolkit", "folder", OWN_CHECK])
+def test_a_version_that_is_another_asks_for_the_baseline(succeeded: Door, changed: str) -> None:
     suite = NEXT
-    next_version(promoted, **({"gates": {"loops": 3}} if changed == "gates" else {}))
     if changed == "folder":
-        (promoted.root / "suites" / STRICT).rename(promoted.root / "elsewhere")
-    elif changed != "gates":
+        (succeeded.root / "suites" / STRICT).rename(succeeded.root / "elsewhere")
+    else:
         suite = "refund-strict-v3"
-        edited(promoted.root / "suites" / NEXT, changed)
-        promoted.ok("suite", "freeze", NEXT, "--as", suite)
+        edited(succeeded.root / "suites" / NEXT, changed)
+        succeeded.ok("suite", "freeze", NEXT, "--as", suite)
+    asks_for_the_baseline(succeeded, suite)
+
+
+def test_a_version_with_other_gates_asks_for_the_baseline(promoted: Door) -> None:
+    next_version(promoted, gates={"loops": 3})
+    asks_for_the_baseline(promoted, NEXT)
+
+
+def asks_for_the_baseline(promoted: Door, suite: str) -> None:
     promoted.run("run", suite, AGAIN, "--quiet")
     code, found = report(promoted, AGAIN, suite)
     assert (code, found["recommendation"]) == (10, "hold")
