@@ -101,11 +101,24 @@ def files_of(
 def test_an_identifier_in_the_place_of_an_id_is_not_kept(
     name: str, template: Path, tmp_path: Path
 ) -> None:
+    """Every member, each with a third of what may stand there."""
+    _not_kept(name, template, tmp_path, apart=3)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("name", sorted(SAMPLES))
+def test_no_identifier_in_the_place_of_an_id_is_kept(
+    name: str, template: Path, tmp_path: Path
+) -> None:
+    _not_kept(name, template, tmp_path, apart=1)
+
+
+def _not_kept(name: str, template: Path, folder: Path, apart: int) -> None:
     kept: dict[str, list[str]] = {}
-    for desk, main, file, document in files_of(name, template, tmp_path):
+    for desk, main, file, document in files_of(name, template, folder):
         whole = file.read_bytes()
-        for member in document.names(IDS):
-            for odd in (*CANARIES, *map("thread/{}".format, CANARIES[:2])):
+        for number, member in enumerate(document.names(IDS)):
+            for odd in (*CANARIES, *map("thread/{}".format, CANARIES[:2]))[number % apart :: apart]:
                 file.write_bytes(document.with_all(member, lambda _, odd=odd: odd))
                 if found := leaked(desk.read(main, name)):
                     kept.setdefault(f"{file.name}: {member}: {odd}", found)
@@ -120,10 +133,23 @@ ODD = ({"a": 1}, [["x"]], 7)
 def test_no_text_in_the_place_of_a_kind_is_no_fault(
     name: str, template: Path, tmp_path: Path
 ) -> None:
-    for desk, main, file, document in files_of(name, template, tmp_path):
+    """Every member, each with a third of what may stand there."""
+    _no_fault(name, template, tmp_path, apart=3)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("name", sorted(SAMPLES))
+def test_nothing_odd_in_the_place_of_a_kind_is_a_fault(
+    name: str, template: Path, tmp_path: Path
+) -> None:
+    _no_fault(name, template, tmp_path, apart=1)
+
+
+def _no_fault(name: str, template: Path, folder: Path, apart: int) -> None:
+    for desk, main, file, document in files_of(name, template, folder):
         whole = file.read_bytes()
-        for member in document.names((*KINDS, *IDS)):
-            for odd in ODD:
+        for number, member in enumerate(document.names((*KINDS, *IDS))):
+            for odd in ODD[number % apart :: apart]:
                 file.write_bytes(document.with_all(member, lambda _, odd=odd: odd))
                 try:
                     desk.read(main, name)
