@@ -19,26 +19,32 @@ AROUND_A_FILE = 20
 """Dicts and lists in cycles that opening one file may leave, however many attempts it holds."""
 
 
+def _read(units: list[Unit]) -> int:
+    """Return how many attempts reading these units makes."""
+    joins, made = gather(units), 0
+    for unit in in_order(units):
+        source = Source(unit.path, "", unit.companions, joins)
+        try:
+            if isinstance(unit.reader, RecordReader):
+                for piece in source.pieces():
+                    unit.reader.read(piece.raw, "c")
+                    made += 1
+            elif isinstance(unit.reader, DocumentReader):
+                made += sum(1 for _ in unit.reader.traces(source))
+        except Unreadable:
+            continue
+    return made
+
+
 def _left_by(units: list[Unit]) -> tuple[int, int]:
     """(attempts made, dicts and lists found in cycles) of reading these units. What is not counted
     holds no data: `ast.literal_eval` leaves its own functions behind."""
-    joins, made = gather(units), 0
     gc.collect()
     gc.freeze()  # what is there already need not be looked through again
     gc.disable()
     gc.set_debug(gc.DEBUG_SAVEALL)
     try:
-        for unit in in_order(units):
-            source = Source(unit.path, "", unit.companions, joins)
-            try:
-                if isinstance(unit.reader, RecordReader):
-                    for piece in source.pieces():
-                        unit.reader.read(piece.raw, "c")
-                        made += 1
-                elif isinstance(unit.reader, DocumentReader):
-                    made += sum(1 for _ in unit.reader.traces(source))
-            except Unreadable:
-                continue
+        made = _read(units)
         gc.collect()
         return made, sum(isinstance(one, dict | list) for one in gc.garbage)
     finally:
@@ -58,7 +64,7 @@ def test_reading_leaves_no_cycles(name: str) -> None:
     found = [u for u in _units() if u.reader is not None and u.reader.name == name]
     if not found:
         pytest.skip("no sample of its own")
-    _left_by(found)  # what is loaded and compiled at first use
+    _read(found)  # what is loaded and compiled at first use
     made, left = _left_by(found)
     assert made
     assert left <= AROUND_A_FILE * len(found)
