@@ -22,7 +22,9 @@ from run_builders import (
 
 from reviewer.gates import compile_contract, score
 from reviewer.gates.approvals import granted
+from reviewer.running import attempt as attempts
 from reviewer.running.model import (
+    Answer,
     Approval,
     ApprovalRequest,
     Brief,
@@ -30,7 +32,10 @@ from reviewer.running.model import (
     Slot,
     Turn,
     Unrunnable,
+    WorldBroke,
 )
+from reviewer.running.record import OwnClock
+from reviewer.running.world import SimulatedWorld
 from reviewer.trace.validate import decode
 
 
@@ -314,3 +319,50 @@ def test_a_run_of_timeouts_counts_also_when_its_turn_ends_well(tmp_path: Path) -
 def test_without_a_limit_timeouts_end_nothing(tmp_path: Path) -> None:
     record = follow(tmp_path, episode(slow(1, 2, 3, 4, 5)), *[looks({})] * 6)
     assert record["termination"] == "completed"
+
+
+# a world that is asked for its state --------------------------------------------------------------
+
+
+def test_the_time_that_reading_a_state_takes_is_not_the_candidates(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = OwnClock()
+    monkeypatch.setattr(attempts, "_clock", lambda task, adapter: clock)
+    carried_out = SimulatedWorld.call
+
+    async def call_of(world: SimulatedWorld, name: str, arguments: dict[str, Any]) -> Answer:
+        async def read() -> dict[str, Any]:
+            await clock.let_pass(1_000)
+            return {"read": True}
+
+        await clock.let_pass(20)
+        answer = await carried_out(world, name, arguments)
+        return answer._replace(state=None, read_state=read)
+
+    monkeypatch.setattr(SimulatedWorld, "call", call_of)
+    record = stage.play(episode(), one(call("look")), said())
+    assert [event.get("latency_ms") for event in events(record)] == [20]
+    assert (events(record)[0]["state"], record["latency_ms"]) == ({"read": True}, 20)
+
+
+def test_a_call_after_which_the_world_breaks_is_on_record(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def read() -> dict[str, Any] | None:
+        raise WorldBroke("the world is gone")
+
+    async def call_of(world: SimulatedWorld, name: str, arguments: dict[str, Any]) -> Answer:
+        if name == "check":
+            raise WorldBroke("the world is gone")
+        return Answer("ok", {"seen": True}, read_state=read)
+
+    monkeypatch.setattr(SimulatedWorld, "call", call_of)
+    for name, status, seen in (
+        ("look", "ok", {"seen": True}),
+        ("check", "error", {"error": "the world broke during this call"}),
+    ):
+        record = stage.play(episode(), one(call(name)), said())
+        (event,) = events(record)
+        assert (event["tool"], event["status"], event["observation"]) == (name, status, seen)
+        assert record["termination"] == "infrastructure_error"

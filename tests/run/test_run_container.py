@@ -99,9 +99,9 @@ class Docker:
 def docker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Docker:
     made = Docker(tmp_path / "engine")
     monkeypatch.setenv("PATH", f"{made.place / 'bin'}:/usr/bin:/bin")
-    engines.engine.cache_clear()
+    engines.answering.cache_clear()
     yield made
-    engines.engine.cache_clear()
+    engines.answering.cache_clear()
 
 
 @pytest.fixture

@@ -4,6 +4,8 @@ what becomes of an attempt whose server does not keep to the protocol."""
 import json
 import os
 import re
+import sys
+import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -505,3 +507,29 @@ def test_a_conversation_is_held_before_a_server(door: Door) -> None:
     one = shown(door)
     assert one["mark"] == "pass"
     assert one["told"][1].startswith("2 message by simulated_user: It is o-1.")
+
+
+def test_a_program_acts_on_a_server_as_on_simulated_tools(door: Door) -> None:
+    folder = suite(door, by_hand())
+    program = """
+        import json, sys
+        def say(**message):
+            print(json.dumps(message), flush=True)
+            return json.loads(sys.stdin.readline())
+        start = json.loads(sys.stdin.readline())
+        assert [tool["name"] for tool in start["tools"]] == ["lookup", "label", "refund"]
+        order = {"order": "o-1"}
+        say(type="call", call_id="1", tool="label", arguments=order)
+        told = say(type="call", call_id="2", tool="lookup", arguments=order)
+        assert told["observations"][0]["content"] == {"outcome": "labeled"}, told
+        print(json.dumps({"type": "final", "message": "It is on its way."}), flush=True)
+    """
+    (folder / "candidates" / "agent.py").write_text(textwrap.dedent(program))
+    served.put(folder / "candidates" / "agent.json", {
+        "schema": "reviewer/candidate@1", "candidate_id": "agent",
+        "runner": {"kind": "command", "command": [sys.executable, "./agent.py"]},
+    })  # fmt: skip
+    run(door)
+    one = shown(door)
+    assert (one["termination"], one["final_state"]) == ("completed", "labeled")
+    assert {finding["gate"] for finding in one["findings"]} <= {"budget"}  # no cost was told

@@ -47,9 +47,21 @@ class Engine(NamedTuple):
     why_not: str = ""
 
 
-@lru_cache(1)
 def engine() -> Engine:
     """Return the engine that answers here, docker before podman."""
+    try:
+        return Engine(answering())
+    except _NoEngine as error:
+        return Engine(why_not=str(error))
+
+
+class _NoEngine(Exception):
+    """No engine answers. Never remembered: one may be started at any time."""
+
+
+@lru_cache(1)
+def answering() -> str:
+    """Return the program of the engine that answers. Raises _NoEngine."""
     why = []
     for name in ENGINES:
         program = found(name)
@@ -68,10 +80,10 @@ def engine() -> Engine:
             why.append(f"{name} cannot be started ({type(error).__name__})")
             continue
         if done.returncode == 0:
-            return Engine(program)
+            return program
         said = done.stderr.decode(errors="replace").strip().splitlines()
         why.append(f"{name} does not answer ({shown(said[-1] if said else 'no word why', 150)})")
-    return Engine(why_not=", ".join(why))
+    raise _NoEngine(", ".join(why))
 
 
 async def carried_out(
