@@ -326,6 +326,18 @@ GLOSSARY = {
             "What a policy asks of what people say. No hard gate reads it.",
             "reviewer.report.label_limits",
         ),
+        Term(
+            "review set",
+            "Recorded attempts for people to read, drawn by lot within strata and by flags, frozen "
+            "by digest. Rates are made of the lot alone.",
+            "reviewer.review.sets",
+        ),
+        Term(
+            "review set",
+            "Recorded attempts for people to read, drawn by lot within strata and by flags, "
+            "frozen by digest. Rates are made of the lot alone.",
+            "reviewer.review.sets",
+        ),
         Term("pair", "Two final messages shown blind, once in each order."),
         Term("flip", "An answer that changes when the order of a pair changes."),
         Term("queue", "What is left to label, in order of priority.", "reviewer.review.queue"),

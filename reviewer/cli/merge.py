@@ -29,6 +29,7 @@ def run(arguments: argparse.Namespace) -> int:
         out_json(
             {
                 "traces": {"added": merged.added, "known": merged.known, "refused": merged.refused},
+                "review_sets": plain_counts(merged.review_sets),
                 "labels": plain_counts(merged.labels),
                 "judgments": plain_counts(merged.judgments),
                 "notes": plain_counts(merged.notes),
@@ -41,12 +42,17 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         refused = f", {merged.refused} refused" if merged.refused else ""
         out(f"traces: {merged.added} added, {merged.known} already there{refused}")
+        if any(merged.review_sets[:3]):
+            out(f"review sets: {counts_words(merged.review_sets, '')}")
         out(f"labels: {counts_words(merged.labels, '')}")
         out(f"judgments: {counts_words(merged.judgments, '')}")
         out(f"notes: {counts_words(merged.notes, '')}")
         out(f"costs: {counts_words(merged.costs, '')}")
         out(f"looks for leaks: {counts_words(merged.leaks, '')}")
-    said = merged.labels, merged.judgments, merged.notes, merged.costs, merged.leaks
+    said = (
+        *(merged.review_sets, merged.labels, merged.judgments),
+        *(merged.notes, merged.costs, merged.leaks),
+    )
     say_problems(problem for one in said for problem in one.problems)
     for text in merged.problems:
         note(f"  {text}")

@@ -84,6 +84,10 @@ COMMANDS = {
     "labels": Command(
         "labels", "what is to be labeled, and labels as files to join those of several"
     ),
+    "review-set": Command(
+        "review_sets",
+        "recorded attempts for people to read, drawn by lot and by flags, and the rates they give",
+    ),
     "judgments": Command("labels", "answers of a judge as files"),
     "notes": Command("notes", "bookmarks and notes on events: list, write, and as files"),
     "judge": Command("judge", "ask the suite's judge about final messages, and print its role"),

@@ -52,6 +52,7 @@ RecordTable = Literal[
     "loss",
     "revision",
     "rescored",
+    "review_set",
 ]
 RECORD_TABLES: dict[str, RecordTable] = {
     "labels.recorded": "label",
@@ -64,6 +65,7 @@ RECORD_TABLES: dict[str, RecordTable] = {
     "journal.lost": "loss",
     "traces.revised": "revision",
     "codes.changed": "rescored",
+    "reviewset.made": "review_set",
 }
 """Types of journal entries about records of people and judges, each with its table."""
 

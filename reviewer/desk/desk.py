@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from reviewer.desk.place import Workspace
     from reviewer.desk.power.api import PowerRoom
     from reviewer.desk.reports.api import ReportsRoom
+    from reviewer.desk.review_sets.api import ReviewSetsRoom
     from reviewer.desk.runs.api import RunsRoom
     from reviewer.desk.scorecards.api import ScorecardsRoom
     from reviewer.desk.traces.api import TracesRoom
@@ -71,6 +72,12 @@ class Desk:
         from reviewer.desk.labels.api import LabelsRoom
 
         return LabelsRoom(self.opened)
+
+    @late
+    def review_sets(self) -> ReviewSetsRoom:
+        from reviewer.desk.review_sets.api import ReviewSetsRoom
+
+        return ReviewSetsRoom(self.opened)
 
     @late
     def judge(self) -> JudgeRoom:

@@ -35,7 +35,9 @@ class ItemRecord(Value, frozen=True, kw_only=True):
     ] = ""
     item: Annotated[Sha256, "The item's name: the digest of its kind, suite, episode and messages."]
     suite_id: Annotated[Id, "The suite's id."]
-    suite_digest: Annotated[Sha256, "Digest of the suite's lock."]
+    suite_digest: Annotated[
+        Sha256, "Digest of the suite's lock; of a label of a review set, that of the set."
+    ]
     episode_id: Annotated[Id, "The episode's id."]
 
 
@@ -135,7 +137,7 @@ def candidate_pairs(
     """
     a, b = _by_slot(baseline), _by_slot(candidate)
     both = [(a[slot], b[slot]) for slot in sorted(a.keys() & b.keys())]
-    return _built(suite_digest, both, unpaired=len(a.keys() ^ b.keys()))
+    return pair_items(suite_digest, both, unpaired=len(a.keys() ^ b.keys()))
 
 
 def attempt_pairs(suite_digest: str, traces: Iterable[TraceMessage]) -> ItemSet:
@@ -148,7 +150,7 @@ def attempt_pairs(suite_digest: str, traces: Iterable[TraceMessage]) -> ItemSet:
     for slot, trace in sorted(_by_slot(traces).items()):
         episodes.setdefault(slot[0], []).append(trace)
     both = (pair for attempts in episodes.values() for pair in combinations(attempts, 2))
-    return _built(suite_digest, both, unpaired=sum(len(a) == 1 for a in episodes.values()))
+    return pair_items(suite_digest, both, unpaired=sum(len(a) == 1 for a in episodes.values()))
 
 
 def message_items(suite_digest: str, traces: Iterable[TraceMessage]) -> ItemSet:
@@ -164,9 +166,10 @@ def message_items(suite_digest: str, traces: Iterable[TraceMessage]) -> ItemSet:
     return ItemSet(items=_sorted(items), merged=merged)
 
 
-def _built(
-    suite_digest: str, pairs: Iterable[tuple[TraceMessage, TraceMessage]], unpaired: int
+def pair_items(
+    suite_digest: str, pairs: Iterable[tuple[TraceMessage, TraceMessage]], unpaired: int = 0
 ) -> ItemSet:
+    """Return these pairs as items; the two of each are of one episode."""
     found: dict[tuple[str, str, str], tuple[list[TraceMessage], list[TraceMessage]]] = {}
     identical = considered = 0
     for both in pairs:

@@ -45,6 +45,10 @@ Reason = Literal[
     "uncertain",
     "random",
     "quota",
+    "high_cost",
+    "new_tools",
+    "refusal",
+    "repeated_calls",
 ]
 
 

@@ -183,10 +183,12 @@ class Entry(Value, frozen=True):
 
 
 class Queue(Value, frozen=True):
-    """Entries by name of item; `order` says how they come up. `salt` seeds all chance."""
+    """Entries by name of item; `order` says how they come up. `salt` seeds all chance. The entries
+    of a `settled` queue come up as they stand."""
 
     entries: tuple[Entry, ...]
     salt: str
+    settled: bool = False
 
 
 class ReasonCount(Value, frozen=True):
@@ -260,25 +262,30 @@ def order(queue: Queue, started: Sequence[str] = ()) -> tuple[Entry, ...]:
     """
     by_name = {entry.item.item: entry for entry in queue.entries}
     begun = [by_name.pop(name) for name in dict.fromkeys(started) if name in by_name]
+    if queue.settled:
+        return (*begun, *by_name.values())
     urgent = sorted(by_name.values(), key=lambda e: _urgency(queue.salt, e))
     random = sorted((e for e in urgent if e.random), key=lambda e: _lot(queue.salt, e))
     return (*begun, *_mixed(queue.salt, begun, urgent, random))
 
 
-def reason_counts(queue: Queue, done: Collection[tuple[str, int]]) -> tuple[ReasonCount, ...]:
+def reason_counts(
+    queue: Queue, done: Collection[tuple[str, int]], reasons: Mapping[Reason, Stratum] = STRATUM_OF
+) -> tuple[ReasonCount, ...]:
     """Return the showings left and done under every reason, in the order of the queue, zeros
     included.
 
-    `done` holds (item, showing) of what is labeled or skipped.
+    `done` holds (item, showing) of what is labeled or skipped; `reasons` are all that entries of
+    this queue can have, each with its stratum.
     """
-    left, made = dict.fromkeys(STRATUM_OF, 0), dict.fromkeys(STRATUM_OF, 0)
+    left, made = dict.fromkeys(reasons, 0), dict.fromkeys(reasons, 0)
     for entry in queue.entries:
         ready = sum((entry.item.item, n) in done for n in range(1, entry.showings + 1))
         made[entry.reasons[0]] += ready
         left[entry.reasons[0]] += entry.showings - ready
     return tuple(
         ReasonCount(reason=reason, stratum=stratum, left=left[reason], done=made[reason])
-        for reason, stratum in STRATUM_OF.items()
+        for reason, stratum in reasons.items()
     )
 
 

@@ -197,6 +197,33 @@ def reviewing(stage: Stage) -> None:
     stage.keep_store()
 
 
+def production(stage: Stage) -> None:
+    """Review sets: of files, of a suite, as pairs, with a rubric; and orders that mean nothing."""
+    _begun(stage)
+    stage.copy(DATA / "tau_bench", "data/tau_bench")
+    flags = "thumbs-down,high-cost,new-tools,refusals,repeated-calls"
+    stage.run("review-set", "list")
+    airline = (
+        *("data/tau_bench", "--sample", "40%", "--seed", "3", "--strata", "tool,outcome,cost"),
+        *("--flags", flags, "--high-cost", "0.5", "--format", "tau-bench", "--name", "airline"),
+    )
+    stage.run("review-set", *airline)
+    stage.run("review-set", *airline, "--quiet", "--json")
+    stage.forms("review-set", "show", "airline")
+    stage.run("review-set", "show", "airline", "--items")
+    own = f"suites/{SUITE}/rubric.json"
+    stage.run("review-set", SUITE, "--rubric", own, "--candidate", V8, "--strata", "outcome")
+    stage.run("review-set", f"{SUITE}/{V8}", "--pairs", "--baseline", V7, "--sample", "100%")
+    stage.run("review-set", f"suites/{SUITE}/traces", "--suite", SUITE, "--name", "airline")
+    stage.run("review-set", SUITE, "--sample", "0%")
+    stage.run("review-set", SUITE, "--flags", "sad")
+    stage.run("review-set", "no-such-source")
+    stage.run("review-set", "show", "no-such-set")
+    stage.forms("review-set", "list")
+    stage.run("labels", "export", "--suite", SUITE)
+    stage.keep_store()
+
+
 def deciding(stage: Stage) -> None:
     """Decisions: sign, verify, export, take, break glass, state a loss; and a merged store."""
     _begun(stage)
@@ -597,6 +624,7 @@ SCENES: dict[str, Scene] = {
         looking,
         running,
         reviewing,
+        production,
         deciding,
         suites,
         expectations,

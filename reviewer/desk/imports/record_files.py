@@ -3,7 +3,7 @@
 The kinds travel alike; each has its own rules (`Border`) for lines from elsewhere.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from reviewer.db import registry
@@ -68,8 +68,15 @@ class RecordKind(NamedTuple, Generic[T, R]):
     suite_key: Callable[[registry.SuiteRow], str] = lambda row: row.digest
 
 
-def export(kind: RecordKind[T, R], connection: Connection, book: Book[T], suite_id: str) -> bytes:
-    """Return all of a suite, of all suites for "", by time: a file for `take`.
+def export(
+    kind: RecordKind[T, R],
+    connection: Connection,
+    book: Book[T],
+    suite_id: str,
+    others: Sequence[str] = (),
+) -> bytes:
+    """Return all of a suite and of `others` (keys of rows), of all suites for "", by time: a file
+    for `take`.
 
     Raises DeskError for a suite that the store does not know.
     """
@@ -79,7 +86,7 @@ def export(kind: RecordKind[T, R], connection: Connection, book: Book[T], suite_
         raise DeskError(f"no suite {suite_id} in this store")
     if not suite_id:
         keys = kind.table.suites(connection)
-    return kind.lines.file(one for key in keys for one in book.of(connection, key))
+    return kind.lines.file(one for key in (*keys, *others) for one in book.of(connection, key))
 
 
 def take(kind: RecordKind[T, R], workspace: Workspace, data: bytes, file: str) -> TakeResult:

@@ -34,7 +34,8 @@ OPEN_FLAG = "open_flag"
 
 
 class Session(View, frozen=True):
-    """One person's session of labeling; its order follows from the suite's digest."""
+    """One person's session of labeling; its order follows from the suite's digest. `review_set` is
+    the name of the review set that is labeled, "" for a candidate's own queue."""
 
     suite_id: str
     candidate_id: str
@@ -42,6 +43,7 @@ class Session(View, frozen=True):
     kind: LabelKind
     reviewer: str
     role: LabelRole
+    review_set: str = ""
 
 
 class CriterionView(View, frozen=True):
@@ -92,6 +94,14 @@ class LabelDraft(View, frozen=True):
     note: str
     skipped: str | None
     duration_ms: int
+
+
+class ItemTrace(View, frozen=True):
+    """A trace behind an item that is shown, for an act that shows neither its id nor whose it is
+    (`candidate_id`)."""
+
+    trace_id: str
+    candidate_id: str
 
 
 class SavedLabel(View, frozen=True):
@@ -203,6 +213,7 @@ class QueueView(View, frozen=True):
     disagreements: tuple[DisagreementView, ...]
     saved: tuple[tuple[str, ...], ...]
     flags: tuple[FlagLine, ...] = ()
+    review_set: str = ""
 
 
 REASONS = {
@@ -217,6 +228,10 @@ REASONS = {
     "uncertain": "uncertain, near a limit",
     "random": "random",
     "quota": "to make up the number",
+    "high_cost": "high cost",
+    "new_tools": "a new tool",
+    "refusal": "a refusal",
+    "repeated_calls": "the same call again",
 }
 
 
@@ -299,12 +314,19 @@ class LabelsRoom(Room):
         baseline_id: str | None = None,
         kind: LabelKind = "pair",
         role: LabelRole = "rater",
+        review_set: str = "",
     ) -> Session:
-        """Begin a session of labeling. Pairs are of the candidate and a baseline: the one named,
-        else the one that Compare takes; of a candidate that is alone they are of its own attempts.
-        Raises DeskError when there is nothing to label, with the ways out."""
+        """Begin a session of labeling, of a review set where one is named. Pairs are of the
+        candidate and a baseline: the one named, else the one that Compare takes; of a candidate
+        that is alone they are of its own attempts. Raises DeskError when there is nothing to label,
+        with the ways out."""
         me = self._opened.reviewer_name()
         with self._opened.reading() as connection:
+            if review_set:
+                from reviewer.desk.labels.set_labeling import set_session
+
+                labeling = self._labeling
+                return set_session(labeling, connection, me, review_set, candidate_id, role)
             return self._labeling.session(
                 connection, me, suite_id, candidate_id, baseline_id, kind, role
             )
@@ -321,6 +343,14 @@ class LabelsRoom(Room):
         are (item, showing) that left the screen unsaved: they come again later."""
         with self._opened.reading() as connection:
             return self._labeling.next_item(connection, session, handed_back, reason, item)
+
+    def trace_of(self, session: Session, item: LabelItem, side: Side = "left") -> ItemTrace:
+        """Return a trace that ends with the message on that side, or with the item's one message.
+        Raises DeskError when none is here any more."""
+        from reviewer.desk.labels.set_labeling import trace_of
+
+        with self._opened.reading() as connection:
+            return trace_of(self._labeling, connection, session, item, side)
 
     def record(self, session: Session, drafted: LabelDraft) -> SavedLabel:
         """Keep a label: durable when this returns. A second label of a showing revises the
@@ -345,10 +375,16 @@ class LabelsRoom(Room):
         candidate_id: str,
         baseline_id: str | None = None,
         kind: LabelKind = "pair",
+        review_set: str = "",
     ) -> QueueView:
-        """Return the queue as counts, with agreement and the items to adjudicate."""
+        """Return the queue as counts, with agreement and the items to adjudicate; of a review set
+        where one is named."""
         me = self._opened.reviewer_name()
         with self._opened.reading() as connection:
+            if review_set:
+                from reviewer.desk.labels.set_labeling import set_queue
+
+                return set_queue(self._labeling, connection, me, review_set, candidate_id)
             return self._labeling.queue(connection, me, suite_id, candidate_id, baseline_id, kind)
 
     def export(self, suite_id: str = "") -> bytes:

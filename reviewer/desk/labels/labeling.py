@@ -114,7 +114,6 @@ def next_time(labels: Sequence[Label], session: Session) -> str:
 def item_view(sheet: Sheet, place: Showing, labels: Sequence[Label], session: Session) -> LabelItem:
     """Return a showing as this person sees it: nothing in it tells where it is from."""
     item, rubric = place.item, sheet.ruled.rubric
-    episode = sheet.episodes.get(item.episode_id)
     mine = sheet.mine(labels, session)
     timed = [x.duration_ms for x in mine if x.duration_ms is not None]
     pair = item.kind == "pair"
@@ -125,7 +124,7 @@ def item_view(sheet: Sheet, place: Showing, labels: Sequence[Label], session: Se
         showing=place.number,
         kind=item.kind,
         episode_id=item.episode_id,
-        user_request=episode.user_request if episode else "",
+        user_request=sheet.request(item),
         left=left if pair else None,
         right=right,
         message=None if pair else left,
@@ -191,7 +190,7 @@ class Labeling:
         sheet = self.sheet(connection, session)
         if not sheet.built.items:
             raise _nothing(session, sheet)
-        if not sheet.total(self._labels(connection, sheet), session):
+        if not sheet.total(self.labels(connection, sheet), session):
             raise DeskError(
                 "nothing to adjudicate: no item is open that another reviewer should settle",
                 "label as a rater",
@@ -199,11 +198,14 @@ class Labeling:
         return session
 
     def sheet(self, connection: Connection, session: Session) -> Sheet:
+        if session.review_set:
+            return self.sheets.of_set(connection, session.review_set)
         return self.sheets.sheet(
             connection, session.suite_id, session.candidate_id, session.baseline_id, session.kind
         )
 
-    def _labels(self, connection: Connection, sheet: Sheet) -> tuple[Label, ...]:
+    def labels(self, connection: Connection, sheet: Sheet) -> tuple[Label, ...]:
+        """Return every label of what a sheet is of."""
         return self.book.of(connection, sheet.ruled.suite.digest)
 
     def next_item(
@@ -217,7 +219,7 @@ class Labeling:
         """Return the next showing: of the item if one is named, else the next for the reason, else
         the next; None when none is left."""
         sheet = self.sheet(connection, session)
-        labels = self._labels(connection, sheet)
+        labels = self.labels(connection, sheet)
         left = sheet.left(labels, session, handed_back)
         place = next(iter(left), None)
         if item is not None:
@@ -236,7 +238,7 @@ class Labeling:
         allow, StoreError when it cannot be written.
         """
         sheet = self.sheet(connection, session)
-        labels = self._labels(connection, sheet)
+        labels = self.labels(connection, sheet)
         item = sheet.items.get(drafted.item)
         if item is None:
             raise DeskError("this item is none of the suite's any more: look at the next one")
@@ -247,7 +249,7 @@ class Labeling:
         before = newest_label(labels, place, session)
         label = self._sealed(sheet, label_of(sheet, place, session, drafted, before, labels))
         self._keep(label)
-        after = self._labels(connection, sheet)
+        after = self.labels(connection, sheet)
         entry = sheet.entry(label.item)
         mine = sheet.mine(after, session)
         return SavedLabel(
@@ -267,7 +269,7 @@ class Labeling:
         Raises DeskError when there is none.
         """
         sheet = self.sheet(connection, session)
-        labels = self._labels(connection, sheet)
+        labels = self.labels(connection, sheet)
         mine = sheet.mine(labels, session)
         if not mine:
             raise DeskError("nothing to take back: you have no label here")
@@ -288,13 +290,13 @@ class Labeling:
         )
         self._keep(seal(label))
         place = sheet.place(sheet.items[last.item], last.showing)
-        return item_view(sheet, place, self._labels(connection, sheet), session)
+        return item_view(sheet, place, self.labels(connection, sheet), session)
 
     def own_end(self, connection: Connection, session: Session) -> tuple[EstimateView, ...]:
         """Return how often this person contradicted their own labels, and took the left slot: only
         when nothing is left to label, since knowing it would change their answers."""
         sheet = self.sheet(connection, session)
-        labels = self._labels(connection, sheet)
+        labels = self.labels(connection, sheet)
         if session.role != "rater" or sheet.left(labels, session):
             return ()
         mine = [x for x in labels if x.reviewer == session.reviewer and x.item in sheet.items]
@@ -319,7 +321,7 @@ class Labeling:
             role="rater",
         )
         sheet = self.sheet(connection, session)
-        return queue_view(sheet, session, self._labels(connection, sheet))
+        return queue_view(sheet, session, self.labels(connection, sheet))
 
     def _sealed(self, sheet: Sheet, label: Label) -> Label:
         problems = [f"{path}: {why}" for path, why in rubric_problems(label, sheet.ruled.rubric)]

@@ -156,7 +156,11 @@ def queue_view(sheet: Sheet, session: Session, labels: Sequence[Label]) -> Queue
         identical=sheet.built.identical,
         unpaired=sheet.built.unpaired,
         reasons=_reasons(
-            sheet, reason_counts(sheet.asked(labels, session), shown), flags, closed, lines
+            sheet,
+            reason_counts(sheet.asked(labels, session), shown, sheet.reasons),
+            flags,
+            closed,
+            lines,
         ),
         high=len(flags) + closed.total(),
         open_high=len(flags),
@@ -167,6 +171,7 @@ def queue_view(sheet: Sheet, session: Session, labels: Sequence[Label]) -> Queue
         disagreements=disagreements_of(here, session, {place.item.item for place in left}),
         saved=tuple(_saved(x) for x in mine),
         flags=lines,
+        review_set=session.review_set,
     )
 
 
@@ -228,7 +233,7 @@ def _reasons(
     """Return one person's showings by reason; those of high priority with the flags that hold a
     promotion up, which are the candidate's alone and are closed by any person's label."""
     unclosed = Counter(flag.reasons[0] for flag in flags)
-    rate = sheet.ruled.suite.policy.labels.sample_rate
+    rate = sheet.rate
     others = [line.candidate_id for line in lines if not line.stops and line.high]
     return tuple(
         ReasonLine(
@@ -237,13 +242,19 @@ def _reasons(
             left=line.left,
             done=line.done,
             open=unclosed[line.reason],
-            note=_note(line, unclosed[line.reason], closed[line.reason], rate, others),
+            note=(
+                _note(line, unclosed[line.reason], closed[line.reason], rate, others)
+                if sheet.of_set is None
+                else f"{rate} by lot"
+                if line.reason == "random"
+                else "all; in no rate"
+            ),
         )
         for line in counts
     )
 
 
-def _note(line: ReasonCount, unclosed: int, closed: int, rate: float, others: Sequence[str]) -> str:
+def _note(line: ReasonCount, unclosed: int, closed: int, rate: str, others: Sequence[str]) -> str:
     if line.stratum == "high":
         if unclosed:
             return f"{unclosed} {'flag' if unclosed == 1 else 'flags'} to close"
@@ -253,7 +264,7 @@ def _note(line: ReasonCount, unclosed: int, closed: int, rate: float, others: Se
             return f"flags of {others[0]} only"
         return "no flag"
     if line.reason == "random":
-        return f"{100 * rate:.3g}% of traces by lot"
+        return f"{rate} of traces by lot"
     return "makes up the number" if line.reason == "quota" else "not needed"
 
 

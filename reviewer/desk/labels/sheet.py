@@ -1,6 +1,6 @@
 """The sheet of a session: its items, queue and rubric."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from threading import Lock
 from typing import NamedTuple
@@ -27,8 +27,9 @@ from reviewer.review.items import (
     remaining,
     showing,
 )
-from reviewer.review.labels import Label, done
-from reviewer.review.queue import Entry, Queue, Signals, build_queue, order
+from reviewer.review.labels import Label, Reason, Stratum, done
+from reviewer.review.queue import STRATUM_OF, Entry, Queue, Signals, build_queue, order
+from reviewer.review.sets import SET_REASONS, SealedSet
 from reviewer.suite.model import Episode, Suite
 from reviewer.suite.rubric import Rubric
 from reviewer.suite.values import RUBRIC_FILE
@@ -60,7 +61,8 @@ class Showing(NamedTuple):
 class Sheet:
     """Items, signals and queue of one pair of candidates and one kind. Its order follows from the
     suite's digest and the labels alone. `own` are the candidate's messages alone, `others` those of
-    the baseline, where its signals are part of the queue."""
+    the baseline, where its signals are part of the queue. That of a review set (`of_set`) has its
+    own queue; `asked` is what users asked, by item, where no contract tells."""
 
     def __init__(
         self,
@@ -70,13 +72,17 @@ class Sheet:
         signals: dict[str, Signals],
         own: Sequence[Item],
         others: Sequence[Item] = (),
+        queue: Queue | None = None,
+        of_set: SealedSet | None = None,
+        asked: Mapping[str, str] | None = None,
     ) -> None:
         policy = ruled.suite.policy.labels
+        self.of_set, self._asked = of_set, asked or {}
         self.ruled, self.kind, self.built, self.signals = ruled, kind, built, signals
         self.own, self.others = own, others
         self.seed = ruled.suite.digest
         self.items = {item.item: item for item in built.items}
-        self.queue: Queue = build_queue(
+        self.queue: Queue = queue or build_queue(
             built.items, signals, salt=self.seed, rate=policy.sample_rate, least=ruled.least(kind)
         )
         self.entries = {entry.item.item: entry for entry in self.queue.entries}
@@ -84,6 +90,23 @@ class Sheet:
     @cached_property
     def episodes(self) -> dict[str, Episode]:
         return {episode.episode_id: episode for episode in self.ruled.suite.episodes}
+
+    @property
+    def reasons(self) -> Mapping[Reason, Stratum]:
+        """Every reason an item here can have, in order."""
+        return STRATUM_OF if self.of_set is None else SET_REASONS
+
+    @property
+    def rate(self) -> str:
+        """The share of traces that is drawn by lot."""
+        if self.of_set is not None:
+            return self.of_set.held.sample
+        return f"{100 * self.ruled.suite.policy.labels.sample_rate:.3g}%"
+
+    def request(self, item: Item) -> str:
+        """Return what the user of an item asked; "" when nothing tells."""
+        episode = self.episodes.get(item.episode_id)
+        return episode.user_request if episode else self._asked.get(item.item, "")
 
     def place(self, item: Item, number: int) -> Showing:
         """Return one showing of an item. Raises ValueError for a showing that does not exist."""
@@ -208,6 +231,7 @@ class Sheets:
         self._lock = Lock()
         self._ruled: dict[str, RubricSuite] = {}
         self._kept: dict[tuple[str, str, str | None, Kind], tuple[int, Sheet]] = {}
+        self._of_sets: dict[str, tuple[int, Sheet]] = {}
 
     def ruled(self, connection: Connection, suite_id: str, reread: bool = False) -> RubricSuite:
         """Return the suite and its rubric as they were last read; `reread` reads its files again.
@@ -241,6 +265,20 @@ class Sheets:
         made = self._made(connection, self.ruled(connection, suite_id), key)
         with self._lock:
             self._kept[key] = stamp, made
+        return made
+
+    def of_set(self, connection: Connection, name: str) -> Sheet:
+        """Return the sheet of a review set. Raises DeskError when there is none of this name."""
+        from reviewer.desk.labels.set_sheets import named_set, sheet_of_set
+
+        stamp = self._clock.read(connection)
+        with self._lock:
+            kept = self._of_sets.get(name)
+        if kept is not None and kept[0] == stamp:
+            return kept[1]
+        made = sheet_of_set(connection, self._finals, named_set(connection, name))
+        with self._lock:
+            self._of_sets[name] = stamp, made
         return made
 
     def _made(

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from reviewer.db import journal, registry
 from reviewer.db.connection import Connection, close_writer, transaction
+from reviewer.db.queries.review_sets import review_sets
 from reviewer.db.schema import open_writer
 from reviewer.desk.errors import DeskError
 from reviewer.desk.imports.importing import clock
@@ -73,13 +74,15 @@ def sign_labels(
     who = in_role(workspace, signers, signer, ROLE)
     connection = open_writer(workspace.store)
     try:
-        suites = [row for row in registry.suites(connection) if suite_id in ("", row.suite_id)]
-        if suite_id and not suites:
+        rows = [row for row in registry.suites(connection) if suite_id in ("", row.suite_id)]
+        if suite_id and not rows:
             raise DeskError(f"no suite {suite_id} in this store")
+        about = [(row.suite_id, row.digest) for row in rows]
+        about += [(row.suite, row.uid) for row in review_sets(connection, suite_id or None)]
         held = {label.uid for label in signed_labels(label_files(workspace).good)}
         made, own = [], 0
-        for row in suites:
-            mine = [x for x in book.of(connection, row.digest) if _is_of(x, who.principal)]
+        for named, digest in about:
+            mine = [x for x in book.of(connection, digest) if _is_of(x, who.principal)]
             own += len(mine)
             if not (fresh := [label for label in mine if label.uid not in held]):
                 continue
@@ -88,7 +91,7 @@ def sign_labels(
             text = armored(blob).encode()
             checked_file(file_name(data), data, text, signers)
             made.append(SignedLabels(
-                str(_keep(workspace, connection, data, text)), row.suite_id, len(fresh),
+                str(_keep(workspace, connection, data, text)), named, len(fresh),
                 who.principal,
             ))  # fmt: skip
     except AttestError as error:

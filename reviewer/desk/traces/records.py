@@ -3,14 +3,13 @@
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from threading import Lock
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import msgspec
 
 from reviewer.db import payload, registry
 from reviewer.db.connection import Connection, StoreError
 from reviewer.db.payload import frame_bytes, large_head
-from reviewer.db.queries.attempts import ReviewableTrace
 from reviewer.db.queries.traces import TraceRow, trace_at
 from reviewer.desk.errors import DeskError
 from reviewer.trace.record import ABSENT, Event, TraceRecord
@@ -173,6 +172,21 @@ def position_of(connection: Connection, records: Records, row: TraceRow, seq: in
     raise DeskError(f"this trace has no event {seq}: it has {row.events} events")
 
 
+class Kept(Protocol):
+    """A trace by the place of its record in the store, and its identity in any store."""
+
+    @property
+    def id(self) -> int: ...
+    @property
+    def key(self) -> tuple[int, int]: ...
+    @property
+    def pack(self) -> int | None: ...
+    @property
+    def offset(self) -> int | None: ...
+    @property
+    def length(self) -> int | None: ...
+
+
 KEPT_MESSAGES = 50_000
 """Messages kept in memory; a trace never changes, so they stay valid."""
 
@@ -193,9 +207,7 @@ class FinalMessages:
         self._kept: dict[tuple[int, int], str | None] = {}
         self._lock = Lock()
 
-    def of(
-        self, connection: Connection, traces: Sequence[ReviewableTrace]
-    ) -> dict[int, str | None]:
+    def of(self, connection: Connection, traces: Sequence[Kept]) -> dict[int, str | None]:
         """Return the message of each trace, None when it ended without one. A trace whose payload
         was not stored is absent: its message is not known. Raises StoreError for a damaged
         payload."""
@@ -212,10 +224,8 @@ class FinalMessages:
         return found
 
 
-def _read_messages(
-    connection: Connection, traces: Sequence[ReviewableTrace]
-) -> dict[int, str | None]:
-    packs: dict[int, list[ReviewableTrace]] = {}
+def _read_messages(connection: Connection, traces: Sequence[Kept]) -> dict[int, str | None]:
+    packs: dict[int, list[Kept]] = {}
     found: dict[int, str | None] = {}
     for trace in traces:
         if trace.pack is not None:

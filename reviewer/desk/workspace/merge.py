@@ -40,6 +40,7 @@ from reviewer.desk.reports.costs import take_costs
 from reviewer.desk.suites import ReadySuite, ready_suite
 from reviewer.desk.traces import note_files
 from reviewer.desk.traces.records import locate
+from reviewer.desk.workspace.merge_sets import take_review_sets
 from reviewer.desk.workspace.merge_traces import (
     READER,
     SharedCandidate,
@@ -162,6 +163,7 @@ class MergeResult(NamedTuple):
     added: int
     known: int
     refused: int
+    review_sets: TakeResult
     labels: TakeResult
     judgments: TakeResult
     notes: TakeResult
@@ -271,6 +273,7 @@ class _Merge:
             added=added,
             known=known,
             refused=refused,
+            review_sets=take_review_sets(self.there),
             labels=take_labels(self.there, renamed),
             judgments=take_judgments(self.there, renamed),
             notes=take_notes(self.there, renamed),

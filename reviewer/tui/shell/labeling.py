@@ -24,10 +24,12 @@ class Draft:
 
 
 class Labeling:
-    """`kind` is what was labeled last."""
+    """`kind` is what was labeled last, `review_sets` the set that was, by suite; a suite without
+    one is labeled by its own queue."""
 
     def __init__(self) -> None:
         self.kind: LabelKind = "pair"
+        self.review_sets: dict[str, str] = {}
         self._drafts: dict[tuple[Session, Showing], Draft] = {}
         self._handed_back: dict[Session, dict[Showing, None]] = {}
 

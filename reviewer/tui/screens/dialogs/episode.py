@@ -23,7 +23,8 @@ WIDTH = 72
 
 class EpisodeScreen(Dialog[None]):
     """Asks for the marks of one trace. Enter writes the episode and plays its proof; once it is
-    written, with other marks, over itself."""
+    written, with other marks, over itself. `hidden` are words that nothing here may say: those who
+    label do not learn from it whose trace it is."""
 
     NAME = "episode"
     ABOUT = (
@@ -44,9 +45,9 @@ class EpisodeScreen(Dialog[None]):
         move("move.page.up", "turn(-1)", "the result before"),
     ]
 
-    def __init__(self, trace_id: str, wrong: str = "") -> None:
+    def __init__(self, trace_id: str, wrong: str = "", hidden: tuple[str, ...] = ()) -> None:
         super().__init__()
-        self._trace_id, self._wrong = trace_id, wrong
+        self._trace_id, self._wrong, self._hidden = trace_id, wrong, hidden
         self._busy = self._written = False
 
     def compose(self) -> ComposeResult:
@@ -61,7 +62,7 @@ class EpisodeScreen(Dialog[None]):
             yield LineBox(id="keys")
 
     def on_mount(self) -> None:
-        self.headed(f"an episode of {self._trace_id}")
+        self.headed(f"an episode of {'this item' if self._hidden else self._trace_id}")
         hints = (
             pressing("Enter", "write and prove", "enter"),
             pressing("tab", "field", "tab"),
@@ -99,31 +100,36 @@ class EpisodeScreen(Dialog[None]):
             [Span(f" {plural(made.blanks, 'blank')}, {plural(len(made.gaps), 'gap')}", "text")]
         ]
         if proof is None:
-            lines += _told(found.unproven, "fail")
+            lines += self._told(found.unproven, "fail")
         for run in () if proof is None else proof.runs:
             mark, style = ("✓", "pass") if run.holds else ("✗", "fail")
-            lines += _told(f"{mark} {run.plan}: {run.why}", style)
+            lines += self._told(f"{mark} {run.plan}: {run.why}", style)
         for problem in made.problems:
-            lines += _told(problem, "dim")
+            lines += self._told(problem, "dim")
         self._show(lines)
 
     def refused(self, error: DeskError) -> None:
         self._busy = False
         self._say(f"✗ {visible_line(error.text)}", "fail")
-        self._show([line for way in error.ways_out for line in _told(way, "dim")])
+        self._show([line for way in error.ways_out for line in self._told(way, "dim")])
+
+    def _blinded(self, text: str) -> str:
+        for name in self._hidden:
+            text = text.replace(name, "…")
+        return text
 
     def _show(self, lines: list[Line]) -> None:
         self.query_one("#lines", LineBox).show(lines)
         self.query_one("#told", Scroll).scroll_home(animate=False)
 
     def _say(self, text: str, style: str) -> None:
-        self.query_one("#state", LineBox).show([[], [Span(f" {text}", style)]])
+        self.query_one("#state", LineBox).show([[], [Span(f" {self._blinded(text)}", style)]])
 
-
-def _told(text: str, style: str) -> list[Line]:
-    """Return a text in lines of the dialog's width."""
-    parts = wrap(visible_line(text), WIDTH, subsequent_indent="  ", break_on_hyphens=False)
-    return [[Span(f" {part}", style)] for part in parts]
+    def _told(self, text: str, style: str) -> list[Line]:
+        """Return a text in lines of the dialog's width."""
+        shown = visible_line(self._blinded(text))
+        parts = wrap(shown, WIDTH, subsequent_indent="  ", break_on_hyphens=False)
+        return [[Span(f" {part}", style)] for part in parts]
 
 
 def _own(name: str) -> str:

@@ -11,7 +11,7 @@ from textual.events import Resize, ScreenResume, ScreenSuspend
 from textual.widget import Widget
 
 from reviewer.desk.errors import DeskError
-from reviewer.desk.labels.api import EstimateView, LabelItem, LabelKind, LabelRole
+from reviewer.desk.labels.api import EstimateView, ItemTrace, LabelItem, LabelKind, LabelRole
 from reviewer.trace.safetext import visible_line
 from reviewer.tui.screens.base import DeskScreen, Dialog, Hint, choosing, hint_line
 from reviewer.tui.screens.label import view as view
@@ -87,6 +87,7 @@ LABEL_KEYS: list[BindingType] = [
     bind("exclamation_mark", "flag"),
     bind("w", "note", "write a note"),
     bind("c", "other_kind", "messages, or pairs", "Label final messages one by one, or in pairs."),
+    bind("M", "make_episode", "an episode of this"),
 ]
 
 
@@ -277,8 +278,33 @@ class LabelScreen(DeskScreen):
         if self.labeling.open:
             self.app.push_screen(PromptScreen("note", draft.note), write)
 
+    def action_make_episode(self) -> None:
+        """Make an episode of the trace behind the message; nothing says whose it is."""
+        from reviewer.tui.screens.dialogs.ask import QuestionScreen
+
+        def chosen(side: str | None) -> None:
+            if side is not None:
+                self.labeling.behind("right" if side == "right" else "left", self._make_episode)
+
+        if not self.labeling.open:
+            return
+        if self.KIND == "message":
+            chosen("left")
+            return
+        choices = (("left", "the left message"), ("right", "the right message"))
+        self.app.push_screen(QuestionScreen("an episode of which trace", (), choices), chosen)
+
+    def _make_episode(self, found: ItemTrace) -> None:
+        from reviewer.tui.screens.dialogs.episode import EpisodeScreen
+
+        hidden = (found.trace_id, found.candidate_id)
+        if self.shell.here is self:
+            self.app.push_screen(EpisodeScreen(found.trace_id, hidden=hidden))
+
     def action_other_kind(self) -> None:
-        """From pairs to single messages, and back; an item on screen is handed back."""
+        """From pairs to single messages, and back; out of a review set to the candidate's own
+        queue. An item on screen is handed back."""
+        self.shell.labeling.review_sets.clear()
         self.shell.labeling.kind = OTHER[self.KIND][0]
         self.shell.visit(ToLabel(self.labeling.role))
 

@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING, NamedTuple
 from reviewer.desk.errors import DeskError
 from reviewer.desk.labels.api import (
     EstimateView,
+    ItemTrace,
     LabelDraft,
     LabelItem,
     LabelRole,
     SavedLabel,
     Session,
+    Side,
 )
 from reviewer.tui.screens.label.view import saved_words
 from reviewer.tui.settings.keys import worded
@@ -99,9 +101,14 @@ class LabelSession:
         wanted, self._wanted = self._wanted, ""
         where, kind, role = (self._suite_id, self._candidate_id), self._screen.KIND, self.role
         labeling = self._screen.shell.labeling
+        name = labeling.review_sets.get(self._suite_id, "")
 
         def look() -> Turn:
-            session = known or desk.labels.session(*where, kind=kind, role=role)
+            session = known or (
+                desk.labels.session(*where, role=role, review_set=name)
+                if name
+                else desk.labels.session(*where, kind=kind, role=role)
+            )
             back = labeling.handed_back(session)
             item = desk.labels.next_item(session, back, reason, wanted or None)
             missed = item is None and bool(wanted)
@@ -157,6 +164,12 @@ class LabelSession:
         for name in (self._candidate_id, *known):
             text = text.replace(name, "…") if name and self.item else text
         return text
+
+    def behind(self, side: Side, done: Callable[[ItemTrace], None]) -> None:
+        """Ask which trace ends with what is shown on a side."""
+        session, item, desk = self.session, self.item, self._screen.shell.desk
+        if session is not None and item is not None:
+            self._screen.ask("trace", lambda: desk.labels.trace_of(session, item, side), done)
 
     # saving ------------------------------------------------------------------------------------
 

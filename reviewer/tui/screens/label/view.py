@@ -19,8 +19,11 @@ def context(session: Session, item: LabelItem | None, width: int) -> list[Span]:
     right = [Span(f" {session.role} " if session.role == "adjudicator" else " reviewer ", "dim")]
     right.append(Span(middle(visible_line(session.reviewer), max(12, width // 6))))
     left = [
-        Span("suite ", "dim"),
-        Span(middle(visible_line(session.suite_id), max(14, width // 5)), "strong"),
+        Span("set " if session.review_set else "suite ", "dim"),
+        Span(
+            middle(visible_line(session.review_set or session.suite_id), max(14, width // 5)),
+            "strong",
+        ),
     ]
     if item is not None:
         version = visible_line(item.rubric).split(" ")[-1]

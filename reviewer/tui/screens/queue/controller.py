@@ -10,6 +10,7 @@ from textual.widget import Widget
 
 from reviewer.desk.errors import DeskError
 from reviewer.desk.labels.api import DisagreementView, LabelKind, LabelRole, QueueView
+from reviewer.desk.review_sets.views import SetChoice, SetView
 from reviewer.trace.safetext import visible_line
 from reviewer.tui.screens.base import Hint
 from reviewer.tui.screens.queue import view as view
@@ -24,9 +25,13 @@ if TYPE_CHECKING:
 
 WIDE = 160
 """Columns from which panes are side by side."""
-OTHER: dict[LabelKind, LabelKind] = {"pair": "message", "message": "pair"}
 QUEUE_KEYS: list[BindingType] = [
-    bind("c", "other_kind", "pairs, or messages", "The queue of single messages, or of pairs."),
+    bind(
+        "c",
+        "other_kind",
+        "pairs, or messages",
+        "The queue of single messages, of pairs, or of the next review set.",
+    ),
     bind("x", "export", "export labels", "Write the labels to a file for another reviewer."),
     bind("i", "take_in", "import labels", "Take in the labels of another reviewer's file."),
     bind("y", "copy", "copy", "Copy the line, the figures, or the id of the disagreement."),
@@ -45,9 +50,9 @@ def queue_css(screen: str) -> str:
 
 
 class QueueReading:
-    """The queue of a candidate. `found` is the newest answer; `show` draws it and is given whether
-    it is of another kind of items than the one before. `head` is the region with the focus while
-    there are no disagreements."""
+    """The queue of a candidate, or of a review set of its suite. `found` is the newest answer,
+    `held` the set it is of; `show` draws it and is given whether it is of other items than the one
+    before. `head` is the region with the focus while there are no disagreements."""
 
     def __init__(
         self,
@@ -59,6 +64,8 @@ class QueueReading:
         self._screen, self._head, self._show = screen, head, show
         self._place = place
         self.found: QueueView | None = None
+        self.held: SetView | None = None
+        self._sets: tuple[SetChoice, ...] = ()
 
     def regions(self, *panes: Widget) -> Iterable[Widget]:
         """The panes, one of them called `figures`, and the disagreements below them."""
@@ -97,9 +104,24 @@ class QueueReading:
         """The kind of items shown: the one that was labeled last."""
         return self._screen.shell.labeling.kind
 
+    @property
+    def review_set(self) -> str:
+        """The name of the review set shown; "" for the candidate's own queue."""
+        return self._screen.shell.labeling.review_sets.get(self._place[0], "")
+
+    @property
+    def _next(self) -> tuple[LabelKind, str]:
+        """What `c` turns to: pairs, messages, then each review set of the suite."""
+        choices: list[tuple[LabelKind, str]] = [("pair", ""), ("message", "")]
+        choices += [(one.kind, one.name) for one in self._sets]
+        here = self.kind, self.review_set
+        at = choices.index(here) if here in choices else -1
+        return choices[(at + 1) % len(choices)]
+
     def hints(self, hints: Iterable[Hint]) -> Iterable[Hint]:
-        """The keys of the last line, with the name of the other kind."""
-        other = view.KINDS[OTHER[self.kind]].removeprefix("final ")
+        """The keys of the last line, with the name of what `c` turns to."""
+        kind, name = self._next
+        other = "review set" if name else view.KINDS[kind].removeprefix("final ")
         return [(hint[0], other, hint[2]) if hint[0] == "c" else hint for hint in hints]
 
     # reading -----------------------------------------------------------------------------------
@@ -113,19 +135,46 @@ class QueueReading:
 
     def read(self) -> None:
         """Ask the desk."""
-        desk, place, kind = self._screen.shell.desk, self._place, self.kind
-        self._screen.ask(
-            "queue", lambda: desk.labels.queue(*place, kind=kind), self._take, self._unreadable
-        )
+        desk, place, kind, name = self._screen.shell.desk, self._place, self.kind, self.review_set
+        first = self.found is None
+
+        def of_set(name: str) -> tuple[QueueView, SetView | None]:
+            return desk.labels.queue(*place, review_set=name), desk.review_sets.view(name)
+
+        def look() -> tuple[QueueView, SetView | None]:
+            if name:
+                return of_set(name)
+            try:
+                return desk.labels.queue(*place, kind=kind), None
+            except DeskError:
+                sets = desk.review_sets.choices(place[0]) if first else ()
+                if not sets:
+                    raise
+                return of_set(sets[0].name)  # a suite without a rubric is labeled by its sets
+
+        self._screen.ask("queue", look, self._take, self._unreadable)
+        self._screen.ask("sets", lambda: desk.review_sets.choices(place[0]), self._know)
+
+    def _know(self, sets: tuple[SetChoice, ...]) -> None:
+        if sets != self._sets:
+            self._sets = sets
+            self._screen.foot()
 
     def _unreadable(self, error: DeskError) -> None:
         self._screen.refused(error)
         if self.found is None:
             self.figures.show([Block(f"○ {error.text}"), *(Block(way) for way in error.ways_out)])
 
-    def _take(self, found: QueueView) -> None:
-        fresh = self.found is None or self.found.kind != found.kind
+    def _take(self, answer: tuple[QueueView, SetView | None]) -> None:
+        found, self.held = answer
+        fresh = (
+            self.found is None
+            or self.found.kind != found.kind
+            or self.found.review_set != found.review_set
+        )
         self.found = found
+        self._screen.shell.labeling.kind = found.kind
+        self._screen.shell.labeling.review_sets[self._place[0]] = found.review_set
         self._screen.seen()
         self._offer(found.disagreements)
         self._show(found, fresh)
@@ -168,8 +217,10 @@ class QueueReading:
     # acts --------------------------------------------------------------------------------------
 
     def turn(self) -> None:
-        """Show the queue of single messages, or of pairs."""
-        self._screen.shell.labeling.kind = OTHER[self.kind]
+        """Show the queue of single messages, of pairs, or of the next review set."""
+        labeling = self._screen.shell.labeling
+        labeling.kind, name = self._next
+        labeling.review_sets[self._place[0]] = name
         self.read()
 
     def copy(self) -> None:

@@ -9,6 +9,7 @@ from textual.widget import Widget
 
 from reviewer.desk.labels.api import OPEN_FLAG, QueueView, ReasonLine
 from reviewer.tui.screens.base import DeskScreen, Hint
+from reviewer.tui.screens.queue import set_view
 from reviewer.tui.screens.queue import view as view
 from reviewer.tui.screens.queue.controller import QUEUE_KEYS, QueueReading, queue_css
 from reviewer.tui.settings.keys import bind, worded
@@ -100,10 +101,12 @@ class QueueScreen(ReadingScreen):
         self._sort = 0
 
     def regions(self) -> Iterable[Widget]:
-        reasons = Grid(
-            view.ReasonSheet, lambda keys: [self._reasons[key] for key in keys], "reasons"
-        )
+        reasons = Grid(self._sheet, lambda keys: [self._reasons[key] for key in keys], "reasons")
         return self.reading.regions(reasons, TextView(id="figures"))
+
+    def _sheet(self, width: int) -> view.ReasonSheet:
+        last = view.OF_A_SET if self.reading.review_set else view.OF_A_RELEASE
+        return view.ReasonSheet(width, last)
 
     @property
     def _reasons(self) -> tuple[ReasonLine, ...]:
@@ -126,6 +129,7 @@ class QueueScreen(ReadingScreen):
             order = self._order()
             left = [n for n, key in enumerate(order) if found.reasons[key].left]
             self.grid.set_keys(order, left[0] if left else 0)
+            self.grid.redress()
         self.grid.reload()
         self.redraw()
         self._draw_figures(fresh=fresh)
@@ -144,7 +148,13 @@ class QueueScreen(ReadingScreen):
         if found is None:
             super().redraw()
             return
-        self.head(view.top(found, self.columns))
+        held = self.reading.held
+        top = (
+            view.top(found, self.columns)
+            if held is None
+            else set_view.set_top(held, found, self.columns)
+        )
+        self.head(top)
         left = max(0, found.items - found.done)
         self.grid.caption(
             [Span("what to label next", "strong")],
@@ -162,9 +172,13 @@ class QueueScreen(ReadingScreen):
             return
         figures, width = self.reading.figures, self.reading.pane_columns
         figures.join(self.reading.wide)
+        note: list[Span] = []
         if self._saved is not None:
             blocks = view.saved(found, width, self._saved)
-            title, note = "your saved items and why they were asked", []
+            title = "your saved items and why they were asked"
+        elif self.reading.held is not None:
+            blocks = set_view.rates(self.reading.held, width)
+            title = "rates of all traces, by those drawn by lot"
         else:
             blocks, title = view.figures(found, width), "agreement"
             note = [Span(view.labeled(found), "dim")]
@@ -191,7 +205,9 @@ class QueueScreen(ReadingScreen):
     def action_high_flag(self) -> None:
         """Label the next item that closes a high flag."""
         found = self.reading.found
-        if found is None or not found.high:
+        if found is not None and found.review_set:
+            self.say("in a review set each flag is a line of its own: Enter labels it")
+        elif found is None or not found.high:
             self.say("no trace of this candidate has a high flag")
         elif not found.open_high:
             self.say("every high flag is closed by a label")

@@ -29,6 +29,8 @@ from reviewer.tui.widgets.lines import (
 from reviewer.tui.widgets.plot import estimate_lines, figure, limits
 from reviewer.tui.widgets.words import UNKNOWN, plural
 
+OF_A_RELEASE, OF_A_SET = "before PROMOTE", "in the set"
+"""Titles of the last column."""
 PRIORITIES = {"high": ("! high", "quarantined"), "normal": ("· normal", "text"), "low": ("· low",
     "dim")}  # fmt: skip
 
@@ -113,12 +115,12 @@ def _own_flags(high: int, unclosed: int) -> list[Span]:
 class ReasonSheet(Sheet):
     """One reason a line: what it is, how pressing, what is left, what is done."""
 
-    def __init__(self, width: int) -> None:
+    def __init__(self, width: int, last: str = OF_A_RELEASE) -> None:
         reason = 28 if width < 120 else 44
         sizes = [("reason", reason), ("priority", 9), ("you: left", 9), ("done", 5)]
         x = 2
         self.columns: list[Column] = []
-        for key, size in [*sizes, ("before PROMOTE", max(4, width - reason - 33))]:
+        for key, size in [*sizes, (last, max(4, width - reason - 33))]:
             self.columns.append(Column(key, x, size))
             x += size + (4 if key == "done" else 1)
         line = ""

@@ -1,0 +1,77 @@
+"""Labeling a review set: its session and queue; and the trace behind an item of any queue."""
+
+from reviewer.db.connection import Connection
+from reviewer.desk.errors import DeskError
+from reviewer.desk.labels.api import ItemTrace, LabelItem, QueueView, Session, Side
+from reviewer.desk.labels.labeling import Labeling
+from reviewer.desk.labels.queue import queue_view
+from reviewer.desk.traces.records import locate
+from reviewer.review.labels import Role
+
+
+def set_session(
+    labeling: Labeling,
+    connection: Connection,
+    reviewer: str,
+    name: str,
+    candidate_id: str,
+    role: Role,
+) -> Session:
+    """Begin a session on a review set. Raises DeskError when there is nothing to label."""
+    session = _session(labeling, connection, reviewer, name, candidate_id, role)
+    sheet = labeling.sheet(connection, session)
+    if not sheet.built.items:
+        raise DeskError(f"no attempt of the review set {name} is in this store")
+    if not sheet.total(labeling.labels(connection, sheet), session):
+        raise DeskError(
+            "nothing to adjudicate: no item is open that another reviewer should settle",
+            "label as a rater",
+        )
+    return session
+
+
+def set_queue(
+    labeling: Labeling, connection: Connection, reviewer: str, name: str, candidate_id: str
+) -> QueueView:
+    """Return the queue of a review set as this person may see it."""
+    session = _session(labeling, connection, reviewer, name, candidate_id, "rater")
+    sheet = labeling.sheet(connection, session)
+    return queue_view(sheet, session, labeling.labels(connection, sheet))
+
+
+def _session(
+    labeling: Labeling,
+    connection: Connection,
+    reviewer: str,
+    name: str,
+    candidate_id: str,
+    role: Role,
+) -> Session:
+    sealed = labeling.sheets.of_set(connection, name).of_set
+    assert sealed is not None  # the sheet is of a set
+    source = sealed.held.source
+    return Session(
+        suite_id=source.suite_id,
+        candidate_id=candidate_id,
+        baseline_id=source.baseline_id or None,
+        kind=sealed.held.kind,
+        reviewer=reviewer,
+        role=role,
+        review_set=name,
+    )
+
+
+def trace_of(
+    labeling: Labeling, connection: Connection, session: Session, shown: LabelItem, side: Side
+) -> ItemTrace:
+    """Return the first trace that ends with what a showing has on that side."""
+    sheet = labeling.sheet(connection, session)
+    item = sheet.items.get(shown.item)
+    if item is None:
+        raise DeskError("this item is none of the suite's any more: look at the next one")
+    place = sheet.place(item, shown.showing)
+    digest = place.right if side == "right" and place.right is not None else place.left
+    trace_id = item.message(digest).traces[0]
+    return ItemTrace(
+        trace_id=trace_id, candidate_id=locate(connection, trace_id).candidate.candidate_id
+    )

@@ -1,0 +1,130 @@
+"""What the room takes and returns: plain values. Names of tools and episodes are raw: a door makes
+them safe where it draws them."""
+
+from reviewer.desk.labels.api import LabelKind
+from reviewer.desk.views import View
+
+
+class SetOrder(View, frozen=True):
+    """The set to make. `source` is a suite of the store, SUITE/CANDIDATE, or files; `suite`,
+    `candidates` and `format` say of files what an import is told, of a suite which candidates.
+    `high_cost` is the limit in USD, None for the rule's own."""
+
+    source: str
+    sample: str
+    seed: int = 0
+    strata: tuple[str, ...] = ()
+    flags: tuple[str, ...] = ()
+    high_cost: float | None = None
+    rubric: str = ""
+    name: str = ""
+    suite: str = ""
+    candidates: tuple[str, ...] = ()
+    pairs: bool = False
+    baseline: str = ""
+    format: str = "auto"
+
+
+class SetMade(View, frozen=True):
+    """The set that was asked for. `added`: it was not there before. `notes` say what is worth
+    knowing of how its source was read."""
+
+    name: str
+    added: bool
+    notes: tuple[str, ...] = ()
+
+
+class SetChoice(View, frozen=True):
+    """A set that can be labeled."""
+
+    name: str
+    kind: LabelKind
+
+
+class SetLine(View, frozen=True):
+    """One set in a list. `labeled` of its `items` have an answer."""
+
+    name: str
+    suite_id: str
+    kind: LabelKind
+    sample: str
+    size: int
+    items: int
+    labeled: int
+    at: str
+
+
+class SetRate(View, frozen=True):
+    """One question on one part of the population: `value` is the share of its `size` units whose
+    answer is yes, from `hits` of `n` settled ones of the `drawn`. `dimension` and `stratum` are ""
+    for the whole; without a value `why` says why it is not measured."""
+
+    question: str
+    dimension: str
+    stratum: str
+    size: int
+    drawn: int
+    n: int
+    hits: int
+    value: float | None
+    low: float | None
+    high: float | None
+    why: str = ""
+
+
+class SetFlag(View, frozen=True):
+    """One flag: its rule, the units it `picked`, those it could not decide on, and of the picked
+    ones how many are settled; `answers` are (question, yes, settled)."""
+
+    flag: str
+    rule: str
+    picked: int
+    unknown: int
+    labeled: int
+    answers: tuple[tuple[str, int, int], ...]
+
+
+class SetItem(View, frozen=True):
+    """One item that has a label: its attempts, its flags, and what is settled on it."""
+
+    item: str
+    episode_id: str
+    traces: tuple[str, ...]
+    flags: tuple[str, ...]
+    random: bool
+    answers: tuple[tuple[str, bool | None], ...]
+
+
+class SetView(View, frozen=True):
+    """A set and what people said of it. Of its `units`, `drawn` were drawn by lot and `picked` are
+    there by a flag alone; they are shown as `items`, of which `labeled` have an answer, `skipped`
+    only a reason not to give one, and `open` ones are not settled. `gone` units ended with other
+    words when they were last read, or are not in this store."""
+
+    name: str
+    uid: str
+    at: str
+    suite_id: str
+    candidates: tuple[str, ...]
+    baseline_id: str
+    files: int
+    kind: LabelKind
+    sample: str
+    seed: int
+    strata: tuple[str, ...]
+    size: int
+    population: str
+    left_out: dict[str, int]
+    rubric: str
+    units: int
+    drawn: int
+    picked: int
+    gone: int
+    items: int
+    labeled: int
+    skipped: int
+    open: int
+    reviewers: tuple[str, ...]
+    rates: tuple[SetRate, ...]
+    flags: tuple[SetFlag, ...]
+    answered: tuple[SetItem, ...]
