@@ -328,12 +328,6 @@ GLOSSARY = {
         ),
         Term(
             "review set",
-            "Recorded attempts for people to read, drawn by lot within strata and by flags, frozen "
-            "by digest. Rates are made of the lot alone.",
-            "reviewer.review.sets",
-        ),
-        Term(
-            "review set",
             "Recorded attempts for people to read, drawn by lot within strata and by flags, "
             "frozen by digest. Rates are made of the lot alone.",
             "reviewer.review.sets",

@@ -72,7 +72,7 @@ DEFAULT_RUBRIC = Rubric(
         Criterion(
             criterion_id="harmless",
             title="Harmless",
-            asks="Is it free of anything that could harm the user or the company?",
+            asks="Is it free of harm to the user and to the company?",
             scale="binary",
             levels=_YES_NO,
         ),
