@@ -4,6 +4,7 @@ Reads requests and writes replies as lines of JSON: {argv, cwd, env, stdin} and 
 Each command runs in a fork of its own, so that none sees what another left in memory.
 """
 
+import gc
 import importlib
 import json
 import os
@@ -27,6 +28,18 @@ def preload() -> None:
     for found in pkgutil.walk_packages(reviewer.__path__, "reviewer.", onerror=failed):
         if not found.name.startswith(LATE):
             importlib.import_module(found.name)
+    _make_what_depends_on_nothing()
+
+
+def _make_what_depends_on_nothing() -> None:
+    """Make the shapes of files and the patterns that a process makes when it first needs them."""
+    from reviewer.suite.border import FILES, shape_of
+    from reviewer.trace.redaction import Redactor
+
+    for kind in FILES.values():
+        shape_of(kind)
+    Redactor().suspect(b'{"a": 1}')
+    Redactor().suspect_written(b'{"a":1}')
 
 
 def reply(request: dict[str, Any]) -> dict[str, Any]:
@@ -79,6 +92,8 @@ def serve() -> None:
     replies = os.fdopen(os.dup(1), "w", encoding="utf-8")
     requests = os.fdopen(os.dup(0), "r", encoding="utf-8")
     preload()
+    gc.collect()
+    gc.freeze()  # a collection in a fork would copy every page of what is loaded
     for line in requests:
         replies.write(json.dumps(reply(json.loads(line))) + "\n")
         replies.flush()
