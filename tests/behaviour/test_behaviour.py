@@ -111,7 +111,9 @@ def test_what_a_scene_gives_is_as_accepted(scene: str, forked: Forked, tmp_path:
     assert not found, "\n".join([*found, "", f"intended? python -m tests.behaviour accept {scene}"])
 
 
-@pytest.mark.parametrize("scene", ["deciding", "data-tau_bench"])
+@pytest.mark.parametrize(
+    "scene", [pytest.param("deciding", marks=pytest.mark.nightly), "data-tau_bench"]
+)
 def test_the_installed_command_gives_the_same(scene: str, tmp_path: Path) -> None:
     found = recorded.differences(scene, _played(scene, Installed(), tmp_path).records)
     assert not found, "\n".join(found)
