@@ -62,6 +62,11 @@ def _tau2(made: argparse.ArgumentParser) -> None:
         "can be run; may be given again",
     )  # fmt: skip
     made.add_argument(
+        "--checkout", metavar="DIR",
+        help="a checkout of tau2-bench, whose tools and database the suite takes over, so that it "
+        "can be run: airline, retail, mock",
+    )  # fmt: skip
+    made.add_argument(
         "--user-model", metavar="M",
         help="a model that plays the users: each task becomes a conversation",
     )  # fmt: skip
@@ -158,7 +163,9 @@ def _made(arguments: argparse.Namespace) -> MadeSuite:
     place, file, name = workspace_of(arguments), Path(arguments.file), arguments.new_id
     if arguments.act == "from-tau2":
         policy = _path(arguments.policy)
-        behind = tau2_making.Behind([Path(one) for one in arguments.recorded])
+        behind = tau2_making.Behind(
+            [Path(one) for one in arguments.recorded], _path(arguments.checkout)
+        )
         return tau2_making.from_tau2(
             place, file, name, arguments.domain, policy, arguments.require, _user(arguments), behind
         )

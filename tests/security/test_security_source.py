@@ -29,6 +29,11 @@ IN_ITS_OWN_ROOM = "reviewer/running/python_child.py"
 """The process that a Python candidate runs in, which imports the candidate."""
 
 
+IN_A_SUITE = "reviewer/running/tau2_world.py"
+"""A toolkit that suites take over: it runs in the sandbox of toolkits alone, where it imports the
+modules beside it."""
+
+
 SHUT_IN = "reviewer/running/checks/check_child.py"
 """The process that runs a suite's own checks, each in a fork that may do nothing but compute."""
 
@@ -140,5 +145,11 @@ def test_modules_are_imported_by_names_of_our_own() -> None:
         "reviewer/tui/app/places.py",
         "reviewer/tui/screens/scenes.py",
         IN_ITS_OWN_ROOM,
+        IN_A_SUITE,
         SHUT_IN,
     }
+
+
+def test_nothing_of_ours_imports_a_toolkit_of_suites() -> None:
+    for path in SOURCES:
+        assert "reviewer.running.tau2_world" not in imported(parsed(path.read_text("utf-8"))), path

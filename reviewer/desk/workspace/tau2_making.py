@@ -21,7 +21,7 @@ from reviewer.desk.workspace.suite_records import (
     written,
 )
 from reviewer.exit_codes import ExitCode
-from reviewer.suite.derived import INVENTED, encoded, tau2
+from reviewer.suite.derived import INVENTED, ContractDraft, encoded, tau2
 from reviewer.suite.derived.tau2_domains import WRITES, writes_of
 from reviewer.suite.errors import shown
 from reviewer.suite.model import TrialAgent
@@ -29,10 +29,12 @@ from reviewer.suite.values import SUITE_FILE
 
 
 class Behind(NamedTuple):
-    """What is behind the tools of the tasks: simulations of `recorded` results files, or nothing,
-    so that the suite judges what is imported and cannot be run."""
+    """What is behind the tools of the tasks: simulations of `recorded` results files; the tools and
+    the database of a `checkout` of the benchmark; or nothing, so that the suite judges what is
+    imported and cannot be run."""
 
     recorded: Sequence[Path] = ()
+    checkout: Path | None = None
 
 
 class _World(NamedTuple):
@@ -73,7 +75,7 @@ def from_tau2(
             f"--domain names one of {known}",
             exit_code=ExitCode.USAGE,
         )
-    found = _world(behind, records, writes)
+    found = _world(behind, records, writes, domain)
     drafts = drafted(
         records,
         lambda task, _: tau2.contract_of(task, writes, require, user_runner, found.world),
@@ -95,7 +97,15 @@ def from_tau2(
             files=found.files, notes=found.notes,
         ),
     )  # fmt: skip
-    return made if found.world is None else _waived(made)
+    if behind.checkout is not None:
+        called = {step["tool"] for one, _ in drafts.made for step in _steps(one)}
+        return _waive(made, ["no-verify"] if called & (writes or frozenset()) else [])
+    return _waive(made, _not_stopped(made.folder)) if behind.recorded else made
+
+
+def _steps(drafted: ContractDraft) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = drafted.episode["expected"].get("trajectory", [])
+    return found
 
 
 UNVERIFIED = "tau2-bench compares the end state, and asks no agent to verify its writes"
@@ -108,29 +118,39 @@ _WAIVED: dict[TrialAgent, str] = {
 }  # fmt: skip
 
 
-def _waived(made: MadeSuite) -> MadeSuite:
-    """Try the suite, and write into suite.json why it is used though agents are not stopped of
-    whom tau2-bench, or what was recorded, says nothing."""
-    content = to_be_frozen(made.folder, again=False)
-    if content is None:
-        return made
-    waivers = [
-        {"agent": one.agent, "reason": _WAIVED[one.agent]}
-        for one in tried(*content, made.folder).unsound
-        if one.agent in _WAIVED
-    ]
-    if not waivers:
+def _not_stopped(folder: Path) -> list[TrialAgent]:
+    """Try a suite, and return the agents that are not stopped of whom tau2-bench, or what was
+    recorded, says nothing."""
+    content = to_be_frozen(folder, again=False)
+    unsound = () if content is None else tried(*content, folder).unsound
+    return [one.agent for one in unsound if one.agent in _WAIVED]
+
+
+def _waive(made: MadeSuite, agents: Sequence[TrialAgent]) -> MadeSuite:
+    """Write into suite.json why it is used though its trial does not stop these agents."""
+    if not agents:
         return made
     path = made.folder / SUITE_FILE
+    waivers = [{"agent": agent, "reason": _WAIVED[agent]} for agent in agents]
     path.write_bytes(encoded({**loaded(path), "waivers": waivers}))
-    named = ", ".join(one["agent"] for one in waivers)
-    note = f"its trial does not stop {named}: suite.json has a waiver for each, with its reason"
+    named = ", ".join(agents)
+    note = f"a trial does not stop {named}: suite.json has a waiver for each, with its reason"
     return made._replace(notes=(*made.notes, (note, made.episodes)))
 
 
 def _world(
-    behind: Behind, records: Sequence[SourceRecord], writes: frozenset[str] | None
+    behind: Behind, records: Sequence[SourceRecord], writes: frozenset[str] | None, domain: str
 ) -> _World:
+    if behind.recorded and behind.checkout is not None:
+        raise DeskError(
+            "--recorded and --checkout are two worlds", "name one", exit_code=ExitCode.USAGE
+        )
+    if behind.checkout is not None:
+        from reviewer.desk.workspace.tau2_checkout import checkout_world
+
+        own = checkout_world(behind.checkout, domain, records)
+        files = {**own.files, "toolset.json": encoded(own.toolset)}
+        return _World(own.world, own.told, own.notes, files, own.policy)
     if behind.recorded:
         from reviewer.desk.workspace.tau2_results import recorded_world
 

@@ -195,6 +195,8 @@ def contract_of(
     own = [action for action in actions if not action.by_user]
     basis = basis_of(criteria)
     notes = [BY_USER] if len(own) < len(actions) else []
+    if world is not None and writes is not None:
+        writes &= world.tools  # a tool that nobody is offered cannot be forbidden
     tools = _tools(own, basis, writes, require, notes, world is not None)
     expected = _expected(own, basis, criteria, notes)
     shown = _shown(criteria, basis, notes)
