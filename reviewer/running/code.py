@@ -76,8 +76,9 @@ def pinned_code(candidate: Candidate, folder: Path, code: MeasuredCode) -> Measu
         raise Unrunnable(
             f"{manifest_file(candidate, folder)}: $.runner.code_sha256: the code in "
             f"{folder.name}/{CANDIDATES}/ is not the one that the manifest names: sha256 "
-            f"{code.sha256}, expected {wanted}; put it back, or make a new version of the "
-            "candidate (reviewer suite code lists its files)"
+            f"{code.sha256}, expected {wanted}; put it back, make a new version of the "
+            f"candidate, or name this code: reviewer candidate pin {folder.name} "
+            f"{shown(candidate.candidate_id, 200)} (reviewer suite code lists its files)"
         )
     return code
 
@@ -139,7 +140,7 @@ class _Reading:
         """Yield what is in `candidates/` and not another candidate's, but for the manifest, which
         the decision names by a digest of its own; and the script, wherever it is."""
         if self._base.is_dir():
-            left_out = set(of_others(self._folder, self._candidate.candidate_id))
+            left_out = set(of_others(self._folder, self._candidate))
             left_out.add(self._base / f"{self._candidate.candidate_id}.json")
             for path in self._walk(self._base, left_out, (self._real,)):
                 yield _relative(path, self._base), path

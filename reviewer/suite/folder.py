@@ -32,6 +32,8 @@ import hashlib
 from reviewer.suite.lock import entry_bytes, lock_parts
 
 CANDIDATES = "candidates"
+PROOFS = "candidates/proofs/"
+"""The scripts that prove episodes made of traces. They are no candidate's."""
 TRACES = "traces"
 LABELS = "labels"
 JUDGMENTS = "judgments"

@@ -74,6 +74,14 @@ def test_what_another_candidate_names_is_its_own(suite: Path) -> None:
     assert measured(suite, COMMAND) == before
 
 
+def test_a_proof_of_an_episode_is_no_code(suite: Path) -> None:
+    """A proof is written by whoever makes an episode, for every candidate's runs to go on."""
+    before = measured(suite, COMMAND)
+    put(suite, "candidates/proofs/golden.json", "{}")
+    assert measured(suite, COMMAND) == before
+    assert measured(suite, {**COMMAND, "code_sha256": before.sha256}).pinned
+
+
 @pytest.mark.parametrize(
     "change", ["content", "x bit", "name", "one more", "one less", "through a link"]
 )

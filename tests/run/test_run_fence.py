@@ -18,6 +18,7 @@ from reviewer.running.candidates.belongings import of_others
 from reviewer.running.sandbox import fence, protection
 from reviewer.running.sandbox.protection import Protection, describe
 from reviewer.running.sandbox.room import Order, start
+from reviewer.suite.candidate import Candidate, candidate_value
 
 WAIT_S = 60.0
 
@@ -221,6 +222,11 @@ def furnished(suite: Path) -> None:
     written(suite / "candidates" / "deep" / "code.py", "# c")
     written(suite / "candidates" / "both" / "x.py", "# of a and b")
     written(suite / "candidates" / "shared.py", "# of nobody")
+    written(suite / "candidates" / "proofs" / "golden.json", "the corrected calls")
+
+
+def named(candidate_id: str) -> Candidate:
+    return candidate_value({"candidate_id": candidate_id}, "")
 
 
 def test_what_belongs_to_others_is_found_by_their_manifests(suite: Path) -> None:
@@ -228,11 +234,21 @@ def test_what_belongs_to_others_is_found_by_their_manifests(suite: Path) -> None
 
     def hidden(name: str) -> set[str]:
         base = suite / "candidates"
-        return {str(path.relative_to(base)) for path in of_others(suite, name)}
+        return {str(path.relative_to(base)) for path in of_others(suite, named(name))}
 
-    assert hidden("a") == {"b", "b.json", "c.json", "deep", "scripts"}
-    assert hidden("b") == {"a", "a.json", "c.json", "deep", "scripts"}
-    assert hidden("c") == {"a", "a.json", "b", "b.json", "both"}
+    assert hidden("a") == {"b", "b.json", "c.json", "deep", "proofs", "scripts"}
+    assert hidden("b") == {"a", "a.json", "c.json", "deep", "proofs", "scripts"}
+    assert hidden("c") == {"a", "a.json", "b", "b.json", "both", "proofs"}
+
+
+def test_nobody_is_shown_the_proofs_of_episodes(suite: Path) -> None:
+    """A candidate of their folder's name is not, and no more one whose manifest names a file."""
+    proof = suite / "candidates" / "proofs" / "golden.json"
+    written(proof, "the corrected calls")
+    written(suite / "candidates" / "proofs.json", "{}")
+    named_it = candidate_value({"candidate_id": "b", "config": {"a": "proofs/golden.json"}}, "")
+    for one in (named("proofs"), named("new"), named_it):
+        assert proof.parent in of_others(suite, one)
 
 
 @pytest.mark.parametrize("broken", ["{", '"text"', '{"runner": {"script": "../../.."}}', "[" * 999])
@@ -241,7 +257,7 @@ def test_a_manifest_of_another_hides_nothing_outside_and_breaks_nothing(
 ) -> None:
     written(suite / "candidates" / "me.json", "{}")
     written(suite / "candidates" / "other.json", broken)
-    assert of_others(suite, "me") == (suite / "candidates" / "other.json",)
+    assert of_others(suite, named("me")) == (suite / "candidates" / "other.json",)
 
 
 async def test_what_other_candidates_are_cannot_be_read(kind: str, suite: Path) -> None:
@@ -256,13 +272,14 @@ async def test_what_other_candidates_are_cannot_be_read(kind: str, suite: Path) 
         sys.path.insert(0, os.path.join(sys.argv[1], ""))
         import shared
         paths = ["b.json", "b/agent.py", "b/notes/prompt.txt", "deep/code.py", "scripts/b.json"]
+        paths.append("proofs/golden.json")
         seen = [tried(os.path.join(sys.argv[1], path)) for path in paths]
         own = [tried(os.path.join(sys.argv[1], p)) for p in ("a/agent.py", "both/x.py", "a.json")]
         print(json.dumps([seen, all(own)]))
     """
     base = str(suite / "candidates")
-    seen, own = await said(suite, program, base, closed=of_others(suite, "a"))
+    seen, own = await said(suite, program, base, closed=of_others(suite, named("a")))
     assert own
     if kind == "none":
         pytest.skip("nothing hides them, as `describe` says")
-    assert seen == [""] * 5
+    assert seen == [""] * 6

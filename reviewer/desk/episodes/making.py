@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from reviewer.db import payload
-from reviewer.desk.episodes.target import PROOFS, target_of
+from reviewer.desk.episodes.target import target_of
 from reviewer.desk.episodes.views import EpisodeOrder, MadeFromTrace
 from reviewer.desk.errors import DeskError
 from reviewer.desk.opened import DeskState
@@ -17,6 +17,7 @@ from reviewer.importing.recorded.episode import STORED, SourceTrace, episode_of
 from reviewer.importing.recorded.marks import read_marks, together
 from reviewer.importing.recorded.offered import Definition, tools_of_file, tools_of_trace
 from reviewer.suite.errors import ContractError, id_problem, shown
+from reviewer.suite.folder import PROOFS
 from reviewer.suite.model import RedactionRules
 from reviewer.suite.values import EPISODES
 from reviewer.trace.record import TraceRecord

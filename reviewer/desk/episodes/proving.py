@@ -12,7 +12,6 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from reviewer.desk.episodes.target import PROOFS
 from reviewer.desk.episodes.views import Proof, ProofRun
 from reviewer.desk.errors import DeskError
 from reviewer.desk.trials.freezing import to_be_frozen
@@ -27,7 +26,7 @@ from reviewer.running.offer import offer_of
 from reviewer.running.trial.play import Granting
 from reviewer.suite.candidate import Candidate
 from reviewer.suite.errors import ContractError, shown
-from reviewer.suite.folder import read_bytes, read_suite
+from reviewer.suite.folder import PROOFS, read_bytes, read_suite
 from reviewer.suite.model import Episode, Suite
 from reviewer.suite.script import Script, read_script
 from reviewer.suite.strict_json import sha256_hex

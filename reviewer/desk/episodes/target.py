@@ -13,13 +13,12 @@ from reviewer.exit_codes import ExitCode
 from reviewer.suite.check import check_suite
 from reviewer.suite.derived import NoContract, encoded
 from reviewer.suite.errors import id_problem, shown
-from reviewer.suite.folder import has_lock, locked_files
+from reviewer.suite.folder import PROOFS, has_lock, locked_files
 from reviewer.suite.model import RedactionRules, Suite
 from reviewer.suite.strict_json import load_object
 from reviewer.suite.values import EPISODES, SUITE_FILE, TOOLSET_FILE, converted
 from reviewer.trace.rules import DETECTORS
 
-PROOFS = "candidates/proofs/"
 _REDACTION: dict[str, Any] = {"keys": [], "detectors": list(DETECTORS)}
 
 

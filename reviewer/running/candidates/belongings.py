@@ -2,28 +2,32 @@
 
 Those are their manifests, the folders of their names, and the files that their manifests name with
 the folders these are in. What the candidate's own manifest names stays, as does what nobody names:
-it is shared.
+it is shared. The scripts that prove episodes are nobody's: they hold the right calls, so every
+candidate is kept from them.
 """
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+from reviewer.suite.candidate import Candidate
 from reviewer.suite.errors import ContractError
-from reviewer.suite.folder import CANDIDATES, candidate_files
+from reviewer.suite.folder import CANDIDATES, PROOFS, candidate_files
 from reviewer.suite.strict_json import loads
 
 
-def of_others(folder: Path, candidate_id: str) -> tuple[Path, ...]:
-    """Return the paths below a suite folder's `candidates/` that a candidate is not to read."""
+def of_others(folder: Path, candidate: Candidate) -> tuple[Path, ...]:
+    """Return the paths below a suite folder's `candidates/` that a candidate is not to read. Its
+    manifest need not be written yet."""
     base = Path(os.path.abspath(folder / CANDIDATES))
-    own: set[Path] = set()
+    own = set(_named([candidate.runner, list(candidate.prompts), candidate.config], base))
     others: set[Path] = set()
     for manifest in candidate_files(folder):
-        named = own if manifest.stem == candidate_id else others
+        named = own if manifest.stem == candidate.candidate_id else others
         named.update(_belonging(base / manifest.name, base))
-    hidden = set()
+    proofs = Path(os.path.abspath(folder / PROOFS))
+    hidden = {proofs} if proofs.exists() else set()
     for path in others - own:
         place = path.parent if path.is_file() and path.parent != base else path
         if any(kept.is_relative_to(place) for kept in own):
@@ -31,6 +35,23 @@ def of_others(folder: Path, candidate_id: str) -> tuple[Path, ...]:
         if not any(kept.is_relative_to(place) for kept in own):
             hidden.add(place)
     return tuple(sorted(hidden))
+
+
+def owners(folder: Path, files: Iterable[str]) -> dict[str, tuple[str, ...]]:
+    """Return the candidates whose manifests name each of these files of `candidates/`, or a folder
+    that it is in. A file without any is shared."""
+    base = Path(os.path.abspath(folder / CANDIDATES))
+    named = {path.stem: set(_belonging(base / path.name, base)) for path in candidate_files(folder)}
+    return {
+        file: tuple(who for who, of in named.items() if _is_of(base / file, of, base))
+        for file in files
+    }
+
+
+def _is_of(file: Path, named: set[Path], base: Path) -> bool:
+    """Return whether a file is among what a manifest names, or beside it in a folder."""
+    places = (one.parent if one.is_file() and one.parent != base else one for one in named)
+    return any(file.is_relative_to(place) for place in places)
 
 
 def _belonging(manifest: Path, base: Path) -> Iterator[Path]:
@@ -42,6 +63,11 @@ def _belonging(manifest: Path, base: Path) -> Iterator[Path]:
         said = loads(manifest.read_bytes(), manifest.name)
     except (OSError, ContractError):
         return  # such a candidate cannot be run either
+    yield from _named(said, base)
+
+
+def _named(said: Any, base: Path) -> Iterator[Path]:
+    """Yield the paths below `base` that texts of a manifest name."""
     for word in _words(said):
         for place in _places(word, base):
             if place != base and place.is_relative_to(base) and place.exists():

@@ -43,7 +43,8 @@ def read_below(folder: Path, path: str, sha256: str, where: str) -> bytes:
     if found != sha256:
         raise Unrunnable(
             f"{where}: `{shown(path, 200)}` is not the file the manifest names: sha256 {found}, "
-            f"expected {shown(sha256)}; put it back, or make a new version of the candidate"
+            f"expected {shown(sha256)}; put it back, make a new version of the candidate, or name "
+            f"this file: reviewer candidate pin {folder.name} {Path(where.partition(': ')[0]).stem}"
         )
     return data
 

@@ -300,7 +300,7 @@ def order_for(task: Task, argv: Sequence[str], opened: Sequence[Path]) -> Order:
         {name: os.environ[name] for name in names if name in os.environ},
         tuple(opened),
         bool(runner.get("network")) and task.network,
-        (*of_others(folder, task.candidate.candidate_id), *caches_of(task.candidate, folder)),
+        (*of_others(folder, task.candidate), *caches_of(task.candidate, folder)),
     )
 
 
