@@ -1,6 +1,6 @@
 """Runs one check over the records of one candidate. Standard library only.
 
-`check_child.py SANDBOX`: JSON lines on standard input and output. The first line is the order; each
+`check_child.py KEEPER`: JSON lines on standard input and output. The first line is the order; each
 further one is a record with its contract, and is given to a fork of this process. The fork keeps
 no descriptor but those of its answer and of what it prints, has limits, and loads a filter that
 leaves it nothing but to compute; it runs the check, answers and ends. This process itself never
@@ -9,7 +9,7 @@ runs a line of the check, and reads no record.
 
 import contextlib
 import gc
-import importlib
+import importlib.util
 import json
 import os
 import resource
@@ -28,8 +28,13 @@ _CANNOT_BEGIN = 71
 
 
 def main() -> None:
-    sys.path.insert(0, sys.argv[1])
-    load_filter = importlib.import_module("keeper").load_filter
+    # By its file: the folder that it lies in may be hidden here, and then nothing lists it.
+    spec = importlib.util.spec_from_file_location("keeper", sys.argv[1])
+    if spec is None or spec.loader is None:
+        raise ImportError(sys.argv[1])
+    keeper = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(keeper)
+    load_filter = keeper.load_filter
     order = json.loads(sys.stdin.buffer.readline())
     for name in (*order["modules"], *_BEFOREHAND):
         importlib.import_module(name)

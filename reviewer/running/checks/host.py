@@ -19,9 +19,9 @@ import msgspec
 from reviewer.gates.custom import CHECKED_GATES, Checked, against, not_measured
 from reviewer.gates.model import Finding
 from reviewer.running.sandbox.fence import pure_filter
-from reviewer.running.sandbox.keeper import __file__ as _KEEPER
 from reviewer.running.sandbox.protection import protection
 from reviewer.running.sandbox.room import (
+    KEEPER,
     Child,
     ChildExit,
     Order,
@@ -133,10 +133,9 @@ class CheckHost:
         return said
 
     async def _started(self, check: CheckFile) -> Child:
-        sandbox = str(Path(_KEEPER).parent)
-        argv = (sys.executable, "-s", "-P", "-B", "-W", "ignore", str(_CHILD), sandbox)
+        argv = (sys.executable, "-s", "-P", "-B", "-W", "ignore", str(_CHILD), str(KEEPER))
         environment = {"PYTHONHASHSEED": str(self._seed), "TZ": "UTC"}
-        order = Order(argv, _NO_SUITE, environment, (_CHILD, Path(_KEEPER)))
+        order = Order(argv, _NO_SUITE, environment, (_CHILD, KEEPER))
         child = await start(order)
         try:
             await child.ask(self._order(check), SECONDS)
