@@ -254,3 +254,14 @@ def test_a_merge_brings_the_set_and_then_its_labels(full: Door, tmp_path: Path) 
     assert shown(other, "mine-2")["labeled"] == shown(full, "mine")["labeled"] > 0
     assert "review sets: 0 added, 1 already there" in other.ok("merge", full.store).out
     other.healthy()
+
+
+def test_labels_of_a_probe_lead_to_its_sets(door: Door, logs: Path) -> None:
+    door.ok("import", logs)
+    queue = ("labels", "queue", "--suite", "openai-chat", "--candidate", "parcel-agent")
+    said = door.run(*queue)
+    assert "has no rubric" in said.err
+    assert "way out: reviewer review-set openai-chat draws a set" in said.err
+    assert "into its folder" not in said.err, "a probe has none"
+    door.ok("review-set", "openai-chat", "--name", "parcels")
+    assert "its review set parcels" in door.run(*queue).err

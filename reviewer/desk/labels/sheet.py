@@ -9,6 +9,7 @@ import msgspec
 
 from reviewer.db import registry
 from reviewer.db.connection import Connection
+from reviewer.db.queries.review_sets import review_sets
 from reviewer.desk.errors import DeskError
 from reviewer.desk.labels import items
 from reviewer.desk.labels.api import Session
@@ -314,9 +315,13 @@ def suite_with_rubric(
     """Return a suite that may be used now, with its rubric. Raises DeskError."""
     held = ready_suite(workspace, connection, suite_id)
     if held.rubric is None or held.rubric_digest is None:
-        raise DeskError(
-            f"{suite_id} has no rubric, and people label by one",
-            f"write {RUBRIC_FILE} into its folder, then: reviewer suite freeze {suite_id}"
-            " --as NEW_ID",
-        )
+        sets = review_sets(connection, suite_id) if connection is not None else []
+        ways = [f"Q, and c, turn to its review set {row.name}" for row in sets[:1]]
+        ways.append(f"reviewer review-set {suite_id} draws a set, with a rubric of its own")
+        if held.folder is not None:
+            ways.append(
+                f"write {RUBRIC_FILE} into its folder, then: reviewer suite freeze {suite_id}"
+                " --as NEW_ID"
+            )
+        raise DeskError(f"{suite_id} has no rubric, and people label by one", *ways)
     return RubricSuite(held.suite, held.rubric, held.rubric_digest)
