@@ -13,8 +13,8 @@ from doors import Door, lines, many
 from reviewer.desk.errors import DeskError
 from reviewer.desk.imports.api import ImportOrder
 
-MANY, PATIENCE = 20_000, 120
-"""Records of a file of several batches; seconds."""
+MANY, PATIENCE = 12_000, 120
+"""Records of a file of three batches; seconds."""
 EXCERPT = Path(__file__).resolve().parents[1] / "data/tau_bench/gpt-4o-airline-excerpt.json"
 
 
