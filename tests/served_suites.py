@@ -197,9 +197,9 @@ def script(folder: Path, *turns: dict[str, Any], name: str = "agent") -> None:
     })  # fmt: skip
 
 
-def calls(*tools: str) -> dict[str, Any]:
-    """A turn of a script that calls these tools, each on the order."""
-    made = [{"tool": tool, "arguments": {"order": "o-1"}} for tool in tools]
+def calls(*tools: str, order: str = "o-1") -> dict[str, Any]:
+    """A turn of a script that calls these tools, each on one order."""
+    made = [{"tool": tool, "arguments": {"order": order}} for tool in tools]
     return {"calls": made, "cost_usd": 0.01, "latency_ms": 5}
 
 

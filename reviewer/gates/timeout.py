@@ -27,13 +27,16 @@ GOOD_ENDS = frozenset(
 WORLD_GAP = "world_gap"
 """The termination of an attempt whose simulated world had no answer to a call."""
 
+WORLD_BROKE = "world_broke"
+"""The termination of an attempt whose world broke once the candidate was at work."""
+
 USER_ERROR = "user_error"
 """The termination of an attempt that its simulated user spoiled."""
 
 INFRASTRUCTURE_ENDS = frozenset({"infrastructure_error", "infra_error"})
 """Terminations caused by the harness: the attempt neither passes nor fails."""
 
-DISCARDING_ENDS = frozenset({WORLD_GAP, USER_ERROR})
+DISCARDING_ENDS = frozenset({WORLD_GAP, WORLD_BROKE, USER_ERROR})
 """The same for attempts of our own runner, which has the user and the world. In any other record
 they are a claim of its file, and the attempt ended badly."""
 

@@ -25,6 +25,7 @@ from reviewer.running.model import (
     Turn,
     Unrunnable,
     World,
+    WorldBroke,
 )
 from reviewer.running.record import Meter, OwnClock, Recorder, WallClock
 from reviewer.running.talk.talk import TOO_LONG_A_TALK, USER_ERROR, Talk, talk_of
@@ -90,12 +91,15 @@ async def run_attempt(
                 await world.close()
     except Infrastructure as error:
         recorder.error(str(error))
+        termination = error.termination
+        if isinstance(error, WorldBroke) and meter is not None:
+            termination = error.under_way
         meter = meter or Meter(_clock(task, adapter))
         meter.stop()
         changed = await _aside(task, changed_code, task, first)
-        user = None if talk is None else talk.told(error.termination)[1]
+        user = None if talk is None else talk.told(termination)[1]
         ended = recorder.finish(
-            error.termination, meter, start_digest=digest, changed_to=changed, user=user
+            termination, meter, start_digest=digest, changed_to=changed, user=user
         )
         return ended._replace(unanswered=isinstance(error, NobodyAnswered))
     end = _closing_events(end, state, recorder)

@@ -130,7 +130,10 @@ class WorldGap(Infrastructure):
 
 
 class WorldBroke(Infrastructure):
-    """The world broke while it carried out a call: what the call did is not known."""
+    """The world broke. While it carries out a call, what the call did is not known; and the
+    candidate may have a part in it, so the attempt then ends `under_way`."""
+
+    under_way = "world_broke"
 
 
 class NobodyAnswered(Infrastructure):

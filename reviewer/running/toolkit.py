@@ -8,7 +8,7 @@ from typing import Any
 
 from reviewer.running.candidates.program import HARNESS, has_module
 from reviewer.running.masking import Mask
-from reviewer.running.model import Answer, Infrastructure, Task, ToolSpec, Unrunnable
+from reviewer.running.model import Answer, Infrastructure, Task, ToolSpec, Unrunnable, WorldBroke
 from reviewer.running.sandbox.room import Child, ChildExit, Order, OutputFlood, StartFailure, start
 from reviewer.running.world import episode_file, final_state_of
 from reviewer.suite.errors import ContractError, name_problem, shown
@@ -130,8 +130,8 @@ class ToolkitWorld:
             raise self._broke(f"`{name}` must be a dict, not {type_name(value)}")
         return value
 
-    def _broke(self, how: str) -> Infrastructure:
-        return Infrastructure(f"{self._name} {how}" if how[0] != "`" else f"{self._name}: {how}")
+    def _broke(self, how: str) -> WorldBroke:
+        return WorldBroke(f"{self._name} {how}" if how[0] != "`" else f"{self._name}: {how}")
 
 
 def check(episode: Episode, folder: Path) -> None:

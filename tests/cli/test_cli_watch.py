@@ -95,7 +95,7 @@ def test_a_draft_that_was_frozen_is_watched_no_more(draft: Door) -> None:
         watch.round()
         draft.ok("suite", "freeze", SUITE)
         said = watch.process.communicate(timeout=60)[1]
-        assert b"a draft no more" in said
+        assert b"no longer a draft" in said
         assert watch.process.returncode == 0
 
 

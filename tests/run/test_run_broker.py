@@ -365,4 +365,4 @@ def test_a_call_after_which_the_world_breaks_is_on_record(
         record = stage.play(episode(), one(call(name)), said())
         (event,) = events(record)
         assert (event["tool"], event["status"], event["observation"]) == (name, status, seen)
-        assert record["termination"] == "infrastructure_error"
+        assert record["termination"] == "world_broke"

@@ -61,12 +61,12 @@ def event(door: Door, number: int) -> str:
     return door.ok("show", "served/agent/return/1", "--event", number, "--plain").out
 
 
-def broken(door: Door, *more: object) -> str:
+def broken(door: Door, ended: str = "infrastructure_error") -> str:
     """How an attempt says that its server ended it."""
-    told = run(door, *more)
+    told = run(door)
     assert "0 passed, 0 failed (0 critical), 0 not measured, 1 infra" in told.out
     one = shown(door)
-    assert (one["termination"], one["final_state"]) == ("infrastructure_error", "not measured")
+    assert (one["termination"], one["final_state"]) == (ended, "not measured")
     head, _, rest = one["told"][-1].partition(" error: the server of toolset.json: ")
     assert head.isdigit(), one["told"]
     return str(rest).removesuffix("; 0.01s; $0.01").strip()
@@ -219,13 +219,28 @@ def test_an_error_of_a_tool_is_an_answer(door: Door) -> None:
 )
 def test_a_server_that_breaks_in_a_call_ends_the_attempt(door: Door, act: str, reason: str) -> None:
     suite(door, by_hand(TELLS.format(act)))
-    assert broken(door) == reason
+    assert broken(door, "world_broke") == reason
     assert shown(door)["told"][0].startswith("1 tool_call by agent: label ")
+
+
+def test_attempts_in_which_the_world_broke_are_no_way_to_promotion(door: Door) -> None:
+    folder = suite(
+        door,
+        by_hand(TELLS.format('os._exit(3) if arguments["order"] == "o-2" else None')),
+        served.RETURN,
+        served.REFUSE,
+    )
+    door.ok("suite", "freeze", "served")
+    served.script(folder, calls("label", order="o-2"), *GOOD)
+    run(door)
+    assert shown(door)["termination"] == "world_broke"
+    card = door.ok("scorecard", "--suite", "served", "--candidate", "agent", "--plain").out
+    assert "discarded for what the simulated user or world did" in card
 
 
 def test_a_server_that_never_answers_ends_the_attempt(door: Door) -> None:
     suite(door, by_hand(TELLS.format("time.sleep(600)")), call_s=0.5)
-    assert broken(door) == (
+    assert broken(door, "world_broke") == (
         "tools/call of label: no answer within 0.5 s; raise the limit in toolset.json if it needs "
         "longer"
     )
@@ -306,7 +321,7 @@ def test_a_server_whose_answer_breaks_its_own_schema(door: Door) -> None:
                     for name, schema in TOOLS.items()]
     """)
     suite(door, program)
-    assert broken(door) == (
+    assert broken(door, "world_broke") == (
         "tools/call of label: $.result.structuredContent.paid is not as its own outputSchema says"
     )
 

@@ -213,7 +213,7 @@ def _is_one_of(code: str, marked: Iterable[str]) -> bool:
 
 
 def _unmeasured(ran: _Ran) -> str:
-    if ran.termination in ("world_gap", "user_error", "infrastructure_error"):
+    if ran.termination in ("world_gap", "world_broke", "user_error", "infrastructure_error"):
         return f"{ran.termination}: {'; '.join(ran.errors)}"
     codes = [one.code for one in ran.verdict.findings if one.severity == "not_measured"]
     return f"not measured: {', '.join(codes)}" if ran.verdict.passed is None and codes else ""
