@@ -81,7 +81,6 @@ NO_CASE = {
     "suite power --critical": "as suite power",
     "suite power --icc": "as suite power",
     "suite power --rate": "as suite power",
-    "suite trial": "tests/cli/test_cli_trial.py",
     "suite from-tau2 --checkout": "tests/cli/test_cli_tau2_checkout.py",
     "suite from-tau2 --recorded": "tests/cli/test_cli_tau2_run.py",
     "suite from-tau2 --user-model": "tests/contract/test_contract_derived.py",
