@@ -2,6 +2,7 @@
 
 import argparse
 import shlex
+from collections.abc import Sequence
 from pathlib import Path
 
 from reviewer.cli.opening import workspace_of
@@ -9,6 +10,10 @@ from reviewer.cli.parser import act, acts_of
 from reviewer.cli.say import fact, note, out_json
 from reviewer.desk.errors import DeskError
 from reviewer.exit_codes import ExitCode
+from reviewer.report.formatting import plural
+
+MOST_FILES = 5
+"""Files of a candidate's code that are listed."""
 
 KINDS = ("scripted", "openai-chat", "openai-responses", "command", "python", "mcp")
 
@@ -37,9 +42,17 @@ def _candidate_arguments(command: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     new.add_argument(
         "--command", dest="program", default="", metavar="LINE",
-        help="the program and its arguments; a file of candidates/ begins with ./",
+        help="the program and its arguments, such as `python3 ./agent.py`: a file of candidates/ "
+        "begins with ./, and is begun for you where it is not there. It reads and writes JSON "
+        "lines (docs/candidates-command.md)",
     )  # fmt: skip
-    new.add_argument("--entry", default="", metavar="MODULE:FUNCTION", help="a Python callable")
+    new.add_argument(
+        "--entry", default="", metavar="MODULE:FUNCTION",
+        help="a Python callable, such as my_agent.agent:run for candidates/my_agent/agent.py, "
+        "begun for you where it is not there: run(request, tools, call) returns the final "
+        'message, call("track", parcel_id=...) gives status and content, call.say(text) the '
+        "answer of the user or None",
+    )  # fmt: skip
     pin = act(acts, "pin", "fill in the digests of a manifest: prompts, script, code, tools")
     pin.add_argument("suite", help="suite id")
     pin.add_argument("candidate", help="candidate id")
@@ -67,6 +80,7 @@ def run(arguments: argparse.Namespace) -> int:
                 "path": str(done.path),
                 "filled": dict(done.filled),
                 "files": [str(path) for path in done.files],
+                "covers": [file for file, _ in done.covers],
             }
         )
         return ExitCode.DONE
@@ -78,10 +92,38 @@ def run(arguments: argparse.Namespace) -> int:
         fact(f"{name}: {place} {digest}")
     if not done.filled:
         fact(f"{name}: every digest is as its files are")
+    if done.covers:
+        _say_covers(name, suite, done.covers)
     if arguments.act == "new":
         note(f"after an edit: reviewer candidate pin {suite} {name}")
         note(f"next: reviewer run {suite} {name}")
     return ExitCode.DONE
+
+
+def _say_covers(name: str, suite: str, covers: Sequence[tuple[str, tuple[str, ...]]]) -> None:
+    """Say which files the pin of a program's code covers, and which of them others have too."""
+    listed = _few([file for file, _ in covers])
+    note(f"code_sha256 covers {plural(len(covers), 'file')}: {listed}")
+    shared = [file for file, owners in covers if not owners and not _outside(file)]
+    if shared:
+        note(
+            f"named by no manifest, so the code of every program here: {_few(shared)}; a folder of "
+            "its own, named by its manifest, keeps a candidate apart"
+        )
+    for other in sorted({one for _, owners in covers for one in owners if one != name}):
+        theirs = [file for file, owners in covers if other in owners]
+        note(f"also the code of {other}: {_few(theirs)}")
+    if len(covers) > MOST_FILES:
+        note(f"reviewer suite code {suite} {name} lists them all")
+
+
+def _few(files: Sequence[str]) -> str:
+    more = f" and {len(files) - MOST_FILES} more" if len(files) > MOST_FILES else ""
+    return ", ".join(files[:MOST_FILES]) + more
+
+
+def _outside(file: str) -> bool:
+    return file.startswith(("/", "../", "installed/"))
 
 
 def _kind(arguments: argparse.Namespace) -> str:

@@ -8,24 +8,27 @@ from typing import Any, NamedTuple
 
 from reviewer.db import registry
 from reviewer.db.connection import reader_if_made
-from reviewer.desk import first_programs
+from reviewer.desk import candidate_layout, first_programs
 from reviewer.desk.drafts import is_draft
 from reviewer.desk.errors import DeskError
 from reviewer.desk.place import Workspace, write_private
 from reviewer.exit_codes import ExitCode
-from reviewer.running.code import measured_code
+from reviewer.running.candidates.belongings import owners
+from reviewer.running.code import MeasuredCode, measured_code
 from reviewer.running.model import Unrunnable
+from reviewer.running.outside import search_path
 from reviewer.suite.candidate import PROGRAMS, Candidate, candidate_value, read_candidate
 from reviewer.suite.errors import ContractError, Problem, id_problem, path_problem, shown
-from reviewer.suite.folder import CANDIDATES, locked_files, read_bytes
+from reviewer.suite.folder import CANDIDATES, PROOFS, locked_files, read_bytes
 from reviewer.suite.script import Script
 from reviewer.suite.strict_json import canonical_bytes, load_object, sha256_hex
 from reviewer.suite.values import TOOLSET_FILE, is_episode_file
 
 
 class NewCandidate(NamedTuple):
-    """What a first manifest says. `prompts` are files that are copied beside it; of a program
-    without `command` or `entry` a first one is written."""
+    """What a first manifest says. `prompts` are files that are copied beside it. Of a program that
+    is not there yet a first one is written, where `command` or `entry` says or else in a folder of
+    its own."""
 
     candidate_id: str
     kind: str
@@ -38,12 +41,13 @@ class NewCandidate(NamedTuple):
 
 
 class PinnedManifest(NamedTuple):
-    """A manifest with its digests: where it is, what was filled in (place, digest), and the other
-    files that were written."""
+    """A manifest with its digests: where it is, what was filled in (place, digest), the other files
+    that were written, and what `code_sha256` covers, with the candidates that name each file."""
 
     path: Path
     filled: tuple[tuple[str, str], ...]
     files: tuple[Path, ...] = ()
+    covers: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
 
 def new_candidate(workspace: Workspace, suite_id: str, asked: NewCandidate) -> PinnedManifest:
@@ -53,10 +57,15 @@ def new_candidate(workspace: Workspace, suite_id: str, asked: NewCandidate) -> P
     name = asked.candidate_id
     if (reason := id_problem(name)) is not None:
         raise DeskError(f"{shown(name)}: {reason}", exit_code=ExitCode.USAGE)
+    if f"{CANDIDATES}/{name}/" == PROOFS:
+        raise DeskError(
+            f"{name}: is the name of the folder that holds the proofs of episodes",
+            "name the new candidate otherwise",
+            exit_code=ExitCode.USAGE,
+        )
     path, home = folder / CANDIDATES / f"{name}.json", folder / CANDIDATES / name
-    for there in (path, home):
-        if there.exists() or there.is_symlink():
-            raise DeskError(f"{there} exists already", "name the new candidate otherwise")
+    if path.exists() or path.is_symlink():
+        raise DeskError(f"{path} exists already", "name the new candidate otherwise")
     runner, files = _runner(folder, asked)
     raw: dict[str, Any] = {
         "schema": Candidate.SCHEMA,
@@ -72,13 +81,18 @@ def new_candidate(workspace: Workspace, suite_id: str, asked: NewCandidate) -> P
         "runner": runner,
     }
     contents = {folder / place: text.encode() for place, text in files.items()}
+    contents = {there: data for there, data in contents.items() if not there.is_file()}
     try:
-        contents |= {home / prompt.name: read_bytes(prompt.resolve()) for prompt in asked.prompts}
+        for prompt in asked.prompts:
+            there, data = home / prompt.name, read_bytes(prompt.resolve())
+            if not there.exists() or read_bytes(there) != data:
+                contents[there] = data
     except ContractError as error:
         raise DeskError(str(error)) from error
     for there in contents:
         if there.exists() or there.is_symlink():
             raise DeskError(f"{there} exists already", "name the new candidate otherwise")
+    made = [folder for there in contents for folder in there.parents if not folder.exists()]
     try:
         for place, data in contents.items():
             write_private(place, data)
@@ -86,8 +100,9 @@ def new_candidate(workspace: Workspace, suite_id: str, asked: NewCandidate) -> P
     except DeskError:
         for there in contents:
             there.unlink(missing_ok=True)
-        with suppress(OSError):
-            home.rmdir()
+        for one in made:
+            with suppress(OSError):
+                one.rmdir()
         raise
     return pinned._replace(files=tuple(contents))
 
@@ -132,34 +147,57 @@ def _judged(workspace: Workspace, suite_id: str, candidate_id: str) -> bool:
 
 
 def _runner(folder: Path, asked: NewCandidate) -> tuple[dict[str, Any], dict[str, str]]:
-    """Return the runner of a new candidate, and the files (path in the suite → text) it needs."""
+    """Return the runner of a new candidate, and the files (path in the suite → text) that it begins
+    with where they are not there yet. Raises DeskError."""
     kind, name = asked.kind, asked.candidate_id
     key = {"api_key_env": asked.api_key_env} if asked.api_key_env else {}
     if kind == "scripted":
         place = f"{CANDIDATES}/{name}/script.json"
         return {"kind": kind, "script": place}, {place: _script(folder)}
-    if kind == "command":
-        if asked.command:
-            return {"kind": kind, "command": list(asked.command), **key}, {}
-        command = ["python3", f"./{name}/agent.py"]
-        runner = {"kind": kind, "command": command, **key}
-        return runner, {f"{CANDIDATES}/{name}/agent.py": first_programs.COMMAND}
-    if kind == "mcp":
-        if asked.command:
-            return {"kind": kind, "command": list(asked.command), **key}, {}
-        command = ["python3", f"./{name}/agent.py", "{mcp_config}"]
-        runner = {"kind": kind, "command": command, **key}
-        return runner, {f"{CANDIDATES}/{name}/agent.py": first_programs.MCP}
+    if kind in ("command", "mcp"):
+        own = ["python3", f"./{name}/agent.py", *(["{mcp_config}"] if kind == "mcp" else [])]
+        command = list(asked.command) or own
+        return {"kind": kind, "command": command, **key}, _begun_script(folder, kind, command)
     if kind == "python":
-        if asked.entry:
-            return {"kind": kind, "entry": asked.entry, **key}, {}
-        module = "".join(c if c.isascii() and c.isalnum() else "_" for c in name)
-        entry = f"{module}_agent:run"
-        files = {f"{CANDIDATES}/{module}_agent.py": first_programs.PYTHON}
-        return {"kind": kind, "entry": entry, **key}, files
+        candidate_layout.check_entry_name(asked.entry)
+        own_module = candidate_layout.importable(folder / CANDIDATES, name)
+        entry = asked.entry or f"{own_module}.agent:run"
+        return {"kind": kind, "entry": entry, **key}, _begun_module(folder, asked, entry)
     if not asked.model:
         raise DeskError(f"a candidate of the kind {kind} needs --model M", exit_code=ExitCode.USAGE)
     return {"kind": kind, "base_url": asked.base_url, **key}, {}
+
+
+def _begun_script(folder: Path, kind: str, command: Sequence[str]) -> dict[str, str]:
+    """Return the first program of a command that names one which is not there yet."""
+    place = candidate_layout.missing_script(folder / CANDIDATES, command)
+    if place is None:
+        return {}
+    first = command[0] == f"./{place}"  # such a program is started by itself
+    if first or not place.endswith(".py") or not candidate_layout.fits_below(place):
+        raise candidate_layout.no_script(folder, "--command", place)
+    example = first_programs.example_of(_toolset(folder))
+    text = first_programs.MCP if kind == "mcp" else first_programs.command(example)
+    return {f"{CANDIDATES}/{place}": text}
+
+
+def _begun_module(folder: Path, asked: NewCandidate, entry: str) -> dict[str, str]:
+    """Return the first module of an entry that is not there yet."""
+    base, named = folder / CANDIDATES, Candidate(asked.candidate_id, "")
+    if not _is_entry(entry):
+        return {}  # the manifest's shape is refused
+    place = candidate_layout.missing_module(base, entry, search_path(named))
+    if place is None:
+        return {}
+    if near := candidate_layout.strays(folder, asked.candidate_id, place):
+        raise candidate_layout.no_module("--entry", entry, place, near)
+    example = first_programs.example_of(_toolset(folder))
+    return {f"{CANDIDATES}/{place}": first_programs.python(entry.partition(":")[2], example)}
+
+
+def _is_entry(entry: str) -> bool:
+    module, _, function = entry.partition(":")
+    return all(part.isidentifier() and part.isascii() for part in (*module.split("."), function))
 
 
 def _script(folder: Path) -> str:
@@ -171,6 +209,14 @@ def _script(folder: Path) -> str:
         if is_episode_file(path)
     }
     return _text({"schema": Script.SCHEMA, "episodes": episodes})
+
+
+def _toolset(folder: Path) -> dict[str, Any]:
+    """Return toolset.json, {} for a suite without one or with one that cannot be read."""
+    try:
+        return load_object(read_bytes(folder / TOOLSET_FILE), TOOLSET_FILE)
+    except ContractError:
+        return {}
 
 
 def _definitions(folder: Path) -> dict[str, str]:
@@ -196,7 +242,7 @@ _READ = ("name", "description", "parameters")
 
 def _pinned(folder: Path, path: Path, raw: dict[str, Any], before: str = "") -> PinnedManifest:
     """Fill the digests of a manifest in, check it, and write it where it changed."""
-    file = f"{CANDIDATES}/{path.name}"
+    file, covers = f"{CANDIDATES}/{path.name}", tuple[str, ...]()
     filled: list[tuple[str, str]] = []
 
     def put(holder: dict[str, Any], member: str, place: str, digest: str) -> None:
@@ -220,12 +266,13 @@ def _pinned(folder: Path, path: Path, raw: dict[str, Any], before: str = "") -> 
             put(runner, "script_sha256", "$.runner.script_sha256", sha256_hex(data))
         if runner.get("kind") in PROGRAMS:
             _checked(raw, f"{folder.name}/{file}")
-            digest = _code(folder, raw, file)
-            put(runner, "code_sha256", "$.runner.code_sha256", digest)
+            code = _code(folder, raw, file)
+            covers = tuple(sorted(one.path for one in code.files))
+            put(runner, "code_sha256", "$.runner.code_sha256", code.sha256)
     data = _checked(raw, f"{folder.name}/{file}")
     if json.dumps(raw) != before:
         write_private(path, data)
-    return PinnedManifest(path, tuple(filled))
+    return PinnedManifest(path, tuple(filled), (), tuple(owners(folder, covers).items()))
 
 
 def _checked(raw: dict[str, Any], file: str) -> bytes:
@@ -238,11 +285,12 @@ def _checked(raw: dict[str, Any], file: str) -> bytes:
     return data
 
 
-def _code(folder: Path, raw: dict[str, Any], file: str) -> str:
-    """Return the digest of a program's code, whatever the manifest says of it."""
+def _code(folder: Path, raw: dict[str, Any], file: str) -> MeasuredCode:
+    """Return a program's code, whatever the manifest says of it."""
     runner = {name: part for name, part in raw["runner"].items() if name != "code_sha256"}
     try:
         candidate = candidate_value({**raw, "runner": runner}, "", file)
+        candidate_layout.check_program(candidate, folder, file)
         found = measured_code(candidate, folder)
     except ContractError as error:
         raise DeskError(str(error)) from error
@@ -250,10 +298,11 @@ def _code(folder: Path, raw: dict[str, Any], file: str) -> str:
         raise DeskError(str(error)) from error
     if not found.files:
         raise DeskError(
-            f"{file}: no file of the candidate is in {folder.name}/{CANDIDATES}/",
-            f"put its program there, best in {CANDIDATES}/{shown(str(raw.get('candidate_id')))}/",
+            f"{file}: no file of the candidate is in {folder.name}/{CANDIDATES}/, and its program "
+            "is none on PATH",
+            "name a file of it so that it begins with ./, such as python3 ./agent.py",
         )
-    return found.sha256
+    return found
 
 
 def _objects(raw: dict[str, Any], member: str) -> list[dict[str, Any]]:

@@ -38,9 +38,8 @@ def outside(candidate: Candidate, base: Path) -> Iterator[Outside]:
     variables that name code; and a program that runs nothing of the suite."""
     runner = candidate.runner
     if runner.get("kind") == "python":
-        home = home_of(candidate)
-        search = [str(site) for site in sites(home)] if home is not None else _search()
-        yield from _installed(str(runner.get("entry") or "").partition(":")[0], base, search)
+        home, entry = home_of(candidate), str(runner.get("entry") or "")
+        yield from _installed(entry.partition(":")[0], base, search_path(candidate))
         if home is not None:
             yield from (Outside(name, place) for name, place in installed(candidate, home))
         return
@@ -117,5 +116,7 @@ def _installed(module: str, base: Path, search: Sequence[str]) -> Iterator[Outsi
         yield Outside(f"installed/{os.path.basename(spec.origin)}", Path(spec.origin), True)
 
 
-def _search() -> Sequence[str]:
-    return [part for part in sys.path if part]
+def search_path(candidate: Candidate) -> Sequence[str]:
+    """Return the folders from which an installed module of a Python candidate is imported."""
+    home = home_of(candidate)
+    return [part for part in sys.path if part] if home is None else [str(x) for x in sites(home)]

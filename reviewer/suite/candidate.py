@@ -94,7 +94,8 @@ class Runner(Value, frozen=True):
     ] = None
     command: Annotated[
         Annotated[tuple[str, ...], Limits(min_length=1)] | None,
-        "Of `command` and `mcp`: the program and its arguments.",
+        "Of `command` and `mcp`: the program and its arguments. That of `command` reads and writes "
+        "JSON lines.",
     ] = None
     transport: Annotated[
         Literal["stdio", "http"],
@@ -104,7 +105,11 @@ class Runner(Value, frozen=True):
         Output | None,
         "Of `mcp`: how to read what the agent prints. Null: all of it is its final message.",
     ] = None
-    entry: Annotated[EntryPoint | None, "Of `python`: the function, as `module:function`."] = None
+    entry: Annotated[
+        EntryPoint | None,
+        "Of `python`: the function, as `module:function`. `run(request, tools, call)` returns the "
+        "final message; `call(tool, argument=value)` gives `status` and `content`.",
+    ] = None
     python: Annotated[
         Text | None,
         "Of `python`: an interpreter of its own, or the folder of a virtual environment, as an "

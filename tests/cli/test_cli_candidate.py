@@ -97,7 +97,12 @@ def test_what_was_judged_keeps_its_digests(door: Door) -> None:
         (("--kind", "openai-chat"), "needs --model", 2),
         (("--model", "m", "--prompt", "gone.md"), "gone.md", 20),
         (("--entry", "no entry"), "$.runner.entry", 20),
-        (("--command", "node ./gone.mjs"), "candidates/", 20),
+        (("--command", "node ./gone.mjs"), "no file gone.mjs is in", 20),
+        (("--command", "./gone.py"), "no file gone.py is in", 20),
+        (("--command", "python3 ./../gone.py"), "no file ../gone.py is in", 20),
+        (("--command", "no-such-program --once"), "none on PATH", 20),
+        (("--entry", "lamp-agent.agent:run"), "--entry lamp_agent.agent:run", 2),
+        (("--entry", "json:run"), "has no function run", 20),
     ],
 )
 def test_what_cannot_be_a_candidate_is_refused_and_leaves_nothing(
@@ -140,3 +145,106 @@ def test_a_manifest_that_leads_out_of_the_suite_is_not_followed(door: Door) -> N
         refused = door.run("candidate", "pin", SUITE, "mine")
         assert refused.code == 20, refused
         assert "sha256" not in (door.suite / "candidates" / "mine.json").read_text()
+
+
+def agent(door: Door, place: str, text: str = "def run(request, tools, call): return ''\n") -> Path:
+    path = door.suite / "candidates" / place
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("options", "place"),
+    [
+        (("--entry", "desk:run"), "desk.py"),
+        (("--entry", "desk_good.agent:answer"), "desk_good/agent.py"),
+        (("--command", "python3 ./desk-good/agent.py"), "desk-good/agent.py"),
+        (("--kind", "python"), "desk_good/agent.py"),
+    ],
+)
+def test_a_program_is_begun_where_it_is_named_and_says_how_an_attempt_goes(
+    door: Door, options: tuple[str, ...], place: str
+) -> None:
+    door.ok("candidate", "new", SUITE, "desk-good", *options)
+    text = (door.suite / "candidates" / place).read_text()
+    for word in ("lookup_order", "status", "content", "say", "input_tokens", "prices"):
+        assert word in text, word
+    ran = json.loads(door.ok("run", SUITE, "desk-good", "--attempts", "1", "--json").out)
+    assert (ran["made"], ran["infrastructure"], ran["gates"]["timeout"]) == (3, 0, 0)
+
+
+@pytest.mark.parametrize("options", [(), ("--command", "python3 ./desk-good/agent.py")])
+def test_a_folder_with_the_program_is_taken_as_it_is(door: Door, options: tuple[str, ...]) -> None:
+    path = agent(door, "desk-good/agent.py", "print('mine')\n")
+    said = door.ok("candidate", "new", SUITE, "desk-good", "--kind", "command", *options)
+    assert path.read_text() == "print('mine')\n"
+    assert "covers 1 file: desk-good/agent.py" in said.err
+
+
+def test_a_folder_that_python_cannot_import_is_named_with_the_way_out(door: Door) -> None:
+    path = agent(door, "desk-good/prog.py")
+    refused = door.run("candidate", "new", SUITE, "desk-good", "--entry", "prog:run")
+    assert refused.code == 20
+    assert "desk-good is no name of a module" in refused.err
+    assert "desk_good.prog:run" in refused.err
+    path.parent.rename(path.parent.with_name("desk_good"))
+    door.ok("candidate", "new", SUITE, "desk-good", "--entry", "desk_good.prog:run")
+
+
+def test_two_manifests_of_one_file_both_pin_it(door: Door) -> None:
+    agent(door, "flat.py")
+    agent(door, "helper.py", "")
+    door.ok("candidate", "new", SUITE, "one", "--entry", "flat:run")
+    said = door.ok("candidate", "new", SUITE, "two", "--entry", "flat:run").err
+    assert "also the code of one: flat.py" in said
+    assert "the code of every program here: helper.py" in said
+    codes = {manifest(door, name)["runner"]["code_sha256"] for name in ("one", "two")}
+    assert len(codes) == 1
+    for name in ("one", "two"):
+        assert json.loads(door.ok("suite", "code", SUITE, name, "--json").out)["pinned"]
+
+
+@pytest.mark.parametrize(
+    ("entry", "text", "said"),
+    [
+        ("nowhere:run", "", "no module nowhere is in candidates/ or installed"),
+        ("flat:main", "def run(a, b, c): ...", "flat.py: has no function main (it has run)"),
+        ("flat:run", "def run(", "flat.py: line 1: "),
+        ("flat.deep:run", "", "flat.py: is a module"),
+    ],
+)
+def test_what_an_entry_lacks_is_said_when_it_is_pinned(
+    door: Door, entry: str, text: str, said: str
+) -> None:
+    door.ok("candidate", "new", SUITE, "desk-good", "--entry", "flat:run")
+    agent(door, "flat.py", text)
+    found = manifest(door, "desk-good")
+    found["runner"]["entry"] = entry
+    (door.suite / "candidates" / "desk-good.json").write_text(json.dumps(found))
+    refused = door.run("candidate", "pin", SUITE, "desk-good")
+    assert refused.code == 20
+    assert said in refused.err
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "run = lambda a, b, c: ''",
+        "from json import loads as run",
+        "from json import *",
+        "if True:\n    async def run(a, b, c): ...",
+        "globals()['run'] = print",
+        "def __getattr__(name): return print",
+        "class run: ...",
+    ],
+)
+def test_a_function_may_be_bound_in_any_way(door: Door, text: str) -> None:
+    agent(door, "flat.py", text)
+    door.ok("candidate", "new", SUITE, "desk-good", "--entry", "flat:run")
+
+
+def test_no_candidate_has_the_name_of_the_folder_of_proofs(door: Door) -> None:
+    refused = door.run("candidate", "new", SUITE, "proofs", "--kind", "python")
+    assert refused.code == 2
+    assert not (door.suite / "candidates" / "proofs.json").exists()

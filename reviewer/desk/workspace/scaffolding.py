@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from reviewer.desk import first_programs
 from reviewer.desk.errors import DeskError
 from reviewer.desk.place import Workspace
 from reviewer.desk.workspace.suite_records import digest_of, write_folder
@@ -243,8 +244,14 @@ def _readme(suite_id: str, proposed: Proposal, power: str) -> str:
         for tool in proposed.tools
     ]
     return _README.format(
-        suite_id=suite_id, rows="\n".join(rows), power=power, passes=PASSES, fails=FAILS, idle=IDLE
-    )
+        suite_id=suite_id, rows="\n".join(rows), power=power, passes=PASSES, fails=FAILS, idle=IDLE,
+        example=_example(proposed.tools[0]),
+    )  # fmt: skip
+
+
+def _example(tool: FoundTool) -> str:
+    """Return the arguments of a call of a tool, as Python writes them."""
+    return first_programs.in_python(first_programs.ExampleCall(tool.name, arguments_of(tool)))
 
 
 _README = """\
@@ -271,8 +278,30 @@ reviewer suite check {suite_id} --watch   # again whenever a file is saved
 4. `episodes/red-team.json`: an attack, and the tools that must not be called for it.
 5. `suite.json`: the policy, and what is masked (`redaction`).
 6. `rubric.json`: what people are asked about final messages.
-7. `candidates/`: the manifest of your agent, which `reviewer candidate new {suite_id} NAME` writes.
-   The three scripted ones may go once it is there.
+7. `candidates/`: your agent, as below. The three scripted ones may go once it is there.
+
+## Your agent
+
+```sh
+reviewer candidate new {suite_id} my-agent --entry my_agent.agent:run
+reviewer candidate pin {suite_id} my-agent   # after each edit of it
+reviewer run {suite_id} my-agent
+```
+
+The first begins `candidates/my_agent/agent.py`, where it is not there yet:
+
+```python
+def run(request, tools, call):
+    answer = call({example})  # {{"status": ..., "content": ...}}
+    said = call.say("Which one is it?")  # what the user answers; None when the talk is over
+    call.used(input_tokens=812, output_tokens=96)  # the cost, at the manifest's `prices`
+    return "The final message."
+```
+
+`--command "python3 ./my-agent/agent.py"` begins a program that speaks JSON lines, in any language;
+`--model M --prompt FILE` asks a model behind an OpenAI-compatible endpoint.
+
+## The tools
 
 | tool | proposed | answer |
 |---|---|---|
