@@ -44,6 +44,9 @@ def _episode_arguments(command: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     for name, metavar, text in _MARKS:
         made.add_argument(f"--{name}", action="append", default=[], metavar=metavar, help=text)
+    made.add_argument(
+        "--request", default="", metavar="TEXT", help="what the user asked, whatever the trace says"
+    )
     made.add_argument("--say", default="", metavar="TEXT", help="what should have been said")
     made.add_argument(
         "--accept-nothing", default="", metavar="REASON",
@@ -129,6 +132,7 @@ def _from_trace(arguments: argparse.Namespace) -> int:
                 into=arguments.into,
                 out=arguments.out,
                 replace=arguments.replace,
+                request=arguments.request,
             )
         )
     finally:

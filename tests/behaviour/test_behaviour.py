@@ -56,6 +56,7 @@ NO_CASE = {
     "episode from-trace --mask": "tests/desk/test_desk_episodes.py",
     "episode from-trace --never-say": "tests/desk/test_desk_episodes.py",
     "episode from-trace --reads": "tests/desk/test_desk_episodes.py",
+    "episode from-trace --request": "tests/cli/test_cli_episode_known.py",
     "episode from-trace --say": "tests/desk/test_desk_episodes.py",
     "episode from-trace --tools": "tests/desk/test_desk_episodes.py",
     "episode from-trace --trace": "tests/desk/test_desk_episodes.py",

@@ -1,26 +1,24 @@
 """Make an episode of traces, of the store or of files, and write it."""
 
-import json
 import re
 from pathlib import Path
 from typing import NamedTuple
 
-from reviewer.db import payload
+from reviewer.desk.episodes.stored import stored_trace
 from reviewer.desk.episodes.target import target_of
 from reviewer.desk.episodes.views import EpisodeOrder, MadeFromTrace
 from reviewer.desk.errors import DeskError
 from reviewer.desk.opened import DeskState
-from reviewer.desk.traces.records import locate
 from reviewer.exit_codes import ExitCode
 from reviewer.importing.recorded import NotUsable, attempts, story
-from reviewer.importing.recorded.episode import STORED, SourceTrace, episode_of
-from reviewer.importing.recorded.marks import read_marks, together
+from reviewer.importing.recorded.episode import SourceTrace, episode_of
+from reviewer.importing.recorded.known import Known, among, definitions_of
+from reviewer.importing.recorded.marks import needed_tool, read_marks, together
 from reviewer.importing.recorded.offered import Definition, tools_of_file, tools_of_trace
 from reviewer.suite.errors import ContractError, id_problem, shown
 from reviewer.suite.folder import PROOFS
 from reviewer.suite.model import RedactionRules
 from reviewer.suite.values import EPISODES
-from reviewer.trace.record import TraceRecord
 from reviewer.trace.redaction import redactor_of
 
 _UNFIT = re.compile(r"[^a-z0-9_-]+")
@@ -32,6 +30,7 @@ class _Found(NamedTuple):
     source: SourceTrace
     file: attempts.AttemptFile | None
     request: str
+    known: Known | None = None
 
 
 def made_from_trace(opened: DeskState, order: EpisodeOrder) -> MadeFromTrace:
@@ -56,14 +55,22 @@ def _made(opened: DeskState, order: EpisodeOrder) -> MadeFromTrace:
         defined = tools_of_file(Path(order.tools))
     elif main.file is not None:
         defined = tools_of_trace(main.file, called)
+    else:
+        defined = definitions_of(main.known)
     episode_id = order.episode_id or _slug(main.source.trace) or "from-trace"
     if (reason := id_problem(episode_id)) is not None:
         raise DeskError(f"{shown(episode_id)}: {reason}", "--id names the episode")
     replaces = main.source.trace if order.replace else ""
     target = target_of(opened, order.into, order.out, episode_id, replaces)
+    wanted = {*called, *marks.forbidden, *map(needed_tool, marks.required)}
+    known = main.known
+    if target.listed is not None:  # no other tool is offered there
+        known = among(known, wanted | target.listed)
+        defined = {name: one for name, one in defined.items() if name in wanted}
+        defined |= target.definitions(wanted)
     made = episode_of(
         main.source, [one.source for one in beside], defined, marks, target.rules, episode_id,
-        main.request,
+        main.request, known, order.request,
     )  # fmt: skip
     problems = target.write(made.episode, made.script, main.source.sha256)
     told = made.episode["source"]
@@ -117,11 +124,8 @@ def _trace(opened: DeskState, text: str, wanted: str, form: str) -> _Found:
         return _of_file(path, name, form)
     if path.exists():
         raise DeskError(f"{text}: is a folder: name one file", exit_code=ExitCode.USAGE)
-    if not opened.has_store():
-        raise DeskError(
-            f"{text}: is no file, and this workspace has no store", exit_code=ExitCode.USAGE
-        )
-    return _stored(opened, text)
+    found = stored_trace(opened, text)
+    return _Found(found.source, None, "", found.known)
 
 
 def _of_file(path: Path, name: str, form: str) -> _Found:
@@ -138,27 +142,3 @@ def _beside(opened: DeskState, main: _Found, text: str, form: str) -> _Found:
     if main.file is not None and not Path(text).exists() and "#" not in text:
         return _of_file(main.file.path, text, form)
     return _trace(opened, text, "", form)
-
-
-def _stored(opened: DeskState, trace_id: str) -> _Found:
-    with opened.reading() as connection:
-        row = locate(connection, trace_id).row
-        raw = payload.stored_record(connection, row.id, row.pack, row.offset, row.length)
-    if raw is None:
-        raise DeskError(
-            f"{trace_id}: its content was refused and is not in the store",
-            "give the file that it was imported from",
-        )
-    record = payload.decode_record(raw)
-    told = story.story_of(record, trace_id)
-    form = _format(record)
-    return _Found(SourceTrace(told, trace_id, row.sha256.hex(), form, STORED), None, "")
-
-
-def _format(record: TraceRecord) -> str:
-    try:
-        source = json.loads(bytes(record.source) or b"{}")
-    except ValueError:
-        return "reviewer"
-    named = source.get("format") if isinstance(source, dict) else None
-    return named if isinstance(named, str) else "reviewer"

@@ -1,7 +1,7 @@
 """Where an episode goes: into a draft, or into a new suite."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +10,12 @@ from reviewer.desk.opened import DeskState
 from reviewer.desk.place import write_private
 from reviewer.desk.workspace.suite_records import write_folder
 from reviewer.exit_codes import ExitCode
+from reviewer.importing.recorded.offered import Definition
 from reviewer.suite.check import check_suite
 from reviewer.suite.derived import NoContract, encoded
 from reviewer.suite.errors import id_problem, shown
 from reviewer.suite.folder import PROOFS, has_lock, locked_files
+from reviewer.suite.json_values import same
 from reviewer.suite.model import RedactionRules, Suite
 from reviewer.suite.strict_json import load_object
 from reviewer.suite.values import EPISODES, SUITE_FILE, TOOLSET_FILE, converted
@@ -51,6 +53,36 @@ class Target:
         told = _REDACTION if new else self._head.get("redaction", {})
         self.rules = converted(told, RedactionRules, SUITE_FILE)
 
+    @property
+    def listed(self) -> frozenset[str] | None:
+        """Return the tools of toolset.json, None in a suite without one."""
+        if TOOLSET_FILE not in self._files:
+            return None
+        return frozenset(tool["name"] for tool in self._listed())
+
+    def definitions(self, names: Set[str]) -> dict[str, Definition]:
+        """Return those of these tools that toolset.json lists: it says what each takes, whatever a
+        trace shows."""
+        return {
+            tool["name"]: Definition(tool["name"], tool["description"], tool["parameters"])
+            for tool in self._listed()
+            if tool["name"] in names
+        }
+
+    def _listed(self) -> list[dict[str, Any]]:
+        """Return the tools of toolset.json that have the shape of one."""
+        if TOOLSET_FILE not in self._files:
+            return []
+        listed = load_object(self._files[TOOLSET_FILE], TOOLSET_FILE).get("tools")
+        return [
+            tool
+            for tool in (listed if isinstance(listed, list) else ())
+            if isinstance(tool, dict)
+            and isinstance(tool.get("name"), str)
+            and isinstance(tool.get("description"), str)
+            and isinstance(tool.get("parameters"), dict)
+        ]
+
     def _made_of(self, trace: str) -> bool:
         """Return whether the episode that is there was made of this trace; False for none."""
         data = self._files.get(self._episode)
@@ -64,8 +96,9 @@ class Target:
     ) -> list[str]:
         """Write the files, and return what keeps the suite from being frozen. `script` is that of
         the proof, if any, and `sha256` that of the file which the episode was made of."""
-        if TOOLSET_FILE in self._files:
+        if TOOLSET_FILE in self._files and "simulator" in episode:
             episode = _beside_toolset(episode, load_object(self._files[TOOLSET_FILE], TOOLSET_FILE))
+        episode = self._whole_state(episode)
         try:
             files = {self._episode: encoded(episode)}
             if script is not None:
@@ -86,6 +119,17 @@ class Target:
         locked = {path: data for path, data in files.items() if not path.startswith("candidates/")}
         checked = check_suite({**self._files, **locked}, to_freeze=True)
         return [str(one) for one in checked.problems]
+
+    def _whole_state(self, episode: dict[str, Any]) -> dict[str, Any]:
+        """Return the episode with a final state of its own: that which the suite gives to episodes
+        which are silent is of other worlds."""
+        defaults = self._head.get("defaults")
+        given = defaults.get("simulator") if isinstance(defaults, dict) else None
+        simulator = episode.get("simulator", {})
+        silent = "simulator" in episode and "final_state" not in simulator
+        if not silent or not isinstance(given, dict) or "final_state" not in given:
+            return episode
+        return {**episode, "simulator": {**simulator, "final_state": None}}
 
     def _new_head(
         self, episode: Mapping[str, Any], script: Mapping[str, Any] | None, sha256: str
@@ -156,13 +200,16 @@ def target_of(
 
 def _beside_toolset(episode: dict[str, Any], toolset: Mapping[str, Any]) -> dict[str, Any]:
     """Return the episode without what toolset.json says of its tools."""
-    listed = {tool.get("name") for tool in toolset.get("tools", ()) if isinstance(tool, dict)}
-    tools = {
-        name: {
-            member: value
-            for member, value in told.items()
-            if name not in listed or member not in ("description", "parameters")
-        }
-        for name, told in episode["simulator"]["tools"].items()
-    }
-    return {**episode, "simulator": {**episode["simulator"], "tools": tools}}
+    told = [tool for tool in toolset.get("tools", ()) if isinstance(tool, dict)]
+    listed = {tool.get("name"): tool.get("simulator") for tool in told}
+    tools = {}
+    for name, behavior in episode["simulator"]["tools"].items():
+        own = behavior
+        if name in listed:
+            described = ("description", "parameters")
+            own = {member: value for member, value in own.items() if member not in described}
+            if same(listed[name], own):
+                continue
+        tools[name] = own
+    rest = {name: value for name, value in episode["simulator"].items() if name != "tools"}
+    return {**episode, "simulator": {**rest, "tools": tools} if tools else rest}

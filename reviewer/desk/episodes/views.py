@@ -15,7 +15,8 @@ class EpisodeOrder(Struct, frozen=True, kw_only=True):
     `source` and each of `beside` are traces: an id of the store, a file, `FILE#NAME`, or for
     `beside` a name in the file of the source. `into` is a draft that gets the episode,
     `out` the folder of a new suite; without either it is a new suite of the workspace. `replace`
-    writes over an episode of that name which was made of the same trace.
+    writes over an episode of that name which was made of the same trace. `request` is what the user
+    asked, whatever the trace says.
     """
 
     source: str
@@ -29,6 +30,7 @@ class EpisodeOrder(Struct, frozen=True, kw_only=True):
     into: str = ""
     out: str = ""
     replace: bool = False
+    request: str = ""
 
 
 TYPED = (

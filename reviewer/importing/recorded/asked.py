@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from reviewer.importing.recorded import NotUsable
-from reviewer.importing.recorded.story import Story
+from reviewer.importing.recorded.story import Made, Story, as_value
 from reviewer.running.model import Answer, Unrunnable, WorldGap
 from reviewer.running.world import SimulatedWorld
 from reviewer.suite.blanks import blank
@@ -78,6 +78,22 @@ def end_of(
     return _answers(episode, calls)[1]
 
 
+def reproduced(episode: Mapping[str, Any], story: Story) -> bool:
+    """Return whether the world answers every call of which the trace has an answer, and as the
+    trace has it."""
+    answers, _ = _answers(episode, [(call.tool, call.arguments) for call in story.calls])
+    return all(
+        not call.answered or (answer is not None and not _differs(call, answer))
+        for call, answer in zip(story.calls, answers, strict=True)
+    )
+
+
+def _differs(call: Made, answer: Answer) -> bool:
+    return answer.status != call.status or (
+        answer.status == "ok" and not same(call.answer, as_value(answer.content))
+    )
+
+
 def differences(episode: Mapping[str, Any], story: Story) -> list[dict[str, Any]]:
     """Return a blank for each recorded call that the world answers otherwise than the trace."""
     answers, _ = _answers(episode, [(call.tool, call.arguments) for call in story.calls])
@@ -85,9 +101,7 @@ def differences(episode: Mapping[str, Any], story: Story) -> list[dict[str, Any]
     for call, answer in zip(story.calls, answers, strict=True):
         if answer is None or not call.answered:
             continue
-        if answer.status != call.status or (
-            answer.status == "ok" and not same(call.answer, answer.content)
-        ):
+        if _differs(call, answer):
             what = (
                 f"confirm what {call.tool} answers at event {call.seq}: the world answers "
                 "otherwise than the trace"

@@ -12,15 +12,17 @@ import msgspec
 from reviewer.importing.recorded import NotUsable, turns
 from reviewer.importing.recorded.asked import changed_paths, differences, end_of
 from reviewer.importing.recorded.keys import Keys, canonical
+from reviewer.importing.recorded.known import Known, scripted_user, with_request, words_of, world_of
 from reviewer.importing.recorded.marks import Marked, Marks, resolved
 from reviewer.importing.recorded.masked import masked_marks, masked_story, masked_tools, table
 from reviewer.importing.recorded.masks import Masks
 from reviewer.importing.recorded.offered import Definition, inferred_tool, offered_tools
 from reviewer.importing.recorded.story import Story
 from reviewer.importing.recorded.world import Builder, World
+from reviewer.running.world import final_state_of
 from reviewer.suite.blanks import blank, blanks_in
 from reviewer.suite.errors import shown
-from reviewer.suite.json_values import MISSING, at
+from reviewer.suite.json_values import MISSING, at, same
 from reviewer.suite.model import RED_TEAM, Episode, RedactionRules
 from reviewer.suite.script import Script
 
@@ -40,6 +42,8 @@ class SourceTrace(NamedTuple):
     sha256: str
     form: str
     reader: str
+    of: dict[str, Any] | None = None
+    """The suite and the episode that a stored trace belongs to, and whether it is of a draft."""
 
 
 class MadeEpisode(NamedTuple):
@@ -58,24 +62,40 @@ def episode_of(
     rules: RedactionRules,
     episode_id: str,
     request: str = "",
+    known: Known | None = None,
+    asked: str = "",
 ) -> MadeEpisode:
     """Return the episode of a trace. `siblings` are other traces of the same task, whose answers
     are taken where the trace has none; `defined` are the tools as they were offered; `request` is
-    what the user asked, where no message says it. Raises NotUsable."""
-    masks = table([main.story, *(one.story for one in siblings)], defined, marks, rules, request)
-    story = masked_story(main.story, masks)
+    what the user asked, where no message says it, and `asked` whatever messages say; `known` is
+    what the suite of the trace says of its episode. Raises NotUsable."""
+    asked = asked or ("" if known is None else known.episode.user_request)
+    whole = with_request(main.story, known)
+    masks = table(
+        [whole, *(one.story for one in siblings)], defined, marks, rules, asked or request,
+        words_of(known),
+    )  # fmt: skip
+    story = masked_story(whole, masks)
     others = [masked_story(one.story, masks) for one in siblings]
     plain = offered_tools(defined, [c for one in (main, *siblings) for c in one.story.calls])
-    tools, loosened = masked_tools(plain, masks, main.story, story)
+    tools, loosened = masked_tools(plain, masks, whole, story)
     marks = masked_marks(marks, masks)
     marked = resolved(marks, story, {*tools, *(need.partition(":")[0] for need in marks.required)})
     keys = Keys((story, *others), marks)
     builder = Builder(story, others, marks, marked, keys)
     for need in marked.needs:
         tools = tools | _missing(need.tool, need.arguments, tools)
-    world = builder.built(tools)
+    world = world_of(known, builder, tools, masks, story)
+    taken = ["request", "start state", "world"] if world is not None else ["request"]
+    if world is None:
+        world = builder.built(tools)
+        if known is not None:
+            world.notes.append(_OWN_WORLD)
     talk = turns.conversation_of(story, "turns" in marks.confirm)
-    asked = talk.request or masks.masked(request)
+    if (user := scripted_user(known)) is not None:
+        talk = turns.Conversation(talk.request, masks.masked(user), [])
+        taken.append("user")
+    asked = masks.masked(asked) or talk.request or masks.masked(request)
     cases = {
         name: case["arguments"]
         for name, told in reversed(world.tools.items())
@@ -95,6 +115,8 @@ def episode_of(
         "budget": {},
         "simulator": {"tools": world.tools},
     }
+    if world.final_state is not None:
+        made["simulator"]["final_state"] = world.final_state
     made["expected"] = _expected(made, story, marks, marked, world, plans, keys)
     made["budget"] = _budget(plans, world)
     if talk.user is not None:
@@ -106,7 +128,10 @@ def episode_of(
     if not (marks.say or made["expected"].get("message_reference")):
         open_.append(blank("what should have been said in the end (--say)"))
     if not asked:
-        what = "confirm that user_request is empty: the trace does not say what is asked"
+        what = (
+            "confirm that user_request is empty: the trace does not say what is asked (--request "
+            "says it)"
+        )
         open_.append(blank(what))
     open_ += differences(made, story)
     notes = [*world.notes, *([_LEFT] if masks.left else [])]
@@ -115,6 +140,7 @@ def episode_of(
     made["source"] = _source(
         main, siblings, masks, marks, keys, world, open_, loosened, notes, tools.values(),
         sorted({call.tool for call in story.calls if call.seq in marked.wrong}),
+        [] if known is None else taken,
     )  # fmt: skip
     if not made["tools"]:
         del made["tools"]
@@ -131,6 +157,10 @@ def episode_of(
 
 STORED = "stored"
 """The reader of a trace that comes out of the store."""
+_OWN_WORLD = (
+    "the world is made of the trace: that of the trace's episode is not known to answer as the "
+    "trace does"
+)
 _MASKED_BEFORE = (
     "identifiers were masked when the trace was stored, and different ones look alike: the file "
     "that it was imported from tells them apart"
@@ -189,6 +219,15 @@ def _expected(
     right = end_of(episode, good)
     wrong = end_of(episode, turns.calls_in(plans[turns.RECORDED]))
     start = dict(episode["initial_state"])
+    expected: dict[str, Any] = {}
+    if world.final_state is not None:
+        start, right, wrong = (
+            final_state_of(state, world.final_state) for state in (start, right, wrong)
+        )
+        if not all(isinstance(state, dict) for state in (start, right, wrong)):
+            if not same(start, right) or not same(right, wrong):
+                expected["final_state"] = right
+            start = right = wrong = {}
     paths = [*changed_paths(start, right), *changed_paths(right, wrong)]
     state, absent = {}, []
     for path in dict.fromkeys(paths):
@@ -197,7 +236,6 @@ def _expected(
             absent.append(".".join(path))
         else:
             state[".".join(path)] = value
-    expected: dict[str, Any] = {}
     if state:
         expected["state"] = state
     if absent:
@@ -219,8 +257,14 @@ def _expected(
         what = "a wording that only the wrong message has (--never-say)"
         expected["message_excludes"] = blank(what, *words)
     if good:
-        expected["trajectory"] = [{"tool": tool, "arguments": made} for tool, made in good]
+        expected["trajectory"] = [_step(world, tool, made) for tool, made in good]
     return expected
+
+
+def _step(world: World, tool: str, made: dict[str, Any]) -> dict[str, Any]:
+    """Return a call of the trajectory; one whose arguments are not known takes any."""
+    required = world.tools[tool]["parameters"].get("required") or ()
+    return {"tool": tool, "arguments": made} if set(required) <= made.keys() else {"tool": tool}
 
 
 def _last(plans: Mapping[str, list[dict[str, Any]]]) -> str:
@@ -238,6 +282,12 @@ def _title(request: str, episode_id: str) -> str:
     return (line[:77] + "…" if len(line) > 78 else line) or episode_id
 
 
+def _named(of: Mapping[str, Any], masks: Masks) -> dict[str, Any]:
+    """Return where a trace belongs without identifiers; a digest is none, whatever it looks
+    like."""
+    return {**of, **{name: masks.masked(of[name]) for name in ("suite", "episode")}}
+
+
 def _source(
     main: SourceTrace,
     siblings: Sequence[SourceTrace],
@@ -250,6 +300,7 @@ def _source(
     notes: list[str],
     tools: Iterable[Definition],
     wrong: list[str],
+    taken: list[str],
 ) -> dict[str, Any]:
     told: dict[str, Any] = {
         "made_by": MADE_BY,
@@ -260,6 +311,8 @@ def _source(
                 "format": one.form,
                 "reader": one.reader,
                 **({} if one is main else {"pooled": True}),
+                **({} if one.of is None else {"of": _named(one.of, masks)}),
+                **({"taken": taken} if one is main and taken else {}),
             }
             for one in (main, *siblings)
         ],

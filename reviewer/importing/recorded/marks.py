@@ -149,6 +149,11 @@ def _unknown_tool(mark: str, tool: str, known: set[str]) -> tuple[str, str]:
     return f"--{mark} {shown(tool)}: the trace has no such tool", f"its tools: {names}"
 
 
+def needed_tool(text: str) -> str:
+    """Return the tool that a mark of `required` names. Raises NotUsable."""
+    return _need(text).tool
+
+
 def _need(text: str) -> Need:
     found = _NEED.match(text)
     if found is None:

@@ -32,12 +32,16 @@ def table(
     marks: Marks,
     rules: RedactionRules,
     request: str,
+    words: Sequence[Any] = (),
 ) -> Masks:
-    words = {}
+    """Return the table of everything that goes into an episode; `words` are what is known of
+    it besides its traces."""
+    named = {}
     for text in marks.mask:
         value, _, word = text.rpartition("=")
-        words[value or word] = word if value else ""
-    masks = Masks(rules, words)
+        named[value or word] = word if value else ""
+    masks = Masks(rules, named)
+    masks.learn(list(words))
     for story in stories:
         for step in story.steps:
             if isinstance(step, Made):

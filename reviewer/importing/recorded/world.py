@@ -31,6 +31,8 @@ class World(NamedTuple):
     needs: tuple[Need, ...]
     faults: int
     pooled: list[str]
+    final_state: str | None = None
+    """The dotted path of what an attempt gives as its final state. None: the whole state."""
 
 
 class Builder:
@@ -52,6 +54,8 @@ class Builder:
         self.gaps: list[dict[str, Any]] = []
         self.notes: list[str] = []
         self.pooled: list[str] = []
+        self.changing: dict[str, bool] = {}
+        """Tool of a known world → whether its calls change the state."""
         for story in (main, *self.siblings):
             for call in story.calls:
                 if call.cut and not (story is main and call.seq in marked.unknown):
@@ -67,9 +71,12 @@ class Builder:
                     )
 
     def acts(self, tool: str) -> Acts:
-        """Return whether a tool writes; one that was called wrongly and whose name says nothing
-        does, since the person minds the call."""
+        """Return whether a tool writes: as its known world has it, unless a mark says otherwise;
+        one that was called wrongly and whose name says nothing does, since the person minds the
+        call."""
         found = acts_of(tool, self.marks)
+        if tool in self.changing and tool not in (*self.marks.reads, *self.marks.writes):
+            return "write" if self.changing[tool] else "read"
         return "write" if found == "unknown" and tool in self._wrong else found
 
     def built(self, offered: Mapping[str, Definition]) -> World:
@@ -348,6 +355,28 @@ class Builder:
 
     # Required calls without a recorded answer.
 
+    def needs_in(self, offered: Mapping[str, Definition]) -> tuple[Need, ...]:
+        """Return the required calls in a world that is known: it answers whatever they are given,
+        so that only their arguments may be unknown."""
+        found = []
+        for need in self.marked.needs:
+            given = need.arguments
+            if given is None:
+                made = {
+                    canonical(self.keys.of(call)): call
+                    for story in (self.main, *self.siblings)
+                    for call in story.calls
+                    if call.tool == need.tool and call.status == "ok"
+                }
+                if made:
+                    only = next(iter(made.values())) if len(made) == 1 else None
+                    found.append(Need(need.tool, only and (self.keys.of(only) or None)))
+                    continue
+                given = self._likely(offered.get(need.tool))
+                self._tell_missing(offered.get(need.tool), given)
+            found.append(Need(need.tool, given))
+        return tuple(found)
+
     def _needs(self, offered: Mapping[str, Definition]) -> tuple[Need, ...]:
         found = []
         for need in self.marked.needs:
@@ -360,11 +389,15 @@ class Builder:
                 continue
             if given is None:
                 given = self._likely(offered.get(need.tool))
+                self._tell_missing(offered.get(need.tool), given)
             lasting = self.keys.lasting(need.tool, given)
             if not any(_fits(case["arguments"], given) for case in cases):
                 key = self.keys.key_of(need.tool, given)
                 seen = self._seen(given)
-                what = f"what {need.tool} answers for {key[1]}: no trace recorded it"
+                what = (
+                    f"what {need.tool} answers for {key[1]}: no trace recorded it (--with TRACE "
+                    "takes it from another)"
+                )
                 if seen:
                     what += "; seen: what a write answered on the same object, with its change"
                 self._cases.setdefault(need.tool, []).append(
@@ -375,14 +408,32 @@ class Builder:
 
     def _likely(self, tool: Definition | None) -> dict[str, Any]:
         """Return the arguments of a required call that names none: those that other calls gave
-        under the names which the tool requires, else the ids that they share."""
+        under the names which the tool requires, else the ids that they share; never one that a tool
+        of known parameters does not have."""
         wanted = [] if tool is None else tool.parameters.get("required") or []
+        has = None if tool is None or tool.inferred else tool.parameters.get("properties") or {}
         given: dict[str, Any] = {}
         for call in self.main.calls:
             for name, value in self.keys.of(call).items():
+                if has is not None and name not in has:
+                    continue
                 if name in wanted or (not wanted and name.endswith("id")):
                     given.setdefault(name, value)
         return given
+
+    def _tell_missing(self, tool: Definition | None, given: Mapping[str, Any]) -> None:
+        """Leave open the arguments that a required call must have and that nothing says."""
+        required = [] if tool is None else tool.parameters.get("required") or []
+        missing = [name for name in required if name not in given]
+        if tool is not None and missing:
+            names = ", ".join(missing)
+            form = ", ".join(f'"{name}": …' for name in required)
+            self.open.append(
+                blank(
+                    f"the arguments of {tool.name} ({names}): --required '{tool.name}:{{{form}}}' "
+                    "names them, --with TRACE takes them from a trace that calls it"
+                )
+            )
 
     def _seen(self, arguments: Mapping[str, Any]) -> list[Any]:
         """Return what writes answered on the object that these arguments name."""
