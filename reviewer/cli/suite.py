@@ -14,7 +14,7 @@ from reviewer.cli.leaks import leaks_arguments
 from reviewer.cli.opening import desk_of, desk_on, workspace_of
 from reviewer.cli.say import note, out, out_json, table
 from reviewer.cli.suite_makers import maker_arguments
-from reviewer.cli.suite_new import new_arguments
+from reviewer.cli.suite_new import draft_arguments, new_arguments
 from reviewer.cli.suite_power import power_arguments
 from reviewer.desk import suites
 from reviewer.desk.drafts import is_draft
@@ -64,6 +64,7 @@ def _suite_arguments(command: argparse.ArgumentParser) -> None:
     power_arguments(acts)
     _lineage_arguments(acts)
     new_arguments(acts)
+    draft_arguments(acts)
     maker_arguments(acts)
 
 
@@ -94,6 +95,7 @@ def run(arguments: argparse.Namespace) -> int:
         "power": suite_power.run,
         "lineage": _lineage,
         "new": suite_new.run,
+        "draft": suite_new.run_draft,
         **dict.fromkeys(suite_makers.MAKERS, suite_makers.run),
     }[arguments.act](arguments)
 

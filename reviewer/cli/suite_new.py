@@ -37,6 +37,29 @@ def new_arguments(acts: "Acts") -> None:
     )
 
 
+def draft_arguments(acts: "Acts") -> None:
+    """Add the act that makes the draft of a next version."""
+    made = act(acts, "draft", "copy a suite, frozen or not, as a draft to edit and freeze")
+    made.add_argument("suite", help="suite id")
+    made.add_argument("--as", dest="new_id", required=True, metavar="NEW_ID", help="the draft's id")
+
+
+def run_draft(arguments: argparse.Namespace) -> int:
+    from reviewer.desk.workspace.next_draft import draft_of
+
+    made = draft_of(workspace_of(arguments), arguments.suite, arguments.new_id)
+    if arguments.json:
+        out_json({**made._asdict(), "folder": str(made.folder)})
+        return ExitCode.DONE
+    candidates = plural(len(made.candidates), "candidate")
+    fact(f"{made.suite_id}: a draft of {made.of} with {candidates} in {made.folder}")
+    for path in made.edited:
+        note(f"note: {path} was edited after {made.of} was frozen; the draft has the edit")
+    note(f"next: edit it, then reviewer suite check {made.suite_id}")
+    note(f"reviewer suite freeze {made.suite_id} makes it a suite to decide on")
+    return ExitCode.DONE
+
+
 def run(arguments: argparse.Namespace) -> int:
     from reviewer.desk.workspace.scaffolding import new_suite
 

@@ -14,7 +14,7 @@ import shutil
 import zlib
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from reviewer.suite.check import check_suite
 from reviewer.suite.errors import ContractError, Problem, id_problem, shown
@@ -111,7 +111,7 @@ def freeze_as(folder: Path, new_id: str, power: MakePower | None = None) -> NewV
     lock_bytes, lock = _frozen_lock(folder)
     edited = {path: data for path, data in state.files.items() if path != LOCK_FILE}
     originals = _originals(folder, lock, edited)
-    head = _as_successor(edited.get(SUITE_FILE, b""), new_id, suite_digest(lock_bytes))
+    head = as_successor(edited.get(SUITE_FILE, b""), new_id, suite_digest(lock_bytes))
     renamed = {**edited, SUITE_FILE: head}
     suite = _valid(renamed)
     made = None if power is None else power(suite, renamed.get(POWER_FILE))
@@ -209,12 +209,21 @@ _SUITE_ID = re.compile(rb'(\s*)("suite_id"\s*:\s*)"(?:[^"\\]|\\.)*"')
 _PREDECESSOR = re.compile(rb'("predecessor"\s*:\s*)(?:null|"[^"\\]*")')
 
 
-def _as_successor(data: bytes, new_id: str, predecessor: str) -> bytes:
-    """Return suite.json with another suite_id and the digest of the suite that it replaces, its
-    layout kept where that is certain."""
+def frozen_digest(folder: Path) -> str:
+    """Return the digest of a suite that was frozen, whatever was edited since."""
+    return suite_digest(_frozen_lock(folder)[0])
+
+
+def as_successor(data: bytes, new_id: str, predecessor: str) -> bytes:
+    """Return suite.json with another suite_id and the digest of the suite that it replaces ("" for
+    none), its layout kept where that is certain."""
     raw = load_object(data, SUITE_FILE)
-    wanted = {**raw, "suite_id": new_id, "predecessor": predecessor}
     text = json.dumps(new_id, ensure_ascii=False).encode()
+    if not predecessor:
+        wanted = {**raw, "suite_id": new_id}
+        renamed = _SUITE_ID.sub(lambda found: found[1] + found[2] + text, data, count=1)
+        return renamed if load_object(renamed, SUITE_FILE) == wanted else _encoded(wanted)
+    wanted = {**raw, "suite_id": new_id, "predecessor": predecessor}
     digest = f'"{predecessor}"'.encode()
     if "predecessor" in raw:
         replaced = _SUITE_ID.sub(lambda found: found[1] + found[2] + text, data, count=1)
@@ -224,9 +233,11 @@ def _as_successor(data: bytes, new_id: str, predecessor: str) -> bytes:
         replaced = _SUITE_ID.sub(
             lambda found: found[1] + found[2] + text + b"," + found[1] + more, data, count=1
         )
-    if load_object(replaced, SUITE_FILE) == wanted:
-        return replaced
-    return (json.dumps(wanted, ensure_ascii=False, indent=2) + "\n").encode()
+    return replaced if load_object(replaced, SUITE_FILE) == wanted else _encoded(wanted)
+
+
+def _encoded(raw: Mapping[str, Any]) -> bytes:
+    return (json.dumps(raw, ensure_ascii=False, indent=2) + "\n").encode()
 
 
 def _write_version(

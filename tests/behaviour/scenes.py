@@ -396,6 +396,10 @@ def drafts(stage: Stage) -> None:
     for name in ("by-model", "scripted-passes", "no-such-candidate"):
         stage.run("candidate", "pin", "library", name)
     stage.run("suite", "freeze", "library")
+    stage.run("suite", "draft", "library", "--as", "library-2")
+    stage.run("suite", "draft", SUITE, "--as", "refund-eval-v6")
+    stage.run("suite", "draft", SUITE, "--as", "refund-eval-v6")
+    stage.run("suite", "check", "refund-eval-v6")
     failed = f"{SUITE}/{V7}/attack-014/1"
     marks = ("--wrong", "issue_refund", "--required", "lookup_order")
     made = ("episode", "from-trace", failed, *marks)

@@ -219,3 +219,67 @@ def test_the_option_that_opens_a_draft_goes_with_no_command(
     said = draft.run("--draft", SUITE, *command)
     assert said.code == 2
     assert f"--suite {SUITE}" in said.err
+
+
+def test_a_frozen_suite_goes_on_as_a_draft_of_another_id(door: Door) -> None:
+    before = {path: path.read_bytes() for path in door.suite.rglob("*") if path.is_file()}
+    digest = json.loads(door.ok("suite", "show", SUITE, "--json").out)["digest"]
+    said = json.loads(door.ok("suite", "draft", SUITE, "--as", "next-v1", "--json").out)
+    assert (said["predecessor"], said["edited"]) == (digest, [])
+    assert {V7, V8} <= set(said["candidates"])
+    made = door.suite.with_name("next-v1")
+    there = {path.name for path in made.iterdir()}
+    assert not there & {".frozen", "suite.lock", "SHA256SUMS", "traces", "labels", "power.json"}
+    assert {path: path.read_bytes() for path in before} == before
+    assert "valid draft" in door.ok("suite", "check", "next-v1").err
+    shown = json.loads(door.ok("suite", "show", "next-v1", "--json").out)
+    assert (shown["suite_id"], shown["predecessor"]) == ("next-v1", digest)
+    assert "9 of 9 attempts made" in door.ok("run", "next-v1", V8).out
+    path = made / EPISODE
+    path.write_text(json.dumps({**json.loads(path.read_bytes()), "title": "Another"}))
+    door.ok("suite", "freeze", "next-v1")
+    assert json.loads(door.ok("suite", "show", "next-v1", "--json").out)["predecessor"] == digest
+
+
+def test_an_edit_of_a_frozen_suite_goes_into_its_draft(door: Door) -> None:
+    retitle(door, "Edited")
+    said = door.ok("suite", "draft", SUITE, "--as", "next-v1")
+    assert f"{EPISODE} was edited after {SUITE} was frozen" in said.err
+    made = door.suite.with_name("next-v1") / EPISODE
+    assert json.loads(made.read_bytes())["title"] == "Edited"
+
+
+def test_a_draft_is_copied_with_the_predecessor_that_it_has(draft: Door) -> None:
+    before = json.loads((draft.suite / "suite.json").read_bytes())
+    said = json.loads(draft.ok("suite", "draft", SUITE, "--as", "b", "--json").out)
+    assert said["predecessor"] == ""
+    made = json.loads((draft.suite.with_name("b") / "suite.json").read_bytes())
+    assert made == {**before, "suite_id": "b"}
+    draft.ok("suite", "check", "b")
+
+
+@pytest.mark.parametrize(
+    ("suite", "new_id", "said", "code"),
+    [
+        (SUITE, SUITE, "exists already", 20),
+        (SUITE, "../x", "--as", 2),
+        (SUITE, ".", "--as", 2),
+        ("none", "next-v1", "no suite none", 20),
+    ],
+)
+def test_no_draft_is_written_over_anything(
+    door: Door, suite: str, new_id: str, said: str, code: int
+) -> None:
+    before = sorted(door.suite.parent.parent.rglob("*"))
+    refused = door.run("suite", "draft", suite, "--as", new_id)
+    assert refused.code == code
+    assert said in refused.err
+    assert sorted(door.suite.parent.parent.rglob("*")) == before
+
+
+def test_a_frozen_suite_that_takes_no_episode_names_the_draft(door: Door) -> None:
+    door.ok("import", str(door.suite / "traces"))
+    trace = f"{SUITE}/{V7}/attack-014/1"
+    refused = door.run("episode", "from-trace", trace, "--into", SUITE, "--id", "more")
+    assert refused.code == 20
+    assert f"reviewer suite draft {SUITE} --as NEW_ID" in refused.err

@@ -42,7 +42,8 @@ class Target:
                 raise DeskError(
                     f"{folder}: is frozen: nothing can be added to it",
                     "leave --into out: the episode gets a suite of its own",
-                    f"or edit a copy and freeze it: reviewer suite freeze {suite_id} --as NEW_ID",
+                    f"or add it to a draft of the next version: reviewer suite draft {suite_id} "
+                    "--as NEW_ID, then --into NEW_ID",
                 )
             if SUITE_FILE not in self._files:
                 raise DeskError(f"{folder}: is no suite: it has no {SUITE_FILE}")
