@@ -282,6 +282,9 @@ def _summary(view: RunView, report: "Report | None") -> Iterator[str]:
     failing = [f"{gate} {n}" for gate, n in zip(view.in_force, view.gates, strict=True) if n]
     if failing:
         yield f"failing gates: {', '.join(failing)}"
+    if view.faults:
+        why = f": {view.fault}" if view.fault else ""
+        yield f"{view.faults} ended candidate_error{why}; reviewer show {view.fault_trace}"
     if view.lost:
         yield f"workers lost under an attempt {view.lost} times; those were run again"
     if report is not None:

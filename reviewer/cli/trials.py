@@ -70,6 +70,8 @@ def _say_checks(trial: "Trial") -> None:
 
 
 def _conclude(trial: "Trial") -> None:
+    from reviewer.desk.trials.freezing import way_out_of
+
     if trial.refused_checks and not trial.unsound:
         names = ", ".join(one.check for one in trial.refused_checks)
         fact(f"{trial.suite_id}: not sound: its own {names}")
@@ -80,6 +82,7 @@ def _conclude(trial: "Trial") -> None:
     else:
         names = ", ".join(one.agent for one in trial.unsound)
         fact(f"{trial.suite_id}: not sound: {names}")
+        note(f"way out: {way_out_of(trial)}")
 
 
 def _outcome(one: "TriedAgent") -> str:

@@ -13,6 +13,27 @@ class DeskError(Exception):
         self.exit_code = exit_code
 
 
+class NoTrace(DeskError):
+    """The store has no trace of a candidate on a suite. Whoever knows that the suite is a draft
+    says so (`of_draft`)."""
+
+    def __init__(self, suite_id: str, candidate_id: str) -> None:
+        super().__init__(
+            f"no trace of {candidate_id} on {suite_id} is in this store",
+            f"reviewer run {suite_id} {candidate_id}",
+            f"reviewer import FILE --suite {suite_id} --candidate {candidate_id}",
+        )
+        self.suite_id, self.candidate_id = suite_id, candidate_id
+
+    def of_draft(self) -> DeskError:
+        """Return the same of a draft, which nothing is imported into."""
+        return DeskError(
+            f"{self.candidate_id} was not run on the draft {self.suite_id} as it is now: an edited "
+            "draft starts again",
+            f"reviewer run {self.suite_id} {self.candidate_id}",
+        )
+
+
 def expected_failure(error: Exception) -> DeskError | None:
     """Return what to tell the user about an error of a suite's files, of the store or of the file
     system; None for an internal error."""

@@ -25,7 +25,7 @@ from reviewer.db.connection import (
     scripts,
 )
 from reviewer.db.schema import bring_up_to_date, version_of
-from reviewer.desk.errors import DeskError
+from reviewer.desk.errors import DeskError, NoTrace
 from reviewer.desk.labels.book import Book
 from reviewer.desk.traces.records import FinalMessages, Records
 
@@ -109,6 +109,15 @@ class Readers:
             connection.close()
 
 
+def never_run(suite_id: str) -> DeskError:
+    """Return the error of a draft that has no runs as it is now."""
+    return DeskError(
+        f"the draft {suite_id} has no runs as it is now: a draft that was edited (its files, or a "
+        "manifest in candidates/) starts again",
+        f"reviewer run {suite_id} CANDIDATE",
+    )
+
+
 _making = RLock()
 
 
@@ -147,7 +156,11 @@ class DeskState:
         try:
             with self.readers.lend() as connection:
                 yield connection
+        except NoTrace as error:
+            raise (error.of_draft() if self.place.draft else error) from None
         except StoreError as error:
+            if self.place.draft and not self.place.store.exists():
+                raise never_run(self.place.draft) from error
             raise DeskError(str(error), "reviewer doctor says what is wrong") from error
         except DatabaseError as error:
             raise DeskError(
@@ -195,7 +208,7 @@ class DeskState:
         row = registry.suite_row(connection, suite_id)
         stored = registry.candidate_row(connection, row.id, candidate_id) if row else None
         if row is None or stored is None:
-            raise DeskError(f"no trace of {candidate_id} on {suite_id} is in this store")
+            raise NoTrace(suite_id, candidate_id)
         return row.id, stored.id
 
     def suite(self, connection: Connection, suite_id: str, episode: int) -> Suite:

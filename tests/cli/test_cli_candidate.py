@@ -248,3 +248,27 @@ def test_no_candidate_has_the_name_of_the_folder_of_proofs(door: Door) -> None:
     refused = door.run("candidate", "new", SUITE, "proofs", "--kind", "python")
     assert refused.code == 2
     assert not (door.suite / "candidates" / "proofs.json").exists()
+
+
+CRASH = """
+def run(request, tools, call):
+    raise KeyError("mail ann@shop.example \\x1b[31m " + "x" * 500)
+"""
+
+
+def test_what_a_program_died_of_is_said_with_its_trace(door: Door) -> None:
+    agent(door, "desk_good/agent.py", CRASH)
+    door.ok("candidate", "new", SUITE, "desk-good", "--entry", "desk_good.agent:run")
+    said = door.ok("run", SUITE, "desk-good", "--attempts", "1")
+    (line,) = [one for one in said.out.splitlines() if "candidate_error" in one]
+    assert line.startswith("3 ended candidate_error: KeyError: 'mail [REDACTED:email] ")
+    assert "ann@" not in said.out + said.err
+    assert "\x1b" not in line
+    assert len(line) < 300
+    trace = line.partition("; reviewer show ")[2]
+    assert "ended candidate_error" in door.ok("show", trace).out
+
+
+def test_nothing_is_said_of_programs_that_did_not_die(door: Door) -> None:
+    door.ok("candidate", "new", SUITE, "desk-good", "--kind", "python")
+    assert "candidate_error" not in door.ok("run", SUITE, "desk-good", "--attempts", "1").out

@@ -283,3 +283,30 @@ def test_a_frozen_suite_that_takes_no_episode_names_the_draft(door: Door) -> Non
     refused = door.run("episode", "from-trace", trace, "--into", SUITE, "--id", "more")
     assert refused.code == 20
     assert f"reviewer suite draft {SUITE} --as NEW_ID" in refused.err
+
+
+def test_an_edited_draft_says_that_it_starts_again(draft: Door) -> None:
+    draft.ok("run", SUITE, V8, "--attempts", "1")
+    retitle(draft, "Edited")
+    for looked in (
+        ("scorecard", "--suite", SUITE, "--candidate", V8),
+        ("show", f"{SUITE}/{V8}/attack-014/1"),
+    ):
+        refused = draft.run(*looked)
+        assert refused.code == 20
+        assert "no runs as it is now: a draft that was edited" in refused.err
+        assert f"reviewer run {SUITE} CANDIDATE" in refused.err
+        assert "doctor" not in refused.err
+    draft.ok("run", SUITE, V7, "--attempts", "1")
+    refused = draft.run("scorecard", "--suite", SUITE, "--candidate", V8)
+    assert f"{V8} was not run on the draft {SUITE} as it is now" in refused.err
+    assert f"way out: reviewer run {SUITE} {V8}" in refused.err
+    assert "import" not in refused.err
+
+
+def test_a_candidate_without_a_trace_is_run_first(door: Door) -> None:
+    door.ok("run", SUITE, V7, "--attempts", "1")
+    refused = door.run("scorecard", "--suite", SUITE, "--candidate", V8)
+    ways = [line for line in refused.err.splitlines() if "way out" in line]
+    assert [f"reviewer run {SUITE} {V8}" in line for line in ways] == [True, False]
+    assert "reviewer import FILE" in ways[1]

@@ -241,6 +241,10 @@ def test_a_suite_that_is_not_sound_is_not_frozen(door: Door) -> None:
     said = door.run("suite", "freeze", "tried")
     assert said.code == 20
     assert "not sound: repeater passes all 1 episodes" in said.err
+    tried = door.run("suite", "trial", "tried")
+    assert tried.code == 20
+    for waiver in (said.err, tried.err):
+        assert '"waivers": [{"agent": "repeater", "reason": "..."}]' in waiver
     assert not (folder / "suite.lock").exists()
 
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from reviewer.db import decisions, registry
 from reviewer.db.connection import Connection, transaction
 from reviewer.db.decisions import DecisionRow, Standing
-from reviewer.desk.errors import DeskError
+from reviewer.desk.errors import DeskError, NoTrace
 from reviewer.desk.integrity.store_checks import signed_file_names
 from reviewer.desk.place import Workspace, write_private
 from reviewer.desk.views import SignedDecision
@@ -207,7 +207,7 @@ def keys_of(connection: Connection, gathered: Evidence) -> tuple[int, int]:
     suite = registry.suite_row(connection, gathered.suite.suite_id)
     stored = registry.candidate_row(connection, suite.id, gathered.candidate_id) if suite else None
     if suite is None or stored is None:
-        raise DeskError(f"no trace of {gathered.candidate_id} is in this store")
+        raise NoTrace(gathered.suite.suite_id, gathered.candidate_id)
     return suite.id, stored.id
 
 

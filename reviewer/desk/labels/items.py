@@ -12,7 +12,7 @@ from reviewer.db.connection import Connection
 from reviewer.db.queries.attempts import ReviewableTrace, reviewable_traces, signal_codes
 from reviewer.db.queries.episodes import rolls
 from reviewer.db.tables import judgments_about
-from reviewer.desk.errors import DeskError
+from reviewer.desk.errors import NoTrace
 from reviewer.desk.traces.records import FinalMessages
 from reviewer.review.items import (
     Item,
@@ -59,10 +59,7 @@ def side_of(connection: Connection, suite_id: str, candidate_id: str) -> Side:
     suite = registry.suite_row(connection, suite_id)
     row = registry.candidate_row(connection, suite.id, candidate_id) if suite else None
     if suite is None or row is None:
-        raise DeskError(
-            f"no trace of {candidate_id} on {suite_id} is in this store",
-            f"reviewer import FILE --suite {suite_id} --candidate {candidate_id}",
-        )
+        raise NoTrace(suite_id, candidate_id)
     names = {key: name for name, key in registry.episode_ids(connection, suite.id).items()}
     return Side(row.id, f"{suite_id}/{candidate_id}", names)
 

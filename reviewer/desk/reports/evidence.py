@@ -41,7 +41,7 @@ from reviewer.db.queries.traces import failed_findings, failed_rows, slot_of
 from reviewer.db.ran import ran_of_candidate
 from reviewer.db.sources import made_here, source_files_of, tool_maps_of_candidate
 from reviewer.db.tables import break_glass_rows, cost_entries, loss_rows
-from reviewer.desk.errors import DeskError
+from reviewer.desk.errors import NoTrace
 from reviewer.desk.reports.baseline import Baseline, SameEpisodes, choose_baseline
 from reviewer.desk.reports.other_suites import other_suites_of
 from reviewer.gates.approvals import ANSWERS, answer_of
@@ -305,10 +305,7 @@ def read_evidence(
     row = registry.suite_row(connection, suite.suite_id)
     stored = registry.candidate_row(connection, row.id, candidate_id) if row else None
     if row is None or stored is None:
-        raise DeskError(
-            f"no trace of {candidate_id} on {suite.suite_id} is in this store",
-            f"reviewer import FILE --suite {suite.suite_id} --candidate {candidate_id}",
-        )
+        raise NoTrace(suite.suite_id, candidate_id)
     placed, unplaced = quarantined(connection, suite.suite_id, candidate_id)
     made = episode_totals(connection, row.id, stored.id, placed)
     if suite.probe:

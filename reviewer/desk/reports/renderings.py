@@ -12,7 +12,7 @@ from reviewer.db import registry
 from reviewer.db.connection import Connection
 from reviewer.db.queries.episodes import rolls
 from reviewer.db.queries.traces import TraceRow, attempt_rows, findings_of, trace_at, traces_of
-from reviewer.desk.errors import DeskError
+from reviewer.desk.errors import DeskError, NoTrace
 from reviewer.desk.marks import mark_of
 from reviewer.desk.place import Workspace, write_private
 from reviewer.exit_codes import ExitCode
@@ -152,7 +152,7 @@ def rendering_context(
     suite = registry.suite_row(connection, suite_id)
     stored = registry.candidate_row(connection, suite.id, candidate_id) if suite else None
     if suite is None or stored is None:
-        raise DeskError(f"no trace of {candidate_id} on {suite_id} is in this store")
+        raise NoTrace(suite_id, candidate_id)
     read = {"md", "html"}.intersection(formats)
     return Supplement(
         report_sha256=digest,

@@ -85,7 +85,8 @@ class RunView(View, frozen=True):
     counts failed traces per gate, aligned with `in_force`; `eta_seconds` is None while it is
     unknown. `approvals` and `turns` wait for a person. `began` is in seconds of Unix time. Of the
     attempts lost to `infrastructure`, `unanswered` ones needed a person's answer when nobody was
-    there."""
+    there. `faults` ended by a fault of the candidate; `fault` is why the first of them did, in one
+    masked line ("" where that is not kept), and `fault_trace` its trace."""
 
     number: int
     order: RunOrder
@@ -111,6 +112,9 @@ class RunView(View, frozen=True):
     in_force: tuple[str, ...] = ALWAYS
     unanswered: int = 0
     turns: tuple[TurnView, ...] = ()
+    faults: int = 0
+    fault: str = ""
+    fault_trace: str = ""
 
 
 class RunsRoom(Room):

@@ -17,6 +17,7 @@ from reviewer.desk.errors import DeskError
 from reviewer.desk.jobs import AbandonableJob, Stopwatch, abandon_all, internal_error
 from reviewer.desk.place import Workspace
 from reviewer.desk.runs.api import ApprovalView, RunOrder, RunState, RunView, TurnEnd, TurnView
+from reviewer.desk.runs.faults import FAULT, fault_of
 from reviewer.desk.runs.start import RunWriter, StartedRun, start_run
 from reviewer.desk.runs.turns import ENDS, turn_view
 from reviewer.exit_codes import ExitCode
@@ -72,6 +73,7 @@ class Progress:
         self._done = self._lost = self._unanswered = 0
         self._ended: RunState | None = None
         self._problem = ""
+        self._faults, self._fault, self._fault_trace = 0, "", ""
 
     def started(self, slot: Slot) -> None:
         place = (slot.episode_id, slot.attempt)
@@ -90,13 +92,18 @@ class Progress:
     def written(self, ended: Iterable[FinishedAttempt], made: Iterable[JudgedRecord]) -> None:
         """Count attempts that are over; of them `made` are in the store."""
         with self._lock:
-            for one in ended:
-                place = (one.slot.episode_id, one.slot.attempt)
+            by_place = {(one.slot.episode_id, one.slot.attempt): one for one in ended}
+            for place, one in by_place.items():
                 self._running.pop(place, None)
                 self._pending.pop(place, None)
                 self._unanswered += one.unanswered
             for record in made:
                 self._count(record.trace)
+                if record.trace.termination == FAULT:
+                    self._faults += 1
+                    of = by_place.get((record.episode_id, record.attempt or 0))
+                    if of is not None and not self._fault_trace:
+                        self._fault, self._fault_trace = fault_of(of, record), of.slot.trace_id
 
     def _count(self, trace: NewTrace) -> None:
         self._done += 1
@@ -152,6 +159,9 @@ class Progress:
                 turns=tuple(self._turns.values()),
                 problem=self._problem,
                 unanswered=self._unanswered,
+                faults=self._faults,
+                fault=self._fault,
+                fault_trace=self._fault_trace,
                 **self._marks,
             )
 

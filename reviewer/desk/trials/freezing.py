@@ -37,6 +37,12 @@ def to_be_frozen(folder: Path, again: bool) -> tuple[Suite, Toolset | None] | No
     return checked.suite, checked.toolset
 
 
+def way_out_of(trial: Trial) -> str:
+    """Return what to do about a suite that is not sound."""
+    waiver = f'"waivers": [{{"agent": "{trial.unsound[0].agent}", "reason": "..."}}]'
+    return f"mend the contracts, or say why it is used all the same, in suite.json: {waiver}"
+
+
 def trial_before_freeze(folder: Path, again: bool) -> Trial | None:
     """Return the trial of what would be frozen; `again` says that it is frozen under a new id. None
     where freezing itself will refuse.
@@ -57,11 +63,10 @@ def trial_before_freeze(folder: Path, again: bool) -> Trial | None:
         )
     if trial.unsound:
         told = "; ".join(f"{one.agent} {one.why}" for one in trial.unsound)
-        waiver = f'"waivers": [{{"agent": "{trial.unsound[0].agent}", "reason": "..."}}]'
         raise DeskError(
             f"{name}: not frozen, since its trial finds it not sound: {told}",
             shown,
-            f"mend the contracts, or say why it is used all the same, in suite.json: {waiver}",
+            way_out_of(trial),
         )
     if trial.needless:
         named = ", ".join(one.agent for one in trial.needless)

@@ -246,7 +246,8 @@ class ChildCandidate:
         except OutputFlood as error:
             raise CandidateFault(f"its program {error}") from None
         except ChildExit as error:
-            said = self._mask.line(child.last_lines())
+            # The last line names the exception; a line that is too long is cut at its end.
+            said = self._mask.line(child.last_lines(newest_first=True))
             text = f"its program {error} before its final message" + (f": {said}" if said else "")
             raise CandidateFault(text) from None
         except TimeoutError:

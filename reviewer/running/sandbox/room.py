@@ -219,10 +219,11 @@ class Child:
         """Return the next line, once there is one. Raises as `ask`, but for the time."""
         return await self._line()
 
-    def last_lines(self) -> str:
+    def last_lines(self, newest_first: bool = False) -> str:
         """Return the last lines of what it wrote to standard error, as it wrote them."""
         lines = self._pipes.tail.decode(errors="replace").splitlines()
-        return " / ".join([line.strip() for line in lines if line.strip()][-_LAST_LINES:])
+        last = [line.strip() for line in lines if line.strip()][-_LAST_LINES:]
+        return " / ".join(last[::-1] if newest_first else last)
 
     async def close(self, grace: float = 0.0) -> None:
         """Close its input, lets it end by itself for `grace` seconds, then ends all it started and
