@@ -4,6 +4,7 @@ are refused because they never could, or because two of them answer one call dif
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from reviewer.suite.argument_names import missing_argument
 from reviewer.suite.errors import json_path, shown
 from reviewer.suite.json_values import same
 from reviewer.suite.model import Episode, EpisodeApproval
@@ -99,6 +100,9 @@ def _impossible(episode: Episode, rule: EpisodeApproval) -> str | None:
     schema = tool.get("parameters")
     if not rule.arguments or not isinstance(schema, dict):
         return None
+    for name in rule.arguments:
+        if (why := missing_argument(schema, (name,))) is not None:
+            return f"the tool {why}"
     return _refused_by(schema, rule.arguments)
 
 

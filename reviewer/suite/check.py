@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from reviewer.suite import values
 from reviewer.suite.approvals import approval_problems
+from reviewer.suite.argument_names import argument_problems
 from reviewer.suite.blanks import blank_problems, without_faults_of_blanks
 from reviewer.suite.border import as_problems, faults_of, without
 from reviewer.suite.checks import check_file_problems, checks_of
@@ -81,6 +82,7 @@ def check_suite(
         found = toolset_problems(toolset, episodes, files)
         problems += [each for each in found if each.file not in faulty]
     if to_freeze:
+        problems += argument_problems(episodes, toolset)
         problems = _with_blanks(files, problems)
         wrong = {each.file for each in problems}
         sound = {path: each for path, each in episodes.items() if path not in wrong}
