@@ -1,6 +1,7 @@
 """`reviewer suite` and its acts."""
 
 import argparse
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reviewer.cli.parser import act, acts_of
@@ -24,7 +25,8 @@ from reviewer.exit_codes import ExitCode
 from reviewer.report.formatting import plural
 from reviewer.suite import freeze as freezing
 from reviewer.suite.benchmarks import benchmark_of
-from reviewer.suite.folder import suite_problems, suite_state
+from reviewer.suite.errors import ContractError
+from reviewer.suite.folder import read_suite, suite_problems, suite_state
 from reviewer.suite.strict_json import start_state_digest
 
 NO_START = "no initial state: a record needs no digest"
@@ -231,6 +233,7 @@ def _check(arguments: argparse.Namespace) -> int:
         problems = suite_problems(folder)
         for problem in problems:
             out(str(problem))
+        _warn(folder)
         if problems:
             worst = 20
             note(f"{folder.name}: {plural(len(problems), 'problem')}")
@@ -256,6 +259,18 @@ def _check(arguments: argparse.Namespace) -> int:
         else:
             out(f"{folder.name}: frozen, {count} files as locked, digest {state.digest}")
     return worst
+
+
+def _warn(folder: Path) -> None:
+    """Say what a suite asks in vain, though it may be used."""
+    from reviewer.suite.masked_wording import masked_excludes
+
+    try:
+        suite = read_suite(folder).suite
+    except ContractError:
+        return  # its problems were said
+    for one in masked_excludes(suite):
+        note(f"warning: {folder.name}/{one}")
 
 
 def _freeze(arguments: argparse.Namespace) -> int:

@@ -61,7 +61,8 @@ def clauses(contract: Contract, acts: Acts, broken: frozenset[str]) -> Iterator[
         yield Rule(tuple(f"{code}:{clip(text)}" for code in codes), said)
     for text in contract.excludes:
         said = f'the final message does not say "{clip(text)}"'
-        yield Rule((f"message_forbidden:{clip(text)}",), said)
+        against = f"message_forbidden:{clip(text)}", f"wording_not_measured:{clip(text)}"
+        yield Rule(against, said)
     yield from custom.clauses(contract)
 
 
@@ -104,6 +105,7 @@ def _unknown(acts: Acts, detail: str) -> Finding:
 def check_wording(contract: Contract, acts: Acts, found: list[Finding]) -> None:
     """Append what the final message lacks, says though it must not, or leaves open."""
     # Late, since the patterns of wording would take 5 ms of every start.
+    from reviewer.suite.masked_wording import may_be_masked
     from reviewer.suite.wording import (
         denied_everywhere,
         readings,
@@ -137,6 +139,12 @@ def check_wording(contract: Contract, acts: Acts, found: list[Finding]) -> None:
             found.append(Finding("state", code, "fail", seq, detail))
         elif stands_loosely_in(text, final):
             found.append(_unclear(text, seq, _between(text)))
+        elif may_be_masked(text, read):
+            detail = (
+                f'whether the final message says "{clip(text)}" is not known: part of the message '
+                "was masked"
+            )
+            found.append(_unclear(text, seq, detail))
 
 
 def _between(text: str) -> str:

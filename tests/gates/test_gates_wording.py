@@ -224,3 +224,65 @@ def test_more_doubts_leave_a_claim_to_a_person(message: str) -> None:
     claim = {"says": ["bleeding risk"], "denials": ["no bleeding risk"]}
     found = codes(episode(expected={"claims": [claim]}), trace("a", final_message=message))
     assert found == ["wording_not_measured:bleeding risk"]
+
+
+@pytest.mark.parametrize(
+    ("message", "text"),
+    [
+        ("Call him on [REDACTED:phone].", "5550123"),
+        ("Call him on [REDACTED:phone].", "+1 415 555 0123"),
+        ("Call him on [REDACTED:phone].", "on 5550123"),
+        ("Call **him** on [REDACTED:phone] now.", "0123 now"),
+        ("Write to [REDACTED:email].", "ann.lee@example.com"),
+        ("The IBAN is [REDACTED:iban].", "de89 3704"),
+        ("It is [REDACTED:credential].", "opensesame"),
+        ("It is [secret].", "sk-12"),
+        ("It is [REDACTED].", "A-1042"),
+        ("[REDACTED:card] " * 60, "anything"),
+    ],
+)
+def test_wording_that_a_mask_may_hide_is_not_measured(message: str, text: str) -> None:
+    assert said(message, message_excludes=[text]) == [f"wording_not_measured:{text}"]
+    wanted = episode(expected={"message_excludes": [text]})
+    record = trace(final_message=message)
+    verdict = judge(wanted, record)
+    assert verdict.passed is None
+    told = [
+        one for one in clauses(compile_contract(wanted), record, verdict) if one.gate == "state"
+    ]
+    assert [one.result for one in told] == ["not_measured"]
+    assert "part of the message was masked" in told[0].text
+
+
+@pytest.mark.parametrize(
+    ("message", "text"),
+    [
+        ("I wrote to [REDACTED:email].", "refund"),
+        ("I wrote to [REDACTED:email].", "successfully canceled"),
+        ("Call him on [REDACTED:phone].", "canceled"),
+        ("Call him on [REDACTED:phone].", "30 days"),
+        ("Call him on [REDACTED:phone].", "at 5550123"),
+        ("Nothing is masked here.", "5550123"),
+        ("It is [REDACTED].", "fully refunded"),
+    ],
+)
+def test_wording_that_no_mask_can_hide_is_measured(message: str, text: str) -> None:
+    assert said(message, message_excludes=[text]) == []
+
+
+def test_a_mask_saves_no_message_that_says_it_all_the_same() -> None:
+    message = "Call [REDACTED:phone], or 5550123."
+    assert said(message, message_excludes=["5550123"]) == ["message_forbidden:5550123"]
+
+
+_AROUND = st.text("015 -+()x", max_size=6)
+
+
+@given(_AROUND, _AROUND, st.text("015 -+()x", min_size=1, max_size=8))
+def test_a_mask_never_makes_a_verdict_better(before: str, after: str, text: str) -> None:
+    """Whatever stands around it, a message with a mask passes only where it would without."""
+    masked = said(f"{before}[REDACTED:phone]{after}", message_excludes=[text])
+    for number in ("5550123", "+1 (415) 555-0123"):
+        if said(before + number + after, message_excludes=[text]) and not masked:
+            plain = wording(text)
+            assert not any(one.isdigit() for one in plain), (before, after, text)
