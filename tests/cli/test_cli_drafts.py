@@ -258,6 +258,15 @@ def test_a_draft_is_copied_with_the_predecessor_that_it_has(draft: Door) -> None
     draft.ok("suite", "check", "b")
 
 
+def test_the_commands_of_a_readme_are_about_the_draft(draft: Door) -> None:
+    kept = f"  # {SUITE}\n`reviewer suite check {SUITE}-2`, {SUITE}\n"
+    told = f"# {SUITE}\n\nreviewer run {SUITE} x{kept}"
+    (draft.suite / "README.md").write_text(told)
+    draft.ok("suite", "draft", SUITE, "--as", "b")
+    made = (draft.suite.with_name("b") / "README.md").read_text()
+    assert made == f"# b\n\nreviewer run b x{kept}"
+
+
 @pytest.mark.parametrize(
     ("suite", "new_id", "said", "code"),
     [

@@ -1,6 +1,7 @@
 """The next version of a suite, as a draft that can be edited before it is frozen."""
 
 import os
+import re
 from pathlib import Path
 from typing import NamedTuple
 
@@ -12,6 +13,8 @@ from reviewer.suite.errors import ContractError, id_problem, shown
 from reviewer.suite.folder import candidate_files, candidate_folder, locked_files, suite_state
 from reviewer.suite.freeze import as_successor, frozen_digest
 from reviewer.suite.values import POWER_FILE, SUITE_FILE
+
+README = "README.md"
 
 
 class NextDraft(NamedTuple):
@@ -43,6 +46,8 @@ def draft_of(place: Workspace, suite_id: str, new_id: str) -> NextDraft:
         files = locked_files(folder)
         files.pop(POWER_FILE, None)  # a freeze makes it anew, of what the draft becomes
         files[SUITE_FILE] = as_successor(files.get(SUITE_FILE, b""), new_id, follows)
+        if README in files:
+            files[README] = _readdressed(files[README], suite_id, new_id)
         write_folder(target, {**files, **candidate_folder(folder)})
     except ContractError as error:
         raise DeskError(str(error)) from error
@@ -50,3 +55,11 @@ def draft_of(place: Workspace, suite_id: str, new_id: str) -> NextDraft:
     return NextDraft(
         new_id, suite_id, target, names, follows, tuple(edit.path for edit in state.edits)
     )
+
+
+def _readdressed(text: bytes, suite_id: str, new_id: str) -> bytes:
+    """Return a README with its title and its commands about the new suite; other words stay."""
+    old, new = re.escape(suite_id.encode()), new_id.encode()
+    text = re.sub(rb"\A# " + old + rb"(?=\r?\n)", b"# " + new, text)
+    command = rb"(?<![\w-])(reviewer [^`\n]*?(?<![\w.-]))" + old + rb"(?![\w.-])"
+    return re.sub(command, lambda found: found[1] + new, text)
