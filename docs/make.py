@@ -25,8 +25,8 @@ HEAD = """\
 Written by `python docs/make.py` from the parser itself.
 
 Data goes to standard output, progress and messages to standard error. Where the output is no
-terminal, where `TERM` is `dumb` and with `--plain` there are no columns and no bars, and one fact
-stands on a line ([plain.md](plain.md)); `NO_COLOR` is honoured.
+terminal, where `TERM` is `dumb` and with `--plain` there are no columns and no bars, and each fact
+has a line of its own ([plain.md](plain.md)); `NO_COLOR` is honoured.
 
 | exit code | meaning |
 |---|---|

@@ -14,7 +14,7 @@ class DeskError(Exception):
 
 
 class NoTrace(DeskError):
-    """The store has no trace of a candidate on a suite. Whoever knows that the suite is a draft
+    """The store has no trace of a candidate on a suite. Code that knows that the suite is a draft
     says so (`of_draft`)."""
 
     def __init__(self, suite_id: str, candidate_id: str) -> None:

@@ -90,7 +90,7 @@ class Supplement(Struct, frozen=True, kw_only=True):
     """All that one rendering may show beside its report; what was not gathered is empty.
 
     `attempts` is by episode id. `suite_path` is the suite's folder seen from the root of its
-    repository, with slashes; empty for a suite that lies in no folder.
+    repository, with slashes; empty for a suite without a folder.
     """
 
     report_sha256: str = ""

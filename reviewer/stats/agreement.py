@@ -156,7 +156,7 @@ def krippendorff_interval(
     names = sorted(kinds, key=repr)
     ends = list(itertools.accumulate(kinds[name] for name in names))
     profiles = [Counter(dict(name)) for name in names]
-    # Only random() gives the same numbers in every release of Python, hence no choices().
+    # Only random() gives the same numbers in every release of Python, so choices() is not used.
     draw, n = random.Random(seed).random, len(units)
     found = []
     known: dict[tuple[int, ...], float | None] = {}  # few items are often drawn the same

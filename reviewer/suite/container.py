@@ -22,7 +22,7 @@ Seconds = Annotated[float, Limits(gt=0, le=3600)]
 
 
 class Container(Value, frozen=True, kw_only=True):
-    """A container behind all tools of the toolset, started anew for each attempt by docker or
+    """A container behind all tools of the toolset, started for each attempt by docker or
     podman. A call is a command in it; the exit status of the verifier is its state."""
 
     image: Annotated[

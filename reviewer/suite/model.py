@@ -222,7 +222,7 @@ class EpisodeApproval(Value, frozen=True, kw_only=True):
     ] = None
     answer: Annotated[
         Literal["allow", "deny", "person"],
-        "`allow` and `deny` are the answer; `person` asks whoever is at the terminal or the "
+        "`allow` and `deny` are the answer; `person` asks the person at the terminal or the "
         "workstation. Without anybody there the attempt is not measured.",
     ]
     delay_ms: Annotated[

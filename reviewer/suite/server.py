@@ -50,7 +50,7 @@ class StateSource(Value, frozen=True):
 
 
 class Server(Value, frozen=True, kw_only=True):
-    """An MCP server behind all tools of the toolset: started anew for each attempt, over standard
+    """An MCP server behind all tools of the toolset: started for each attempt, over standard
     input and output, in the sandbox of candidates."""
 
     command: Annotated[

@@ -15,7 +15,7 @@ from reviewer.suite.value import Value, learned
 
 
 class ToolsetTool(Value, frozen=True, kw_only=True):
-    """One tool as the environment describes it, whoever may call it."""
+    """One tool as the environment describes it, independent of who may call it."""
 
     name: Annotated[Name, "The name by which the agent calls the tool."]
     description: Annotated[
@@ -57,13 +57,13 @@ class Toolset(Value, frozen=True, kw_only=True):
     server: Annotated[
         dict[str, Any] | None,
         File(Server | None, None),
-        "An MCP server behind all of these tools, started anew for each attempt. Null: they are "
+        "An MCP server behind all of these tools, started for each attempt. Null: they are "
         "simulated.",
     ] = None
     container: Annotated[
         dict[str, Any] | None,
         File(Container | None, None),
-        "A container behind all of these tools, started anew for each attempt. Null: they are "
+        "A container behind all of these tools, started for each attempt. Null: they are "
         "simulated.",
     ] = None
 

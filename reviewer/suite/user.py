@@ -176,8 +176,8 @@ class User(Value, frozen=True, kw_only=True):
 
     kind: Annotated[
         Literal["scripted", "model", "person"],
-        "`scripted`: says its turns. `model`: a language model plays it. `person`: whoever runs "
-        "the episode in the workstation plays it.",
+        "`scripted`: says its turns. `model`: a language model plays it. `person`: the person who "
+        "runs the episode in the workstation plays it.",
     ]
     facts: Annotated[dict[Name, Fact], "What the user knows: name → fact."] = {}
     goals: Annotated[tuple[Goal, ...], Check(_one_of_each), "What the user wants done."] = ()

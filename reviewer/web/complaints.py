@@ -1,7 +1,7 @@
 """What the web server says of requests it cannot read: one line for each kind, never a traceback.
 
-Whoever reaches the port can send anything, and a terminal full of tracebacks looks like a program
-that broke, or hides one that did.
+Anyone who reaches the port can send anything, and a terminal full of tracebacks looks like a
+program that broke, or hides one that did.
 """
 
 import logging

@@ -44,7 +44,7 @@ def draft_of(place: Workspace, suite_id: str, new_id: str) -> NextDraft:
         state = suite_state(folder)
         follows = "" if state.state == "draft" else frozen_digest(folder)
         files = locked_files(folder)
-        files.pop(POWER_FILE, None)  # a freeze makes it anew, of what the draft becomes
+        files.pop(POWER_FILE, None)  # a freeze computes it from what the draft becomes
         files[SUITE_FILE] = as_successor(files.get(SUITE_FILE, b""), new_id, follows)
         if README in files:
             files[README] = _readdressed(files[README], suite_id, new_id)

@@ -94,7 +94,7 @@ class Pipes(asyncio.SubprocessProtocol):
         elif whole:
             self.news.set()
 
-    def count_anew(self) -> None:
+    def count_again(self) -> None:
         """Count what it writes from here on by itself."""
         self._total = 0
 
@@ -210,9 +210,9 @@ class Child:
 
     def tell(self, message: object, asks: bool = False) -> None:
         """Send a JSON value as a line, to which any number of lines may answer. Where it `asks`
-        something, what the child may write is counted anew."""
+        something, what the child may write is counted from zero again."""
         if asks:
-            self._pipes.count_anew()
+            self._pipes.count_again()
         self._send(message)
 
     async def line(self) -> bytes:
