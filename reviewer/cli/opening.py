@@ -62,3 +62,14 @@ def release_of(arguments: argparse.Namespace, desk: "Desk") -> tuple[str, str]:
             )
         candidate = names[0]
     return suite, candidate
+
+
+def only_suite(desk: "Desk") -> str:
+    """The one suite with traces, else the one there is."""
+    known = sorted({suite for suite, _ in desk.workspace.releases()})
+    known = known or [info.suite_id for info in desk.workspace.suites()]
+    if len(known) != 1:
+        raise DeskError(
+            f"--suite is needed, one of: {', '.join(known) or 'none'}", exit_code=ExitCode.USAGE
+        )
+    return known[0]

@@ -78,6 +78,9 @@ COMMANDS = {
     "trends": Command(
         "trends", "the figures of a suite's reports, candidate after candidate, with their targets"
     ),
+    "patterns": Command(
+        "patterns", "failing attempts of a suite grouped by how they fail, counted by candidate"
+    ),
     "compare": Command(
         "compare", "two candidates of one suite, or two attempts of one episode, side by side"
     ),

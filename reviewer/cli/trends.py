@@ -2,10 +2,8 @@
 
 import argparse
 
-from reviewer.cli.opening import desk_on
+from reviewer.cli.opening import desk_on, only_suite
 from reviewer.cli.say import fact, measured, note, out_json
-from reviewer.desk.desk import Desk
-from reviewer.desk.errors import DeskError
 from reviewer.desk.trends.views import Target, TrendFigure, TrendPoint, Trends, Unit
 from reviewer.exit_codes import ExitCode
 
@@ -25,7 +23,7 @@ ARGUMENTS = {
 
 def run(arguments: argparse.Namespace) -> int:
     desk = desk_on(arguments, arguments.suite)
-    found = desk.trends.figures(arguments.suite or _only_suite(desk))
+    found = desk.trends.figures(arguments.suite or only_suite(desk))
     if arguments.json:
         import msgspec
 
@@ -37,17 +35,6 @@ def run(arguments: argparse.Namespace) -> int:
     if not found.candidates:
         note(f"no candidate has a trace on {found.suite.suite_id} yet: reviewer import FILE")
     return ExitCode.DONE
-
-
-def _only_suite(desk: Desk) -> str:
-    """The one suite with traces, else the one there is."""
-    known = sorted({suite for suite, _ in desk.workspace.releases()})
-    known = known or [info.suite_id for info in desk.workspace.suites()]
-    if len(known) != 1:
-        raise DeskError(
-            f"--suite is needed, one of: {', '.join(known) or 'none'}", exit_code=ExitCode.USAGE
-        )
-    return known[0]
 
 
 def _head(found: Trends) -> None:

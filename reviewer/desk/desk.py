@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from reviewer.desk.imports.api import ImportsRoom
     from reviewer.desk.judge.api import JudgeRoom
     from reviewer.desk.labels.api import LabelsRoom
+    from reviewer.desk.patterns.api import PatternsRoom
     from reviewer.desk.place import Workspace
     from reviewer.desk.power.api import PowerRoom
     from reviewer.desk.reports.api import ReportsRoom
@@ -66,6 +67,12 @@ class Desk:
         from reviewer.desk.trends.api import TrendsRoom
 
         return TrendsRoom(self.opened)
+
+    @late
+    def patterns(self) -> PatternsRoom:
+        from reviewer.desk.patterns.api import PatternsRoom
+
+        return PatternsRoom(self.opened)
 
     @late
     def labels(self) -> LabelsRoom:

@@ -88,6 +88,9 @@ def looking(stage: Stage) -> None:
     stage.forms("scorecard", *ON_V7, "--group", "tag")
     stage.forms("scorecard", *ON_V7, "--group", "category")
     stage.forms("trends", "--suite", SUITE)
+    stage.forms("patterns", "--suite", SUITE)
+    stage.run("patterns", *ON_V8, "--candidate", V7)
+    stage.run("patterns", "--suite", SUITE, "--candidate", "no-such-candidate")
     stage.forms("compare", *ON_V8, "--baseline", V7)
     stage.forms("compare", "attack-014", *ON_V8, "--baseline", V7)
     attempts = [f"{SUITE}/{V7}/damaged-221/{n}" for n in (1, 2)]

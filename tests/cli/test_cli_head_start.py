@@ -124,8 +124,8 @@ later, desk = LaterDesk(place), Desk(place)
 assert (later.place, later.path) == (desk.place, desk.path)
 assert later.decisions.throw_away() is desk.decisions.throw_away() is False
 later.close()
-for room in ("compare", "decisions", "imports", "judge", "labels", "power", "reports", "runs",
-             "scorecards", "traces", "trends", "trials", "workspace"):
+for room in ("compare", "decisions", "imports", "judge", "labels", "patterns", "power",
+             "reports", "runs", "scorecards", "traces", "trends", "trials", "workspace"):
     kind = type(getattr(desk, room))
     plain = [n for n in vars(kind) if not n.startswith("_") and not callable(getattr(kind, n))]
     # What is a value and no method would be asked of the later desk and never answered.

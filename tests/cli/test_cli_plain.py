@@ -30,6 +30,7 @@ TELLING = (
     ("compare", "--suite", SUITE, "--candidate", V8),
     ("compare", "attack-014", "--suite", SUITE, "--candidate", V8),
     ("trends", "--suite", SUITE),
+    ("patterns", "--suite", SUITE),
     ("labels", "queue", "--candidate", V8),
     ("labels", "queue", "--candidate", V8, "--messages"),
     ("notes", "list"),

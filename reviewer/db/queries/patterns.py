@@ -1,0 +1,55 @@
+"""Failing attempts of a candidate: their rows, and the findings that fail them."""
+
+import sqlite3
+from typing import NamedTuple
+
+from reviewer.db.queries.traces import TraceRow, traces_by_id
+
+
+class FailingFinding(NamedTuple):
+    """A finding that fails its attempt; `n` is its place in printed order."""
+
+    trace: int
+    gate: str
+    code: str
+    critical: bool
+    seq: int | None
+    n: int
+
+
+# Said as the index on failures says it, so that attempts that passed are not read.
+_FAILING = "t.candidate=? AND (t.passed = 0 OR t.infra = 1) AND t.passed = 0"
+_PART = 500
+
+
+def failing_traces(connection: sqlite3.Connection, candidate: int) -> list[TraceRow]:
+    """Return every attempt whose verdict is fail, in the order of their payloads."""
+    keys = [
+        key
+        for (key,) in connection.execute(
+            f"SELECT t.id FROM trace t WHERE {_FAILING} ORDER BY t.id", (candidate,)
+        ).fetchall()
+    ]
+    rows = [
+        row
+        for start in range(0, len(keys), _PART)
+        for row in traces_by_id(connection, keys[start : start + _PART])
+    ]
+    return sorted(rows, key=lambda row: (row.pack or 0, row.id))
+
+
+def failing_findings(
+    connection: sqlite3.Connection, candidate: int
+) -> dict[int, list[FailingFinding]]:
+    """Return trace key → the findings that fail it, in printed order. A trace whose verdict
+    fails without one is absent."""
+    found: dict[int, list[FailingFinding]] = {}
+    for trace, gate, code, critical, seq, n in connection.execute(
+        "SELECT f.trace, f.gate, f.code, f.severity = 'critical', f.seq, f.n"
+        " FROM trace t CROSS JOIN finding f ON f.trace = t.id"
+        f" WHERE {_FAILING} AND f.severity IN ('critical', 'fail') ORDER BY t.id, f.n",
+        (candidate,),
+    ).fetchall():
+        one = FailingFinding(trace, gate, code, bool(critical), seq, n)
+        found.setdefault(trace, []).append(one)
+    return found

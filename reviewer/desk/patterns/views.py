@@ -1,0 +1,84 @@
+"""Views of failure patterns: what they are made of, and their counts by candidate."""
+
+from typing import Literal
+
+from reviewer.desk.views import SuiteInfo, View
+
+Place = Literal[
+    "message", "tool_call", "tool_result", "approval", "state_snapshot", "error", "end", "not_kept"
+]
+Turn = Literal["", "first", "repeated"]
+
+
+class Shape(View, frozen=True):
+    """What makes a pattern; `pattern_id` digests exactly this.
+
+    `gate`, `code` (before its colon) and `clause` (what follows it, where the contract says it)
+    are those of the finding that decided, "" where the verdict has none. `place` is the kind of
+    the event that shows it, `end` where no event does, `not_kept` where the record is not stored.
+    `tool` is the tool of that event and `turn` whether it was called before; `after` and `before`
+    are the last required tool that was reached by then and the first that was not, in the
+    contract's order.
+    """
+
+    gate: str
+    code: str
+    clause: str
+    critical: bool
+    place: Place
+    tool: str
+    turn: Turn
+    after: str
+    before: str
+
+
+class PatternCount(View, frozen=True):
+    """One pattern in one candidate's attempts.
+
+    `attempts` of `episodes` episodes are all that fail so; `counted` are those of the first
+    complete set, which the rate is made of: `counted` of `measured`, with its 95% interval. The
+    rate is None where nothing is measured. `trace_id` and `seq` are the first of them, "" and None
+    without one.
+    """
+
+    candidate_id: str
+    attempts: int
+    episodes: int
+    counted: int
+    measured: int
+    rate: float | None
+    low: float | None
+    high: float | None
+    trace_id: str
+    seq: int | None
+
+
+class Pattern(View, frozen=True):
+    """One pattern; `counts` are aligned with the candidates, also where a count is 0."""
+
+    pattern_id: str
+    shape: Shape
+    text: str
+    attempts: int
+    counts: tuple[PatternCount, ...]
+
+
+class PatternCandidate(View, frozen=True):
+    """The attempts of one candidate: `failing` are all whose verdict is fail, `counted` those of
+    the first complete set, of `measured`. `not_measured` (of that set) have no verdict, and
+    `infrastructure` (of all) were ended by the harness: neither is a failure."""
+
+    candidate_id: str
+    failing: int
+    counted: int
+    measured: int
+    not_measured: int
+    infrastructure: int
+
+
+class Patterns(View, frozen=True):
+    """The patterns of a suite, the most frequent first, and then by id."""
+
+    suite: SuiteInfo
+    candidates: tuple[PatternCandidate, ...]
+    patterns: tuple[Pattern, ...]
