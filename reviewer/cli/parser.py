@@ -7,6 +7,7 @@ imported; the others are listed with their names and summaries.
 
 import argparse
 import importlib
+import re
 import sys
 from collections.abc import Collection
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
@@ -123,12 +124,23 @@ COMMANDS = {
 _HELP = {"-h", "--help"}
 
 
+_DRAFT = re.compile(r"unrecognized arguments: (?:.* )?--draft[ =](\S+)")
+"""The option that opens the workstation, given to a command."""
+
+
 class Parser(argparse.ArgumentParser):
     """Usage errors leave with exit code 2 and name the way out."""
 
     def error(self, message: str) -> NoReturn:
         self.print_usage(sys.stderr)
-        sys.stderr.write(f"reviewer: {message}\nreviewer --help lists the commands\n")
+        sys.stderr.write(f"reviewer: {message}\n")
+        if (found := _DRAFT.search(message)) is not None:
+            draft = found[1]
+            sys.stderr.write(
+                f"  way out: reviewer --draft {draft} opens the workstation on its runs\n"
+                f"  way out: --suite {draft} names the draft to commands that take a suite\n"
+            )
+        sys.stderr.write("reviewer --help lists the commands\n")
         sys.exit(ExitCode.USAGE)
 
 

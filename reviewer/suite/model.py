@@ -72,7 +72,14 @@ class Tools(Value, frozen=True):
     ] = None
     required: Annotated[Names, "Tools that must be called."] = ()
     forbidden: Annotated[Names, "Tools that must not even be tried."] = ()
-    order: Annotated[Order, "How the calls made must agree with `required`."] = "any"
+    order: Annotated[
+        Order,
+        "How the calls made must agree with `required`. `any`: each is called. `in_order`: the "
+        "calls made hold the required ones in this order, whatever else is called before, between "
+        "and behind them. `exact`: these calls and no other, in this order. `subset`: no call "
+        "beyond them. `superset`: each at least as often as it is listed. None forbids a write "
+        "before a read; only `exact` sees a call that comes too early.",
+    ] = "any"
     approvals: Annotated[Names, "Tools that may be called only after an approval."] = ()
     approvers: Annotated[
         Names, "Actors whose word in an imported trace approves a call of a tool."

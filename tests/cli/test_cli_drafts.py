@@ -319,3 +319,12 @@ def test_a_candidate_without_a_trace_is_run_first(door: Door) -> None:
     ways = [line for line in refused.err.splitlines() if "way out" in line]
     assert [f"reviewer run {SUITE} {V8}" in line for line in ways] == [True, False]
     assert "reviewer import FILE" in ways[1]
+
+
+def test_draft_given_to_a_command_is_answered_with_what_to_type(
+    door: Door,
+) -> None:
+    said = door.run("scorecard", "--draft", "parcel")
+    assert said.code == 2
+    assert "way out: reviewer --draft parcel" in said.err
+    assert "way out: --suite parcel" in said.err

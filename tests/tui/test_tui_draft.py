@@ -8,6 +8,7 @@ from tui_probe import press, screen_text, settle, until
 from reviewer.desk.desk import Desk
 from reviewer.desk.drafts import place_for
 from reviewer.desk.place import at
+from reviewer.tui.screens.dialogs.run_order import OrderScreen
 
 
 async def test_a_draft_says_so_and_nothing_can_be_signed_on_it(door: Door) -> None:
@@ -28,4 +29,19 @@ async def test_a_draft_says_so_and_nothing_can_be_signed_on_it(door: Door) -> No
         text = screen_text(app)
         assert "0 of 3 can be chosen" in text
         assert text.count("not possible: the suite is a draft") == 3
+    desk.close()
+
+
+async def test_the_first_thing_to_do_on_a_draft_without_runs_is_a_run(door: Door) -> None:
+    for path in (door.suite / "suite.lock", door.suite / ".frozen" / "suite.lock"):
+        path.unlink()
+    desk = Desk(place_for(at(door.root), SUITE))
+    app = shell(Bent(desk))
+    async with running(app, (80, 24)) as pilot:
+        await settle(pilot)
+        await until(pilot, lambda: "start here" in screen_text(app))
+        text = screen_text(app)
+        assert text.index("run one of its candidates") < text.index("import traces you already")
+        await press(pilot, "enter")
+        await until(pilot, lambda: isinstance(app.screen, OrderScreen))
     desk.close()

@@ -215,7 +215,8 @@ class StartMenu(Menu):
             ("see the worked example", "reviewer demo"),
         ]
         if suite:
-            steps.insert(1, ("run one of its candidates", RUN))
+            # A draft takes no traces in: the first thing to do there is a run.
+            steps.insert(0 if suite.state == "draft" else 1, ("run one of its candidates", RUN))
         else:
             steps.append(("make an example workspace", "reviewer init --example"))
         self.commands = [command for _, command in steps]
