@@ -102,10 +102,10 @@ def _figures(card: Scorecard) -> Iterator[str]:
         f"{measured(card.critical_upper, '{:.3f}')}, by episodes "
         f"{measured(card.critical_upper_episodes, '{:.3f}')}"
     )
-    budget = "no limit" if card.cpst_budget_usd is None else f"{card.cpst_budget_usd:g}"
+    budget = ", no limit" if card.cpst_budget_usd is None else f" of {card.cpst_budget_usd:g}"
     span = cost_span(*card.cpst_possible) if card.cpst_usd is None else ""
     possible = f" ({span} possible)" if span else ""
-    yield f"CPST {measured(card.cpst_usd, '${:.4g}')}{possible} of {budget}"
+    yield f"CPST {measured(card.cpst_usd, '${:.4g}')}{possible}{budget}"
     p50, p95 = measured_s(card.latency_p50_ms), measured_s(card.latency_p95_ms)
     yield f"latency p50 {p50}, p95 {p95}"
 
