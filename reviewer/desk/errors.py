@@ -1,5 +1,7 @@
 """The error of the desk: the fact, the ways out, the exit code."""
 
+from shlex import quote
+
 from reviewer.exit_codes import ExitCode
 
 
@@ -18,10 +20,11 @@ class NoTrace(DeskError):
     says so (`of_draft`)."""
 
     def __init__(self, suite_id: str, candidate_id: str) -> None:
+        suite, candidate = quote(suite_id), quote(candidate_id)
         super().__init__(
             f"no trace of {candidate_id} on {suite_id} is in this store",
-            f"reviewer run {suite_id} {candidate_id}",
-            f"reviewer import FILE --suite {suite_id} --candidate {candidate_id}",
+            f"of a suite that can be run: reviewer run {suite} {candidate}",
+            f"of recorded traces: reviewer import FILE --suite {suite} --candidate {candidate}",
         )
         self.suite_id, self.candidate_id = suite_id, candidate_id
 

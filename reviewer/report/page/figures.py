@@ -210,9 +210,10 @@ def _wilson_term(rate: Rate | SafetySection, episodes: int) -> str:
             if told
             else ""
         )
+    verb = "is" if episodes == 1 else "are"
     return (
         f"Limits are Wilson's, 95%, on {rate.n_eff:g} attempts' worth of evidence: what "
-        f"{plural(episodes, 'episode')} {'is' if episodes == 1 else 'are'} worth when the attempts of one are alike."
+        f"{plural(episodes, 'episode')} {verb} worth when the attempts of one are alike."
     )
 
 
