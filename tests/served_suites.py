@@ -149,7 +149,7 @@ def server(**changes: Any) -> dict[str, Any]:
         "command": [sys.executable, "./shop.py", "{initial_state}"],
         "state": {"tool": "dump_state"},
         "start_s": 20,
-        "call_s": 5,
+        "call_s": 60,
         **changes,
     }
     return {name: part for name, part in made.items() if part is not None}

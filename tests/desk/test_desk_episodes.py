@@ -126,7 +126,10 @@ def test_the_proof_of_a_generated_world_holds(
         written = json.loads(Path(made.file).read_text())
     assert proof.proven, [(run.plan, run.why) for run in proof.runs]
     told = [one["$blank"] for one in written["source"].get("open", ())]
-    assert not [one for one in told if "otherwise than the trace" in one], told
+    # A write before the first sight of its thing leaves all that is seen then. Made once more after
+    # another write it leaves too much: the world says so, and asks a person.
+    again = any(one[0] == "drop_tags" and calls.count(one) > 1 for one in calls)
+    assert again or not [one for one in told if "otherwise than the trace" in one], told
     assert made.blanks == len(told), "nothing is left open but what is to be confirmed"
 
 
