@@ -16,6 +16,9 @@ from reviewer.gates import Contract, Verdict, score
 from reviewer.suite.errors import json_path
 from reviewer.suite.model import Episode, Suite
 
+_HIDDEN = "wording_not_measured"
+"""A wording that a mask may hide: no agent has shown that the clause works."""
+
 Outcome = tuple[tuple[str, str, str], ...]
 
 
@@ -69,7 +72,7 @@ def _outcome(verdict: Verdict) -> Outcome:
     return tuple(
         (found.gate, found.code, found.severity)
         for found in verdict.findings
-        if found.severity != "note"
+        if found.severity != "note" and found.code.partition(":")[0] != _HIDDEN
     )
 
 
