@@ -43,15 +43,15 @@ def _candidate_arguments(command: argparse.ArgumentParser) -> None:
     new.add_argument(
         "--command", dest="program", default="", metavar="LINE",
         help="the program and its arguments, such as `python3 ./agent.py`: a file of candidates/ "
-        "begins with ./, and is begun for you where it is not there. It reads and writes JSON "
-        "lines (docs/candidates-command.md)",
+        "begins with ./; one that does not exist is written, with a short example. The program "
+        "reads and writes JSON lines (docs/candidates-command.md)",
     )  # fmt: skip
     new.add_argument(
         "--entry", default="", metavar="MODULE:FUNCTION",
         help="a Python callable, such as my_agent.agent:run for candidates/my_agent/agent.py, "
-        "begun for you where it is not there: run(request, tools, call) returns the final "
-        'message, call("track", parcel_id=...) gives status and content, call.say(text) the '
-        "answer of the user or None",
+        "written with a short example where it does not exist. run(request, tools, call) returns "
+        'the final message; call("track", parcel_id=...) returns status and content; '
+        "call.say(text) returns the user's answer or None",
     )  # fmt: skip
     pin = act(acts, "pin", "fill in the digests of a manifest: prompts, script, code, tools")
     pin.add_argument("suite", help="suite id")

@@ -26,9 +26,8 @@ from reviewer.suite.values import TOOLSET_FILE, is_episode_file
 
 
 class NewCandidate(NamedTuple):
-    """What a first manifest says. `prompts` are files that are copied beside it. Of a program that
-    is not there yet a first one is written, where `command` or `entry` says or else in a folder of
-    its own."""
+    """The content of a first manifest. `prompts` are files to copy beside it. A program that does
+    not exist is written at the place that `command` or `entry` names, else in a new folder."""
 
     candidate_id: str
     kind: str

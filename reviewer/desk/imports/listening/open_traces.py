@@ -144,7 +144,7 @@ class _Trace:
         self.spans: dict[str, Received] = {}
         self.last = now
         self.lost: dict[str, None] = {}
-        """What it will never have."""
+        """Reasons for which parts of the trace are missing for good."""
         self.conversations: dict[str, None] = {}
         self.name = ""
         """The name under which it is imported, once an import of it has begun."""
@@ -179,7 +179,7 @@ class OpenTraces:
         self._traces: dict[str, _Trace] = {}
         self._taken: dict[str, _Taken] = {}
         self.dropped = False
-        """Whether spans were dropped since `kept` was last read."""
+        """Return whether spans were dropped since `kept` was last read."""
 
     def __len__(self) -> int:
         return len(self._traces)
