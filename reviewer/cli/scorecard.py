@@ -93,6 +93,7 @@ def _figures(card: Scorecard) -> Iterator[str]:
     yield f"hard pass {out_of(hard.passes, hard.unknown, hard.n)}, {_rate(hard)}"
     yield from card.source_headlines
     yield from card.users
+    yield from card.lost
     yield f"total {measured(card.total_cost_usd, '${:,.4f}')}"
     for who, told in card.others_spent:
         yield f"{who} cost {told}, not the candidate's"

@@ -174,6 +174,8 @@ class Scorecard(View, frozen=True):
     """Costs of graders and simulated users, which are not the candidate's: (who, amount)."""
     users: tuple[str, ...] = ()
     """The errors of simulated users, in a sentence; empty where no attempt was a conversation."""
+    lost: tuple[str, ...] = ()
+    """The attempts that are neither pass nor fail, in a sentence; empty where there is none."""
 
     @property
     def gates(self) -> tuple[str, ...]:

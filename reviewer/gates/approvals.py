@@ -195,7 +195,8 @@ def answer_of(code: str, detail: str) -> tuple[str, str, str]:
     return tool, answer, detail.removeprefix(f"{tool} was {answer} by ")
 
 
-ANSWERS = tuple(f"approval_{answer}" for answer in ("granted", "refused", _UNANSWERED))
+UNANSWERED = f"approval_{_UNANSWERED}"
+ANSWERS = ("approval_granted", "approval_refused", UNANSWERED)
 """The codes, before their colon, of what `note_answers` notes."""
 
 

@@ -201,8 +201,8 @@ def _reason(gap: Gap) -> Reason:
         text=gap.text,
         observed=gap.observed,
         policy=gap.policy,
-        evidence=() if gap.where is None else (gap.where,),
-        evidence_count=0 if gap.where is None else 1,
+        evidence=gap.where,
+        evidence_count=max(gap.seen, len(gap.where)),
         need=gap.short,
         way_out=gap.need,
     )

@@ -13,6 +13,7 @@ from reviewer.report.evidence import EpisodeCounts, Evidence, leaked_episodes
 from reviewer.report.figures import Figures, Limits, entered, other_cost, red_team
 from reviewer.report.formatting import NANO, stable_bits
 from reviewer.report.gaps import frozen_before_first_run
+from reviewer.report.lost import lost_attempts
 from reviewer.report.model import (
     CandidateSection,
     CodeCount,
@@ -118,6 +119,7 @@ def report(evidence: Evidence, assessment: Assessment | None = None) -> Report:
         approvals=evidence.approvals or UNSET,
         records=evidence.records or UNSET,
         users=talk_section(evidence),
+        lost=lost_attempts(evidence, shown.slots.infrastructure),
         notes=evidence.notes,
         probes=evidence.probes,
         episodes=_episodes(shown),

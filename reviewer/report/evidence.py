@@ -380,9 +380,6 @@ class Evidence(Struct, frozen=True, kw_only=True):
     others: tuple[OtherSpent, ...] = ()
     talks: UserTalks | None = None
     baseline_talks: UserTalks | None = None
-    discarded: tuple[tuple[str, int], ...] = ()
-    """Attempts without a verdict for what a simulated user or a simulated world did, by how they
-    ended: an agent has a part in that."""
     lineage: tuple[LineageSuite, ...] = ()
     unmeasured: tuple[Cause, ...] = ()
     """`unknown_codes` kind by kind."""
@@ -398,6 +395,8 @@ class Evidence(Struct, frozen=True, kw_only=True):
     """Bookmarks and notes of people on events: listed, and looked at by nothing else."""
     approvals: tuple[AnsweredCalls, ...] = ()
     """What calls that need an approval were answered, in suite order."""
+    unattended: frozenset[str] = frozenset()
+    """Traces of our runner that ended because nobody was there to answer such a call."""
     records: tuple[Record, ...] = ()
     """Attempts of which there are several records, or whose record is another candidate's too."""
     power: Power | None = None

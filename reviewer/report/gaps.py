@@ -18,7 +18,6 @@ from reviewer.report.figures import BLOCKING, Figures, Place
 from reviewer.report.formatting import named, plural
 from reviewer.report.label_limits import LabelLimit, label_limits, pairs_labeled
 from reviewer.report.limits import (
-    MOST_DISCARDED,
     Limit,
     completion_limit,
     cost_limit,
@@ -26,6 +25,7 @@ from reviewer.report.limits import (
     latency_limit,
     pass_hat_limit,
 )
+from reviewer.report.lost import ends_text, lost_attempts, lost_places
 from reviewer.report.ran import lacks
 from reviewer.report.regression import Regression, not_worse_limit, point_limit
 from reviewer.report.spoiled import baseline_talks, uneven_text
@@ -78,8 +78,10 @@ class Gap(Struct, frozen=True, kw_only=True):
     policy: str
     need: str
     short: str
-    where: EvidenceRef | None = None
-    """The first place that shows it."""
+    where: tuple[EvidenceRef, ...] = ()
+    """The first of the places that show it."""
+    seen: int = 0
+    """How many places show it, where there are more."""
 
 
 def gap(what: str, observed: str, policy: str, need: str) -> Gap:
@@ -116,26 +118,26 @@ def evidence_gaps(evidence: Evidence, shown: Figures) -> list[Gap]:
             told = structs.replace(told, need=need)
         found.append(told)
     found += _frozen(evidence) + _lineage(evidence) + _leaked(evidence)
-    found += _ran(evidence) + _discarded(evidence) + _uneven(evidence)
+    found += _ran(evidence) + _lost(evidence, shown) + _uneven(evidence)
     return found + _lacking(evidence)
 
 
-def _discarded(evidence: Evidence) -> list[Gap]:
-    """Return a gap where too many attempts were discarded for what their user or world did."""
-    count = sum(times for _, times in evidence.discarded)
-    made = sum(each.attempts + each.infrastructure for each in evidence.episodes)
-    if count <= MOST_DISCARDED * made:
+def _lost(evidence: Evidence, shown: Figures) -> list[Gap]:
+    """Return a gap where too many attempts are neither pass nor fail."""
+    lost = lost_attempts(evidence, shown.slots.infrastructure)
+    if lost is UNSET or not lost.held:
         return []
-    ends = ", ".join(f"{end} {times}" for end, times in evidence.discarded)
-    return [
-        gap(
-            "attempts were discarded for what the simulated user or world did",
-            f"{count} of {made} ({ends})",
-            f"at most {MOST_DISCARDED:.0%}",
-            "a user and a world that hold in this candidate's attempts (the rest is no fair part "
-            "of all: reviewer show says what each lacked)",
-        )
-    ]
+    need = f"{plural(lost.needed, 'more attempt')} that pass or fail"
+    each = -(-lost.needed // max(1, len(shown.episodes)))
+    again = f"reviewer run {evidence.suite.suite_id} {evidence.candidate_id} --attempts {each}"
+    told = gap(
+        "too many attempts neither passed nor failed, so the others are no fair part of all",
+        f"{lost.attempts} of {lost.made} ({ends_text(lost)})",
+        f"at most {lost.most:.0%}",
+        f"{need} ({again}; reviewer show says what ended each)",
+    )
+    where = lost_places(evidence)
+    return [structs.replace(told, where=where, seen=lost.attempts, short=f"needs {need}")]
 
 
 def _uneven(evidence: Evidence) -> list[Gap]:
@@ -474,10 +476,10 @@ def cause_gap(cause: Cause, evidence: Evidence, made: int, count: int) -> Gap:
     )
 
 
-def _first(cause: Cause) -> EvidenceRef | None:
+def _first(cause: Cause) -> tuple[EvidenceRef, ...]:
     if not cause.trace_id:
-        return None
-    return EvidenceRef(
+        return ()
+    one = EvidenceRef(
         trace_id=cause.trace_id,
         episode_id=cause.episode_id,
         attempt=cause.attempt,
@@ -486,6 +488,7 @@ def _first(cause: Cause) -> EvidenceRef | None:
         seq=cause.seq,
         tool=None,
     )
+    return (one,)
 
 
 def way_of(kind: str, suite_id: str, trace_id: str = "TRACE") -> str:

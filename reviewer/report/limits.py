@@ -20,9 +20,9 @@ from reviewer.stats.planning import (
 from reviewer.suite.gates import GATES
 from reviewer.suite.model import Policy
 
-MOST_DISCARDED = 0.1
-"""The share of attempts that may be without a verdict for what a simulated user or world did. The
-agent has a part in both, so that making them again chooses among its attempts."""
+MOST_DISCARDED = Fraction(1, 10)
+"""The share of attempts that may be without a verdict because infrastructure, a simulated user or
+the world ended them."""
 
 State = Literal["met", "failed", "open", "none"]
 

@@ -25,6 +25,7 @@ from reviewer.report.evidence import (
     Record,
 )
 from reviewer.report.figures import LatencyFigures, Limits, OtherCostSection, SlotFigures
+from reviewer.report.lost import LostAttempts
 from reviewer.report.opinions import JudgeSection, PhraseCount, ReviewSection
 from reviewer.report.ran import RanSection
 from reviewer.report.rates import CriticalFigures, KnownPart, KnownRepeats, Rate
@@ -385,6 +386,8 @@ class Report(Section, frozen=True, kw_only=True):
     records: tuple[Record, ...] | UnsetType = UNSET
     # Left out where no attempt was a conversation.
     users: TalkSection | UnsetType = UNSET
+    # Left out where none was lost.
+    lost: LostAttempts | UnsetType = UNSET
     notes: tuple[Note, ...]
     probes: tuple[dict[str, Any], ...]
     episodes: tuple[EpisodeSection, ...]

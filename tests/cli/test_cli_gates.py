@@ -182,6 +182,66 @@ def test_an_attempt_that_makes_good_for_infrastructure_leaves_nothing_open(door:
     assert not [one for one in report["not_measured"] if "terminated" in str(one)]
 
 
+def lost_again(lost: int) -> list[dict[str, Any]]:
+    """Every slot, with the first `lost` of one episode relabeled and made again."""
+    records = all_slots()
+    episode = [one for one in records if one["episode_id"] == records[8]["episode_id"]][:lost]
+    again = [{**one, "attempt": 4 + n, "latency_ms": 1500.5 + n} for n, one in enumerate(episode)]
+    for one in episode:
+        one["termination"] = "infrastructure_error"
+    return [*records, *again]
+
+
+def test_failures_relabeled_as_infrastructure_are_no_way_to_promotion(door: Door) -> None:
+    code, report = recommendation(door, lost_again(2))
+    assert (code, report["recommendation"]) == (10, "hold")
+    assert (report["slots"]["valid"], report["slots"]["infrastructure"]) == (9, 0)
+    (held,) = report["reason_details"]
+    assert "neither passed nor failed" in held["text"]
+    assert (held["observed"], held["policy"]) == ("2 of 11 (infrastructure_error 2)", "at most 10%")
+    traces = [one["trace_id"] for one in held["evidence"]]
+    assert traces == report["lost"]["traces"]
+    lost = door.rows("SELECT trace_id FROM traces WHERE infrastructure = 1 ORDER BY attempt")
+    assert [(name,) for name in traces] == lost
+    assert report["lost"]["needed"] == 9
+    assert "9 more attempts" in report["needs"][0]
+    told = "neither pass nor fail 2 of 11 attempts (infrastructure_error 2)"
+    release = ("--suite", SUITE, "--candidate", V8)
+    card = door.ok("scorecard", *release, "--plain").out
+    assert told in card
+    assert traces[0] in card
+    out = door.root / "out"
+    every = "json,md,html,junit,sarif,github"
+    said = door.run("--export-report", out, *release, "--format", every)
+    written = {path.name: path.read_text() for path in out.iterdir()}
+    for place, text in {**written, "printed": said.both}.items():
+        assert "neither passed nor failed" in text, place
+    assert told in said.both
+    assert told in written["report.md"].replace("\\_", "_")
+    assert told in written["report.html"]
+
+
+def test_a_critical_failure_counts_whatever_ended_the_attempt(door: Door) -> None:
+    records = lost_again(1)
+    bad = next(one for one in records if one.get("termination") == "infrastructure_error")
+    bad["events"] = [*bad["events"], REFUND]
+    _, report = recommendation(door, records)
+    assert report["recommendation"] == "block"
+    assert "lost" not in report
+
+
+def test_an_episode_of_which_every_attempt_was_lost_is_not_measured(door: Door) -> None:
+    records = all_slots()
+    for one in records:
+        if one["episode_id"] == records[8]["episode_id"]:
+            one.update(termination="infrastructure_error", cost_usd=0.001)
+    code, report = recommendation(door, records)
+    assert (code, report["recommendation"]) == (10, "hold")
+    assert report["slots"]["infrastructure"] == 3
+    assert any(records[8]["episode_id"] in reason for reason in report["reasons"])
+    assert report["pass_hat"]["3"] is None
+
+
 def test_a_reason_stands_on_what_failed_not_on_what_is_not_measured(door: Door) -> None:
     records = all_slots()
     records[4] = {**records[4], "start_state_digest": None, "final_state": "lost"}

@@ -90,6 +90,8 @@ def test_what_a_person_left_open_is_made_again_with_a_person(
         ("goodwill-payout", "unanswered", ASKED, 1),
     ]
     assert not any("want of a person" in need for need in found["needs"])
+    assert (found["lost"]["attempts"], found["lost"]["unattended"]) == (1, 1)
+    assert found["lost"]["held"] is False
     out = door.root / "out"
     said = door.run("--export-report", out, "--suite", PAYOUTS, "--candidate", GOOD)
     assert said.code == (0 if granted else 10)
@@ -129,3 +131,9 @@ def test_records_taken_to_another_store_have_the_same_verdicts(
     verdicts = "SELECT episode_id, passed, critical, infrastructure FROM traces ORDER BY 1"
     assert other.rows(verdicts) == door.rows(verdicts)
     assert [row[1] for row in door.rows(verdicts)] == [None, 1, 1]
+    # There it is a claim of a file that nobody was asked.
+    elsewhere = other.desk()
+    found = report(elsewhere)
+    elsewhere.close()
+    assert (found["lost"]["attempts"], found["lost"]["unattended"]) == (1, 0)
+    assert found["lost"]["held"] is True

@@ -235,7 +235,7 @@ def test_attempts_in_which_the_world_broke_are_no_way_to_promotion(door: Door) -
     run(door)
     assert shown(door)["termination"] == "world_broke"
     card = door.ok("scorecard", "--suite", "served", "--candidate", "agent", "--plain").out
-    assert "discarded for what the simulated user or world did" in card
+    assert "too many attempts neither passed nor failed" in card
 
 
 def test_a_server_that_never_answers_ends_the_attempt(door: Door) -> None:

@@ -81,6 +81,31 @@ def noted_calls(
     return [NotedCalls(*row) for row in rows]
 
 
+class LostWaiting(NamedTuple):
+    """An attempt that infrastructure ended with a call of which this is noted: its `source` and the
+    number of its `record` there."""
+
+    episode_id: str
+    attempt: int
+    source: int
+    record: int
+    code: str
+    detail: str
+
+
+def lost_with(connection: sqlite3.Connection, candidate: int, head: str) -> list[LostWaiting]:
+    """Return what is noted under a code (before its colon) on the attempts of a candidate that
+    infrastructure ended."""
+    rows = connection.execute(
+        "SELECT e.episode_id, t.attempt, t.source, t.record, f.code, f.detail FROM trace t"
+        " CROSS JOIN finding f ON f.trace = t.id JOIN episode e ON e.id = t.episode"
+        " WHERE t.candidate=? AND (t.passed = 0 OR t.infra = 1) AND t.infra = 1"
+        " AND f.severity='note' AND substr(f.code, 1, instr(f.code, ':') - 1) = ?",
+        (candidate, head),
+    )
+    return [LostWaiting(*row) for row in rows.fetchall()]
+
+
 def signal_codes(connection: sqlite3.Connection, candidate: int) -> dict[int, set[str]]:
     """Return trace key → the codes that may put the trace into a queue of labels."""
     codes: dict[int, set[str]] = {}

@@ -245,18 +245,6 @@ def _tokens(usage: dict[str, Any]) -> int | None:
     return sum(known) if known else None
 
 
-def discarded_attempts(connection: sqlite3.Connection, candidate: int) -> list[tuple[str, int]]:
-    """Count the attempts that have no verdict for what a simulated user or the world did, by how
-    they ended."""
-    return connection.execute(
-        "SELECT t.termination, count(*) FROM trace t WHERE t.candidate=?"
-        f" AND (t.passed = 0 OR t.infra = 1) AND {_LOST}"
-        " AND t.termination IN ('user_error', 'world_gap', 'world_broke')"
-        " GROUP BY t.termination ORDER BY 1",
-        (candidate,),
-    ).fetchall()
-
-
 class _UserFault(msgspec.Struct):
     code: str
     severity: str = ""

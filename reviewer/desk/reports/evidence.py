@@ -28,7 +28,6 @@ from reviewer.db.queries.quarantine import quarantined, reasons_of_candidate, un
 from reviewer.db.queries.report_figures import (
     UnmeasuredCode,
     diagnostic_means,
-    discarded_attempts,
     latencies,
     latencies_within,
     others_spent,
@@ -39,12 +38,12 @@ from reviewer.db.queries.report_figures import (
 )
 from reviewer.db.queries.traces import failed_findings, failed_rows, slot_of
 from reviewer.db.ran import ran_of_candidate
-from reviewer.db.sources import made_here, source_files_of, tool_maps_of_candidate
+from reviewer.db.sources import made_here, origins, source_files_of, tool_maps_of_candidate
 from reviewer.db.tables import break_glass_rows, cost_entries, loss_rows
 from reviewer.desk.errors import NoTrace
 from reviewer.desk.reports.baseline import Baseline, SameEpisodes, choose_baseline
 from reviewer.desk.reports.other_suites import other_suites_of
-from reviewer.gates.approvals import ANSWERS, answer_of
+from reviewer.gates.approvals import ANSWERS, PERSON, UNANSWERED, answer_of
 from reviewer.gates.model import SHARED
 from reviewer.report.evidence import (
     AnsweredCalls,
@@ -330,6 +329,9 @@ def read_evidence(
         latency_unknown=latency_unknown,
         unknown_codes=tuple((one.code, one.traces) for one in codes),
         approvals=_answered(connection, stored.id) if _needs_approval(suite) else (),
+        unattended=_unattended(connection, f"{suite.suite_id}/{candidate_id}", stored.id)
+        if _needs_approval(suite)
+        else frozenset(),
         records=_records(
             connection, f"{suite.suite_id}/{candidate_id}", stored.id, {one.code for one in codes}
         ),
@@ -370,7 +372,6 @@ def read_evidence(
         others=tuple(others_spent(connection, stored.id)),
         talks=talks,
         baseline_talks=user_talks(connection, than.key) if talks and than.key else None,
-        discarded=tuple(discarded_attempts(connection, stored.id)),
         ran=measurements(connection, stored.id),
     )
 
@@ -502,6 +503,22 @@ def _answered(connection: Connection, candidate: int) -> tuple[AnsweredCalls, ..
             )
         )
     return tuple(found)
+
+
+def _unattended(connection: Connection, prefix: str, candidate: int) -> frozenset[str]:
+    """Return the attempts of our own runner that ended because nobody was there to answer. In a
+    record from elsewhere that is a claim of its file."""
+    asked = [
+        one
+        for one in attempts.lost_with(connection, candidate, UNANSWERED)
+        if answer_of(one.code, one.detail)[2].startswith(PERSON)
+    ]
+    made = origins(connection) if asked else None
+    return frozenset(
+        f"{prefix}/{one.episode_id}/{one.attempt}"
+        for one in asked
+        if made is not None and made.own(one.source, one.record)
+    )
 
 
 def _duplicates(connection: Connection, suite_id: str, candidate_id: str) -> int:

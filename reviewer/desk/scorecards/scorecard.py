@@ -31,6 +31,7 @@ from reviewer.desk.views import (
 from reviewer.report.assess import Assessment
 from reviewer.report.evidence import Evidence as Gathered
 from reviewer.report.figures import Figures, other_cost, others_spent
+from reviewer.report.lost import lost_attempts, lost_texts
 from reviewer.report.rates import Rate as LabelCounts
 from reviewer.report.source_headline import headline_text, headlines
 from reviewer.report.talks import talk_section, talk_texts
@@ -103,6 +104,7 @@ def scorecard_of(
         mean_cost_usd=_mean_cost(shown),
         source_headlines=tuple(map(headline_text, headlines(gathered, shown.hard_pass))),
         users=tuple(talk_texts(talk_section(gathered))),
+        lost=tuple(lost_texts(lost_attempts(gathered, shown.slots.infrastructure))),
         others_spent=tuple(others_spent({one.who: other_cost(one) for one in gathered.others})),
     )
 

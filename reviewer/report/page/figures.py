@@ -17,6 +17,7 @@ from reviewer.report.formatting import (
     spent_in_all,
     usd,
 )
+from reviewer.report.lost import lost_texts
 from reviewer.report.model import (
     CostSection,
     PassHatSection,
@@ -101,6 +102,7 @@ def figures_section(report: Report) -> Section:
             *peeking_lines(report.peeking),
             *(headline_text(one) + "." for one in report.source_headline),
             *(text + "." for text in talk_texts(report.users)),
+            *(text + "." for text in lost_texts(report.lost)),
         ],
         head=["figure", "value", "95% limits", "policy"],
         rows=rows,

@@ -21,6 +21,7 @@ from reviewer.report.formatting import (
     usd,
     verdict,
 )
+from reviewer.report.lost import lost_texts
 from reviewer.report.model import (
     CostSection,
     Failure,
@@ -96,6 +97,7 @@ def _figure_lines(report: Report) -> list[str]:
         ),
         *others_texts(cost.others),
         *talk_texts(report.users),
+        *lost_texts(report.lost),
         *_tolerated(report),
         *_waived(report),
         *_grown(report),
@@ -273,6 +275,7 @@ def _passed(report: Report) -> list[Line]:
         *(Line("note", "source", headline_text(h)) for h in report.source_headline),
         *(Line("note", "cost", text) for text in others_texts(report.cost.others)),
         *(Line("note", "users", text) for text in talk_texts(report.users)),
+        *(Line("note", "lost", text) for text in lost_texts(report.lost)),
     ]
 
 

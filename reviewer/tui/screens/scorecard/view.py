@@ -136,7 +136,7 @@ def figures(card: Scorecard, width: int) -> list[Line]:
         if width >= 160:
             for who, told in card.others_spent:
                 rate += [Span(f"   {who} ", "dim"), Span(told.partition(" in ")[0])]
-            rate += [Span(f"   {told.partition(';')[0]}") for told in card.users]
+            rate += [Span(f"   {t.partition(';')[0]}") for t in (*card.users, *card.lost)]
         right += [Span("   latency ", "dim"), Span(latency)]
         gap = Span("    ")
         return [[*attempts, gap, *rate], [*repeat, gap, *right]]

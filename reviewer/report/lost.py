@@ -1,0 +1,109 @@
+"""The attempts that are neither pass nor fail because infrastructure, the simulated user or the
+world ended them: how many, how they ended, and whether they are too many to be left out.
+
+Whoever ended them, and whoever says so: a record that came from elsewhere only claims how it ended,
+and in an attempt of our own runner the agent has a part in what a world or a user does. Making such
+attempts again chooses among the agent's attempts, so that a promotion bears few of them.
+"""
+
+from collections import Counter
+
+from msgspec import UNSET, Struct, UnsetType
+
+from reviewer.report.evidence import Evidence, EvidenceRef, FailedTrace
+from reviewer.report.formatting import plural
+from reviewer.report.limits import MOST_DISCARDED
+
+MOST_NAMED = 20
+"""Traces that are named; `attempts` is their full number."""
+_ENDED = "terminated"
+UNKNOWN_END = "infrastructure"
+"""How a lost attempt ended whose findings do not say."""
+
+
+class EndCount(Struct, frozen=True, kw_only=True):
+    code: str
+    count: int
+
+
+class LostAttempts(Struct, frozen=True, kw_only=True):
+    """Attempts that are neither pass nor fail, of all that were `made`: how they ended, and the
+    first `traces`. With more than the share `most` of them a promotion is `held`, but for the
+    `unattended` ones, which our runner ended because nobody was there to answer a call; `needed`
+    more attempts that pass or fail bring the rest under it."""
+
+    attempts: int
+    unattended: int
+    made: int
+    ends: tuple[EndCount, ...]
+    most: float
+    held: bool
+    needed: int
+    traces: tuple[str, ...]
+
+
+def lost_attempts(evidence: Evidence, again: int = 0) -> LostAttempts | UnsetType:
+    """Return the report's member on lost attempts, unset where none is. `again` attempts are still
+    to be made in their place: they count as made, so that one loss that is to be made good is not
+    named twice."""
+    traces = _lost(evidence)
+    count = sum(each.infrastructure for each in evidence.episodes)
+    if not count:
+        return UNSET
+    made = sum(each.attempts + each.infrastructure for each in evidence.episodes)
+    unattended = sum(trace.trace_id in evidence.unattended for trace in traces)
+    against = count - unattended
+    ends = Counter(_end(trace) for trace in traces)
+    return LostAttempts(
+        attempts=count,
+        unattended=unattended,
+        made=made,
+        ends=tuple(EndCount(code=code, count=times) for code, times in sorted(ends.items())),
+        most=float(MOST_DISCARDED),
+        held=against > MOST_DISCARDED * (made + again),
+        needed=max(0, -(-against // MOST_DISCARDED) - made),
+        traces=tuple(trace.trace_id for trace in traces[:MOST_NAMED]),
+    )
+
+
+def lost_places(evidence: Evidence) -> tuple[EvidenceRef, ...]:
+    """Return where the first lost attempts say how they ended."""
+    return tuple(
+        EvidenceRef(
+            trace_id=trace.trace_id,
+            episode_id=trace.episode_id,
+            attempt=trace.attempt,
+            gate="timeout",
+            code=f"{_ENDED}:{_end(trace)}",
+            seq=next((seq for _, code, seq in trace.evidence if _is_end(code)), None),
+            tool=None,
+        )
+        for trace in _lost(evidence)[:MOST_NAMED]
+    )
+
+
+def lost_texts(lost: LostAttempts | UnsetType) -> list[str]:
+    """Return the same as a sentence; none where no attempt was lost."""
+    if lost is UNSET:
+        return []
+    made = plural(lost.made, "attempt")
+    return [f"neither pass nor fail {lost.attempts} of {made} ({ends_text(lost)})"]
+
+
+def ends_text(lost: LostAttempts) -> str:
+    """Return how the lost attempts ended, with counts."""
+    told = ", ".join(f"{one.code} {one.count}" for one in lost.ends)
+    return f"{told}; {lost.unattended} for want of a person" if lost.unattended else told
+
+
+def _lost(evidence: Evidence) -> list[FailedTrace]:
+    return [trace for trace in evidence.failures if trace.infrastructure]
+
+
+def _end(trace: FailedTrace) -> str:
+    ends = (code.partition(":")[2] for code in trace.codes if _is_end(code))
+    return next(ends, UNKNOWN_END)
+
+
+def _is_end(code: str) -> bool:
+    return code.startswith(f"{_ENDED}:")
