@@ -3,6 +3,7 @@
 import argparse
 
 from reviewer.cli.opening import workspace_of
+from reviewer.cli.progress import Progress
 from reviewer.cli.say import note, out, out_json
 from reviewer.exit_codes import ExitCode
 
@@ -19,7 +20,15 @@ ARGUMENTS = {
 def run(arguments: argparse.Namespace) -> int:
     from reviewer.desk.workspace.rescore import rescore
 
-    changed, scored = rescore(workspace_of(arguments), arguments.suite or "")
+    progress = Progress(arguments.quiet or arguments.json, "score", soon=False)
+    try:
+        changed, scored = rescore(
+            workspace_of(arguments),
+            arguments.suite or "",
+            lambda done, of: progress.show(done, of, "traces"),
+        )
+    finally:
+        progress.stop()
     if arguments.json:
         out_json({"scored": scored, "changed": [change._asdict() for change in changed]})
         return ExitCode.DONE

@@ -144,6 +144,27 @@ def add_rolls(
     add_gates(connection, rows, False)
 
 
+def move_rolls(
+    connection: sqlite3.Connection,
+    changed: Sequence[tuple[CountedTrace, CountedTrace]],
+    plans: Mapping[int, Plan],
+) -> None:
+    """Count traces as they are now (second) in place of how they were (first), inside the caller's
+    transaction: what did not change is not read again."""
+    was = {(row[0], row[1]): row for row in roll_rows((old for old, _ in changed), plans)}
+    moved = [
+        [*row[:2], *(new - old for new, old in zip(row[2:], was[row[0], row[1]][2:], strict=True))]
+        for row in roll_rows((new for _, new in changed), plans)
+    ]
+    connection.executemany(_ADD, [row[:_AHEAD] for row in moved])
+    add_gates(connection, moved, False)
+    connection.executemany(
+        "DELETE FROM gate_count WHERE candidate=? AND first=0 AND episode=?"
+        " AND failed=0 AND unknown=0",
+        [row[:2] for row in moved],
+    )
+
+
 def add_gates(connection: sqlite3.Connection, rows: Iterable[Sequence[int]], first: bool) -> None:
     """Add the gates of rows of `roll_rows` to `gate_count`."""
     connection.executemany(_ADD_GATES, [one for row in rows for one in gate_rows(row, first)])
@@ -281,6 +302,35 @@ def recount_firsts(
         ).fetchone()
         if beyond:
             _put_first(connection, candidate, episode, plan)
+
+
+def firsts_touched(
+    connection: sqlite3.Connection, changed: Sequence[tuple[StoredTrace, StoredTrace]]
+) -> dict[int, set[int]]:
+    """Return, by candidate, the episodes whose first set counts one of these traces, or whose end
+    they move: those that were lost to infrastructure, or are now."""
+    episodes: dict[int, set[int]] = {}
+    for _, now in changed:
+        episodes.setdefault(now.candidate, set()).add(now.episode)
+    last = {
+        (candidate, episode): end
+        for candidate, some in episodes.items()
+        for episode, end in connection.execute(
+            "SELECT episode, last FROM first_set WHERE candidate=?"
+            " AND episode IN (SELECT value FROM json_each(?))",
+            (candidate, json.dumps(list(some))),
+        ).fetchall()
+    }
+    found: dict[int, set[int]] = {}
+    for was, now in changed:
+        end = last.get((now.candidate, now.episode))
+        if end is not None and (now.attempt <= end or _is_lost(was) != _is_lost(now)):
+            found.setdefault(now.candidate, set()).add(now.episode)
+    return found
+
+
+def _is_lost(trace: StoredTrace) -> bool:
+    return bool(trace.infra) and trace.passed is None
 
 
 def wrong_firsts(connection: sqlite3.Connection, candidate: int, plan: Plan) -> int:

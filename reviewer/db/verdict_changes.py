@@ -1,5 +1,5 @@
-"""Changes of stored verdicts: by a later verdict of the source, by a record shared with another
-candidate, and by judging again under newer code.
+"""Changes of stored verdicts: by a later verdict of the source, and by a record shared with another
+candidate. Judging again under newer code is `rescoring`.
 """
 
 import json
@@ -9,12 +9,11 @@ from typing import Any, Literal, NamedTuple
 
 import msgspec
 
-from reviewer.db import journal, revisions
+from reviewer.db import revisions
 from reviewer.db.counts import counted_episodes, recount
-from reviewer.db.digests import journal_rescored, rows_digest
+from reviewer.db.digests import journal_rescored
 from reviewer.db.revisions import stored_verdict
 from reviewer.gates.model import SHARED, Finding, without
-from reviewer.judging import judging_version
 
 Answer = Literal["same", "empty", "failed", "other"]
 """`failed`: it says that the attempt failed, where the stored verdict says that it passed."""
@@ -228,51 +227,3 @@ def _bindings(
 ) -> list[_Binding]:
     rows = connection.execute(_BINDINGS + where, (json.dumps(list(values)), *more)).fetchall()
     return [_Binding(*row) for row in rows]
-
-
-Codes = tuple[str, ...]
-
-
-def record_rescored(
-    connection: sqlite3.Connection, changes: Sequence[tuple[int, Codes, Codes]], now: str
-) -> list[tuple[str, str]]:
-    """Keep (trace, codes before, codes after) of every verdict that changed, inside the caller's
-    transaction. Returns, for each, the versions of the code that judged before and that judged
-    now; the first is empty where it is not known."""
-    if not changes:
-        return []
-    (first,) = connection.execute("SELECT coalesce(max(id), 0) + 1 FROM rescored").fetchone()
-    added = _added_by(connection)
-    rows, now_by = [], judging_version()
-    for key, (trace, before, after) in enumerate(changes, first):
-        last = connection.execute(
-            "SELECT code_after FROM rescored WHERE trace=? ORDER BY id DESC LIMIT 1", (trace,)
-        ).fetchone()
-        old = last[0] if last else next((code for at, code in added if at <= trace), "")
-        rows.append(
-            (key, trace, json.dumps(before), json.dumps(after), old, judging_version(), now)
-        )
-    connection.executemany("INSERT INTO rescored VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
-    journal.append(
-        connection,
-        {
-            "type": "codes.changed",
-            "first": first,
-            "added": len(rows),
-            "digest": rows_digest(connection, "rescored", first, len(rows)),
-            "before": sorted({row[4] for row in rows}),
-            "after": now_by,
-            "at": now,
-        },
-    )
-    return [(row[4], row[5]) for row in rows]
-
-
-def _added_by(connection: sqlite3.Connection) -> list[tuple[int, str]]:
-    """(first trace, version of the code) of every batch, the last one first."""
-    found = []
-    for (body,) in connection.execute("SELECT body FROM journal ORDER BY seq DESC").fetchall():
-        entry = json.loads(body)
-        if entry["type"] == "traces.added" and entry["added"]:
-            found.append((int(entry["first"]), str(entry.get("code", ""))))
-    return sorted(found, reverse=True)

@@ -10,7 +10,7 @@ import pytest
 from doors import SUITE, V8, Door, copied, passing, shipped
 from people import key_file
 
-from reviewer.desk.workspace import rescore
+from reviewer.desk.workspace import judging_again
 from reviewer.gates.model import Finding, combined
 from reviewer.judging import judging_version
 
@@ -344,9 +344,9 @@ def test_what_newer_code_finds_is_kept_beside_what_was_found(
         note = Finding("state", "wrong_final_state", "fail", None, "newer code")
         return combined(found, beside=[note])
 
-    real = rescore.score
-    monkeypatch.setattr(rescore, "score", other)
-    monkeypatch.setattr("reviewer.db.verdict_changes.judging_version", lambda: "9.9.9")
+    real = judging_again.score
+    monkeypatch.setattr(judging_again, "score", other)
+    monkeypatch.setattr("reviewer.db.rescoring.judging_version", lambda: "9.9.9")
     said = full.ok("score").out
     assert f"{trace}: pass → wrong_final_state (reviewer {judging_version()} → 9.9.9)" in said
     shown = full.ok("show", trace).out
@@ -380,9 +380,9 @@ def test_scoring_again_names_codes_and_versions_for_programs(
         note = Finding("state", "wrong_final_state", "fail", None, "newer code")
         return combined(real(contract, record), beside=[note])
 
-    real = rescore.score
-    monkeypatch.setattr(rescore, "score", other)
-    monkeypatch.setattr("reviewer.db.verdict_changes.judging_version", lambda: "9.9.9")
+    real = judging_again.score
+    monkeypatch.setattr(judging_again, "score", other)
+    monkeypatch.setattr("reviewer.db.rescoring.judging_version", lambda: "9.9.9")
     changed = json.loads(full.ok("score", "--json").out)["changed"]
     assert len(changed) == full.one("SELECT count(*) FROM rescored")
     assert {(one["code_before"], one["code_after"]) for one in changed} == {

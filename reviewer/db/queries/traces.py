@@ -73,6 +73,17 @@ def traces_by_id(connection: sqlite3.Connection, traces: Sequence[int]) -> list[
     return [TraceRow(*row) for row in rows.fetchall()]
 
 
+def traces_from(
+    connection: sqlite3.Connection, candidates: Iterable[int], first: int, last: int
+) -> list[TraceRow]:
+    """The traces of some candidates with keys from `first` to `last`, by key."""
+    keys = ",".join(str(int(key)) for key in candidates)
+    rows = connection.execute(
+        f"{_TRACE} WHERE id BETWEEN ? AND ? AND +candidate IN ({keys}) ORDER BY id", (first, last)
+    )
+    return [TraceRow(*row) for row in rows.fetchall()]
+
+
 def trace_at(
     connection: sqlite3.Connection, candidate: int, episode: int, attempt: int
 ) -> TraceRow | None:
@@ -122,6 +133,16 @@ def findings_of(connection: sqlite3.Connection, traces: Sequence[int]) -> list[F
         )
         found.extend(FindingRow(*row) for row in rows.fetchall())
     return found
+
+
+def findings_from(connection: sqlite3.Connection, first: int, last: int) -> list[FindingRow]:
+    """Findings of the traces with keys from `first` to `last`, in printed order within each."""
+    rows = connection.execute(
+        "SELECT trace, gate, code, severity, seq, detail FROM finding"
+        " WHERE trace BETWEEN ? AND ? ORDER BY trace, n",
+        (first, last),
+    )
+    return [FindingRow(*row) for row in rows.fetchall()]
 
 
 def verdict_of(row: TraceRow, found: Iterable[FindingRow]) -> Verdict:

@@ -1,36 +1,47 @@
-"""Judging stored traces again, against the frozen suites they were imported under."""
+"""Judging stored traces again, against the frozen suites they were imported under.
 
-from collections.abc import Callable, Iterable
-from functools import partial
+A page of traces is written at a time, so that others can write in between, and a walk that was cut
+off goes on where it stopped.
+"""
+
+import time
+from collections.abc import Callable
 from typing import NamedTuple
 
-from reviewer.db import journal, payload, registry, revisions
-from reviewer.db.codec import mask_of, pack_diagnostics
+from reviewer.db import registry
 from reviewer.db.connection import Connection, close_writer, one_moment, transaction
-from reviewer.db.counts import rebuild_firsts, rebuild_rolls
-from reviewer.db.digests import batch_digest, batches_of
-from reviewer.db.intake import replace_verdict
+from reviewer.db.counts import rebuild_firsts, rebuild_rolls, wrong_firsts, wrong_rolls
 from reviewer.db.integrity import content_faults
-from reviewer.db.queries.traces import FindingRow, TraceRow, findings_of, traces_of
-from reviewer.db.revisions import judged_record, kept_records, stored_verdict
+from reviewer.db.rescoring import (
+    Batches,
+    ChangedElsewhere,
+    Differs,
+    Reached,
+    next_rescored,
+    put_reached,
+    reached,
+    recorded_since,
+    span_of,
+    still_so,
+    write_verdicts,
+)
 from reviewer.db.schema import open_writer
-from reviewer.db.sources import Origins, origins
-from reviewer.db.verdict_changes import record_rescored
+from reviewer.db.sources import origins
 from reviewer.desk.errors import DeskError
 from reviewer.desk.imports.importing import clock
 from reviewer.desk.place import Workspace
 from reviewer.desk.suites import ready_suite
-from reviewer.desk.traces.records import Records
-from reviewer.gates import Contract, Verdict, compile_contract, diagnose, score
-from reviewer.gates.custom import Checked, joined_results, stored_results, unmeasured_checks
-from reviewer.gates.model import SHARED, Finding, combined, without
-from reviewer.importing.pipeline.rejoining import part_of
-from reviewer.importing.scored import MASKED_CODE, TargetSuite, diagnostic_values
-from reviewer.suite.model import Episode
-from reviewer.suite.tool_names import ToolMap
-from reviewer.trace.record import TraceRecord
+from reviewer.desk.workspace.judging_again import Judged, Judging, judged_pages
+from reviewer.judging import judging_version
 
-PAGE = 500
+OnProgress = Callable[[int, int], None]
+"""Given how many traces were looked at, and of how many."""
+KEPT_EVERY = 2.0
+"""Seconds after which the place reached is kept although nothing changed."""
+WRITE = 200
+"""Traces that one transaction changes at most: nobody else can write meanwhile."""
+BREATH = 0.01
+"""Seconds between two writes: others look for the lock every few milliseconds."""
 
 
 class Change(NamedTuple):
@@ -44,16 +55,17 @@ class Change(NamedTuple):
     code_after: str = ""
 
 
-def rescore(workspace: Workspace, suite_id: str) -> tuple[list[Change], int]:
+def rescore(
+    workspace: Workspace, suite_id: str, progress: OnProgress | None = None
+) -> tuple[list[Change], int]:
     """Score every stored payload of one private suite, or of all. A trace without a payload keeps
     its verdict: a redaction failure is never erased; so does a trace that was judged before
     something in it was masked, since the masked text cannot show it any more. Returns the changes
-    and how many traces were scored. Raises DeskError for a broken suite."""
+    and how many traces were scored, those of the same walk that was cut off before included.
+    Raises DeskError for a broken suite."""
     if not workspace.store.exists():
         raise DeskError("the store is empty: reviewer import reads traces into it")
     connection = open_writer(workspace.store)
-    changes: list[Change] = []
-    scored = 0
     try:
         rows = [row for row in registry.suites(connection) if not row.probe]
         if suite_id:
@@ -64,175 +76,156 @@ def rescore(workspace: Workspace, suite_id: str) -> tuple[list[Change], int]:
             wrong = content_faults(connection)
         if wrong:
             # Judging again would cover with a new digest what was changed by other means.
-            raise DeskError(
-                f"the store is not as its journal says: {'; '.join(wrong[:5])}",
-                "reviewer doctor says all of it; restore a backup",
-            )
-        made = origins(connection)
-        for row in rows:
-            held = ready_suite(workspace, connection, row.suite_id)
-            episodes = {e.episode_id: e for e in held.suite.episodes}
-            contracts: dict[tuple[str, bool, ToolMap], Contract] = {}
-            names = {key: name for name, key in registry.episode_ids(connection, row.id).items()}
-            limits, checks = held.suite.policy.limits, held.suite.check_names
-            target = TargetSuite(held.suite)
-            changed: list[int] = []
-            codes: list[tuple[int, tuple[str, ...], tuple[str, ...]]] = []
-            with transaction(connection, workspace.store):
-                for candidate in registry.candidates(connection, row.id):
-                    for trace in traces_of(connection, candidate.id, names):
-                        record = _record(connection, trace)
-                        if record is None:
-                            continue
-                        stated = findings_of(connection, [trace.id])
-                        if any(finding.code == MASKED_CODE for finding in stated):
-                            continue
-                        scored += 1
-                        episode = episodes[names[trace.episode]]
-                        of = partial(_contract, made, contracts, limits, checks, episode)
-                        contract = of(trace.source, trace.record)
-                        now = _measured_now(connection, target, trace, record, stated)
-                        checked = joined_results(stored_results(checks, stated), now)
-                        own = score(contract, record, checked=checked)
-                        verdict = _whole(connection, trace.id, of, contract.in_force, own)
-                        before, after = _printed(stated), _printed(verdict.findings)
-                        other = before != after or mask_of(verdict) != trace.gates
-                        if other:
-                            codes.append((trace.id, before, after))
-                            prefix = f"{row.suite_id}/{candidate.candidate_id}"
-                            changes.append(
-                                Change(
-                                    f"{prefix}/{names[trace.episode]}/{trace.attempt}",
-                                    before,
-                                    after,
-                                )
-                            )
-                        # Notes, which are only shown, may have been added too.
-                        if other or len(stated) != len(verdict.findings):
-                            diagnostics = pack_diagnostics(
-                                diagnostic_values(diagnose(contract, record, verdict))
-                            )
-                            replace_verdict(connection, trace.id, verdict, diagnostics)
-                            changed.append(trace.id)
-                    planned = registry.plan_of(held.suite, candidate.planned)
-                    rebuild_rolls(connection, candidate.id, planned)
-                    rebuild_firsts(connection, candidate.id, planned)
-                if changed:
-                    versions = record_rescored(connection, codes, clock())
-                    told = changes[len(changes) - len(versions) :]
-                    changes[len(changes) - len(versions) :] = [
-                        change._replace(code_before=old, code_after=new)
-                        for change, (old, new) in zip(told, versions, strict=True)
-                    ]
-                    note_rescore(connection, row.suite_id, changed)
+            raise _not_as_told("; ".join(wrong[:5]))
+        return _Walk(workspace, connection, rows, suite_id, progress).run()
+    except ChangedElsewhere as error:
+        raise _not_as_told(str(error)) from error
     finally:
         close_writer(connection, workspace.store)
-    return changes, scored
 
 
-def _contract(
-    made: Origins,
-    known: dict[tuple[str, bool, ToolMap], Contract],
-    limits: dict[str, int],
-    checks: tuple[str, ...],
-    episode: Episode,
-    source: int,
-    record: int,
-) -> Contract:
-    """Return the contract of an episode, compiled for a file's own map of tools or for our own
-    runner."""
-    place = episode.episode_id, made.own(source, record), made.tools(source, record)
-    if place not in known:
-        known[place] = compile_contract(episode, *place[1:], limits, checks)
-    return known[place]
-
-
-def _whole(
-    connection: Connection,
-    trace: int,
-    of: Callable[[int, int], Contract],
-    in_force: tuple[str, ...],
-    own: Verdict,
-) -> Verdict:
-    """Return the verdict of an attempt by all its records; records without a stored payload keep
-    the findings they came with."""
-    kept = kept_records(connection, trace)
-    head = judged_record(connection, trace) if kept else None
-    earlier: list[Finding] = []
-    beside: list[Finding] = []
-    for one in kept:
-        found = one.findings
-        masked = any(finding.code == MASKED_CODE for finding in found)
-        if one.raw is not None and head is not None and not masked and part_of(one.raw, head):
-            continue  # its calls are judged with the whole record
-        if one.raw is not None and not masked:
-            contract = of(one.source, one.record)
-            checked = stored_results(contract.checks, found)
-            found = score(contract, payload.decode_record(one.raw), checked=checked).findings
-        (earlier if one.settled else beside).extend(found)
-    contradicted = revisions.contradicted(connection, trace)
-    if contradicted:
-        beside += earlier
-    open_state = all(one.open_state for one in kept)
-    verdict = combined(
-        own,
-        earlier,
-        beside,
-        contradicted=contradicted,
-        open_state=open_state,
-        in_force=in_force,
-    )
-    shared = [f for f in stored_verdict(connection, trace).findings if f.code == SHARED]
-    return without(verdict, shared[0]) if shared else verdict
-
-
-def _measured_now(
-    connection: Connection,
-    target: TargetSuite,
-    trace: TraceRow,
-    record: TraceRecord,
-    stated: Iterable[FindingRow],
-) -> Checked:
-    """Return what the checks that were not measured on a stored record find in it now. One that was
-    measured is not run again."""
-    names = frozenset(unmeasured_checks(stated))
-    if not names:
-        return {}
-    raw = payload.raw_record(connection, trace.pack, trace.offset, trace.length)
-    raw = payload.large_record(connection, trace.id) if raw is None else raw
-    return {} if raw is None else target.checked(record, raw, names)
-
-
-def _printed(found: Iterable[FindingRow | Finding]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(f.code for f in found if f.severity != "note"))
-
-
-def note_rescore(connection: Connection, suite_id: str, changed: list[int]) -> None:
-    """Record a change of verdicts in the journal, with the digests of the batches as they are
-    now."""
-    journal.append(
-        connection,
-        {
-            "type": "traces.rescored",
-            "suite_id": suite_id,
-            "changed": len(changed),
-            "batches": {
-                str(first): batch_digest(connection, first, count)
-                for first, count in batches_of(connection, changed).items()
-            },
-            "at": clock(),
-        },
+def _not_as_told(what: str) -> DeskError:
+    return DeskError(
+        f"the store is not as its journal says: {what}",
+        "reviewer doctor says all of it; restore a backup",
     )
 
 
-def _record(connection: Connection, trace: TraceRow) -> TraceRecord | None:
-    record = Records().whole(connection, trace)
-    if record is not None or trace.pack is not None:
-        return record
-    head = payload.large_head(connection, trace.id)
-    if head is None:
-        return None
-    import msgspec
+class _Walk:
+    """One walk over the traces of some suites."""
 
-    events = payload.large_events(connection, trace.id, 0, trace.events)
-    return msgspec.structs.replace(head, events=events)
+    def __init__(
+        self,
+        workspace: Workspace,
+        connection: Connection,
+        rows: list[registry.SuiteRow],
+        asked: str,
+        progress: OnProgress | None,
+    ) -> None:
+        self._store, self._connection = workspace.store, connection
+        self._workspace, self._rows = workspace, rows
+        self._progress = progress or (lambda done, of: None)
+        self._batches = Batches()
+        self._found: list[tuple[tuple[int, str, int, int], Change]] = []
+        self._seen = self._of = 0
+        self._kept_at = time.monotonic()
+        digests = {row.suite_id: row.digest for row in rows}
+        now = judging_version()
+        self._at = Reached(now, asked, digests, "", 0, 0, next_rescored(connection), 0)
+        self._kept = False
+        if (before := reached(connection, now, asked, digests)) is not None:
+            self._at, self._kept = before, True
+
+    def run(self) -> tuple[list[Change], int]:
+        places = {row.suite_id: place for place, row in enumerate(self._rows)}
+        if self._kept:
+            for one in recorded_since(self._connection, self._at.first):
+                _, episode, attempt = one.slot
+                prefix = f"{one.suite_id}/{one.candidate_id}/{one.episode_id}"
+                told = Change(f"{prefix}/{attempt}", *one[4:])
+                order = places[one.suite_id], one.candidate_id, episode, attempt
+                self._found.append((order, told))
+        spans = []
+        for row in self._rows:
+            keys = [one.id for one in registry.candidates(self._connection, row.id)]
+            spans.append(span_of(self._connection, keys))
+        self._of = sum(count for _, _, count in spans)
+        reached_suite = places.get(self._at.suite, 0)
+        for place, row in enumerate(self._rows):
+            first, last, count = spans[place]
+            if place < reached_suite:
+                self._seen += count
+                continue
+            if row.suite_id == self._at.suite:
+                first = max(first, self._at.trace + 1)
+            self._suite(row, place, first, last)
+        if self._kept:
+            with transaction(self._connection, self._store):
+                put_reached(self._connection, None)
+        self._found.sort(key=lambda one: one[0])
+        return [change for _, change in self._found], self._at.scored
+
+    def _suite(self, row: registry.SuiteRow, place: int, first: int, last: int) -> None:
+        held = ready_suite(self._workspace, self._connection, row.suite_id)
+        judging = Judging(self._connection, held.suite, origins(self._connection))
+        plans = {
+            key: registry.plan_of(held.suite, one.planned)
+            for key, one in judging.candidates.items()
+        }
+        try:
+            for page in judged_pages(self._connection, self._store, judging, first, last):
+                self._take(judging, place, plans, page)
+        except OSError as error:
+            raise DeskError(
+                "a process that scored was ended from outside; what was scored is kept",
+                "reviewer score goes on where it stopped",
+            ) from error
+        for key, plan in plans.items():
+            with one_moment(self._connection):
+                wrong = wrong_rolls(self._connection, key, plan)
+                wrong = wrong or wrong_firsts(self._connection, key, plan)
+            if wrong:
+                with transaction(self._connection, self._store):
+                    rebuild_rolls(self._connection, key, plan)
+                    rebuild_firsts(self._connection, key, plan)
+
+    def _take(
+        self, judging: Judging, place: int, plans: dict[int, registry.Plan], page: Judged
+    ) -> None:
+        """Write what a page changed, and how far the walk is with it."""
+        suite_id, span = judging.suite.suite_id, (page.first, page.last)
+        self._seen += page.seen
+        self._at = Reached(
+            *(self._at.code, self._at.asked, self._at.suites, suite_id, page.last),
+            *(self._at.scored + page.scored, self._at.first, 0),
+        )
+        differs = page.differs
+        if page.here:
+            differs += judging.page(self._connection, *span, frozenset(page.here)).differs
+        differs.sort(key=lambda one: _order(judging, place, one))
+        while differs:
+            some, differs = differs[:WRITE], differs[WRITE:]
+            others = self._write(judging, place, plans, some, not differs)
+            time.sleep(BREATH)
+            # What others changed meanwhile is judged as it is now.
+            if others:
+                differs += judging.page(self._connection, *span, frozenset(others)).differs
+        if time.monotonic() - self._kept_at > KEPT_EVERY:
+            with transaction(self._connection, self._store):
+                self._keep()
+        self._progress(self._seen, self._of)
+
+    def _write(
+        self,
+        judging: Judging,
+        place: int,
+        plans: dict[int, registry.Plan],
+        some: list[Differs],
+        last: bool,
+    ) -> list[int]:
+        """Write what changed as one transaction, and behind the last of a page that it was reached.
+        Returns those traces that are not any more as they were read."""
+        suite_id, versions = judging.suite.suite_id, list[tuple[str, str]]()
+        with transaction(self._connection, self._store):
+            same, others = still_so(self._connection, some)
+            if same:
+                versions = write_verdicts(
+                    self._connection, suite_id, same, plans, self._batches, clock()
+                )
+            if last and not others:
+                self._keep()
+        told = [one for one in same if one.other]
+        for one, (before, after) in zip(told, versions, strict=True):
+            order = _order(judging, place, one)
+            name = f"{suite_id}/{order[1]}/{judging.names[order[2]]}/{order[3]}"
+            self._found.append((order, Change(name, one.before, one.after, before, after)))
+        return others
+
+    def _keep(self) -> None:
+        put_reached(self._connection, self._at)
+        self._kept, self._kept_at = True, time.monotonic()
+
+
+def _order(judging: Judging, place: int, one: Differs) -> tuple[int, str, int, int]:
+    candidate, episode, attempt = one.slot
+    return place, judging.candidates[candidate].candidate_id, episode, attempt
