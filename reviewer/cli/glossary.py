@@ -332,6 +332,12 @@ GLOSSARY = {
             "frozen by digest. Rates are made of the lot alone.",
             "reviewer.review.sets",
         ),
+        Term(
+            "pattern",
+            "Failing attempts with the same deciding finding at the same step. Its id is a digest "
+            "of these; a person may name it.",
+            "reviewer.desk.patterns",
+        ),
         Term("pair", "Two final messages shown blind, once in each order."),
         Term("flip", "An answer that changes when the order of a pair changes."),
         Term("queue", "What is left to label, in order of priority.", "reviewer.review.queue"),

@@ -35,6 +35,10 @@ def run(arguments: argparse.Namespace) -> int:
                 "notes": plain_counts(merged.notes),
                 "costs": plain_counts(merged.costs),
                 "leaks": plain_counts(merged.leaks),
+                "pattern_names": {
+                    **plain_counts(merged.pattern_names),
+                    "contested": list(merged.contested),
+                },
                 "decisions": list(merged.decisions),
                 "problems": list(merged.problems),
             }
@@ -49,13 +53,19 @@ def run(arguments: argparse.Namespace) -> int:
         out(f"notes: {counts_words(merged.notes, '')}")
         out(f"costs: {counts_words(merged.costs, '')}")
         out(f"looks for leaks: {counts_words(merged.leaks, '')}")
+        if any(merged.pattern_names[:3]):
+            out(f"pattern names: {counts_words(merged.pattern_names, '')}")
     said = (
         *(merged.review_sets, merged.labels, merged.judgments),
-        *(merged.notes, merged.costs, merged.leaks),
+        *(merged.notes, merged.costs, merged.leaks, merged.pattern_names),
     )
     say_problems(problem for one in said for problem in one.problems)
     for text in merged.problems:
         note(f"  {text}")
+    if merged.contested:
+        note("patterns with names that differ (reviewer patterns name settles it):")
+        for text in merged.contested:
+            note(f"  {text}")
     if merged.decisions:
         note("signed decisions are files and stay where they were signed:")
         for text in merged.decisions:

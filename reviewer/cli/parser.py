@@ -99,7 +99,9 @@ COMMANDS = {
         "costs", "costs of people and incidents, added to those of attempts: enter, list"
     ),
     "merge": Command(
-        "merge", "join the traces, labels, judgments, notes and costs of another store, by content"
+        "merge",
+        "join the traces, labels, judgments, notes, costs and pattern names of another store, by "
+        "content",
     ),
     "sign": Command("sign", "sign a release decision, or add a signature to one"),
     "verify": Command("verify", "verify a decision, offline, without a store"),

@@ -1,11 +1,25 @@
-"""`reviewer patterns`: failing attempts grouped by how they fail, with counts by candidate."""
+"""`reviewer patterns`: failing attempts grouped by how they fail, with counts by candidate; and the
+names that people give to the groups."""
 
 import argparse
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from reviewer.cli.opening import desk_on, only_suite
+from reviewer.cli.parser import everywhere
 from reviewer.cli.say import counted, fact, measured, note, out_json
-from reviewer.desk.patterns.views import Pattern, PatternCandidate, PatternCount
+from reviewer.desk.patterns.views import (
+    GivenName,
+    NameMade,
+    Pattern,
+    PatternCandidate,
+    PatternCount,
+    Patterns,
+)
 from reviewer.exit_codes import ExitCode
+
+if TYPE_CHECKING:
+    from reviewer.desk.desk import Desk
 
 
 def _patterns_arguments(patterns: argparse.ArgumentParser) -> None:
@@ -14,6 +28,20 @@ def _patterns_arguments(patterns: argparse.ArgumentParser) -> None:
         "--candidate", dest="candidates", action="append", default=[], metavar="C",
         help="candidate id; give it again for more (default: all of the suite)",
     )  # fmt: skip
+    acts = patterns.add_subparsers(dest="act", metavar="ACT")  # without one, the patterns
+    for name, text in (
+        ("name", "give a pattern a name, in place of the one it has"),
+        ("unname", "take the name of a pattern back"),
+        ("names", "every name that was given or taken back, one a line"),
+    ):
+        one = acts.add_parser(name, help=text, description=text, allow_abbrev=False)
+        everywhere(one, default=argparse.SUPPRESS)
+        one.add_argument("--suite", default=argparse.SUPPRESS, metavar="S", help="suite id")
+        if name != "names":
+            one.add_argument("pattern", metavar="PATTERN_ID", help="as the patterns show it")
+        if name == "name":
+            one.add_argument("name", metavar="NAME", help="at most 120 characters; masked")
+            one.add_argument("--note", default="", metavar="TEXT", help="what is meant; masked")
 
 
 ARGUMENTS = {
@@ -23,9 +51,50 @@ ARGUMENTS = {
 
 def run(arguments: argparse.Namespace) -> int:
     desk = desk_on(arguments, arguments.suite)
-    suite = arguments.suite or only_suite(desk)
-    found = desk.patterns.found(suite, arguments.candidates)
-    if arguments.json:
+    try:
+        suite = arguments.suite or only_suite(desk)
+        if arguments.act is None:
+            return _list(desk.patterns.found(suite, arguments.candidates), suite, arguments.json)
+        if arguments.act == "names":
+            return _names(desk, suite, arguments.json)
+        if arguments.act == "unname":
+            made = desk.patterns.unname(suite, arguments.pattern)
+        else:
+            made = desk.patterns.name(suite, arguments.pattern, arguments.name, arguments.note)
+        return _made(made, arguments.json)
+    finally:
+        desk.close()
+
+
+def _made(made: NameMade, as_json: bool) -> int:
+    if as_json:
+        import msgspec
+
+        out_json(msgspec.to_builtins(made))
+        return ExitCode.DONE
+    fact(f"pattern {made.given.pattern_id} of {made.suite_id} {_given(made.given)}")
+    if not made.added:
+        note("it has this name already: nothing was added")
+    return ExitCode.DONE
+
+
+def _names(desk: "Desk", suite: str, as_json: bool) -> int:
+    found = desk.patterns.names(suite)
+    if as_json:
+        import msgspec
+
+        out_json(msgspec.to_builtins(found))
+        return ExitCode.DONE
+    for one in found:
+        stands = "stands" if one.stands else "replaced"
+        fact(f"pattern {one.pattern_id} of {suite}, {stands}: {_given(one)}")
+    if not found:
+        note(f"no pattern of {suite} was named: reviewer patterns name PATTERN_ID NAME")
+    return ExitCode.DONE
+
+
+def _list(found: Patterns, suite: str, as_json: bool) -> int:
+    if as_json:
         import msgspec
 
         out_json(msgspec.to_builtins(found))
@@ -40,6 +109,8 @@ def run(arguments: argparse.Namespace) -> int:
         note(f"no candidate has a trace on {suite} yet: reviewer import FILE")
     elif not found.patterns:
         fact("no attempt fails")
+    for one in found.names_elsewhere:
+        fact(f"pattern {one.pattern_id} in 0 attempts {_given(one)}")
     return ExitCode.DONE
 
 
@@ -54,8 +125,25 @@ def _candidate(one: PatternCandidate) -> str:
 
 def _pattern(one: Pattern) -> None:
     fact(f"pattern {one.pattern_id} in {counted(one.attempts, 'attempt')}: {one.text}")
+    _called(one.pattern_id, one.names, one.names_differ)
     for count in one.counts:
         fact(f"  {count.candidate_id} {_count(count)}")
+
+
+def _called(pattern: str, names: Iterable[GivenName], differ: bool) -> None:
+    for one in names:
+        fact(f"  {_given(one)}")
+        if one.note:
+            fact(f"  note by {one.reviewer}: {one.note}")
+    if differ:
+        fact(f'  names differ: reviewer patterns name {pattern} "NAME" puts one in their place')
+
+
+def _given(one: GivenName) -> str:
+    """The name last: nothing that it says can pass for a fact behind it."""
+    if not one.name:
+        return f"name taken back by {one.reviewer} {one.at}"
+    return f"named by {one.reviewer} {one.at}: {one.name}"
 
 
 def _count(one: PatternCount) -> str:

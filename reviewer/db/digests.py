@@ -53,6 +53,7 @@ RecordTable = Literal[
     "revision",
     "rescored",
     "review_set",
+    "pattern_name",
 ]
 RECORD_TABLES: dict[str, RecordTable] = {
     "labels.recorded": "label",
@@ -66,6 +67,7 @@ RECORD_TABLES: dict[str, RecordTable] = {
     "traces.revised": "revision",
     "codes.changed": "rescored",
     "reviewset.made": "review_set",
+    "patterns.named": "pattern_name",
 }
 """Types of journal entries about records of people and judges, each with its table."""
 

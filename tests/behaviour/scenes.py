@@ -20,6 +20,7 @@ ON_V7, ON_V8 = ("--suite", SUITE, "--candidate", V7), ("--suite", SUITE, "--cand
 FORMATS = "json,md,html,junit,sarif,github"
 KINDS = (
     *("candidate", "cost", "episode", "judge", "judgment", "label", "leak-check", "note"),
+    "pattern-name",
     *("policy", "rubric", "script", "suite", "trace", "no-such-kind"),
 )
 
@@ -91,6 +92,8 @@ def looking(stage: Stage) -> None:
     stage.forms("patterns", "--suite", SUITE)
     stage.run("patterns", *ON_V8, "--candidate", V7)
     stage.run("patterns", "--suite", SUITE, "--candidate", "no-such-candidate")
+    stage.forms("patterns", "names", "--suite", SUITE)
+    stage.run("patterns", "name", "0123456789ab", "none", "--suite", SUITE)
     stage.forms("compare", *ON_V8, "--baseline", V7)
     stage.forms("compare", "attack-014", *ON_V8, "--baseline", V7)
     attempts = [f"{SUITE}/{V7}/damaged-221/{n}" for n in (1, 2)]
@@ -197,6 +200,12 @@ def reviewing(stage: Stage) -> None:
     stage.forms(
         "labels", "import", "data/annotations/agent_reward_bench.csv", *theirs, "--map", *mapped
     )
+    attack, on = "78ad730afdca", ("--suite", SUITE)
+    stage.run("patterns", "name", attack, "refunds [b]first[/b]", *on, "--note", "jo@example.com")
+    stage.run("patterns", "name", attack, "no review", *on, "--json")
+    stage.forms("patterns", *on)
+    stage.run("patterns", "unname", attack, *on)
+    stage.forms("patterns", "names", *on)
     stage.keep_store()
 
 

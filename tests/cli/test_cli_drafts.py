@@ -145,6 +145,8 @@ ACTS: dict[str, Callable[[Desk, Path], object]] = {
     "export decision": lambda desk, out: desk.decisions.export("1", str(out)),
     "import": lambda desk, out: desk.imports.start(ImportOrder(path=str(out), dry=False)),
     "merge": lambda desk, out: desk.workspace.merge(str(out)),
+    "name a pattern": lambda desk, out: desk.patterns.name(SUITE, "0123456789ab", "loops"),
+    "take a name back": lambda desk, out: desk.patterns.unname(SUITE, "0123456789ab"),
     "witness": lambda desk, out: desk.workspace.witness(),
     "lineage": lambda desk, out: desk.workspace.explain_suite(SUITE, "other", "why"),
 }

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 from reviewer.review.labels import read_labels
+from reviewer.review.pattern_names import PATTERN_NAMES
 from reviewer.review.records import NOTES
 from reviewer.review.wording import check_wording
 from reviewer.suite.check import check_suite
@@ -43,6 +44,12 @@ def test_the_example_note_is_a_note(repository: Path) -> None:
     text = example(repository, "note")
     (note,) = NOTES.read_file(json.dumps(json.loads(text)).encode())
     assert note.uid in text.decode()
+
+
+def test_the_example_pattern_name_is_one(repository: Path) -> None:
+    text = example(repository, "pattern-name")
+    (name,) = PATTERN_NAMES.read_file(json.dumps(json.loads(text)).encode())
+    assert name.uid in text.decode()
 
 
 def test_what_a_report_needs_of_labels_loads_nothing_heavy() -> None:

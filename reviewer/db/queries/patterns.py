@@ -1,9 +1,11 @@
-"""Failing attempts of a candidate: their rows, and the findings that fail them."""
+"""Failing attempts of a candidate: their rows, and the findings that fail them; and the names that
+people give to patterns of these."""
 
 import sqlite3
 from typing import NamedTuple
 
 from reviewer.db.queries.traces import TraceRow, traces_by_id
+from reviewer.db.tables import Table
 
 
 class FailingFinding(NamedTuple):
@@ -53,3 +55,20 @@ def failing_findings(
         one = FailingFinding(trace, gate, code, bool(critical), seq, n)
         found.setdefault(trace, []).append(one)
     return found
+
+
+class PatternNameRow(NamedTuple):
+    """One name of a pattern, or its removal. `suite` is an id, `body` the bytes whose digest the
+    uid is."""
+
+    uid: str
+    suite: str
+    pattern: str
+    reviewer: str
+    at: str
+    body: bytes
+
+
+PATTERN_NAMES: Table[PatternNameRow] = Table(
+    "pattern_name", PatternNameRow._fields, "patterns.named"
+)

@@ -6,7 +6,7 @@ failing attempts; their limits are made as those of its rates are.
 
 from __future__ import annotations  # what only types name is not loaded
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import structs
@@ -17,8 +17,10 @@ from reviewer.db.queries.episodes import RollRow, rolls
 from reviewer.db.queries.patterns import failing_findings, failing_traces
 from reviewer.db.queries.traces import TraceRow
 from reviewer.desk import suites
+from reviewer.desk.drafts import no_evidence
 from reviewer.desk.errors import DeskError
-from reviewer.desk.opened import Room
+from reviewer.desk.opened import Room, refused
+from reviewer.desk.patterns.names import history_of, names_of
 from reviewer.desk.patterns.shapes import (
     NOT_KEPT,
     Step,
@@ -30,10 +32,20 @@ from reviewer.desk.patterns.shapes import (
     text_of,
     tools_of,
 )
-from reviewer.desk.patterns.views import Pattern, PatternCandidate, PatternCount, Patterns
+from reviewer.desk.patterns.views import (
+    GivenName,
+    NameMade,
+    Pattern,
+    PatternCandidate,
+    PatternCount,
+    Patterns,
+)
 from reviewer.desk.traces.records import Records
+from reviewer.exit_codes import ExitCode
 from reviewer.report.formatting import stable_bits
+from reviewer.review.pattern_names import NEAR
 from reviewer.stats.rates import effective_attempts, wilson_interval
+from reviewer.suite.errors import shown
 from reviewer.trace.record import TraceRecord
 
 if TYPE_CHECKING:
@@ -53,7 +65,7 @@ class PatternsRoom(Room):
             for info in suites.suite_infos(self._opened.place, None, suite_id):
                 if candidates:
                     break
-                return Patterns(suite=info, candidates=(), patterns=())
+                return Patterns(suite=info, candidates=(), patterns=(), names_elsewhere=())
             raise DeskError(f"no trace on {suite_id} in {self._opened.path}")
         with self._opened.reading() as connection:
             info = self._opened.info(connection, suite_id)
@@ -63,11 +75,70 @@ class PatternsRoom(Room):
             sides = [_side(connection, self._opened.records, suite_id, name,
                            *self._opened.candidate(connection, suite_id, name))
                      for name in names]  # fmt: skip
+            called = names_of(connection, suite_id)
+        patterns = _patterns(sides, called)
+        here = {one.pattern_id for one in patterns}
         return Patterns(
             suite=info,
             candidates=tuple(side.view() for side in sides),
-            patterns=_patterns(sides),
+            patterns=patterns,
+            names_elsewhere=tuple(
+                one
+                for pattern, given in called.items()
+                if pattern not in here
+                for one in given
+                if not pattern.startswith(NEAR)
+            ),
         )
+
+    def name(self, suite_id: str, pattern: str, name: str, note: str = "") -> NameMade:
+        """Give a pattern of a suite a name in the reviewer's name, in place of those that stand:
+        durable when this returns. Raises DeskError for a pattern that no failing attempt has and
+        nobody named, for a name that cannot be used, and when nothing could be written."""
+        from reviewer.desk.patterns.naming import write_name
+
+        no_evidence(self._opened.place)
+        me = self._opened.reviewer_name()
+        if not name.strip():
+            raise DeskError(
+                "a name needs words",
+                f"reviewer patterns unname {pattern} takes a name back",
+                exit_code=ExitCode.USAGE,
+            )
+        found = self.found(suite_id)
+        known = {one.pattern_id for one in found.patterns}
+        if pattern not in known:
+            with self._opened.reading() as connection:
+                known.update(one.pattern_id for one in history_of(connection, suite_id))
+        if pattern not in known:
+            raise DeskError(
+                f"no attempt of {suite_id} fails by a pattern {shown(pattern)}",
+                f"reviewer patterns --suite {suite_id} lists them",
+                exit_code=ExitCode.USAGE,
+            )
+        with refused():
+            return write_name(self._opened.place, suite_id, pattern, name, note, me)
+
+    def unname(self, suite_id: str, pattern: str) -> NameMade:
+        """Take the names of a pattern back: durable when this returns. Raises DeskError when it has
+        none, and when nothing could be written."""
+        from reviewer.desk.patterns.naming import write_name
+
+        no_evidence(self._opened.place)
+        me = self._opened.reviewer_name()
+        with self._opened.reading() as connection:
+            if registry.suite_row(connection, suite_id) is None:
+                raise DeskError(f"no trace on {suite_id} in {self._opened.path}")
+        with refused():
+            return write_name(self._opened.place, suite_id, pattern, "", "", me)
+
+    def names(self, suite_id: str) -> tuple[GivenName, ...]:
+        """Return every name that was given to a pattern of a suite, and every one that was taken
+        back, by pattern and time."""
+        if not self._opened.has_store():
+            return ()
+        with self._opened.reading() as connection:
+            return history_of(connection, suite_id)
 
 
 class Failure(NamedTuple):
@@ -163,7 +234,9 @@ def _read(
     return structs.replace(head, events=events)
 
 
-def _patterns(sides: Sequence[Side]) -> tuple[Pattern, ...]:
+def _patterns(
+    sides: Sequence[Side], called: Mapping[str, tuple[GivenName, ...]]
+) -> tuple[Pattern, ...]:
     by_side: list[dict[Shape, list[Failure]]] = []
     for side in sides:
         grouped: dict[Shape, list[Failure]] = {}
@@ -174,13 +247,17 @@ def _patterns(sides: Sequence[Side]) -> tuple[Pattern, ...]:
     found = []
     for shape in dict.fromkeys(shape for grouped in by_side for shape in grouped):
         mine = [grouped.get(shape, []) for grouped in by_side]
+        key = pattern_id(shape)
+        names = called.get(key, ())
         found.append(
             Pattern(
-                pattern_id=pattern_id(shape),
+                pattern_id=key,
                 shape=shape,
                 text=text_of(shape),
                 attempts=sum(map(len, mine)),
                 counts=tuple(map(_count, sides, measured, mine)),
+                names=names,
+                names_differ=len({one.name for one in names}) > 1,
             )
         )
     return tuple(sorted(found, key=lambda one: (-one.attempts, one.pattern_id)))

@@ -53,14 +53,40 @@ class PatternCount(View, frozen=True):
     seq: int | None
 
 
+class GivenName(View, frozen=True):
+    """What one person called a pattern; an empty `name` takes back what it replaces. It stands
+    until another line names its `uid` in `replaces`."""
+
+    pattern_id: str
+    name: str
+    note: str
+    reviewer: str
+    at: str
+    uid: str
+    replaces: tuple[str, ...]
+    stands: bool
+
+
+class NameMade(View, frozen=True):
+    """A name as the store has it; `added` is false for one that stood already."""
+
+    suite_id: str
+    given: GivenName
+    added: bool
+
+
 class Pattern(View, frozen=True):
-    """One pattern; `counts` are aligned with the candidates, also where a count is 0."""
+    """One pattern; `counts` are aligned with the candidates, also where a count is 0. `names` are
+    what stands: several where people named it without knowing of one another; `names_differ` says
+    that these disagree."""
 
     pattern_id: str
     shape: Shape
     text: str
     attempts: int
     counts: tuple[PatternCount, ...]
+    names: tuple[GivenName, ...]
+    names_differ: bool
 
 
 class PatternCandidate(View, frozen=True):
@@ -77,8 +103,10 @@ class PatternCandidate(View, frozen=True):
 
 
 class Patterns(View, frozen=True):
-    """The patterns of a suite, the most frequent first, and then by id."""
+    """The patterns of a suite, the most frequent first, and then by id. `names_elsewhere` are those
+    of patterns that no attempt of these candidates has."""
 
     suite: SuiteInfo
     candidates: tuple[PatternCandidate, ...]
     patterns: tuple[Pattern, ...]
+    names_elsewhere: tuple[GivenName, ...]

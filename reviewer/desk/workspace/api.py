@@ -243,6 +243,7 @@ def schema(kind: str) -> dict[str, Any]:
 def _shapes() -> Mapping[str, type[Struct]]:
     from reviewer.review.judgments import Judgment
     from reviewer.review.labels import Label
+    from reviewer.review.pattern_names import PatternName
     from reviewer.review.records import Cost, LeakCheck, Note
     from reviewer.suite.border import FILES
     from reviewer.suite.release import Release
@@ -255,4 +256,5 @@ def _shapes() -> Mapping[str, type[Struct]]:
         "leak-check": LeakCheck,
         "note": Note,
         "cost": Cost,
+        "pattern-name": PatternName,
     }

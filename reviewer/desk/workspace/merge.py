@@ -34,6 +34,7 @@ from reviewer.desk.imports.importing import INLINE_EVENTS, clock
 from reviewer.desk.imports.record_files import OtherStore, RecordKind, TakeResult, keep_lines
 from reviewer.desk.judge import files as judgment_files
 from reviewer.desk.labels import files as label_files
+from reviewer.desk.patterns.naming import take_pattern_names
 from reviewer.desk.place import Workspace
 from reviewer.desk.reports import leaks
 from reviewer.desk.reports.costs import take_costs
@@ -157,8 +158,9 @@ def decisions_there(there: OtherStore) -> tuple[str, ...]:
 
 
 class MergeResult(NamedTuple):
-    """The result of a merge. Traces that are `known` were in this store already; `decisions` are
-    signed ones that stay in the other store; `problems` say what was left out and why."""
+    """The result of a merge. Traces that are `known` were in this store already; `contested` are
+    patterns (suite and id) that people gave different names; `decisions` are signed ones that stay
+    in the other store; `problems` say what was left out and why."""
 
     added: int
     known: int
@@ -169,6 +171,8 @@ class MergeResult(NamedTuple):
     notes: TakeResult
     costs: TakeResult
     leaks: TakeResult
+    pattern_names: TakeResult
+    contested: tuple[str, ...]
     decisions: tuple[str, ...]
     problems: tuple[str, ...]
 
@@ -269,6 +273,7 @@ class _Merge:
     def run(self) -> MergeResult:
         plan = self._planned()
         added, known, refused, renamed = self._traces(plan)
+        pattern_names, contested = take_pattern_names(self.there)
         return MergeResult(
             added=added,
             known=known,
@@ -279,6 +284,8 @@ class _Merge:
             notes=take_notes(self.there, renamed),
             costs=take_costs(self.there),
             leaks=take_leaks(self.there),
+            pattern_names=pattern_names,
+            contested=contested,
             decisions=decisions_there(self.there),
             problems=tuple(self.problems),
         )

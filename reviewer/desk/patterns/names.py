@@ -1,0 +1,52 @@
+"""Names of patterns as they are shown, beside the patterns; no gate and no report reads them.
+
+A name is of a suite and of the id of a pattern, which is a digest of what groups its attempts: it
+holds in every store, and however often attempts are imported or judged again.
+"""
+
+from msgspec import structs
+
+from reviewer.db.connection import Connection
+from reviewer.db.queries.patterns import PATTERN_NAMES as TABLE
+from reviewer.desk.patterns.views import GivenName
+from reviewer.review.pattern_names import PATTERN_NAMES, PatternName, standing
+
+
+def lines_of(connection: Connection, suite_id: str) -> list[PatternName]:
+    """Return every line of a suite, in the order the store came to know them."""
+    found = []
+    for row in TABLE.of_suite(connection, suite_id):
+        one = PATTERN_NAMES.stored(row.body)
+        found.append(structs.replace(one, uid=PATTERN_NAMES.uid_of(one)))
+    return found
+
+
+def names_of(connection: Connection, suite_id: str) -> dict[str, tuple[GivenName, ...]]:
+    """Return pattern id → what stands of it, of the patterns of a suite that have a name."""
+    found = {}
+    for pattern, lines in standing(lines_of(connection, suite_id)).items():
+        if any(one.name for one in lines):
+            found[pattern] = tuple(given(one, stands=True) for one in lines)
+    return found
+
+
+def given(one: PatternName, *, stands: bool) -> GivenName:
+    """Return a line as a door shows it."""
+    return GivenName(
+        pattern_id=one.pattern_id,
+        name=one.name,
+        note=one.note,
+        reviewer=one.reviewer,
+        at=one.at,
+        uid=one.uid,
+        replaces=one.replaces,
+        stands=stands,
+    )
+
+
+def history_of(connection: Connection, suite_id: str) -> tuple[GivenName, ...]:
+    """Return every line of a suite, by pattern and time."""
+    lines = lines_of(connection, suite_id)
+    stand = {one.uid for group in standing(lines).values() for one in group}
+    ordered = sorted(lines, key=lambda one: (one.pattern_id, one.at, one.uid))
+    return tuple(given(one, stands=one.uid in stand) for one in ordered)
