@@ -4,7 +4,7 @@ import argparse
 
 from reviewer.cli.opening import desk_of, release_of
 from reviewer.cli.parser import act, acts_of, release_options
-from reviewer.cli.say import note, out, out_json, table
+from reviewer.cli.say import counted, note, out, out_json, table
 from reviewer.cli.sign import KEY, passphrase_for
 from reviewer.desk.decisions.api import DecisionInfo
 from reviewer.exit_codes import ExitCode
@@ -164,7 +164,7 @@ def _attest(arguments: argparse.Namespace) -> int:
     suite, candidate = release_of(arguments, desk)
     made = desk.decisions.attest(suite, candidate, arguments.key, passphrase_for(arguments.key))
     for one in made:
-        note(f"{one.result}: {one.attempts} attempts, signed by {one.principal}")
+        note(f"{one.result}: {counted(one.attempts, 'attempt')}, signed by {one.principal}")
         out(one.path)
     if not made:
         note("every run and import of it is signed already, with the verdicts it has now")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from reviewer.cli.opening import release_of
 from reviewer.cli.parser import act, acts_of, release_options
-from reviewer.cli.say import fact
+from reviewer.cli.say import counted, fact
 from reviewer.desk.labels.api import (
     ANNOTATION_TOOLS,
     REASONS,
@@ -26,7 +26,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from reviewer.cli.opening import desk_of, workspace_of
-from reviewer.cli.say import counted, fail, note, out_json
+from reviewer.cli.say import fail, note, out_json
 from reviewer.cli.sign import KEY
 from reviewer.desk.errors import DeskError
 from reviewer.desk.imports.record_files import TakeResult
@@ -318,7 +318,7 @@ def _agreement(found: QueueView) -> Iterator[str]:
 
 def _question(one: QuestionView) -> Iterator[str]:
     about = one.about or "which message is better"
-    yield f"agreement on {about}: {one.items} items, {one.lead} leads"
+    yield f"agreement on {about}: {counted(one.items, 'item')}, {one.lead} leads"
     for estimate in (one.raw, one.alpha, one.ac1, one.kappa):
         yield f"  {_estimate(estimate)}"
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from reviewer.cli.opening import desk_on
 from reviewer.cli.parser import from_one, from_zero
 from reviewer.cli.progress import Progress, span
-from reviewer.cli.say import note, out, out_json
+from reviewer.cli.say import counted, note, out, out_json
 from reviewer.desk.desk import Desk
 from reviewer.desk.errors import DeskError
 from reviewer.desk.imports.importing import index_behind
@@ -251,7 +251,8 @@ def _told(desk: Desk, view: RunView, arguments: argparse.Namespace) -> int:
         raise DeskError(view.problem, _resume(view))
     if view.state == "stopped":
         left = view.planned - view.done
-        note(f"{left} of {view.planned} attempts were not made: {_resume(view)}")
+        were = "was" if left == 1 else "were"
+        note(f"{left:,} of {counted(view.planned, 'attempt')} {were} not made: {_resume(view)}")
         return ExitCode.INTERRUPTED
     if view.unanswered:
         several = view.unanswered > 1
@@ -261,7 +262,7 @@ def _told(desk: Desk, view: RunView, arguments: argparse.Namespace) -> int:
             f"--resume --approve ask makes {'them' if several else 'it'} with you"
         )
     if lost := view.infrastructure - view.unanswered:
-        note(f"{lost} attempts were lost to infrastructure: {_resume(view)} good")
+        note(f"{counted(lost, 'attempt')} lost to infrastructure: {_resume(view)} good")
     return ExitCode.DONE
 
 
@@ -274,7 +275,7 @@ def _summary(view: RunView, report: "Report | None") -> Iterator[str]:
     if not view.planned:
         yield f"nothing to make of {name}: every slot holds a trace"
         return
-    yield f"{view.done} of {view.planned} attempts made of {name}"
+    yield f"{view.done:,} of {counted(view.planned, 'attempt')} made of {name}"
     yield (
         f"{view.passed} passed, {view.failed} failed ({view.critical} critical), "
         f"{view.not_measured} not measured, {view.infrastructure} infra"
@@ -286,12 +287,12 @@ def _summary(view: RunView, report: "Report | None") -> Iterator[str]:
         why = f": {view.fault}" if view.fault else ""
         yield f"{view.faults} ended candidate_error{why}; reviewer show {view.fault_trace}"
     if view.lost:
-        yield f"workers lost under an attempt {view.lost} times; those were run again"
+        yield f"workers lost under an attempt {counted(view.lost, 'time')}; those were run again"
     if report is not None:
         protocol = report.repeatability
-        made, counted = protocol.attempts_made, protocol.attempts_counted
-        if made > counted:
-            yield f"{made} attempts made in all, {counted} count: the first complete set"
+        made, count = protocol.attempts_made, protocol.attempts_counted
+        if made > count:
+            yield f"{made:,} attempts made in all, {count:,} count: the first complete set"
         yield f"recommendation {report.recommendation}"
 
 

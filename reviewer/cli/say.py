@@ -10,6 +10,7 @@ import sys
 from typing import Any
 
 from reviewer.report.formatting import WORDS
+from reviewer.report.formatting import counted as counted
 from reviewer.trace.safetext import visible, visible_line
 
 _asked = False
@@ -101,8 +102,3 @@ def worded(line: str, sides: tuple[str, str] = ("before", "after")) -> str:
     if sign == "~" or rest.startswith(("changed ", "added ", "removed ")):
         return rest
     return f"{sides[0] if sign == '-' else sides[1]}: {rest}"
-
-
-def counted(count: int, noun: str) -> str:
-    """`1 record`, `2 records`, `12,000 records`."""
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"

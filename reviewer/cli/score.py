@@ -4,7 +4,7 @@ import argparse
 
 from reviewer.cli.opening import workspace_of
 from reviewer.cli.progress import Progress
-from reviewer.cli.say import note, out, out_json
+from reviewer.cli.say import counted, note, out, out_json
 from reviewer.exit_codes import ExitCode
 
 
@@ -36,5 +36,5 @@ def run(arguments: argparse.Namespace) -> int:
         before, after = ", ".join(change.before), ", ".join(change.after)
         judged = f"{change.code_before or 'an unknown version'} → {change.code_after}"
         out(f"{change.trace_id}: {before or 'pass'} → {after or 'pass'} (reviewer {judged})")
-    note(f"{scored} traces scored again, {len(changed)} changed")
+    note(f"{counted(scored, 'trace')} scored again, {len(changed)} changed")
     return ExitCode.DONE

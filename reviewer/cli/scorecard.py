@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from reviewer.cli.opening import desk_on, release_of
 from reviewer.cli.parser import release_options
-from reviewer.cli.say import fact, mark, measured, measured_s, out_json
+from reviewer.cli.say import counted, fact, mark, measured, measured_s, out_json
 from reviewer.desk.desk import Desk
 from reviewer.desk.scorecards.filters import check
 from reviewer.desk.scorecards.views import Group
@@ -128,7 +128,7 @@ def _possible(rate: Rate) -> str:
 
 def _group(by: str, group: Group, k: int) -> str:
     return (
-        f"{by} {group.label or '(none)'}: {group.episodes} episodes; "
+        f"{by} {group.label or '(none)'}: {counted(group.episodes, 'episode')}; "
         f"hard pass {group.counted_passes} of {group.counted}; "
         f"{group.critical} critical in {group.attempts}; "
         f"{group.infra} infra; pass^{k} {measured(group.pass_hat, '{:.3f}')}; "

@@ -4,7 +4,7 @@ import argparse
 
 from reviewer.cli.opening import desk_on
 from reviewer.cli.parser import release_options
-from reviewer.cli.say import fact, out_json
+from reviewer.cli.say import counted, fact, out_json
 from reviewer.exit_codes import ExitCode
 
 
@@ -30,12 +30,14 @@ def run(arguments: argparse.Namespace) -> int:
         out_json(msgspec.to_builtins(found))
         return ExitCode.DONE
     for hit in found.hits:
-        more = f" (+{hit.more} more events)" if hit.more else ""
+        more = f" (+{counted(hit.more, 'more event')})" if hit.more else ""
         fact(f"{hit.trace_id} event {hit.seq} {hit.kind}: {hit.text}{more}")
-    count = f"{found.traces:,}" if found.traces <= 10_000 else "more than 10,000"
-    fact(f"{len(found.hits)} events of {found.shown} in {count} traces: {' '.join(found.words)}")
+    count = counted(found.traces, "trace") if found.traces <= 10_000 else "more than 10,000 traces"
+    hits = counted(len(found.hits), "event")
+    fact(f"{hits} of {found.shown:,} in {count}: {' '.join(found.words)}")
     if found.waiting:
-        fact(f"not searched: {found.waiting} events are not indexed yet, try again")
+        waiting = counted(found.waiting, "event") + (" is" if found.waiting == 1 else " are")
+        fact(f"not searched: {waiting} not indexed yet, try again")
     if found.partial:
-        fact(f"searched in their first megabyte only: {found.partial} large traces")
+        fact(f"searched in their first megabyte only: {counted(found.partial, 'large trace')}")
     return ExitCode.DONE

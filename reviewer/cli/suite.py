@@ -13,7 +13,7 @@ from typing import Any
 from reviewer.cli import leaks, suite_makers, suite_new, suite_power, suite_watch, trials
 from reviewer.cli.leaks import leaks_arguments
 from reviewer.cli.opening import desk_of, desk_on, workspace_of
-from reviewer.cli.say import note, out, out_json, table
+from reviewer.cli.say import counted, note, out, out_json, table
 from reviewer.cli.suite_makers import maker_arguments
 from reviewer.cli.suite_new import draft_arguments, new_arguments
 from reviewer.cli.suite_power import power_arguments
@@ -196,7 +196,7 @@ def _show(arguments: argparse.Namespace) -> int:
             out(f"  cannot certify {known.cannot_certify}")
     policy = suite.policy
     out(
-        f"policy {policy.mode}: {policy.attempts} attempts per episode, hard pass "
+        f"policy {policy.mode}: {counted(policy.attempts, 'attempt')} per episode, hard pass "
         f"{policy.hard_pass_rate}, pass^{policy.pass_hat.k} at least {policy.pass_hat.min}, "
         f"CPST at most {policy.max_cpst_usd}"
     )
@@ -257,7 +257,7 @@ def _check(arguments: argparse.Namespace) -> int:
         if state.state == "draft":
             note(f"{folder.name}: a valid draft: reviewer suite freeze {folder.name}")
         else:
-            out(f"{folder.name}: frozen, {count} files as locked, digest {state.digest}")
+            out(f"{folder.name}: frozen, {counted(count, 'file')} as locked, digest {state.digest}")
     return worst
 
 

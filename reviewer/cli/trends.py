@@ -3,7 +3,7 @@
 import argparse
 
 from reviewer.cli.opening import desk_on, only_suite
-from reviewer.cli.say import fact, measured, note, out_json
+from reviewer.cli.say import counted, fact, measured, note, out_json
 from reviewer.desk.trends.views import Target, TrendFigure, TrendPoint, Trends, Unit
 from reviewer.exit_codes import ExitCode
 
@@ -47,7 +47,7 @@ def _head(found: Trends) -> None:
     for number, one in enumerate(found.candidates, 1):
         fact(
             f"candidate {number} {one.candidate_id}: {one.at or 'time not said'}, "
-            f"{one.attempts} attempts, recommendation {one.recommendation}"
+            f"{counted(one.attempts, 'attempt')}, recommendation {one.recommendation}"
         )
 
 

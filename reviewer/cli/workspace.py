@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reviewer.cli.opening import workspace_of
-from reviewer.cli.say import note, out, out_json, plain
+from reviewer.cli.say import counted, note, out, out_json, plain
 from reviewer.exit_codes import ExitCode
 
 if TYPE_CHECKING:
@@ -62,7 +62,8 @@ def _init(arguments: argparse.Namespace) -> int:
 
         found = load_shipped(made)
         if found.labels or found.judgments:
-            note(f"{found.labels} labels and {found.judgments} judgments of the examples are in")
+            told = f"{counted(found.labels, 'label')} and {counted(found.judgments, 'judgment')}"
+            note(f"{told} of the examples are in")
     return ExitCode.DONE
 
 

@@ -71,6 +71,11 @@ def plural(count: int, noun: str) -> str:
     return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
+def counted(count: int, noun: str) -> str:
+    """Return `1 record`, `2 records`, `12,000 records`."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
 def usd(value: float | None) -> str:
     """Return dollars to four places; smaller amounts keep two significant digits."""
     if value is None:

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from doors import SUITE, V7, V8, Door
+from doors import SUITE, V7, V8, Door, passing
 from labelers import drafted, kept, labeler
 from review_desks import label_set, production, shown
 
@@ -265,3 +265,9 @@ def test_labels_of_a_probe_lead_to_its_sets(door: Door, logs: Path) -> None:
     assert "into its folder" not in said.err, "a probe has none"
     door.ok("review-set", "openai-chat", "--name", "parcels")
     assert "its review set parcels" in door.run(*queue).err
+
+
+def test_one_attempt_is_said_as_one(door: Door) -> None:
+    path = door.file("one.jsonl", [passing()])
+    said = door.ok("review-set", path, "--sample", "100%").err
+    assert f"imported {path}: 1 attempt added, 0 already there" in said

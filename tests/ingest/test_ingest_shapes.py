@@ -112,7 +112,7 @@ def test_records_larger_than_a_pack_are_whole_again(door: Door) -> None:
         assert event["message"].startswith(start + "y")
     first = json.loads(door.ok("show", trace_id, "--event", "1", "--json").out)
     assert json.loads(first["observation"]) == record["events"][0]["observation"]
-    assert "1 traces scored again, 0 changed" in door.ok("score").err
+    assert "1 trace scored again, 0 changed" in door.ok("score").err
     assert len(door.ok("show", trace_id).out.splitlines()) > 900
     door.healthy()
 

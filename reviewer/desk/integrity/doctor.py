@@ -25,6 +25,7 @@ from reviewer.db.search import index_faults, pending_events
 from reviewer.desk.integrity.label_files import file_names, label_files, missing_files
 from reviewer.desk.integrity.signed_files import Check, signed_checks
 from reviewer.desk.place import Workspace
+from reviewer.report.formatting import counted
 from reviewer.trace.safetext import visible_line
 
 MOST_EVENTS = 1 << 40
@@ -81,7 +82,8 @@ def _index(connection: Connection) -> Check:
         text = f"not what the payloads give: {'; '.join(wrong)}; restore a backup"
         return Check("index", False, text)
     if left := pending_events(connection):
-        text = f"{left:,} events are not indexed yet: the workstation or an import continues"
+        waiting = counted(left, "event") + (" is" if left == 1 else " are")
+        text = f"{waiting} not indexed yet: the workstation or an import continues"
         return Check("index", None, text)
     return Check("index", True, "event rows and full text are complete")
 

@@ -35,6 +35,7 @@ from reviewer.desk.review_sets.population import (
 )
 from reviewer.desk.review_sets.views import SetMade, SetOrder
 from reviewer.exit_codes import ExitCode
+from reviewer.report.formatting import counted
 from reviewer.review.sets import (
     DIMENSIONS,
     FLAGS,
@@ -206,10 +207,11 @@ def _imported(opened: DeskState, order: SetOrder, path: Path) -> _Found:
             f"{shown(order.source)} holds attempts of {len(suites)} suites: {', '.join(suites)}",
             "a set is of one: name its files alone",
         )
-    notes = [f"imported {shown(order.source)}: {sum(r.added for r in found.results):,} attempts"
-             f" added, {sum(r.known for r in found.results):,} already there"]  # fmt: skip
+    added = counted(sum(one.added for one in found.results), "attempt")
+    known = sum(one.known for one in found.results)
+    notes = [f"imported {shown(order.source)}: {added} added, {known:,} already there"]
     if refused:
-        notes.append(f"{refused:,} records were refused (reviewer quarantine): not in the set")
+        notes.append(f"not in the set: {counted(refused, 'record')} refused (reviewer quarantine)")
     return _Found(suites[0], order.candidates, files, tuple(notes))
 
 

@@ -22,6 +22,7 @@ from reviewer.desk.runs.start import RunWriter, StartedRun, start_run
 from reviewer.desk.runs.turns import ENDS, turn_view
 from reviewer.exit_codes import ExitCode
 from reviewer.importing.scored import JudgedRecord
+from reviewer.report.formatting import counted
 from reviewer.running.attempt import run_attempt
 from reviewer.running.engine import Control, ControlState, Events, Place, carry_out
 from reviewer.running.executors import Attempt, LocalExecutor, ProcessExecutor
@@ -297,8 +298,8 @@ class RunHandle(AbandonableJob[RunView]):
         except Exception as error:
             problem = internal_error(error)
         if not problem and self._refused:
-            count = len(self._refused)
-            problem = f"{count} records were refused ({self._refused[0]}): reviewer quarantine show"
+            count = counted(len(self._refused), "record")
+            problem = f"{count} refused ({self._refused[0]}): reviewer quarantine show"
         return problem
 
     async def _carried(self, writer: RunWriter) -> None:

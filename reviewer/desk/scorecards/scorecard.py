@@ -31,6 +31,7 @@ from reviewer.desk.views import (
 from reviewer.report.assess import Assessment
 from reviewer.report.evidence import Evidence as Gathered
 from reviewer.report.figures import Figures, other_cost, others_spent
+from reviewer.report.formatting import counted
 from reviewer.report.lost import lost_attempts, lost_texts
 from reviewer.report.rates import Rate as LabelCounts
 from reviewer.report.source_headline import headline_text, headlines
@@ -336,7 +337,7 @@ def cell_lines(
         mine = [f for f in found if f.trace == trace.id and f.gate == gate]
         if not mine:
             detail = {
-                "pass": f"{trace.events} events: nothing against this gate",
+                "pass": f"{counted(trace.events, 'event')}: nothing against this gate",
                 "not_measured": "not measured",
             }.get(mark, "")
             lines.append(_line(prefix, trace, mark, None, "", detail))

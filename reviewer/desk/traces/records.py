@@ -12,6 +12,7 @@ from reviewer.db.connection import Connection, StoreError
 from reviewer.db.payload import frame_bytes, large_head
 from reviewer.db.queries.traces import TraceRow, trace_at
 from reviewer.desk.errors import DeskError
+from reviewer.report.formatting import counted
 from reviewer.trace.record import ABSENT, Event, TraceRecord
 
 CACHED_RECORDS = 8
@@ -169,7 +170,7 @@ def position_of(connection: Connection, records: Records, row: TraceRow, seq: in
         if number < seq:
             break
         at -= 1
-    raise DeskError(f"this trace has no event {seq}: it has {row.events} events")
+    raise DeskError(f"this trace has no event {seq}: it has {counted(row.events, 'event')}")
 
 
 class Kept(Protocol):

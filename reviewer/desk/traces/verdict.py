@@ -23,6 +23,7 @@ from reviewer.desk.marks import attempt_marks, finding_views, gate_marks, mark_o
 from reviewer.desk.traces.records import Records, TracePlace
 from reviewer.desk.views import Clause, Mark, TraceView
 from reviewer.gates import clauses, compile_contract
+from reviewer.report.formatting import counted
 from reviewer.suite.gates import ALWAYS, in_force
 from reviewer.suite.model import Suite
 from reviewer.trace.record import ABSENT, TraceRecord
@@ -44,7 +45,7 @@ def _revisions(connection: Connection, trace: int) -> Iterator[tuple[str, str]]:
         found = [one[1] for one in json.loads(row.findings) if one[2] != "note"]
         codes = " ".join(("infra" if row.infra else word, *dict.fromkeys(found)))
         stored = row.pack is not None or row.chunked
-        size = f"{row.events} events" if stored else "not stored: raw identifiers"
+        size = counted(row.events, "event") if stored else "not stored: raw identifiers"
         yield (
             f"revision {row.n}",
             f"{_STANDS[row.stands]} ({row.why}); {codes}; {size};"

@@ -31,7 +31,7 @@ from reviewer.desk.trends.views import (
 )
 from reviewer.desk.views import SuiteInfo
 from reviewer.report.figures import Figures
-from reviewer.report.formatting import between, cost_span
+from reviewer.report.formatting import between, cost_span, counted
 from reviewer.report.limits import completion_limit, cost_limit, pass_hat_limit
 from reviewer.report.opinions import NO_LABELS
 from reviewer.report.rates import Rate
@@ -222,7 +222,7 @@ def _efficiency(found: CandidateAssessment) -> TrendPoint:
     value, traces = means.values.get("efficiency"), means.counts.get("efficiency", 0)
     if value is None:
         return TrendPoint(value=None, why="no attempt that passed has an optimal number of steps")
-    return TrendPoint(value=value, about=f"mean over {traces:,} attempts that passed")
+    return TrendPoint(value=value, about=f"mean over {counted(traces, 'attempt')} that passed")
 
 
 def _human(found: CandidateAssessment) -> TrendPoint:
@@ -233,19 +233,19 @@ def _human(found: CandidateAssessment) -> TrendPoint:
     if rate is None:
         why = "no single message of the random part is labeled" if review.labels else NO_LABELS
         return TrendPoint(value=None, why=why)
-    about = f"{rate.n:,} messages of the random part"
+    about = f"{counted(rate.n, 'message')} of the random part"
     return TrendPoint(
         value=rate.value, low=rate.low, high=rate.high, about=about, why=rate.why or ""
     )
 
 
 def _steps(found: CandidateAssessment) -> TrendPoint:
-    counted = found.assessment.figures.counted
-    made = sum(e.attempts + e.infrastructure for e in counted)
+    episodes = found.assessment.figures.counted
+    made = sum(e.attempts + e.infrastructure for e in episodes)
     if not made:
         return TrendPoint(value=None, why="no attempts")
     return TrendPoint(
-        value=sum(e.steps for e in counted) / made, about=f"mean over {made:,} attempts"
+        value=sum(e.steps for e in episodes) / made, about=f"mean over {counted(made, 'attempt')}"
     )
 
 
@@ -263,7 +263,7 @@ def _cpst(found: CandidateAssessment) -> TrendPoint:
 
 def _pass_hat(found: CandidateAssessment) -> TrendPoint:
     hat = found.assessment.figures.pass_hat
-    about = f"{len(found.assessment.figures.episodes):,} episodes, k={hat.k}"
+    about = f"{counted(len(found.assessment.figures.episodes), 'episode')}, k={hat.k}"
     known = hat.known.get(str(hat.k))
     why = hat.why
     if why and known is not None and known.low_possible not in (None, known.high_possible):

@@ -135,7 +135,8 @@ class SearchScreen(DeskScreen):
             said = f"{events} of the first {found.shown:,} traces; {traces} hold these words"
         spans = [Span(said if found.traces else "in no trace", "text")]
         if found.waiting:
-            spans.append(Span(f"   ○ {found.waiting:,} events are not indexed yet", "not_measured"))
+            waiting = plural(found.waiting, "event") + (" is" if found.waiting == 1 else " are")
+            spans.append(Span(f"   ○ {waiting} not indexed yet", "not_measured"))
         if found.partial:
             large = plural(found.partial, "large trace")
             spans.append(Span(f"   {large}: first megabyte only", "dim"))

@@ -173,7 +173,8 @@ class OrderScreen(Dialog[RunView | None]):
                 self._say("nothing is missing: the next attempts can be made", "not_measured")
             return
         first = "the next" if runnable.made else "the first"
-        self._say(f"makes {first} {attempts} attempts of {plural(suite.episodes, 'episode')}")
+        noun = "attempt" if attempts == "1" else "attempts"
+        self._say(f"makes {first} {attempts} {noun} of {plural(suite.episodes, 'episode')}")
 
     # starting ----------------------------------------------------------------------------------
 

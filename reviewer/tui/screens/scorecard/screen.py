@@ -34,6 +34,7 @@ from reviewer.tui.views.verdict import where
 from reviewer.tui.widgets.chrome import LineBox, Menu
 from reviewer.tui.widgets.grid import Grid
 from reviewer.tui.widgets.lines import Line, Sheet, Span
+from reviewer.tui.widgets.words import plural
 
 if TYPE_CHECKING:
     from reviewer.desk.runs.api import RunView
@@ -171,7 +172,7 @@ class ScorecardScreen(DeskScreen):
         if self.reading.rows.groups:
             groups, kind = len(self.reading.rows.groups), self.reading.looking.group
             kinds = kind if groups == 1 else {"tag": "tags", "category": "categories"}[kind]
-            return f"{groups:,} {kinds}, {of:,} episodes"
+            return f"{groups:,} {kinds}, {plural(of, 'episode')}"
         count = "…" if self.reading.rows.partial else f"{len(self.grid.keys):,}"
         title = f"episodes {count} of {of:,}"
         if self.reading.mode == "candidates" and len(self.reading.sides) < len(self.reading.names):

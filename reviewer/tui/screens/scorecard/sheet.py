@@ -311,7 +311,8 @@ class SidesSheet(Sheet):
         return [*line, Span("  tags", "dim")] if tags else line
 
     def _total(self, totals: Sequence[SideCell], of: int) -> Line:
-        line = [Span("  " + pad(f"passes, {of:,} episodes", self.columns[0].width), "dim")]
+        head = f"passes, {words.plural(of, 'episode')}"
+        line = [Span("  " + pad(head, self.columns[0].width), "dim")]
         for cell in totals:
             line += [Span(" "), *self._cell(cell)]
         return line
