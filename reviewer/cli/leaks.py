@@ -11,15 +11,13 @@ from reviewer.cli.parser import act
 from reviewer.cli.say import counted, fail, note, out, out_json, table
 from reviewer.desk import suites
 from reviewer.desk.errors import DeskError
-from reviewer.desk.labels.api import reviewer_name
 from reviewer.desk.place import Workspace
-from reviewer.desk.reports import leaks
-from reviewer.desk.reports.leaks import LeakCheck, Look
 from reviewer.exit_codes import ExitCode
 from reviewer.trace.safetext import visible_line
 
 if TYPE_CHECKING:
     from reviewer.cli.parser import Acts
+    from reviewer.desk.reports.leaks import LeakCheck, Look
 
 
 def leaks_arguments(acts: "Acts") -> None:
@@ -41,6 +39,9 @@ def leaks_arguments(acts: "Acts") -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
+    from reviewer.desk.labels.api import reviewer_name
+    from reviewer.desk.reports import leaks
+
     workspace = workspace_of(arguments)
     if arguments.withdraw:
         return _withdraw(workspace, arguments)
@@ -86,7 +87,7 @@ def _frozen(workspace: Workspace) -> list[str]:
     return usable
 
 
-def _say(check: LeakCheck) -> None:
+def _say(check: "LeakCheck") -> None:
     where = visible_line(check.file)
     seen = f"{counted(check.texts, 'text')} of {counted(check.records, 'record')}"
     out(f"{check.suite_id}: {counted(len(check.leaks), 'episode')} found in {where} ({seen})")
@@ -120,6 +121,8 @@ def _say(check: LeakCheck) -> None:
 
 
 def _list(workspace: Workspace, arguments: argparse.Namespace) -> int:
+    from reviewer.desk.reports import leaks
+
     looks = [
         one
         for one in leaks.all_searches(workspace)
@@ -137,7 +140,7 @@ def _list(workspace: Workspace, arguments: argparse.Namespace) -> int:
     return ExitCode.DONE
 
 
-def _row(one: Look) -> tuple[str, ...]:
+def _row(one: "Look") -> tuple[str, ...]:
     check = one.check
     state = "stands" if check.leaks else "clean"
     if one.withdrawn:
@@ -154,6 +157,9 @@ def _row(one: Look) -> tuple[str, ...]:
 
 
 def _withdraw(workspace: Workspace, arguments: argparse.Namespace) -> int:
+    from reviewer.desk.labels.api import reviewer_name
+    from reviewer.desk.reports import leaks
+
     name = reviewer_name(arguments.reviewer)
     made = leaks.withdraw(workspace, arguments.withdraw, arguments.reason, name)
     out(f"withdrawn: {made.withdraws[:12]}, {made.reason}")

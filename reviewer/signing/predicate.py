@@ -69,7 +69,12 @@ class Part(BaseModel):
     """Base: strict types, no unknown fields, camelCase on the wire only."""
 
     model_config = ConfigDict(
-        extra="forbid", strict=True, frozen=True, alias_generator=to_camel, populate_by_name=False
+        defer_build=True,
+        extra="forbid",
+        strict=True,
+        frozen=True,
+        alias_generator=to_camel,
+        populate_by_name=False,
     )
 
 
