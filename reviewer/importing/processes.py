@@ -4,6 +4,7 @@ import."""
 import errno
 import gc
 import os
+import signal
 import sys
 import threading
 import time
@@ -18,10 +19,18 @@ T = TypeVar("T")
 MOST = 4
 WORTH = 24 << 20
 """Bytes of a file that repay starting processes."""
+WORTH_ONE = 3 << 20
+"""Bytes of another tool's file that repay starting one process beside the one that reads it."""
+
+
+_is_one = False
+"""Whether this process is one of them: it starts none itself."""
 
 
 def workers() -> int:
     """Return how many processes may work: the processors this process may use, up to MOST."""
+    if _is_one:
+        return 1
     try:
         allowed = len(os.sched_getaffinity(0))
     except AttributeError:  # not every system can say
@@ -34,6 +43,12 @@ def worth_processes(size: int) -> bool:
     return size >= WORTH and workers() > 1
 
 
+def worth_one(size: int) -> bool:
+    """Return whether `size` bytes of another tool's file repay one more process: one that starts at
+    once, since it has all that is loaded here."""
+    return size >= WORTH_ONE and workers() > 1 and start_method() == "fork"
+
+
 def start_method() -> str:
     """Return how to start them. Forking spares each process its imports; it is safe only while
     nothing else runs here."""
@@ -42,7 +57,11 @@ def start_method() -> str:
 
 
 def begin(parent: int) -> None:
-    """Make a process ready for work that leaves no cycles behind, and end it with its parent."""
+    """Make a process ready for work that leaves no cycles behind, and end it with its parent: an
+    interrupt is the parent's to handle."""
+    global _is_one
+    _is_one = True
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
     gc.disable()
 

@@ -244,6 +244,11 @@ def source_paths(connection: sqlite3.Connection) -> Iterator[str]:
     return (path for (path,) in connection.execute("SELECT path FROM source"))
 
 
+def source_sizes(connection: sqlite3.Connection) -> frozenset[int]:
+    """The sizes of all files that were imported, or begun."""
+    return frozenset(n for (n,) in connection.execute("SELECT DISTINCT size FROM source"))
+
+
 def sources_at(connection: sqlite3.Connection, paths: Sequence[str]) -> frozenset[int]:
     """The imports of files at these paths."""
     rows = connection.execute(

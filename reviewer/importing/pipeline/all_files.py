@@ -23,6 +23,7 @@ from reviewer.db.connection import StoreError, transaction
 from reviewer.db.queries import imports
 from reviewer.db.verdict_changes import withhold_passes
 from reviewer.importing.formats import named
+from reviewer.importing.pipeline.ahead import ReadAhead, ReadFile
 from reviewer.importing.pipeline.job import ImportContext, ImportJob
 from reviewer.importing.pipeline.one_file import FileImport
 from reviewer.importing.pipeline.outcome import FileResult, OnProgress, Tally, refused_unit
@@ -59,18 +60,22 @@ def import_all(
     progress callback. Raises StoreError where nothing can be written."""
     job = ImportJob(context, units)
     queue = WriteQueue(context, on_result)
-    for number, unit in enumerate(in_order(units), 1):
-        progress = on_file(unit.path, number, len(units))
-        with steady():
-            _import(job, unit, progress, queue)
+    ordered = list(in_order(units))
+    with ReadAhead(job, ordered) as ahead:
+        for number, unit in enumerate(ordered):
+            progress = on_file(unit.path, number + 1, len(units))
+            with steady():
+                _import(job, unit, progress, queue, ahead.take(number))
     queue.write()
     bind_results(job)
 
 
-def _import(job: ImportJob, unit: Unit, progress: OnProgress, queue: "WriteQueue") -> None:
+def _import(
+    job: ImportJob, unit: Unit, progress: OnProgress, queue: "WriteQueue", read: ReadFile | None
+) -> None:
     try:
         with foreseen(unit.reader.name if unit.reader else "", *_UNREAD, StoreError):
-            one = FileImport(job, unit)
+            one = FileImport(job, unit, read)
         with closing(one):
             if (known := one.known()) is not None:
                 queue.tell(known)

@@ -96,12 +96,16 @@ class Places:
         for unit in units:
             self._named[unit.path.name].add(os.path.abspath(unit.path))
         self._knows_store = False
+        self._found: dict[tuple[Path, str], tuple[str, str]] = {}
 
     def of(self, unit: Unit, shown: str) -> tuple[str, str]:
         """(what its episodes are called after, what its candidate is); `shown` is its path as the
         store has it."""
-        home = unit.path.stem if unit.name else self._home(unit, shown)
-        return unit.place or home, home
+        found = self._found.get((unit.path, shown))
+        if found is None:
+            home = unit.path.stem if unit.name else self._home(unit, shown)
+            found = self._found[unit.path, shown] = unit.place or home, home
+        return found
 
     def _home(self, unit: Unit, shown: str) -> str:
         if not self._knows_store:

@@ -1,7 +1,7 @@
 """Import one file: skip what is known, judge its records beside the writer, and write them."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import nullcontext, suppress
 from functools import partial
 from pathlib import Path
@@ -21,6 +21,7 @@ from reviewer.db.sources import (
     source_row,
 )
 from reviewer.db.verdict_changes import LateVerdict
+from reviewer.importing.pipeline.ahead import ReadFile
 from reviewer.importing.pipeline.job import AttemptName, ImportJob
 from reviewer.importing.pipeline.outcome import FileResult, OnProgress, Tally
 from reviewer.importing.pipeline.pool import FileScoring, Groups
@@ -54,13 +55,15 @@ from reviewer.suite.tool_names import NO_MAP
 class FileImport:
     """One file being imported. Raises Unreadable, Misdirected, OSError where it cannot be."""
 
-    def __init__(self, job: ImportJob, unit: Unit) -> None:
+    def __init__(self, job: ImportJob, unit: Unit, read: ReadFile | None = None) -> None:
+        """`read` is what another process made of the file, if one did."""
         context, options, reader = job.context, job.context.options, unit.reader
         if reader is None:
             raise Unreadable(unit.problem)
         if options.suite and not context.suites and not reader.probe:
             raise Misdirected(f"there is no suite {options.suite} in this workspace")
         self.job, self.context, self.path = job, context, unit.path
+        self._read_ahead = read
         place, home = job.places.of(unit, str(unit.path))
         order = Order(context.suites, options, reader.name, str(unit.path), home=home)
         self.judge = Scorer(order, job.packer, job.catalogue)
@@ -86,9 +89,11 @@ class FileImport:
         self._late: list[tuple[StoredTrajectory, ResultEntry]] | None = None
         self.scoring = FileScoring(self.judge, order, self.source, self.size)
         try:
-            if worth_processes(self.size) and not size_known(context.connection, self.size):
+            known = read or not worth_processes(self.size)
+            if not known and not size_known(context.connection, self.size):
                 self.scoring.begin()  # of a size that none had, it is surely new
-            self.sha256 = self._file = unit_digest(self.path, self.source.companions)
+            self._file = read.digest if read else unit_digest(self.path, self.source.companions)
+            self.sha256 = self._file
             if unit.lacks:  # the same bytes are another version once nothing is lacking
                 self.sha256 = placed_digest(self._file, ("lacks", *unit.lacks))
         except BaseException:
@@ -141,7 +146,31 @@ class FileImport:
     def judged(self) -> Groups:
         """Yield what the file holds, judged, once `known` was asked; nothing is written yet. Raises
         Unreadable behind what could be read."""
-        yield from self._groups(self._done(self._begun))
+        done = self._done(self._begun)
+        if self._read_ahead is None or done or self.retried or not self._answers(self._read_ahead):
+            yield from self._groups(done)
+            return
+        for group, end in self._read_ahead.judged():
+            yield self.judge.meet(group), end
+        self.source.notes.update(self._read_ahead.notes)
+        self.source.sums_up = self._read_ahead.sums_up
+
+    def _answers(self, read: ReadFile) -> bool:
+        """Return whether what the reader asked in another process has the answer that it was given:
+        none. To be asked the same twice changes no answer, so the file can still be read here."""
+        source = self.source
+        told: dict[str, Callable[..., Any]] = {
+            "near": source.gather,
+            "names": source.called,
+            "place": source.request_place,
+            "result": lambda instance_id, *_, **__: source.joins.knows(instance_id),
+        }
+        if any(told[one.of](*one.asked, **one.named) for one in read.asked):
+            return False
+        for one in read.asked:
+            if one.of == "result":
+                source.joins.take(*one.asked, **one.named)  # notes the run, and gives nothing
+        return True
 
     def written(
         self,

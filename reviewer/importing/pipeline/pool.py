@@ -12,7 +12,7 @@ from collections.abc import Callable, Container, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import msgspec
 
@@ -112,6 +112,21 @@ def _next(waiting: deque[tuple[Future[bytes], int]], number: int) -> tuple[int, 
     return number + group.records, moved, end
 
 
+HANDFULS_AHEAD = 3
+"""Handfuls that may be read before the first of them is taken: the memory of their records."""
+Numbered = tuple[int, Foreign | Broken]
+
+
+class _Asked(NamedTuple):
+    """A handful that is being judged, the number of its last record, and the notes on the file and
+    the offset in it as they were when it had been read."""
+
+    judged: Future[bytes]
+    last: int
+    notes: list[str]
+    reached: int
+
+
 class FileScoring:
     """Judges the records of one file: here, or in several processes where it is large and a run of
     JSON lines."""
@@ -119,6 +134,7 @@ class FileScoring:
     def __init__(self, judge: Scorer, order: Order, source: Source, size: int) -> None:
         self._judge, self._order, self._source, self._size = judge, order, source, size
         self._pool: ScoringPool | None = None
+        self._beside: ProcessPoolExecutor | None = None
 
     def begin(self) -> None:
         """Start judging in other processes, if the file is worth them, before anything is asked."""
@@ -138,6 +154,9 @@ class FileScoring:
         pool, self._pool = self._pool, None
         if pool is not None:
             pool.__exit__()
+        beside, self._beside = self._beside, None
+        if beside is not None:
+            beside.shutdown(wait=True, cancel_futures=True)
 
     def note(self, notes: dict[str, int]) -> None:
         """Add the notes of the reader on the file as a whole, which may quote what is in it."""
@@ -165,12 +184,56 @@ class FileScoring:
         assert by_document(reader)
         attempts = enumerate(reader.traces(self._source), 1)
         fresh = ((n, one) for n, one in attempts if n > done or n in retried)
-        for some in _handfuls(fresh, _size_of):
+        handfuls = _handfuls(fresh, _size_of)
+        if reader.probe and processes.worth_one(self._size):
+            yield from self._judged_beside(handfuls)
+            return
+        for some in handfuls:
             group = self._judge.gathered(some, some[0][0])
             self.note(group.notes)
             self._source.notes.clear()
             yield _spanning(group, some[-1][0]), self._source.reached
             _drop_cycles()
+
+    def _judged_beside(self, handfuls: Iterator[list[Numbered]]) -> Groups:
+        """Judge handfuls in another process while the next ones are read here."""
+        waiting: deque[_Asked] = deque()
+        problem: Exception | None = None
+        self._beside = _one_judge(self._judge, self._order)
+        while True:
+            try:
+                some = next(handfuls, None)
+            except Exception as error:  # what was read before it is given first
+                some, problem = None, error
+            if some is None:
+                break
+            future = self._beside.submit(_judge_handful, some)
+            notes, reached = sorted(self._source.notes), self._source.reached
+            waiting.append(_Asked(future, some[-1][0], notes, reached))
+            self._source.notes.clear()
+            _drop_cycles()
+            if len(waiting) > HANDFULS_AHEAD:
+                yield self._answered(waiting.popleft())
+        while waiting:
+            yield self._answered(waiting.popleft())
+        if problem is not None:
+            raise problem
+
+    def _answered(self, asked: "_Asked") -> tuple[Group, int]:
+        group = self._judge.meet(_decode(processes.result_of(asked.judged)))
+        for text in asked.notes:
+            group.notes.setdefault(self._judge.redactor.masked(text), 1)
+        return _spanning(group, asked.last), asked.reached
+
+
+def _one_judge(judge: Scorer, order: Order) -> ProcessPoolExecutor:
+    context = multiprocessing.get_context("fork")
+    return ProcessPoolExecutor(1, context, _begin, (order, os.getpid(), judge))
+
+
+def _judge_handful(some: list[Numbered]) -> bytes:
+    assert _judge is not None  # set by _begin before any work
+    return _encode(_judge.gathered(some, some[0][0]))
 
 
 @contextmanager
@@ -229,5 +292,5 @@ def _handfuls(items: Iterator[T], size_of: Callable[[T], int]) -> Iterator[list[
         yield held
 
 
-def _size_of(numbered: tuple[int, Foreign | Broken]) -> int:
+def _size_of(numbered: Numbered) -> int:
     return len(numbered[1].raw) if isinstance(numbered[1], Foreign) else 0

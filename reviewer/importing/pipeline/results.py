@@ -378,6 +378,10 @@ class Joins:
             if instance_id not in instances
         )
 
+    def knows(self, instance_id: str) -> bool:
+        """Return whether there is any result of an instance."""
+        return bool(self._of(instance_id))
+
     def take(
         self,
         instance_id: str,

@@ -156,6 +156,12 @@ class Scorer:
             self.probe_suites[suite_id] = found.suite
         return found
 
+    def meet(self, group: Group) -> Group:
+        """Return a group that another process judged, its probe suites noted here as well."""
+        for one in group.judged if self.probing else ():
+            self.probe_suites.setdefault(one.suite_id, probe_suite(one.suite_id))
+        return group
+
     def own_suite(self) -> str:
         """Return the suite that the file's records belong to, as far as they name none."""
         if not self._own_suite:
