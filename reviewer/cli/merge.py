@@ -5,6 +5,7 @@ from pathlib import Path
 
 from reviewer.cli.labels import counts_words, plain_counts, say_problems
 from reviewer.cli.opening import workspace_of
+from reviewer.cli.progress import Progress
 from reviewer.cli.say import note, out, out_json
 from reviewer.exit_codes import ExitCode
 
@@ -23,7 +24,15 @@ def run(arguments: argparse.Namespace) -> int:
     from reviewer.desk.workspace.merge import merge_store
 
     workspace = workspace_of(arguments)
-    merged = merge_store(workspace, Path(arguments.store))
+    progress = Progress(arguments.quiet or arguments.json, "merge", soon=False)
+    try:
+        merged = merge_store(
+            workspace,
+            Path(arguments.store),
+            lambda done, of: progress.show(done, of, "traces"),
+        )
+    finally:
+        progress.stop()
     index_behind(workspace)
     if arguments.json:
         out_json(

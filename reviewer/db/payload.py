@@ -6,7 +6,7 @@ but the events) and its events in frames of about 256 KB, so that opening it rea
 
 import hashlib
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple, TypeVar
 
 import msgspec
@@ -53,6 +53,37 @@ class Packer:
         return Pack(len(raw), hashlib.sha256(frame).digest(), frame)
 
 
+class CopyingPacker(Packer):
+    """Makes packs, and takes over as it is a frame of another store that holds the very payloads,
+    in their order, and nothing else."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._opened: list[tuple[bytes, Pack]] = []
+
+    def open(self, packs: Mapping[int, Pack]) -> dict[int, bytes]:
+        """Open packs of another store, by key; what is packed next may be one of them. Raises
+        StoreError for one that does not match its digest."""
+        opened: dict[int, bytes] = {}
+        self._opened = []
+        for key, pack in packs.items():
+            try:
+                raw = opened[key] = open_pack(key, pack, alone=True)
+            except StoreError:  # there is more in it, or it does not open at all
+                opened[key] = open_pack(key, pack)
+                continue
+            if zstandard.frame_content_size(pack.frame) == len(raw) >= len(pack.frame):
+                self._opened.append((raw, pack))
+        return opened
+
+    def pack(self, payloads: Sequence[bytes]) -> Pack:
+        raw = b"".join(payloads)
+        for held, pack in self._opened:
+            if held == raw:
+                return pack._replace(size=len(raw))
+        return super().pack(payloads)
+
+
 def compress(payloads: Sequence[bytes]) -> Pack:
     """One pack, as a `Packer` makes it."""
     return Packer().pack(payloads)
@@ -85,23 +116,36 @@ def chunk(payload: bytes) -> list[Chunk]:
 
 def frame_bytes(connection: sqlite3.Connection, pack: int) -> bytes:
     """A pack, decompressed. Raises StoreError when it does not match its digest."""
+    return open_pack(pack, pack_of(connection, pack))
+
+
+def pack_of(connection: sqlite3.Connection, pack: int) -> Pack:
+    """A pack as it is stored. Raises StoreError when it is missing."""
     row = connection.execute("SELECT size, sha256, frame FROM pack WHERE id=?", (pack,)).fetchone()
     if row is None:
         raise StoreError(f"pack {pack} is missing from the store: restore a backup")
-    size, digest, frame = row
+    return Pack(*row)
+
+
+def open_pack(key: int, pack: Pack, alone: bool = False) -> bytes:
+    """A pack that was read, decompressed. Raises StoreError when it does not match its digest, and
+    with `alone` when anything is behind its frame."""
+    size, digest, frame = pack
     if not isinstance(frame, bytes) or hashlib.sha256(frame).digest() != digest:
-        raise StoreError(f"pack {pack} does not match its digest: the file is damaged")
-    return _opened(frame, f"pack {pack}", size)
+        raise StoreError(f"pack {key} does not match its digest: the file is damaged")
+    return _opened(frame, f"pack {key}", size, alone)
 
 
-def _opened(frame: object, name: str, size: int = 0) -> bytes:
+def _opened(frame: object, name: str, size: int = 0, alone: bool = False) -> bytes:
     """A frame, decompressed. Raises StoreError; a damaged header may claim any size at all."""
     if not isinstance(frame, bytes):
         raise StoreError(f"{name} is not a frame: the file is damaged")
     try:
         if zstandard.frame_content_size(frame) > MOST_BYTES:
             raise StoreError(f"{name} claims an impossible size: the file is damaged")
-        return zstandard.ZstdDecompressor().decompress(frame, max_output_size=size)
+        return zstandard.ZstdDecompressor().decompress(
+            frame, max_output_size=size, allow_extra_data=not alone
+        )
     except zstandard.ZstdError as error:
         raise StoreError(f"{name} does not open: the file is damaged ({error})") from error
 

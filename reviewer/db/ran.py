@@ -78,6 +78,15 @@ def ran_of_candidate(connection: sqlite3.Connection, candidate: int) -> list[Ran
     return [RanRow(*row) for row in rows.fetchall()]
 
 
+def any_ran(connection: sqlite3.Connection, traces: Sequence[int]) -> bool:
+    """Return whether anything was measured of one of these traces."""
+    row = connection.execute(
+        "SELECT 1 FROM ran_traces WHERE first <= ? AND first + traces > ? LIMIT 1",
+        (max(traces, default=0), min(traces, default=0)),
+    ).fetchone()
+    return row is not None
+
+
 def ran_of_trace(connection: sqlite3.Connection, trace: int) -> bytes | None:
     """Return the measurement of one trace, None when nothing was measured."""
     row = connection.execute(

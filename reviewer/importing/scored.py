@@ -208,14 +208,15 @@ def judge(
     raw: bytes,
     source: SourceVerdict | None = None,
     shown: bytes | None = None,
+    known: tuple[bytes, int] | None = None,
 ) -> Scored:
     """Score a clean record of a private suite against its frozen contract. `shown` is what is
-    stored of it, where that is masked."""
+    stored of it, where that is masked, and `known` its digests where another store has them."""
     contract = target.contract(record.episode_id)
     acts = acts_of(record, contract.aliases)
     checked = target.checked(record, raw if shown is None else shown)
     verdict = score(contract, record, acts=acts, checked=checked)
-    digest, evidence = digests(raw)
+    digest, evidence = digests(raw) if known is None else known
     return Scored(
         record,
         verdict,

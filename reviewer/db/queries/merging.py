@@ -50,6 +50,14 @@ def evidence_of(connection: sqlite3.Connection, trace: int) -> int:
     return int(row[0])
 
 
+def evidences_of(connection: sqlite3.Connection, traces: Iterable[int]) -> dict[int, int]:
+    """Return the evidence of stored traces, by key."""
+    keys = ",".join(str(int(key)) for key in traces)
+    return dict(
+        connection.execute(f"SELECT id, evidence FROM trace WHERE id IN ({keys})").fetchall()
+    )
+
+
 def revision_evidence(connection: sqlite3.Connection, trace: int) -> list[int]:
     """Return the evidence of each record of an attempt that is not the one judged."""
     rows = connection.execute("SELECT evidence FROM revision WHERE trace=?", (trace,)).fetchall()

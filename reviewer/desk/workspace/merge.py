@@ -66,6 +66,8 @@ from reviewer.trace.safetext import visible_line
 RenamedTraces = Mapping[str, str]
 """Trace id in the other store → its id here, where the two differ."""
 
+OnProgress = Callable[[int, int], None]
+
 T = TypeVar("T", bound=LineRecord)
 
 
@@ -185,8 +187,11 @@ class _Plan(NamedTuple):
     declared: dict[tuple[str, str], int]
 
 
-def merge_store(workspace: Workspace, path: Path) -> MergeResult:
-    """Join the store at `path` into this workspace's. Joining it again adds nothing.
+def merge_store(
+    workspace: Workspace, path: Path, progress: OnProgress | None = None
+) -> MergeResult:
+    """Join the store at `path` into this workspace's. Joining it again adds nothing. `progress` is
+    told how many traces were brought in, and of how many.
 
     Raises DeskError when the other file is no sound store, StoreError when this one cannot be
     written.
@@ -196,7 +201,7 @@ def merge_store(workspace: Workspace, path: Path) -> MergeResult:
     with _opened(path) as other:
         ours = open_writer(workspace.store)
         try:
-            return _Merge(workspace, other, ours, path).run()
+            return _Merge(workspace, other, ours, path, progress).run()
         finally:
             close_writer(ours, workspace.store)
 
@@ -263,8 +268,10 @@ class _Merge:
         other: Connection,
         ours: Connection,
         path: Path,
+        progress: OnProgress | None,
     ) -> None:
         self.workspace, self.other, self.ours = workspace, other, ours
+        self.progress = progress or (lambda done, of: None)
         self.name = redactor_of(RedactionRules()).masked(str(path))
         self.path = path
         self.problems: list[str] = []
@@ -387,10 +394,13 @@ class _Merge:
         batcher.take(Group(1, records, [], [], [], {}, []))
         for one in refused:
             batcher.refuse(one)
+        done = 0
         for group in carrier.groups(new):
             batcher.take(group)
             if batcher.full():
                 batcher.flush()
+            done += len(group.judged)
+            self.progress(done, len(new))
         batcher.flush(done=True)
         with transaction(self.ours, self.workspace.store):
             settle_source(self.ours, batcher.source)

@@ -8,47 +8,39 @@ imports files.
 """
 
 import json
-import math
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from hashlib import sha256
 from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import msgspec
-
 from reviewer.db import payload
-from reviewer.db.codec import CRITICAL, FAIL, PASS
-from reviewer.db.codec import UNKNOWN as UNMEASURED
 from reviewer.db.connection import Connection
 from reviewer.db.intake import NewRefusal
-from reviewer.db.payload import PACK_TRACES, Packer
+from reviewer.db.payload import PACK_TRACES, pack_of
 from reviewer.db.queries import merging
 from reviewer.db.queries.imports import attempts_named
 from reviewer.db.queries.quarantine import quarantine
 from reviewer.db.queries.traces import FindingRow, TraceRow, findings_of, traces_by_id
-from reviewer.db.ran import ran_of_trace
+from reviewer.db.ran import any_ran, ran_of_trace
 from reviewer.db.revisions import judged_record, revision_as_trace, revisions_of_candidate
 from reviewer.db.sources import origins, spans
-from reviewer.gates.custom import CHECKED_GATES
-from reviewer.gates.model import CUSTOM, CUSTOM_UNKNOWN, Finding
-from reviewer.importing.formats import foreign_readers
-from reviewer.importing.pipeline.scoring import MOST_USD, ImportOptions, Order, Packing, Scorer
-from reviewer.importing.pipeline.sessions import STRONG, fits
-from reviewer.importing.pipeline.split import Piece
-from reviewer.importing.reader import Foreign
-from reviewer.importing.scored import (
-    MASKED_CODE,
-    Group,
-    JudgedRecord,
-    TargetSuite,
-    score_unredacted,
+from reviewer.desk.workspace.merge_judging import (
+    GroupJudge,
+    JudgedTask,
+    Kind,
+    MergeOrder,
+    NewTrace,
+    StoredRecord,
+    Task,
+    judged_beside,
 )
-from reviewer.suite.gates import GATES, in_force
+from reviewer.importing import processes
+from reviewer.importing.pipeline.sessions import STRONG, fits
+from reviewer.importing.scored import Group, JudgedRecord
 from reviewer.suite.model import RedactionRules, Suite
 from reviewer.suite.tool_names import NO_MAP, ToolMap, map_problems
-from reviewer.trace.record import SourceVerdict, TraceRecord
+from reviewer.trace.record import SourceVerdict
 from reviewer.trace.redaction import redactor_of
 
 READER = "merge/1"
@@ -56,10 +48,11 @@ MADE = ("run/1", READER)
 """Readers of attempts that were really made: two of their attempts may be equal."""
 REVISION = 1 << 40
 """Revisions of the other store are numbered after this."""
-_REDACTION = 2 * GATES.index("redaction")
-_AUTHORITY = 2 * GATES.index("authority")
-_UNKNOWN = 2
-_WORSE = (PASS, UNMEASURED, FAIL, CRITICAL)
+READ_AT_ONCE = 1024
+FEW = 16
+"""Traces that are a pack of their own when the next one lies in another."""
+WORTH = 4096
+"""Traces that repay starting processes."""
 
 
 class SharedCandidate(NamedTuple):
@@ -75,18 +68,6 @@ class SharedCandidate(NamedTuple):
     @property
     def prefix(self) -> str:
         return f"{self.suite.suite_id}/{self.candidate_id}"
-
-
-class NewTrace(NamedTuple):
-    """A trace of the other store to bring in, under this attempt number."""
-
-    id: int
-    candidate: int
-    episode_id: str
-    attempt: int
-    another: bool = False
-    """Whether it is one more record of an attempt that exists here. Its `id` is then after
-    REVISION, or it is the record that is judged there."""
 
 
 class TraceMatches(NamedTuple):
@@ -212,18 +193,19 @@ def _of_session(
 
 
 class TraceCarrier:
-    """Judges traces of the other store again, in groups that a `Batcher` takes. `problems` collects
-    what could not be brought in, and why."""
+    """Reads traces of the other store and has them judged again, in groups that a `Batcher` takes.
+    `problems` collects what could not be brought in, and why."""
 
     def __init__(self, other: Connection, path: Path, shared: Iterable[SharedCandidate]) -> None:
-        self._other, self._path = other, path
+        self._other = other
         self._shared = {one.theirs: one for one in shared}
-        self._judges: dict[tuple[int, bool, ToolMap], Scorer] = {}
-        self._last: dict[str, Scorer] = {}
+        self._order = MergeOrder(
+            {key: (one.suite, one.candidate_id) for key, one in self._shared.items()}, str(path)
+        )
+        self._judge = GroupJudge(self._order)
+        self._last: dict[str, Kind] = {}
         self._made = origins(other)
         self._sound: dict[tuple[str, ToolMap], bool] = {}
-        self._probes = {s.suite.suite_id for s in self._shared.values() if s.suite.probe}
-        self._packer, self._text = Packer(), redactor_of(RedactionRules())
         self.problems: list[str] = []
 
     def origin(self, new: Sequence[NewTrace]) -> dict[str, Any]:
@@ -255,228 +237,104 @@ class TraceCarrier:
         return tools if self._sound[key] else NO_MAP
 
     def groups(self, new: Sequence[NewTrace]) -> Iterator[Group]:
-        """Judge the traces, by their number in the other store."""
+        """Judge the traces, by their number in the other store; many of them in several processes.
+        Raises StoreError for a payload that is damaged."""
+        tasks = self._tasks(new)
+        judged: Iterator[JudgedTask]
+        if len(new) < WORTH or processes.workers() < 2:
+            judged = map(self._judge.task, tasks)
+        else:
+            judged = judged_beside(tasks, self._order)
+        for kind, groups, problems in judged:
+            if kind is not None:
+                self._last[self._shared[kind[0]].suite.suite_id] = kind
+            self.problems += problems
+            yield from groups
+
+    def again(self, raw: bytes, suite_id: str, said: SourceVerdict | None) -> JudgedRecord | None:
+        """Judge a record that was put together of parts, as those just read were."""
+        kind = self._last.get(suite_id)
+        return None if kind is None else self._judge.scorer(kind).again(raw, suite_id, said)
+
+    def _tasks(self, new: Sequence[NewTrace]) -> Iterator[Task]:
+        """Yield the traces as tasks: what lies in one pack together, so that its frame can be
+        taken over."""
         # The judged record of an attempt comes before its other records.
         for candidate, run in groupby(
             sorted(new, key=lambda one: (one.candidate, one.id)), key=lambda one: one.candidate
         ):
-            held: list[NewTrace] = []
-            for one in run:
-                held.append(one)
-                if len(held) == PACK_TRACES:
-                    yield from self._judged(self._shared[candidate], held)
-                    held = []
-            yield from self._judged(self._shared[candidate], held)
+            left, held = list(run), list[NewTrace]()
+            rows: dict[int, TraceRow] = {}
+            for start in range(0, len(left), READ_AT_ONCE):
+                some = left[start : start + READ_AT_ONCE]
+                rows = {one.id: rows[one.id] for one in held}
+                rows |= _rows(self._other, [one.id for one in some])
+                for one in some:
+                    other_pack = held and rows[held[-1].id].pack != rows[one.id].pack
+                    if len(held) == PACK_TRACES or (other_pack and len(held) >= FEW):
+                        yield from self._apart(candidate, held, rows)
+                        held = []
+                    held.append(one)
+            yield from self._apart(candidate, held, rows)
 
-    def _judged(self, one: SharedCandidate, held: Sequence[NewTrace]) -> Iterator[Group]:
-        rows = _rows(self._other, [new.id for new in held])
+    def _apart(
+        self, candidate: int, held: Sequence[NewTrace], rows: Mapping[int, TraceRow]
+    ) -> Iterator[Task]:
+        """Yield a task for each origin of the traces."""
+        one = self._shared[candidate]
         apart: dict[tuple[bool, ToolMap], list[NewTrace]] = {}
         for new in held:
             place = rows[new.id].source, rows[new.id].record
             key = self._made.own(*place), self._tools(one, *place)
             apart.setdefault(key, []).append(new)
-        if len(apart) > 1:
-            for some in apart.values():
-                yield from self._judged(one, some)
-            return
-        ((own, tools),) = apart or ((False, NO_MAP),)
-        found = findings_of(self._other, [key for key in rows if key < REVISION])
-        for number in rows:
-            if number > REVISION:
-                stated = revision_as_trace(self._other, number - REVISION)[1]
-                found += [FindingRow(rows[number].id, *finding) for finding in stated]
-        pieces: list[Piece] = []
-        bare: list[tuple[NewTrace, TraceRow]] = []
+        for (own, tools), some in apart.items():
+            yield self._task((candidate, own, tools), some, rows)
+
+    def _task(self, kind: Kind, held: Sequence[NewTrace], rows: Mapping[int, TraceRow]) -> Task:
+        judged = [new.id for new in held if new.id < REVISION]
+        stated: dict[int, list[FindingRow]] = {}
+        for finding in findings_of(self._other, judged):
+            stated.setdefault(finding.trace, []).append(finding)
+        evidence = merging.evidences_of(self._other, judged)
         for new in held:
-            raw = self._raw(rows[new.id])
-            if raw is None:
-                bare.append((new, rows[new.id]))
-            elif rows[new.id].pack is not None and sha256(raw).digest() != rows[new.id].sha256:
-                wrong = "its payload is not the record that was imported"
-                self.problems.append(f"trace {rows[new.id].id}: {wrong}")
-            else:
-                pieces.append(Piece(new.id, raw, "", 0))
-        numbers = {new.id: new for new in held}
-        if pieces:
-            group = self._judge(one, pieces, own, tools).group(pieces, pieces[0].number)
-            kept = [self._placed(f, rows[f.number], numbers[f.number], found) for f in group.judged]
-            yield group._replace(judged=kept, records=0)
-        for new, row in bare:
-            yield from self._without_payload(one, new, row, found)
+            if new.id > REVISION:
+                row, found, seen = revision_as_trace(self._other, new.id - REVISION)
+                stated[row.id] = [FindingRow(row.id, *finding) for finding in found]
+                evidence[new.id] = seen
+        said: dict[int, tuple[SourceVerdict | None, str]] = {}
+        if self._shared[kind[0]].suite.probe:
+            said = dict(zip([new.id for new in held], self._said(held), strict=True))
+        ran = any_ran(self._other, judged)
+        records = [
+            StoredRecord(
+                new,
+                rows[new.id],
+                self._chunked(rows[new.id]),
+                evidence[new.id],
+                # What the other store's runner measured: its journal has been proved.
+                None if not ran or new.id > REVISION else ran_of_trace(self._other, new.id),
+                stated.get(rows[new.id].id, []),
+                said.get(new.id),
+            )
+            for new in held
+        ]
+        packs = dict.fromkeys(row.pack for new in held if (row := rows[new.id]).pack is not None)
+        return Task(kind, {key: pack_of(self._other, key) for key in packs if key}, records)
 
-    def _raw(self, row: TraceRow) -> bytes | None:
-        raw = payload.raw_record(self._other, row.pack, row.offset, row.length)
-        return payload.large_record(self._other, row.id) if raw is None else raw
+    def _chunked(self, row: TraceRow) -> bytes | None:
+        return None if row.pack is not None else payload.large_record(self._other, row.id)
 
-    def _judge(
-        self, one: SharedCandidate, pieces: Sequence[Piece], own: bool, tools: ToolMap
-    ) -> Scorer:
-        judge = self._judges.get((one.theirs, own, tools))
-        asked = ImportOptions(one.suite.suite_id, one.candidate_id, tools=tools)
-        if judge is None:
-            reader = foreign_readers()[0].name if one.suite.probe else "native"
-            suites = () if one.suite.probe else (one.suite,)
-            judge = Scorer(Order(suites, asked, reader, str(self._path), own))
-            self._judges[one.theirs, own, tools] = judge
-        self._last[one.suite.suite_id] = judge
-        if one.suite.probe:
-            judge.read_with(_StoredReader(self._said([piece.number for piece in pieces])))
-        return judge
-
-    def again(self, raw: bytes, suite_id: str, said: SourceVerdict | None) -> JudgedRecord | None:
-        """Judge a record that was put together of parts, as those just read were."""
-        judge = self._last.get(suite_id)
-        return None if judge is None else judge.again(raw, suite_id, said)
-
-    def _said(self, traces: Sequence[int]) -> Iterator[tuple[SourceVerdict | None, str]]:
+    def _said(self, held: Sequence[NewTrace]) -> Iterator[tuple[SourceVerdict | None, str]]:
         """Return the verdict that the source of each trace stated, and the title of its episode."""
-        judged = [key for key in traces if key < REVISION]
-        others = [key - REVISION for key in traces if key > REVISION]
+        judged = [new.id for new in held if new.id < REVISION]
+        others = [new.id - REVISION for new in held if new.id > REVISION]
         for one in merging.stated_verdicts(self._other, judged, others):
             said = SourceVerdict(passed=one.passed, reward=one.reward)
             yield (said if one.stated else None), one.title
 
-    def _placed(
-        self, one: JudgedRecord, row: TraceRow, new: NewTrace, found: Sequence[FindingRow]
-    ) -> JudgedRecord:
-        """Return the judged record in its slot, or with the verdict that was stated of it."""
-        here = any(finding.code == MASKED_CODE for finding in one.trace.findings)
-        evidence = self._evidence(row.id)
-        # A chunked record was put together again: its whitespace, and so its digest, differs.
-        # One that is masked only here has a digest of its own.
-        digest = one.trace.sha256 if here else row.sha256
-        placed = one._replace(attempt=new.attempt, another=new.another)
-        placed = placed.with_trace(sha256=digest, evidence=evidence, ran=self._ran(row))
-        stated = [f for f in found if f.trace == row.id]
-        masked = [f for f in stated if f.code == MASKED_CODE]
-        if masked and one.suite_id not in self._probes:
-            return _as_stated(placed, row, stated)
-        if not masked:
-            return _with_lost_checks(placed, stated)
-        detail = self._text.masked(masked[0].detail)[:200]
-        note = Finding("redaction", "masked", "note", None, detail)
-        gates = placed.trace.gates & ~(3 << _REDACTION) | _UNKNOWN << _REDACTION
-        return placed.with_trace(gates=gates, findings=(note, *placed.trace.findings))
-
-    def _without_payload(
-        self, one: SharedCandidate, new: NewTrace, row: TraceRow, found: Sequence[FindingRow]
-    ) -> Iterator[Group]:
-        """Return a trace that held raw identifiers: its slot fails, as it did in the other
-        store."""
-        hits = [
-            (self._text.masked(f.code.partition(":")[2]), f.seq)
-            for f in found
-            if f.trace == row.id and f.code.startswith("unredacted:")
-        ]
-        if not hits or one.suite.probe:
-            self.problems.append(f"trace {row.id}: it has no payload, and nothing says why")
-            return
-        record = TraceRecord(
-            episode_id=new.episode_id,
-            candidate_id=one.candidate_id,
-            events=[],
-            final_state=msgspec.Raw(b"null"),
-            cost_usd=_believed(row.cost_usd, MOST_USD),
-            latency_ms=_believed(row.latency_ms, math.inf),
-        )
-        force = in_force(one.suite.policy.limits)
-        judged = score_unredacted(record, b"", hits, force)
-        judged = judged._replace(sha256=row.sha256, evidence=self._evidence(row.id))
-        packing = Packing(self._packer)
-        made = packing.add(TargetSuite(one.suite), judged, new.id, "")
-        made = made._replace(attempt=new.attempt, another=new.another)
-        made = made.with_trace(events=row.events, ran=self._ran(row))
-        yield Group(new.id, 0, [made], packing.packs, [], {}, [])
-
-    def _ran(self, row: TraceRow) -> bytes | None:
-        """Return what the other store's runner measured: its journal has been proved."""
-        return None if row.id < 0 else ran_of_trace(self._other, row.id)
-
-    def _evidence(self, trace: int) -> int:
-        if trace < 0:
-            return revision_as_trace(self._other, -trace)[2]
-        return merging.evidence_of(self._other, trace)
-
-
-def _with_lost_checks(one: JudgedRecord, stated: Sequence[FindingRow]) -> JudgedRecord:
-    """Return the judged record with what a check of the suite found in the other store, where that
-    check is not measured here: evidence is never lost by a machine that cannot run it."""
-    unknown = {
-        f"{CUSTOM}:{finding.code.partition(':')[2]}"
-        for finding in one.trace.findings
-        if finding.code.startswith(f"{CUSTOM_UNKNOWN}:")
-    }
-    lost = [
-        Finding(f.gate, f.code, f.severity, f.seq, f.detail)
-        for f in stated
-        if f.code in unknown and f.gate in CHECKED_GATES and f.severity in ("fail", "critical")
-    ]
-    if not lost:
-        return one
-    gates = one.trace.gates
-    for finding in lost:
-        place = 2 * GATES.index(finding.gate)
-        code = CRITICAL if finding.severity == "critical" else FAIL
-        gates = gates & ~(3 << place) | max(gates >> place & 3, code, key=_WORSE.index) << place
-    return one.with_trace(
-        gates=gates,
-        passed=False,
-        critical=one.trace.critical or any(f.severity == "critical" for f in lost),
-        infra=False,
-        findings=(*one.trace.findings, *lost),
-    )
-
-
-def _as_stated(one: JudgedRecord, row: TraceRow, stated: Sequence[FindingRow]) -> JudgedRecord:
-    """Return the verdict that was stated on a record before it was masked, with the authority
-    findings of the masked record: the rest cannot be judged again."""
-    findings = [Finding(f.gate, f.code, f.severity, f.seq, f.detail) for f in stated]
-    then = one.with_trace(
-        gates=row.gates,
-        passed=None if row.passed is None else bool(row.passed),
-        critical=bool(row.critical),
-        infra=bool(row.infra),
-        findings=tuple(findings),
-    )
-    codes = {finding.code for finding in findings}
-    more = [f for f in one.trace.findings if f.gate == "authority" and f.severity == "critical"]
-    more = [finding for finding in more if finding.code not in codes]
-    if not more:
-        return then
-    gates = then.trace.gates & ~(3 << _AUTHORITY) | CRITICAL << _AUTHORITY
-    return then.with_trace(
-        gates=gates, passed=False, critical=True, infra=False, findings=(*more, *findings)
-    )
-
-
-class _StoredReader:
-    """Reads stored records of a probe, with the verdict that the source of each stated."""
-
-    name, version, probe = "stored", "1", True
-
-    def __init__(self, said: Iterable[tuple[SourceVerdict | None, str]]) -> None:
-        self._said = iter(said)
-
-    def sniff(self, first: Any) -> bool:
-        return False
-
-    def suite_id(self, path: Path) -> str:
-        return ""
-
-    def candidate_id(self, path: Path) -> str:
-        return ""
-
-    def read(self, raw: bytes, candidate_id: str) -> Foreign:
-        verdict, title = next(self._said)
-        return Foreign(raw, verdict, title=title)
-
 
 def _listed(keys: Iterable[int]) -> list[list[int]]:
     return [list(span) for span in spans(keys)]
-
-
-def _believed(value: float | None, most: float) -> float | None:
-    return value if value is not None and 0 <= value < most else None
 
 
 def new_refusals(

@@ -155,7 +155,7 @@ class _Walk:
         try:
             for page in judged_pages(self._connection, self._store, judging, first, last):
                 self._take(judging, place, plans, page)
-        except OSError as error:
+        except ChildProcessError as error:
             raise DeskError(
                 "a process that scored was ended from outside; what was scored is kept",
                 "reviewer score goes on where it stopped",

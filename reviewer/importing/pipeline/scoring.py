@@ -7,7 +7,7 @@ import hashlib
 import json
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
@@ -123,6 +123,8 @@ class Scorer:
             self.redactor.reads_written()
         self.probe_suites: dict[str, Suite] = {}
         """Probe suites met by now."""
+        self.known: Mapping[int, tuple[bytes, int]] = {}
+        """Digests of records of private suites, by number, that another store has (in a merge)."""
         self._private = private
         self._probes: dict[str, TargetSuite] = {}
         self._own_suite = ""
@@ -526,7 +528,7 @@ class Scorer:
         if found is None:
             return self.refusal(number, (f"{problem}:{record.episode_id}",), named)
         said = said_of_user(record) if found.own else foreign.verdict
-        return found, judge(found, record, foreign.raw, said, shown)
+        return found, judge(found, record, foreign.raw, said, shown, self.known.get(number))
 
 
 def _note_zeros(record: TraceRecord, notes: dict[str, int]) -> None:

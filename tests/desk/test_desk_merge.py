@@ -1,0 +1,92 @@
+"""Traces of another store: their packs taken over as they are, and judged in several processes."""
+
+import hashlib
+import sqlite3
+from pathlib import Path
+
+import pytest
+import zstandard
+from doors import Door, copied, many
+
+from reviewer.desk.workspace import merge_traces
+from reviewer.importing import processes
+
+SAME = (
+    "SELECT candidate, episode, attempt, gates, passed, critical, infra, cost_usd, latency_ms,"
+    " steps, timeouts, events, termination, final_state, evidence, sha256, diagnostics FROM trace"
+    " ORDER BY candidate, episode, attempt"
+)
+PACKS = "SELECT sha256 FROM pack ORDER BY sha256"
+
+
+@pytest.fixture
+def other(door: Door, tmp_path: Path) -> Door:
+    """A store of three packs, beside an empty one."""
+    there = copied(door.root, tmp_path / "other")
+    there.take("many.jsonl", list(many(150)))
+    return there
+
+
+def test_packs_are_taken_over_as_they_are(door: Door, other: Door) -> None:
+    door.ok("merge", other.store)
+    assert door.rows(SAME) == other.rows(SAME)
+    assert door.rows(PACKS) == other.rows(PACKS)
+    door.healthy()
+
+
+@pytest.mark.parametrize("where", ["in a frame to skip", "as it is"])
+def test_nothing_hidden_beside_a_frame_is_taken_over(door: Door, other: Door, where: str) -> None:
+    """Only the records were read: what else is in a pack may be anything."""
+    secret = b"card 4111111111111111 of nobody"
+    hidden = b"\x50\x2a\x4d\x18" + len(secret).to_bytes(4, "little") + secret
+    with sqlite3.connect(other.store) as base:
+        (frame,) = base.execute("SELECT frame FROM pack WHERE id=1").fetchone()
+        frame = frame + (secret if where == "as it is" else hidden)
+        digest = hashlib.sha256(frame).digest()
+        base.execute("UPDATE pack SET frame=?, sha256=? WHERE id=1", (frame, digest))
+    door.ok("merge", other.store)
+    assert door.rows(SAME) == other.rows(SAME)
+    kept = [bytes(frame) for (frame,) in door.rows("SELECT frame FROM pack")]
+    assert len(kept) == 3
+    assert not any(secret in frame for frame in kept)
+    door.healthy()
+
+
+def test_records_that_nobody_names_are_not_taken_over(door: Door, other: Door) -> None:
+    with sqlite3.connect(other.store) as base:
+        size, frame = base.execute("SELECT size, frame FROM pack WHERE id=1").fetchone()
+        more = zstandard.decompress(frame, max_output_size=size) + b"card 4111111111111111"
+        frame = zstandard.compress(more)
+        values = len(more), hashlib.sha256(frame).digest(), frame
+        base.execute("UPDATE pack SET size=?, sha256=?, frame=? WHERE id=1", values)
+    door.ok("merge", other.store)
+    assert door.rows(SAME) == other.rows(SAME)
+    shared = set(door.rows(PACKS)) & set(other.rows(PACKS))
+    assert len(shared) == 2
+    for size, frame in door.rows("SELECT size, frame FROM pack"):
+        assert b"4111" not in zstandard.decompress(frame, max_output_size=size)
+
+
+def test_processes_merge_as_one_does(
+    door: Door, other: Door, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    second = copied(door.root, tmp_path / "second")
+    door.ok("merge", other.store)
+    monkeypatch.setattr(merge_traces, "WORTH", 0)
+    monkeypatch.setattr(processes, "workers", lambda: 2)
+    monkeypatch.setattr(processes, "start_method", lambda: "fork")
+    second.ok("merge", other.store)
+    for query in ("SELECT * FROM trace", "SELECT * FROM finding", "SELECT * FROM roll", PACKS):
+        assert door.rows(query) == second.rows(query)
+    second.healthy()
+
+
+def test_a_damaged_pack_is_named(door: Door, other: Door, monkeypatch: pytest.MonkeyPatch) -> None:
+    with sqlite3.connect(other.store) as base:
+        base.execute("UPDATE pack SET frame=zeroblob(9) WHERE id=2")
+    said = door.run("merge", other.store)
+    assert "pack 2 does not match its digest" in said.err
+    monkeypatch.setattr(merge_traces, "WORTH", 0)
+    monkeypatch.setattr(processes, "workers", lambda: 2)
+    monkeypatch.setattr(processes, "start_method", lambda: "fork")
+    assert door.run("merge", other.store) == said
