@@ -338,6 +338,12 @@ GLOSSARY = {
             "of these; a person may name it.",
             "reviewer.desk.patterns",
         ),
+        Term(
+            "near group",
+            "Failing attempts that are alone in their patterns and say much the same, by a static "
+            "model of words.",
+            "reviewer.desk.patterns.near",
+        ),
         Term("pair", "Two final messages shown blind, once in each order."),
         Term("flip", "An answer that changes when the order of a pair changes."),
         Term("queue", "What is left to label, in order of priority.", "reviewer.review.queue"),

@@ -5,18 +5,26 @@ import argparse
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from msgspec import UNSET
+
 from reviewer.cli.opening import desk_on, only_suite
 from reviewer.cli.parser import everywhere
 from reviewer.cli.say import counted, fact, measured, note, out_json
 from reviewer.desk.patterns.views import (
     GivenName,
     NameMade,
+    NearGroup,
+    NearPatterns,
     Pattern,
     PatternCandidate,
     PatternCount,
     Patterns,
 )
 from reviewer.exit_codes import ExitCode
+from reviewer.trace.safetext import cap, visible_line
+
+MOST_WORDS = 160
+"""Characters of an example's words; `--json` has all that was compared."""
 
 if TYPE_CHECKING:
     from reviewer.desk.desk import Desk
@@ -27,6 +35,15 @@ def _patterns_arguments(patterns: argparse.ArgumentParser) -> None:
     patterns.add_argument(
         "--candidate", dest="candidates", action="append", default=[], metavar="C",
         help="candidate id; give it again for more (default: all of the suite)",
+    )  # fmt: skip
+    patterns.add_argument(
+        "--near", action="store_true",
+        help="group those alone in their pattern by the nearness of their words, too (extra: "
+        "embeddings; wants --embedding-model)",
+    )  # fmt: skip
+    patterns.add_argument(
+        "--embedding-model", default=argparse.SUPPRESS, metavar="DIR",
+        help="the static model in this folder",
     )  # fmt: skip
     acts = patterns.add_subparsers(dest="act", metavar="ACT")  # without one, the patterns
     for name, text in (
@@ -54,7 +71,8 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         suite = arguments.suite or only_suite(desk)
         if arguments.act is None:
-            return _list(desk.patterns.found(suite, arguments.candidates), suite, arguments.json)
+            found = desk.patterns.found(suite, arguments.candidates, near=arguments.near)
+            return _list(found, suite, arguments.json)
         if arguments.act == "names":
             return _names(desk, suite, arguments.json)
         if arguments.act == "unname":
@@ -109,6 +127,8 @@ def _list(found: Patterns, suite: str, as_json: bool) -> int:
         note(f"no candidate has a trace on {suite} yet: reviewer import FILE")
     elif not found.patterns:
         fact("no attempt fails")
+    if found.near is not UNSET:
+        _near(found.near)
     for one in found.names_elsewhere:
         fact(f"pattern {one.pattern_id} in 0 attempts {_given(one)}")
     return ExitCode.DONE
@@ -128,6 +148,30 @@ def _pattern(one: Pattern) -> None:
     _called(one.pattern_id, one.names, one.names_differ)
     for count in one.counts:
         fact(f"  {count.candidate_id} {_count(count)}")
+
+
+def _near(found: NearPatterns) -> None:
+    fact(
+        f"near by {found.model} (sha256 {found.model_sha256[:16]}), from cosine "
+        f"{found.threshold}: of {counted(found.alone, 'attempt')} alone in a pattern, "
+        f"{found.grouped} in {counted(len(found.groups), 'group')}, {found.near_none} near no "
+        f"other, {found.wordless} without a word that the model knows"
+        + (f", {found.not_compared} not compared" if found.not_compared else "")
+    )
+    for one in found.groups:
+        _near_group(one)
+
+
+def _near_group(one: NearGroup) -> None:
+    fact(f"near group {one.near_id} of {counted(one.attempts, 'attempt')}")
+    _called(one.near_id, one.names, one.names_differ)
+    for count in one.counts:
+        more = f"{count.counted} of {count.measured} measured"
+        fact(f"  {count.candidate_id} {counted(count.attempts, 'attempt')}, {more}")
+    for example in one.examples:
+        at = "" if example.seq is None else f" event {example.seq}"
+        words = cap(visible_line(example.text), MOST_WORDS)
+        fact(f"  nearest {example.cosine:.4f} {example.trace_id}{at} {example.pattern_id}: {words}")
 
 
 def _called(pattern: str, names: Iterable[GivenName], differ: bool) -> None:

@@ -140,7 +140,7 @@ class DeskState:
         self.place, self.path = workspace, str(workspace.root)
         self.finals, self.records, self.book = FinalMessages(), Records(), Book()
         self.readers = Readers(workspace.store)
-        self.reviewer, self._embedding_model = reviewer, embedding_model
+        self.reviewer, self.embedding_model = reviewer, embedding_model
         self._made = False
 
     @late
@@ -148,7 +148,7 @@ class DeskState:
         """The builder of reports, with its caches."""
         from reviewer.desk.reports.api import Reports
 
-        return Reports(self.place, self.finals, self.book, self._embedding_model)
+        return Reports(self.place, self.finals, self.book, self.embedding_model)
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:

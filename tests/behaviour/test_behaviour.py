@@ -41,6 +41,8 @@ NO_CASE = {
     "_page": "the screen behind a page",
     "--no-mouse": "of the workstation",
     "--embedding-model": "wants the extra `embeddings`",
+    "patterns --near": "wants the extra `embeddings`; tests/cli/test_cli_patterns_near.py",
+    "patterns --embedding-model": "as patterns --near",
     "episode from-golden": "tests/cli/test_cli_episode.py",
     "episode from-golden --id": "as episode from-golden",
     "episode from-golden --into": "as episode from-golden",

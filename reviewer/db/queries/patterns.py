@@ -1,7 +1,9 @@
 """Failing attempts of a candidate: their rows, and the findings that fail them; and the names that
 people give to patterns of these."""
 
+import json
 import sqlite3
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from reviewer.db.queries.traces import TraceRow, traces_by_id
@@ -17,6 +19,7 @@ class FailingFinding(NamedTuple):
     critical: bool
     seq: int | None
     n: int
+    detail: str
 
 
 # Said as the index on failures says it, so that attempts that passed are not read.
@@ -46,15 +49,36 @@ def failing_findings(
     """Return trace key → the findings that fail it, in printed order. A trace whose verdict
     fails without one is absent."""
     found: dict[int, list[FailingFinding]] = {}
-    for trace, gate, code, critical, seq, n in connection.execute(
-        "SELECT f.trace, f.gate, f.code, f.severity = 'critical', f.seq, f.n"
+    for trace, gate, code, critical, seq, n, detail in connection.execute(
+        "SELECT f.trace, f.gate, f.code, f.severity = 'critical', f.seq, f.n,"
+        " f.detail"
         " FROM trace t CROSS JOIN finding f ON f.trace = t.id"
         f" WHERE {_FAILING} AND f.severity IN ('critical', 'fail') ORDER BY t.id, f.n",
         (candidate,),
     ).fetchall():
-        one = FailingFinding(trace, gate, code, bool(critical), seq, n)
+        one = FailingFinding(trace, gate, code, bool(critical), seq, n, detail)
         found.setdefault(trace, []).append(one)
     return found
+
+
+def evidence_of_traces(connection: sqlite3.Connection, traces: Sequence[int]) -> dict[int, int]:
+    """Return trace key → its evidence."""
+    rows = connection.execute(
+        "SELECT id, evidence FROM trace WHERE id IN (SELECT value FROM json_each(?))",
+        (json.dumps(list(traces)),),
+    ).fetchall()
+    return dict(rows)
+
+
+def fails_with_evidence(connection: sqlite3.Connection, suite_id: str, evidence: int) -> bool:
+    """Return whether an attempt with this evidence fails on the suite."""
+    row = connection.execute(
+        "SELECT 1 FROM trace t JOIN candidate c ON c.id = t.candidate"
+        " JOIN suite s ON s.id = c.suite"
+        " WHERE t.evidence=? AND t.passed = 0 AND s.suite_id=? LIMIT 1",
+        (evidence, suite_id),
+    ).fetchone()
+    return row is not None
 
 
 class PatternNameRow(NamedTuple):

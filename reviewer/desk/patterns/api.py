@@ -6,61 +6,57 @@ failing attempts; their limits are made as those of its rates are.
 
 from __future__ import annotations  # what only types name is not loaded
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+import re
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
-from msgspec import structs
+from msgspec import UNSET, UnsetType
 
-from reviewer.db import contracts, payload, registry
+from reviewer.db import registry
 from reviewer.db.connection import Connection
-from reviewer.db.queries.episodes import RollRow, rolls
-from reviewer.db.queries.patterns import failing_findings, failing_traces
-from reviewer.db.queries.traces import TraceRow
+from reviewer.db.queries.patterns import fails_with_evidence
 from reviewer.desk import suites
 from reviewer.desk.drafts import no_evidence
 from reviewer.desk.errors import DeskError
 from reviewer.desk.opened import Room, refused
-from reviewer.desk.patterns.names import history_of, names_of
-from reviewer.desk.patterns.shapes import (
-    NOT_KEPT,
-    Step,
-    Tools,
-    deciding,
-    pattern_id,
-    shape_of,
-    step_of,
-    text_of,
-    tools_of,
-)
+from reviewer.desk.patterns.failures import Failure, Side, side_of
+from reviewer.desk.patterns.names import evidence_of_id, history_of, names_of
+from reviewer.desk.patterns.shapes import pattern_id, text_of
 from reviewer.desk.patterns.views import (
     GivenName,
     NameMade,
     Pattern,
-    PatternCandidate,
     PatternCount,
     Patterns,
 )
-from reviewer.desk.traces.records import Records
 from reviewer.exit_codes import ExitCode
 from reviewer.report.formatting import stable_bits
-from reviewer.review.pattern_names import NEAR
+from reviewer.review.pattern_names import NEAR, PATTERN_ID
 from reviewer.stats.rates import effective_attempts, wilson_interval
 from reviewer.suite.errors import shown
-from reviewer.trace.record import TraceRecord
 
 if TYPE_CHECKING:
-    from reviewer.desk.patterns.views import Shape
+    from reviewer.desk.patterns.views import NearPatterns, Shape
 
 
 class PatternsRoom(Room):
     """The API of `desk.patterns`."""
 
-    def found(self, suite_id: str, candidates: Sequence[str] = ()) -> Patterns:
+    def found(
+        self, suite_id: str, candidates: Sequence[str] = (), *, near: bool = False
+    ) -> Patterns:
         """Return the patterns of the failing attempts of some candidates, in the order given, or
-        of all, by id.
+        of all, by id; with `near`, those that are alone in theirs grouped by the nearness of their
+        words, too.
 
-        Raises DeskError for an unknown suite, and for a candidate without a trace on it.
+        Raises DeskError for an unknown suite, for a candidate without a trace on it, and with
+        `near` where there is no embedding model.
         """
+        model = None
+        if near:
+            from reviewer.desk.patterns.near import model_of
+
+            model = model_of(self._opened.embedding_model)
         if not self._opened.has_store():
             for info in suites.suite_infos(self._opened.place, None, suite_id):
                 if candidates:
@@ -72,22 +68,32 @@ class PatternsRoom(Room):
             row = registry.suite_row(connection, suite_id)
             stored = [] if row is None else registry.candidates(connection, row.id)
             names = tuple(dict.fromkeys(candidates)) or tuple(one.candidate_id for one in stored)
-            sides = [_side(connection, self._opened.records, suite_id, name,
-                           *self._opened.candidate(connection, suite_id, name))
-                     for name in names]  # fmt: skip
+            sides = [
+                side_of(connection, self._opened.records, suite_id, name,
+                        *self._opened.candidate(connection, suite_id, name), worded=near)
+                for name in names
+            ]  # fmt: skip
             called = names_of(connection, suite_id)
+            nearby: NearPatterns | UnsetType = UNSET
+            if model is not None:
+                from reviewer.desk.patterns.near import near_patterns
+
+                nearby = near_patterns(connection, sides, called, model)
         patterns = _patterns(sides, called)
         here = {one.pattern_id for one in patterns}
+        if nearby is not UNSET:
+            here.update(one for group in nearby.groups for one in group.members)
         return Patterns(
             suite=info,
             candidates=tuple(side.view() for side in sides),
             patterns=patterns,
+            near=nearby,
             names_elsewhere=tuple(
                 one
                 for pattern, given in called.items()
                 if pattern not in here
                 for one in given
-                if not pattern.startswith(NEAR)
+                if near or not pattern.startswith(NEAR)
             ),
         )
 
@@ -106,11 +112,11 @@ class PatternsRoom(Room):
                 exit_code=ExitCode.USAGE,
             )
         found = self.found(suite_id)
-        known = {one.pattern_id for one in found.patterns}
-        if pattern not in known:
+        known = pattern in {one.pattern_id for one in found.patterns}
+        if not known and found.candidates:
             with self._opened.reading() as connection:
-                known.update(one.pattern_id for one in history_of(connection, suite_id))
-        if pattern not in known:
+                known = _fails_as(connection, suite_id, pattern)
+        if not known:
             raise DeskError(
                 f"no attempt of {suite_id} fails by a pattern {shown(pattern)}",
                 f"reviewer patterns --suite {suite_id} lists them",
@@ -141,97 +147,13 @@ class PatternsRoom(Room):
             return history_of(connection, suite_id)
 
 
-class Failure(NamedTuple):
-    """One failing attempt; `counted` says that it is in the first complete set."""
-
-    shape: Shape
-    episode_id: str
-    attempt: int
-    seq: int | None
-    counted: bool
-
-
-class Side(NamedTuple):
-    """A candidate's failing attempts, and its counts by episode."""
-
-    suite_id: str
-    candidate_id: str
-    failures: list[Failure]
-    rolls: list[RollRow]
-
-    @property
-    def measured(self) -> dict[str, int]:
-        """Episode id → measured attempts of the first complete set."""
-        return {row.episode_id: (row.first or row).measured for row in self.rolls}
-
-    def view(self) -> PatternCandidate:
-        sets = [row.first or row for row in self.rolls]
-        return PatternCandidate(
-            candidate_id=self.candidate_id,
-            failing=len(self.failures),
-            counted=sum(one.counted for one in self.failures),
-            measured=sum(one.measured for one in sets),
-            not_measured=sum(one.attempts - one.measured for one in sets),
-            infrastructure=sum(row.infra for row in self.rolls),
-        )
-
-
-def _side(
-    connection: Connection,
-    records: Records,
-    suite_id: str,
-    candidate_id: str,
-    suite: int,
-    candidate: int,
-) -> Side:
-    made = rolls(connection, suite, candidate)
-    names = {row.key: row.episode_id for row in made}
-    last = {row.key: row.first.last for row in made if row.first is not None}
-    against = failing_findings(connection, candidate)
-    tools: dict[int, Tools] = {}
-    failures: list[Failure] = []
-    for row, record in _each(connection, records, failing_traces(connection, candidate)):
-        if row.episode not in tools:
-            tools[row.episode] = tools_of(contracts.episode(connection, row.episode))
-        known = tools[row.episode]
-        finding = deciding(against.get(row.id, ()))
-        seq = None if finding is None else finding.seq
-        step: Step = NOT_KEPT if record is None else step_of(record, seq, known)
-        failures.append(
-            Failure(
-                shape_of(finding, step, known),
-                names[row.episode],
-                row.attempt,
-                seq,
-                row.attempt <= last.get(row.episode, row.attempt),
-            )
-        )
-    failures.sort(key=lambda one: (one.episode_id, one.attempt))
-    return Side(suite_id, candidate_id, failures, made)
-
-
-def _each(
-    connection: Connection, records: Records, rows: Sequence[TraceRow]
-) -> Iterator[tuple[TraceRow, TraceRecord | None]]:
-    """Yield each attempt with its record, None when that is not stored; a pack is opened once for
-    all its attempts."""
-    pack, frame = None, b""
-    for row in rows:
-        if row.pack is not None and row.pack != pack:
-            pack, frame = row.pack, payload.frame_bytes(connection, row.pack)
-        yield row, _read(connection, records, row, frame)
-
-
-def _read(
-    connection: Connection, records: Records, row: TraceRow, frame: bytes
-) -> TraceRecord | None:
-    if row.pack is not None and row.offset is not None and row.length is not None:
-        return payload.decode_record(frame[row.offset : row.offset + row.length])
-    head = payload.large_head(connection, row.id)
-    if head is None:
-        return None
-    events = [one for _, window in records.each(connection, row) for one in window]
-    return structs.replace(head, events=events)
+def _fails_as(connection: Connection, suite_id: str, pattern: str) -> bool:
+    """Return whether an id, of no pattern now, was named before or is that of a failing attempt."""
+    if any(one.pattern_id == pattern for one in history_of(connection, suite_id)):
+        return True
+    if not re.fullmatch(PATTERN_ID, pattern) or not pattern.startswith(NEAR):
+        return False
+    return fails_with_evidence(connection, suite_id, evidence_of_id(pattern))
 
 
 def _patterns(

@@ -9,7 +9,7 @@ from msgspec import structs
 from reviewer.db.connection import Connection
 from reviewer.db.queries.patterns import PATTERN_NAMES as TABLE
 from reviewer.desk.patterns.views import GivenName
-from reviewer.review.pattern_names import PATTERN_NAMES, PatternName, standing
+from reviewer.review.pattern_names import NEAR, PATTERN_NAMES, PatternName, standing
 
 
 def lines_of(connection: Connection, suite_id: str) -> list[PatternName]:
@@ -50,3 +50,14 @@ def history_of(connection: Connection, suite_id: str) -> tuple[GivenName, ...]:
     stand = {one.uid for group in standing(lines).values() for one in group}
     ordered = sorted(lines, key=lambda one: (one.pattern_id, one.at, one.uid))
     return tuple(given(one, stands=one.uid in stand) for one in ordered)
+
+
+def near_id(evidence: int) -> str:
+    """Return the id of an attempt by its evidence, which is the same in every store."""
+    return f"{NEAR}{evidence & (1 << 64) - 1:016x}"
+
+
+def evidence_of_id(near: str) -> int:
+    """Return the evidence that an id was made of, as the store has it."""
+    number = int(near.removeprefix(NEAR), 16)
+    return number - (1 << 64) if number >> 63 else number

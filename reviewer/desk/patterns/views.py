@@ -2,6 +2,8 @@
 
 from typing import Literal
 
+from msgspec import UNSET, UnsetType
+
 from reviewer.desk.views import SuiteInfo, View
 
 Place = Literal[
@@ -89,6 +91,58 @@ class Pattern(View, frozen=True):
     names_differ: bool
 
 
+class NearCount(View, frozen=True):
+    """A group by nearness in one candidate's attempts: all of them, and those of the first complete
+    set, of `measured`."""
+
+    candidate_id: str
+    attempts: int
+    counted: int
+    measured: int
+
+
+class NearExample(View, frozen=True):
+    """One attempt of a group by nearness. `near_id` is made of its evidence; `cosine` says how near
+    it is to the middle of the group, `text` what was compared."""
+
+    near_id: str
+    trace_id: str
+    seq: int | None
+    pattern_id: str
+    cosine: float
+    text: str
+
+
+class NearGroup(View, frozen=True):
+    """Attempts whose words are near one another, none of which shares a pattern with another.
+    `near_id` is that of the first example, the nearest to the middle; `members` are those of all,
+    the nearest first. `names` are those of any member."""
+
+    near_id: str
+    attempts: int
+    counts: tuple[NearCount, ...]
+    examples: tuple[NearExample, ...]
+    members: tuple[str, ...]
+    names: tuple[GivenName, ...]
+    names_differ: bool
+
+
+class NearPatterns(View, frozen=True):
+    """The groups by nearness, the largest first. Of the attempts `alone` in their pattern,
+    `grouped` are in one, `near_none` are near no other, `wordless` hold no word that the model
+    knows, and `not_compared` are beyond the most that are."""
+
+    model: str
+    model_sha256: str
+    threshold: float
+    alone: int
+    grouped: int
+    near_none: int
+    wordless: int
+    not_compared: int
+    groups: tuple[NearGroup, ...]
+
+
 class PatternCandidate(View, frozen=True):
     """The attempts of one candidate: `failing` are all whose verdict is fail, `counted` those of
     the first complete set, of `measured`. `not_measured` (of that set) have no verdict, and
@@ -104,9 +158,10 @@ class PatternCandidate(View, frozen=True):
 
 class Patterns(View, frozen=True):
     """The patterns of a suite, the most frequent first, and then by id. `names_elsewhere` are those
-    of patterns that no attempt of these candidates has."""
+    of patterns that no attempt of these candidates has. `near` is there when it was asked for."""
 
     suite: SuiteInfo
     candidates: tuple[PatternCandidate, ...]
     patterns: tuple[Pattern, ...]
     names_elsewhere: tuple[GivenName, ...]
+    near: NearPatterns | UnsetType = UNSET
