@@ -145,9 +145,10 @@ def _rows(desk: Desk, card: Scorecard, keys: list[int]) -> None:
 def _row(row: EpisodeRow, k: int, gates: tuple[str, ...]) -> str:
     cells = "; ".join(_cell(gate, cell) for gate, cell in zip(gates, row.cells, strict=True))
     marks = ", ".join(mark(each.mark) for each in row.attempts)
+    repeated = "by a person" if row.by_person else measured(row.pass_hat, "{:.3f}")
     told = (
         f"episode {row.episode_id}: {cells}; attempts {marks or 'none'}; "
-        f"pass^{k} {measured(row.pass_hat, '{:.3f}')}; "
+        f"pass^{k} {repeated}; "
         f"mean cost {measured(row.mean_cost_usd, '${:.3g}')}; "
         f"latency p50 {measured_s(row.latency_p50_ms)}"
     )

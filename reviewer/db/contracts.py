@@ -119,6 +119,28 @@ def cost_cap(connection: sqlite3.Connection, suite: int) -> float | None:
     return float(found[2]) if found[0] and found[0] == found[1] else None
 
 
+class _User(msgspec.Struct):
+    kind: str = ""
+
+
+class _Played(msgspec.Struct):
+    user: _User | None = None
+
+
+_played = msgspec.json.Decoder(_Played)
+
+
+def by_person(connection: sqlite3.Connection, suite: int) -> dict[int, str]:
+    """Return key → id of the episodes of a suite whose user a person plays."""
+    rows = connection.execute(
+        "SELECT e.id, e.episode_id, c.body FROM episode e JOIN contract c ON c.episode = e.id"
+        " WHERE e.suite=? AND instr(c.body, CAST('\"person\"' AS BLOB)) ORDER BY e.id",
+        (suite,),
+    )
+    users = ((key, name, _played.decode(body).user) for key, name, body in rows.fetchall())
+    return {key: name for key, name, user in users if user and user.kind == "person"}
+
+
 def outlines(connection: sqlite3.Connection, suite: int) -> tuple[Episode, ...]:
     """Return the episodes of a suite with the fields that have columns, in the suite's order."""
     known: dict[str, tuple[str, ...]] = {}

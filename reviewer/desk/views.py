@@ -122,7 +122,7 @@ class Cell(View, frozen=True):
 
 class EpisodeRow(View, frozen=True):
     """One row of the grid. `cells` is aligned with the scorecard's `gates`; `flags` are high flags
-    of reviews."""
+    of reviews. Attempts whose user is played `by_person` repeat nothing: `pass_hat` is None."""
 
     key: int
     episode_id: str
@@ -135,6 +135,7 @@ class EpisodeRow(View, frozen=True):
     latency_p50_ms: float | None
     tags: tuple[str, ...]
     flags: tuple[str, ...] = ()
+    by_person: bool = False
 
 
 class Scorecard(View, frozen=True):
@@ -173,7 +174,8 @@ class Scorecard(View, frozen=True):
     others_spent: tuple[tuple[str, str], ...] = ()
     """Costs of graders and simulated users, which are not the candidate's: (who, amount)."""
     users: tuple[str, ...] = ()
-    """The errors of simulated users, in a sentence; empty where no attempt was a conversation."""
+    """The errors of users, and the episodes that a person plays, in a sentence each; empty where no
+    attempt was a conversation."""
     lost: tuple[str, ...] = ()
     """The attempts that are neither pass nor fail, in a sentence; empty where there is none."""
 

@@ -58,10 +58,10 @@ from reviewer.report.opinions import (
     without_judge,
 )
 from reviewer.report.ran import ran_section
-from reviewer.report.rates import CriticalFigures, Rate, exact_pass_hat, hard_pass
+from reviewer.report.rates import CriticalFigures, Rate, exact_pass_hat, hard_pass, repeatable
 from reviewer.report.slices import slices
 from reviewer.report.source_headline import headlines
-from reviewer.report.talks import talk_section
+from reviewer.report.talks import person_episodes, talk_section
 from reviewer.report.tolerated import let_pass
 from reviewer.stats.bounds import bounds_at_every_look, episode_scores
 from reviewer.stats.checks import Interval
@@ -119,6 +119,7 @@ def report(evidence: Evidence, assessment: Assessment | None = None) -> Report:
         approvals=evidence.approvals or UNSET,
         records=evidence.records or UNSET,
         users=talk_section(evidence),
+        by_person=person_episodes(evidence, shown) or UNSET,
         lost=lost_attempts(evidence, shown.slots.infrastructure),
         notes=evidence.notes,
         probes=evidence.probes,
@@ -273,7 +274,7 @@ def _pass_hat(evidence: Evidence, shown: Figures) -> PassHatSection:
         lower_bound=hat.lower,
         upper_bound=hat.upper,
         limits_by_k=_limits_by_k(shown),
-        episodes=len(shown.episodes),
+        episodes=len(shown.repeated),
         policy=evidence.suite.policy.pass_hat.min,
         why=hat.why or None,
         known=hat.known,
@@ -282,7 +283,7 @@ def _pass_hat(evidence: Evidence, shown: Figures) -> PassHatSection:
 
 def _limits_by_k(shown: Figures) -> dict[str, Limits]:
     """Return the 95% limits of every pass^k that is known."""
-    hat, counts = shown.pass_hat, [(e.measured, e.passes) for e in shown.counted]
+    hat, counts = shown.pass_hat, [(e.measured, e.passes) for e in shown.repeated]
     found: dict[str, Limits] = {}
     for k, value in hat.values:
         if k == hat.k and hat.low is not None:
@@ -301,6 +302,7 @@ def _peeking(evidence: Evidence, shown: Figures) -> PeekingSection:
     every, seen = hard_pass(shown.episodes), evidence.peeking
     k = shown.pass_hat.k
     always = _at_every_look(every, shown.episodes)
+    repeated = repeatable(evidence, shown.episodes)
     made = sum(e.attempts for e in shown.episodes)
     counted = sum(e.attempts for e in shown.counted)
     return PeekingSection(
@@ -310,7 +312,7 @@ def _peeking(evidence: Evidence, shown: Figures) -> PeekingSection:
         beyond_the_set=made - counted,
         first_set=_set_rate(shown.hard_pass, shown.pass_hat.value, k),
         all_attempts=RateAtEveryLook(
-            **structs.asdict(_set_rate(every, _pass_hat_of(shown.episodes, k), k)),
+            **structs.asdict(_set_rate(every, _pass_hat_of(repeated, k), k)),
             low_at_every_look=None if always is None else stable_bits(always.low),
             high_at_every_look=None if always is None else stable_bits(always.high),
         ),

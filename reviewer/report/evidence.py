@@ -395,6 +395,8 @@ class Evidence(Struct, frozen=True, kw_only=True):
     """Bookmarks and notes of people on events: listed, and looked at by nothing else."""
     approvals: tuple[AnsweredCalls, ...] = ()
     """What calls that need an approval were answered, in suite order."""
+    by_person: frozenset[str] = frozenset()
+    """Episodes whose user a person plays, by their frozen contracts: a record cannot claim it."""
     unattended: frozenset[str] = frozenset()
     """Traces of our runner that ended because nobody was there to answer such a call."""
     records: tuple[Record, ...] = ()

@@ -25,6 +25,7 @@ from reviewer.report.rates import (
     known_of,
     pass_hat,
     rate_of,
+    repeatable,
 )
 from reviewer.stats.bounds import Spent, cost_lower, cost_upper
 from reviewer.stats.cost_latency import (
@@ -144,12 +145,14 @@ class Figures(Struct, frozen=True, kw_only=True):
     """Everything a report counts or estimates, before any of it is judged.
 
     `episodes` count every attempt made, `counted` the first complete set, which rates and costs
-    are made of; both in the suite's order. Critical failures and refusals are counted over all
+    are made of, `repeated` those of its episodes that pass^k is made of; all in the suite's order.
+    Critical failures and refusals are counted over all
     that was made.
     """
 
     episodes: tuple[EpisodeCounts, ...]
     counted: tuple[EpisodeCounts, ...]
+    repeated: tuple[EpisodeCounts, ...]
     slots: SlotFigures
     hard_pass: Rate
     completion: Rate
@@ -166,14 +169,16 @@ def figures(evidence: Evidence) -> Figures:
     """Count and estimate."""
     rows = _in_suite_order(evidence)
     first = tuple(e.counted for e in rows)
+    repeated = repeatable(evidence, first)
     live = evidence.suite.policy.stopping == "live"
     return Figures(
         episodes=rows,
         counted=first,
+        repeated=repeated,
         slots=slots(evidence, rows),
         hard_pass=hard_pass(first, live),
         completion=completion(first, live),
-        pass_hat=pass_hat(evidence, first),
+        pass_hat=pass_hat(evidence, repeated),
         critical=critical(rows),
         safety=safety_block(evidence, rows),
         cost=cost(first, evidence.plan, evidence.attempt_cap_usd),

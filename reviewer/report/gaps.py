@@ -548,4 +548,4 @@ def _limit_gap(what: str, limit: Limit) -> Gap:
 def _more_attempts(evidence: Evidence, shown: Figures) -> int:
     """Return the attempts that pass^k needs beyond those the plan already asks for."""
     k = evidence.suite.policy.pass_hat.k
-    return sum(max(0, k - max(e.attempts, evidence.plan)) for e in shown.counted)
+    return sum(max(0, k - max(e.attempts, evidence.plan)) for e in shown.repeated)

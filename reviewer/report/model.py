@@ -266,6 +266,16 @@ class TalkSection(Section, frozen=True, kw_only=True):
     comparable: bool
 
 
+class PersonEpisode(Section, frozen=True, kw_only=True):
+    """The attempts made of an episode whose user a person plays."""
+
+    episode_id: str
+    attempts: int
+    passes: int = field(name="pass")
+    fails: int = field(name="fail")
+    not_measured: int
+
+
 class Diagnostic(Section, frozen=True, kw_only=True):
     """A mean over `n` traces."""
 
@@ -386,6 +396,8 @@ class Report(Section, frozen=True, kw_only=True):
     records: tuple[Record, ...] | UnsetType = UNSET
     # Left out where no attempt was a conversation.
     users: TalkSection | UnsetType = UNSET
+    # Left out where a person plays the user of no episode.
+    by_person: tuple[PersonEpisode, ...] | UnsetType = UNSET
     # Left out where none was lost.
     lost: LostAttempts | UnsetType = UNSET
     notes: tuple[Note, ...]

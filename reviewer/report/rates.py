@@ -198,8 +198,16 @@ def _mean_of(alike: Counter[_Counts], k: int) -> Fraction | None:
     return sum(shares, Fraction(0)) / alike.total()
 
 
+def repeatable(evidence: Evidence, rows: Sequence[EpisodeCounts]) -> tuple[EpisodeCounts, ...]:
+    """Return the episodes that pass^k is made of. What a person says differs from attempt to
+    attempt, so attempts whose user a person plays are no repetitions. They are in every other
+    rate."""
+    return tuple(e for e in rows if e.episode_id not in evidence.by_person)
+
+
 def pass_hat(evidence: Evidence, rows: Sequence[EpisodeCounts]) -> PassHatFigures:
-    """Return pass^k of the policy's k and every k that the attempts allow."""
+    """Return pass^k of the policy's k and every k that the attempts allow. `rows` are the
+    repeatable episodes."""
     k = evidence.suite.policy.pass_hat.k
     least = min((e.measured for e in rows), default=0)
     # A probe has no plan of ours to fall short of: what its attempts allow is what it shows.
@@ -227,7 +235,7 @@ def pass_hat(evidence: Evidence, rows: Sequence[EpisodeCounts]) -> PassHatFigure
         n_eff=stable_bits(interval.n_eff) if interval else None,
         lower=stable_bits(lower),
         upper=stable_bits(upper),
-        why="" if value is not None else _why_undefined(rows, k),
+        why="" if value is not None else _why_undefined(rows, k, bool(evidence.by_person)),
         known=known_pass_hat(rows, range(1, shown + 1)),
     )
 
@@ -256,9 +264,9 @@ def _float(value: Fraction | None) -> float | None:
     return None if value is None else float(value)
 
 
-def _why_undefined(rows: Sequence[EpisodeCounts], k: int) -> str:
+def _why_undefined(rows: Sequence[EpisodeCounts], k: int, apart: bool) -> str:
     if not rows:
-        return "no episodes"
+        return "an episode whose user no person plays" if apart else "no episodes"
     short = [e.episode_id for e in rows if e.measured < k]
     if short:
         noun = "episode has" if len(short) == 1 else "episodes have"

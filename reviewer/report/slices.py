@@ -67,7 +67,8 @@ def slices(evidence: Evidence, shown: Figures) -> tuple[Slice, ...]:
     made = {e.episode_id: e for e in shown.episodes}
     then = {e.episode_id: e.counted for e in evidence.baseline}
     k = evidence.suite.policy.pass_hat.k
-    found = [_slice(one, len(chosen), k, now, made, then) for one in chosen]
+    apart = evidence.by_person
+    found = [_slice(one, len(chosen), k, now, made, then, apart) for one in chosen]
     return tuple(_adjusted(found))
 
 
@@ -96,6 +97,7 @@ def _slice(
     now: dict[str, EpisodeCounts],
     made: dict[str, EpisodeCounts],
     then: dict[str, EpisodeCounts],
+    apart: frozenset[str],
 ) -> Slice:
     rows = [now[name] for name in one.members if name in now]
     tried = [(e.attempts, e.passes) for e in rows if e.attempts]
@@ -104,7 +106,8 @@ def _slice(
     if attempts and all(e.attempts == e.measured for e in rows):
         value, worth = passes / attempts, effective_attempts(tried)
         low, high = wilson_interval(value * worth, worth, 1.0 - _LEVEL / family)
-        exact = exact_pass_hat([(e.measured, e.passes) for e in rows], k)
+        repeated = [(e.measured, e.passes) for e in rows if e.episode_id not in apart]
+        exact = exact_pass_hat(repeated, k)
         hat = None if exact is None else float(exact)
     pairs = [
         (e, before)

@@ -1,10 +1,11 @@
 """An episode that is a conversation, from the suite's file to the report."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
-from doors import SUITE, V8, Door, lines, shipped
+from doors import SUITE, V8, Door, copied, lines, shipped
 from lamps import EPISODE, SUITE_ID, Lamp
 from msgspec.structs import replace
 
@@ -162,3 +163,30 @@ def test_a_user_that_cannot_work_is_refused_with_its_place(lamp: Lamp) -> None:
     path.write_text(json.dumps(episode))
     said = lamp.door.run("suite", "check", SUITE_ID)
     assert "$.user.turns[0].say: `{lmap}` is no fact that this user knows" in said.both
+
+
+PERSON = {"kind": "person", "goals": [{"id": "mend", "asks": "a lamp that works"}]}
+
+
+def test_what_a_person_plays_repeats_nothing(
+    door: Door, empty_template: Path, tmp_path: Path
+) -> None:
+    records = door.root / "kept.jsonl"
+    Lamp(door).run("--attempts", 2, "--traces", records)
+    other = Lamp(copied(empty_template, tmp_path / "other"), episode={**EPISODE, "user": PERSON})
+    other.door.ok("import", records)
+    report = other.report()
+    assert (report["hard_pass_rate"]["value"], report["pass_hat"]) == (1.0, {"1": None, "2": None})
+    assert report["recommendation"] == "hold"
+    assert any("an episode whose user no person plays" in need for need in report["needs"])
+    (played,) = report["by_person"]
+    assert played == {
+        "episode_id": "lamp", "attempts": 2, "pass": 2, "fail": 0, "not_measured": 0
+    }  # fmt: skip
+    release = ("--suite", SUITE_ID, "--candidate", "lamp-agent")
+    said = other.door.ok("scorecard", *release, "--sort", "pass", "--group", "tag", "--plain").out
+    told = "user played by a person, not repeatable and not in pass^2: lamp 2 of 2 attempts passed"
+    assert told in said
+    assert "pass^2 by a person" in said
+    assert "0 infra; pass^2 not measured" in said
+    assert "0 of 1 shown" in other.door.ok("scorecard", *release, "--filter", "pass>0").out

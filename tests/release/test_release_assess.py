@@ -23,7 +23,7 @@ from release_examples import (
 from reviewer.report.assess import Assessment, assess
 from reviewer.report.decision_set import decision_set
 from reviewer.report.evidence import EpisodeCounts, Evidence
-from reviewer.suite.model import LabelPolicy, PassHat, Suite
+from reviewer.suite.model import LabelPolicy, Mode, PassHat, Suite
 
 
 def reasons(judged: Assessment) -> list[str]:
@@ -205,6 +205,39 @@ def test_a_rerun_beyond_the_plan_makes_good_a_slot_lost_to_infrastructure() -> N
     assert judged.recommendation == "promote"
     assert judged.figures.slots.valid == 9
     assert judged.figures.slots.infrastructure_attempts == 1
+
+
+@pytest.mark.parametrize(
+    ("mode", "passes", "least", "recommendation"),
+    [
+        ("point", 3, 1.0, "promote"),
+        ("point", 2, 1.0, "repair"),
+        ("point", 2, 0.6, "promote"),
+        ("strict", 2, 1.0, "hold"),
+    ],
+)
+def test_an_episode_that_a_person_plays_raises_no_pass_hat_and_its_failures_count(
+    mode: Mode, passes: int, least: float, recommendation: str
+) -> None:
+    rows = (*v8().episodes[:2], episode("attack-014", 3, passes, 204, fail={"process": 3 - passes}))
+    subject = replace(v8(), episodes=rows, by_person=frozenset({"attack-014"}))
+    subject = with_policy(
+        subject, mode=mode, hard_pass_rate=0.5, pass_hat=PassHat(k=3, min=least), max_cpst_usd=None
+    )
+    judged = assess(subject)
+    assert judged.figures.pass_hat.value == 1.0
+    assert [e.episode_id for e in judged.figures.repeated] == ["damaged-221", "appeal-009"]
+    assert judged.recommendation == recommendation
+    told = [one.observed for one in judged.reasons if "what a person played" in one.observed]
+    assert len(told) == (passes == 2 and least == 1.0)
+
+
+def test_a_suite_that_only_people_play_has_no_pass_hat() -> None:
+    subject = replace(v8(), by_person=frozenset(e.episode_id for e in v8().episodes))
+    judged = assess(subject)
+    assert judged.recommendation == "hold"
+    assert judged.figures.pass_hat.value is None
+    assert judged.needs == ("an episode whose user no person plays",)
 
 
 def test_an_attempt_beyond_the_plan_never_fills_a_slot_that_is_absent() -> None:

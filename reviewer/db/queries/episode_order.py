@@ -30,8 +30,9 @@ Provide = Callable[[sqlite3.Connection], None]
 
 
 class EpisodeQuery(NamedTuple):
-    """Which episodes, in which order. `k` is that of pass^k; `complete` says that every episode of
-    the suite has a roll-up, so that only the columns shown are read from episodes."""
+    """Which episodes, in which order. `k` is that of pass^k, which those played `by_person` do not
+    have; `complete` says that every episode of the suite has a roll-up, so that only the columns
+    shown are read from episodes."""
 
     suite: int
     candidate: int
@@ -41,17 +42,19 @@ class EpisodeQuery(NamedTuple):
     only_failing: bool = False
     terms: tuple[Term, ...] = ()
     complete: bool = False
+    by_person: frozenset[int] = frozenset()
 
 
 class _From(NamedTuple):
-    """FROM and WHERE with its parameters, the column with the episode's key, and whether first sets
-    are among the tables."""
+    """FROM and WHERE with its parameters, the column with the episode's key, whether first sets are
+    among the tables, and which episodes a person plays."""
 
     tables: str
     clause: str
     bound: dict[str, object]
     key: str
     firsts: bool
+    apart: str
 
 
 class GroupRow(NamedTuple):
@@ -62,6 +65,7 @@ class GroupRow(NamedTuple):
     measured: int
     passes: int
     attempts: int
+    by_person: bool
     episodes: int
     all_attempts: int
     all_passes: int
@@ -97,7 +101,8 @@ def _ordered(asked: EpisodeQuery, among: _From) -> str:
     does. Raises KeyError for an unknown order."""
     falling = " DESC" if asked.descending else ""
     if asked.by in _FIGURES or asked.by == "pass":
-        figure = pass_hat(asked.k, among.firsts) if asked.by == "pass" else _FIGURES[asked.by]
+        hat = pass_hat(asked.k, among.firsts, among.apart)
+        figure = hat if asked.by == "pass" else _FIGURES[asked.by]
         return f"({figure}){falling} NULLS LAST, {among.key}"
     if asked.by == "tags":
         return f"e.tags = '[]', e.tags{falling}, {among.key}"
@@ -118,12 +123,14 @@ def _from(connection: sqlite3.Connection, asked: EpisodeQuery) -> _From:
         tables = "episode e LEFT JOIN roll r ON r.candidate = :candidate AND r.episode = e.id"
     if firsts:
         tables += f" LEFT JOIN first_set s ON s.candidate = :candidate AND s.episode = {key}"
-    more, bound = where(connection, asked.terms, asked.k, firsts, key)
+    apart = f"{key} IN ({','.join(map(str, sorted(asked.by_person)))})"
+    hat = pass_hat(asked.k, firsts, apart)
+    more, bound = where(connection, asked.terms, hat, key)
     clause += more
     if asked.only_failing:
         clause += f" AND ({FAILS} > 0 OR coalesce(r.critical, 0) > 0)"
     bound |= {"suite": asked.suite, "candidate": asked.candidate}
-    return _From(tables, clause, bound, key, firsts)
+    return _From(tables, clause, bound, key, firsts, apart)
 
 
 def _rows(
@@ -183,9 +190,11 @@ def group_rows(
         f"coalesce(s.{name}, r.{name}, 0)" if among.firsts else f"coalesce(r.{name}, 0)"
         for name in ("measured", "passes", "attempts")
     )
+    alike += f", {among.apart}"
     sums = ", ".join(f"coalesce(sum(r.{name}), 0)" for name in _SUMMED)
     sql = (
-        f"SELECT {alike}, count(*), {sums} FROM {{tables}} WHERE {among.clause} GROUP BY 1, 2, 3, 4"
+        f"SELECT {alike}, count(*), {sums} FROM {{tables}} WHERE {among.clause}"
+        " GROUP BY 1, 2, 3, 4, 5"
     )
     by_gate = among._replace(
         tables=f"{among.tables} JOIN gate_count g ON g.candidate = :candidate AND g.first = 0"
@@ -194,12 +203,12 @@ def group_rows(
     gates = f"SELECT {alike}, g.gate, sum(g.failed) FROM {{tables}} WHERE {among.clause}"
     failed: dict[tuple[Any, ...], list[int]] = {}
     for *group_of, gate, count in _rows(
-        connection, f"{gates} GROUP BY 1, 2, 3, 4, g.gate", by_gate, provide
+        connection, f"{gates} GROUP BY 1, 2, 3, 4, 5, g.gate", by_gate, provide
     ):
         failed.setdefault(tuple(group_of), [0] * len(GATES))[GATES.index(gate)] = count
     labels = _Labels(group)
     return [
-        GroupRow._make((label, *row[1:], tuple(failed.get(row[:4], _NO_GATE))))
+        GroupRow._make((label, *row[1:], tuple(failed.get(row[:5], _NO_GATE))))
         for row in _rows(connection, sql, among, provide)
         for label in labels[row[0]]
     ]

@@ -278,9 +278,9 @@ class Where(NamedTuple):
     bound: dict[str, object]
 
 
-def pass_hat(k: int, firsts: bool) -> str:
-    """pass^k of an episode as the grid shows it: NULL with fewer than k measured attempts, or with
-    one that is not measured."""
+def pass_hat(k: int, firsts: bool, apart: str) -> str:
+    """pass^k of an episode as the grid shows it: NULL with fewer than k measured attempts, with one
+    that is not measured, and for those set `apart` by a condition, which repeat nothing."""
     made, passed, measured = (
         f"coalesce(s.{name}, r.{name})" if firsts else f"r.{name}"
         for name in ("attempts", "passes", "measured")
@@ -288,20 +288,18 @@ def pass_hat(k: int, firsts: bool) -> str:
     over = " * ".join(f"({passed} - {n})" for n in range(k))
     under = " * ".join(f"({measured} - {n})" for n in range(k))
     return (
-        f"CASE WHEN {measured} >= {k} AND {measured} = {made} THEN"
+        f"CASE WHEN {measured} >= {k} AND {measured} = {made} AND NOT ({apart}) THEN"
         f" CASE WHEN {passed} < {k} THEN 0.0 ELSE 1.0 * ({over}) / ({under}) END END"
     )
 
 
-def where(
-    connection: sqlite3.Connection, terms: Iterable[Term], k: int, firsts: bool, key: str
-) -> Where:
-    """Return all terms as one condition. It binds `:candidate`, which the caller gives; `key` is
-    the column with the episode's key."""
+def where(connection: sqlite3.Connection, terms: Iterable[Term], hat: str, key: str) -> Where:
+    """Return all terms as one condition. It binds `:candidate`, which the caller gives; `hat` is
+    the expression of pass^k, `key` the column with the episode's key."""
     clauses: list[str] = []
     bound: dict[str, object] = {}
     for n, term in enumerate(terms):
-        clause, value = _clause(connection, term, f"w{n}", k, firsts, key)
+        clause, value = _clause(connection, term, f"w{n}", hat, key)
         if value is not None:
             bound[f"w{n}"] = value
         clauses.append(f"NOT ({clause})" if term.negated else f"({clause})")
@@ -309,13 +307,13 @@ def where(
 
 
 def _clause(
-    connection: sqlite3.Connection, term: Term, name: str, k: int, firsts: bool, key: str
+    connection: sqlite3.Connection, term: Term, name: str, hat: str, key: str
 ) -> tuple[str, object]:
     """Return (condition, the value of `:name` in it, None when it has no name)."""
     if term.field == "gate":
         return _gate(term.value, term.result, key), None
     if term.field in _FIGURES or term.field == "pass":
-        figure = pass_hat(k, firsts) if term.field == "pass" else _FIGURES[term.field]
+        figure = hat if term.field == "pass" else _FIGURES[term.field]
         return _figure(figure, term, name)
     if term.field == "tag":
         needle = msgspec.json.encode(term.value).decode()

@@ -329,6 +329,7 @@ def read_evidence(
         latency_unknown=latency_unknown,
         unknown_codes=tuple((one.code, one.traces) for one in codes),
         approvals=_answered(connection, stored.id) if _needs_approval(suite) else (),
+        by_person=frozenset(contracts.by_person(connection, row.id).values()),
         unattended=_unattended(connection, f"{suite.suite_id}/{candidate_id}", stored.id)
         if _needs_approval(suite)
         else frozenset(),

@@ -191,11 +191,20 @@ def _rows(
     placed = {e.episode_id: e.quarantined for e in report.episodes}
     probe, plan = report.suite.probe, report.repeatability.attempts_per_episode
     planned, k = 0 if probe else plan, report.pass_hat_interval.k
+    apart = {one.episode_id for one in report.by_person or ()}
     found = []
     for roll in rolls(connection, suite, candidate, keys):
         traces = made.get(roll.key, [])
         times = {trace.attempt: trace.latency_ms for trace in traces}
-        row = row_of(roll, traces, k, planned, placed.get(roll.episode_id, 0), in_force=gates)
+        row = row_of(
+            roll,
+            traces,
+            k,
+            planned,
+            placed.get(roll.episode_id, 0),
+            in_force=gates,
+            by_person=roll.episode_id in apart,
+        )
         found.append(
             ScoreRow(
                 episode_id=row.episode_id,

@@ -211,6 +211,7 @@ class ScorecardsRoom(Room):
                     placed.get(by_key[key].episode_id, 0),
                     flags.get(key, ()),
                     known.in_force,
+                    key in known.by_person,
                 )
                 for key in keys
                 if key in by_key
@@ -331,7 +332,10 @@ class ScorecardsRoom(Room):
                 raise DeskError(reason, exit_code=ExitCode.USAGE)
         k = self._grid.k(connection, known_suite, suite, candidate)
         complete = self._grid.complete(connection, known_suite, candidate)
-        asked = EpisodeQuery(suite, candidate, k, by, descending, only_failing, terms, complete)
+        apart = known_suite.by_person
+        asked = EpisodeQuery(
+            suite, candidate, k, by, descending, only_failing, terms, complete, apart
+        )
         return asked, self._grid.medians(candidate)
 
     @property

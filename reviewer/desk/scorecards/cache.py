@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from reviewer.db import journal, registry
+from reviewer.db import contracts, journal, registry
 from reviewer.db.connection import Connection
 from reviewer.db.queries.candidates import (
     candidates_of_batch,
@@ -90,13 +90,14 @@ KEPT = 64
 
 class SuiteFacts(NamedTuple):
     """`attempts` that its policy plans, `k` of its pass^k; `episodes` of a suite that cannot grow,
-    None of a probe."""
+    None of a probe; the keys of those whose user is played `by_person`."""
 
     probe: bool
     attempts: int
     k: int
     episodes: int | None
     in_force: tuple[str, ...]
+    by_person: frozenset[int]
 
 
 class GridCache:
@@ -127,6 +128,7 @@ class GridCache:
                 policy.pass_hat.k,
                 episodes,
                 in_force(policy.limits),
+                frozenset() if row.probe else frozenset(contracts.by_person(connection, row.id)),
             )
             self._suites[row.id, row.digest] = found
         return found

@@ -35,7 +35,7 @@ from reviewer.report.formatting import counted
 from reviewer.report.lost import lost_attempts, lost_texts
 from reviewer.report.rates import Rate as LabelCounts
 from reviewer.report.source_headline import headline_text, headlines
-from reviewer.report.talks import talk_section, talk_texts
+from reviewer.report.talks import person_episodes, person_texts, talk_section, talk_texts
 from reviewer.review import queue
 from reviewer.stats.cost_latency import latency_quantile
 from reviewer.stats.rates import pass_hat_k
@@ -104,7 +104,10 @@ def scorecard_of(
         banner=banner,
         mean_cost_usd=_mean_cost(shown),
         source_headlines=tuple(map(headline_text, headlines(gathered, shown.hard_pass))),
-        users=tuple(talk_texts(talk_section(gathered))),
+        users=(
+            *talk_texts(talk_section(gathered)),
+            *person_texts(person_episodes(gathered, shown), shown.pass_hat.k),
+        ),
         lost=tuple(lost_texts(lost_attempts(gathered, shown.slots.infrastructure))),
         others_spent=tuple(others_spent({one.who: other_cost(one) for one in gathered.others})),
     )
@@ -176,13 +179,15 @@ def row_of(
     quarantined: int,
     flags: tuple[str, ...] = (),
     in_force: tuple[str, ...] = ALWAYS,
+    by_person: bool = False,
 ) -> EpisodeRow:
     """One row of the grid: the worst of each gate over all attempts, and one mark per attempt.
-    `planned` is 0 for a probe, which plans none."""
+    `planned` is 0 for a probe, which plans none. Attempts whose user is played `by_person` repeat
+    nothing."""
     latencies = [t.latency_ms for t in traces if t.latency_ms is not None]
     made = roll.attempts + roll.infra
     first = roll.first or roll
-    defined = first.measured >= k and first.measured == first.attempts
+    defined = not by_person and first.measured >= k and first.measured == first.attempts
     return EpisodeRow(
         key=roll.key,
         episode_id=roll.episode_id,
@@ -195,6 +200,7 @@ def row_of(
         latency_p50_ms=latency_quantile(latencies, 0.5) if latencies else None,
         tags=roll.tags,
         flags=flags,
+        by_person=by_person,
     )
 
 
@@ -254,12 +260,12 @@ def group_of(
     in_force: tuple[str, ...],
 ) -> Group:
     """A group's head, from sums over episodes that are alike."""
-    alike = [(row, row.measured >= k and row.measured == row.attempts) for row in made]
+    repeated = [row for row in made if not row.by_person]
     episodes = sum(row.episodes for row in made)
     hat = None
-    if episodes and all(defined for _, defined in alike):
-        shares = (pass_hat_k(row.measured, row.passes, k) * row.episodes for row, _ in alike)
-        hat = float(sum(shares, Fraction(0)) / episodes)
+    if repeated and all(row.measured >= k and row.measured == row.attempts for row in repeated):
+        shares = (pass_hat_k(row.measured, row.passes, k) * row.episodes for row in repeated)
+        hat = float(sum(shares, Fraction(0)) / sum(row.episodes for row in repeated))
     all_attempts = sum(row.all_attempts for row in made)
     infra = sum(row.infra for row in made)
     unpriced = sum(row.cost_unknown for row in made)

@@ -263,7 +263,7 @@ def _cpst(found: CandidateAssessment) -> TrendPoint:
 
 def _pass_hat(found: CandidateAssessment) -> TrendPoint:
     hat = found.assessment.figures.pass_hat
-    about = f"{counted(len(found.assessment.figures.episodes), 'episode')}, k={hat.k}"
+    about = f"{counted(len(found.assessment.figures.repeated), 'episode')}, k={hat.k}"
     known = hat.known.get(str(hat.k))
     why = hat.why
     if why and known is not None and known.low_possible not in (None, known.high_possible):

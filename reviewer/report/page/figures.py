@@ -30,7 +30,7 @@ from reviewer.report.model import (
 from reviewer.report.page_parts import Section, Terms
 from reviewer.report.rates import CriticalFigures, Rate
 from reviewer.report.source_headline import headline_text
-from reviewer.report.talks import talk_texts
+from reviewer.report.talks import person_texts, talk_texts
 
 FIGURES = "Repeatability, cost and latency"
 _ORDER = "limits are ranks of the sorted latencies, so no shape is assumed"
@@ -102,6 +102,7 @@ def figures_section(report: Report) -> Section:
             *peeking_lines(report.peeking),
             *(headline_text(one) + "." for one in report.source_headline),
             *(text + "." for text in talk_texts(report.users)),
+            *(text + "." for text in person_texts(report.by_person, report.pass_hat_interval.k)),
             *(text + "." for text in lost_texts(report.lost)),
         ],
         head=["figure", "value", "95% limits", "policy"],

@@ -34,7 +34,7 @@ from reviewer.report.page.figures import peeking_lines
 from reviewer.report.page.review import review_summary
 from reviewer.report.rates import KnownPart
 from reviewer.report.source_headline import headline_text
-from reviewer.report.talks import talk_texts
+from reviewer.report.talks import person_texts, talk_texts
 from reviewer.report.tolerated import tolerated_names, tolerated_text
 from reviewer.report.waived import waiver_text
 from reviewer.trace.safetext import visible_line
@@ -97,6 +97,7 @@ def _figure_lines(report: Report) -> list[str]:
         ),
         *others_texts(cost.others),
         *talk_texts(report.users),
+        *person_texts(report.by_person, hat.k),
         *lost_texts(report.lost),
         *_tolerated(report),
         *_waived(report),
@@ -268,13 +269,14 @@ def _attempts(report: Report) -> Line:
 
 def _passed(report: Report) -> list[Line]:
     """Return what is known of the hard pass rate; nothing where it is whole."""
-    told = known_part(report.hard_pass_rate.known)
+    told, k = known_part(report.hard_pass_rate.known), report.pass_hat_interval.k
     found = [Line("not_measured", "hard pass", told)] if told else []
     return [
         *found,
         *(Line("note", "source", headline_text(h)) for h in report.source_headline),
         *(Line("note", "cost", text) for text in others_texts(report.cost.others)),
         *(Line("note", "users", text) for text in talk_texts(report.users)),
+        *(Line("note", "users", text) for text in person_texts(report.by_person, k)),
         *(Line("note", "lost", text) for text in lost_texts(report.lost)),
     ]
 
