@@ -3,13 +3,15 @@
 import json
 from pathlib import Path
 
+import pytest
 from doors import Door
 from test_tui_import import until
 from test_tui_screens import running
 from textual.pilot import Pilot
 from textual.widgets import Input
-from tui_probe import press, screen_text, settle
+from tui_probe import press, same_as_golden, screen_text, settle
 
+from reviewer.desk.episodes.views import TYPED, EpisodeOrder
 from reviewer.tui.app.app import ReviewerApp
 from reviewer.tui.screens.dialogs.episode import EpisodeScreen
 from reviewer.tui.screens.trajectory.screen import TrajectoryScreen
@@ -75,3 +77,43 @@ async def test_a_mark_that_fits_nothing_is_said_and_nothing_is_written(door: Doo
         await until(pilot, lambda: "the trace has no such tool" in screen_text(app))
     desk.close()
     assert sorted((door.root / "suites").iterdir()) == before
+
+
+@pytest.mark.parametrize("size", [(80, 24), (200, 50)])
+async def test_the_form_holds_the_request_and_cuts_no_hint(
+    door: Door, size: tuple[int, int]
+) -> None:
+    door.ok("import", TASK_41)
+    desk = door.desk()
+    app = ReviewerApp(desk)
+    async with running(app, size) as pilot:
+        await opened(pilot, app, 9)
+        request = app.screen.query_one("#typed-request", Input)
+        await until(pilot, lambda: request.value.startswith("Hi"))
+        typed(app, wrong="")  # so that every hint shows
+        await settle(pilot)
+        same_as_golden(app, f"episode-form-{size[0]}x{size[1]}")
+        shown = screen_text(app)
+        for name, hint in TYPED:
+            assert name == "request" or hint in shown
+    desk.close()
+
+
+async def test_a_request_that_was_typed_is_the_episodes(door: Door) -> None:
+    door.ok("import", TASK_41)
+    desk = door.desk()
+    app = ReviewerApp(desk)
+    told = []
+    async with running(app) as pilot:
+        await opened(pilot, app, 9)
+        request = app.screen.query_one("#typed-request", Input)
+        await until(pilot, lambda: bool(request.value))
+        for asked, name in ((request.value, "as-said"), ("Cancel my booking.", "as-typed")):
+            typed(app, request=asked, id=name)
+            await press(pilot, "enter")
+            await until(pilot, lambda name=name: f"{name} is written" in screen_text(app))  # type: ignore[misc]
+            file = door.root / f"suites/{name}-v1/episodes/{name}.json"
+            told.append(json.loads(file.read_text())["user_request"])
+    said = desk.episodes.from_trace(EpisodeOrder(source=f"{TRACE}/3", episode_id="plain"))
+    desk.close()
+    assert told == [json.loads(Path(said.file).read_text())["user_request"], "Cancel my booking."]

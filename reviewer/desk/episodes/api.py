@@ -47,6 +47,13 @@ class EpisodesRoom(Room):
 
         return proof_of(suite_folder(self._opened.place.suites, suite), episode_id)
 
+    def asked(self, trace_id: str) -> str:
+        """Return what the user asked in a trace of the store, on one line; empty where the trace
+        does not say it. Raises DeskError."""
+        from reviewer.desk.episodes.making import asked_in
+
+        return " ".join(asked_in(self._opened, trace_id).split())
+
     def from_form(
         self, trace_id: str, typed: Mapping[str, str], replace: bool = False
     ) -> MadeAndProven:
@@ -66,6 +73,9 @@ class EpisodesRoom(Room):
             )
             return tuple(one for some in parts for one in some if one)
 
+        request = typed.get("request", "").strip()
+        if request and request == self.asked(trace_id):
+            request = ""  # as the trace has it, in as many lines
         made = self.from_trace(
             EpisodeOrder(
                 source=trace_id,
@@ -80,6 +90,7 @@ class EpisodesRoom(Room):
                 episode_id=typed.get("id", "").strip(),
                 into=typed.get("into", "").strip(),
                 replace=replace,
+                request=request,
             )
         )
         try:

@@ -15,6 +15,7 @@ from reviewer.importing.recorded.episode import SourceTrace, episode_of
 from reviewer.importing.recorded.known import Known, among, definitions_of
 from reviewer.importing.recorded.marks import needed_tool, read_marks, together
 from reviewer.importing.recorded.offered import Definition, tools_of_file, tools_of_trace
+from reviewer.importing.recorded.turns import conversation_of
 from reviewer.suite.errors import ContractError, id_problem, shown
 from reviewer.suite.folder import PROOFS
 from reviewer.suite.model import RedactionRules
@@ -93,6 +94,18 @@ def _made(opened: DeskState, order: EpisodeOrder) -> MadeFromTrace:
         notes=tuple(told.get("notes", ())),
         problems=tuple(problems),
     )
+
+
+def asked_in(opened: DeskState, trace_id: str) -> str:
+    """Return what the user asked in a trace of the store; empty where the trace does not say it.
+    Raises DeskError."""
+    try:
+        found = stored_trace(opened, trace_id)
+    except NotUsable as error:
+        raise DeskError(str(error), *error.ways) from error
+    if found.known is not None and found.known.episode.user_request:
+        return found.known.episode.user_request
+    return conversation_of(found.source.story, False).request
 
 
 def _bytes(path: str) -> bytes:

@@ -34,7 +34,8 @@ class EpisodeOrder(Struct, frozen=True, kw_only=True):
 
 
 TYPED = (
-    ("wrong", "calls that were wrong: numbers of events, or tools; several with ;"),
+    ("request", "what the user asked: this trace does not say it"),
+    ("wrong", "wrong calls: numbers of events, or tools; several with ;"),
     ("required", "tools a good attempt calls: get_order; or get_order:{...}"),
     ("say", "what should have been said in the end"),
     ("never say", "a wording that no good final message has"),

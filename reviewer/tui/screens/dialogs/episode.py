@@ -72,6 +72,8 @@ class EpisodeScreen(Dialog[None]):
         self.query_one("#keys", LineBox).show([hint_line(hints, 76)])
         self._say("Enter writes the episode and plays its proof", "dim")
         self.query_one(f"#{_own('wrong')}").focus()
+        desk, trace_id = self.shell.desk, self._trace_id
+        self.ask("asked", lambda: desk.episodes.asked(trace_id), self._asked)
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         event.stop()
@@ -82,6 +84,12 @@ class EpisodeScreen(Dialog[None]):
         self._busy = True
         self._say("writing…", "dim")
         self.ask("episode", lambda: desk.episodes.from_form(trace_id, typed, written), self._made)
+
+    def _asked(self, request: str) -> None:
+        """Offer the trace's request, unless something was typed meanwhile."""
+        own = self.query_one(f"#{_own('request')}", Input)
+        if not own.value and self._blinded(request) == request:
+            own.value = request
 
     def action_turn(self, pages: int) -> None:
         """Turn the pages of the result, whichever field is in focus."""
