@@ -174,6 +174,10 @@ class Maker:
         digest = hashlib.sha256(raw).digest()
         return NewTrace(
             *keys,
+            number,
+            None,
+            None,
+            None,
             known.gates,
             verdict.passed,
             verdict.critical,
@@ -187,10 +191,6 @@ class Maker:
             str(record.final_state),
             int.from_bytes(digest[8:16], "big", signed=True),
             digest,
-            number,
-            None,
-            None,
-            None,
             known.diagnostics,
             verdict.findings,
         )

@@ -2,8 +2,8 @@
 
 `roll` counts every attempt made, `first_set` those of the first complete set, and `gate_count`
 holds what both count per gate. Adding a batch (`add_rolls`), counting again (`rebuild_rolls`) and
-checking (`wrong_rolls`) go through the one `add_to_roll`, so they cannot disagree about what is
-counted.
+checking it (`counted_rolls`) go through `add_to_roll` or its like in SQL, which a property test
+holds to it.
 
 The first complete set of an episode is what rates are made of when attempts were made beyond the
 plan: its attempts numbered within the plan, and for each of those that infrastructure lost the next
@@ -18,7 +18,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 from reviewer.db import registry
-from reviewer.db.codec import FAIL, UNKNOWN, gate_codes, nano
+from reviewer.db.codec import FAIL, PASS, UNKNOWN, gate_codes, nano
+from reviewer.db.queries.traces import traces_clause
 from reviewer.db.registry import Plan
 from reviewer.suite.gates import GATES
 
@@ -191,9 +192,51 @@ def stored_gates(connection: sqlite3.Connection, candidate: int, first: bool) ->
 
 
 def counted_rolls(connection: sqlite3.Connection, candidate: int, plan: Plan) -> list[list[int]]:
-    """Count one candidate's roll-ups from its traces."""
-    found = connection.execute(f"SELECT {STORED} FROM trace WHERE candidate=?", (candidate,))
-    return roll_rows(map(stored_trace, found), {candidate: plan})
+    """Count one candidate's roll-ups from its traces: what `roll_rows` gives, by the database."""
+    where = traces_clause(connection, candidate)
+    bound = {"of": candidate, "planned": plan.attempts}
+    where = where.replace("?", ":of")
+    counted = connection.execute(
+        f"SELECT min(t.cost_usd), max(t.cost_usd), t.candidate, t.episode, {', '.join(_COUNTED)}"
+        f" FROM trace t WHERE {where} GROUP BY t.episode",
+        bound,
+    ).fetchall()
+    if any(row[0] is not None and not 0 <= row[0] <= row[1] <= _MOST_USD for row in counted):
+        found = connection.execute(f"SELECT {STORED} FROM trace WHERE candidate=?", (candidate,))
+        return roll_rows(map(stored_trace, found), {candidate: plan})
+    nothing = (0,) * (2 * len(GATES))
+    rows: dict[int, list[int]] = {row[3]: [*row[2:], *nothing] for row in counted}
+    for episode, gates, times in connection.execute(
+        f"SELECT t.episode, t.gates, count(*) FROM trace t WHERE {where} AND t.gates <> 0"
+        f" AND NOT {_OUTSIDE} GROUP BY t.episode, t.gates",
+        bound,
+    ):
+        for gate, code in enumerate(gate_codes(gates)):
+            if code != PASS:
+                rows[episode][_AHEAD + 2 * gate + (code == UNKNOWN)] += times
+    return list(rows.values())
+
+
+_MOST_USD = 9e6
+"""Up to here a cost in nano-USD is exact as a double, and so is what it is rounded by."""
+_OUTSIDE = "(t.infra <> 0 AND t.passed IS NULL)"
+_SCALED = "(t.cost_usd * 1e9)"
+_WHOLE = f"CAST({_SCALED} AS INTEGER)"
+_NANO = (  # rounded as `nano` does: a half to the even number
+    f"{_WHOLE} + ({_SCALED} - {_WHOLE} > 0.5 OR ({_SCALED} - {_WHOLE} = 0.5 AND {_WHOLE} % 2 = 1))"
+)
+_COUNTED = (
+    f"sum(NOT {_OUTSIDE})",
+    f"sum(NOT {_OUTSIDE} AND t.passed IS NOT NULL)",
+    f"sum(NOT {_OUTSIDE} AND t.passed IS NOT NULL AND t.passed <> 0)",
+    f"sum(CASE WHEN {_OUTSIDE} THEN 0 ELSE t.critical END)",
+    f"sum({_OUTSIDE})",
+    f"sum(NOT {_OUTSIDE} AND t.attempt <= :planned)",
+    f"coalesce(sum({_NANO}), 0)",
+    "sum(t.cost_usd IS NULL)",
+    "sum(t.steps)",
+)
+"""In the order of COUNTS."""
 
 
 def stored_trace(

@@ -72,6 +72,17 @@ RECORD_TABLES: dict[str, RecordTable] = {
 """Types of journal entries about records of people and judges, each with its table."""
 
 
+def batch_digests(
+    connection: sqlite3.Connection, first: int, count: int, slots: bool
+) -> tuple[str, str]:
+    """Return `batch_digest`, and with `slots` the `slots_digest` of the same traces (else ""), from
+    one reading of them."""
+    span = first, first + count
+    rows = connection.execute(_TRACES, span).fetchall()
+    told = slots_digest(connection, first, count, rows) if slots else ""
+    return batch_digest(connection, first, count, rows), told
+
+
 def batch_digest(
     connection: sqlite3.Connection,
     first: int,

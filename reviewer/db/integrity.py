@@ -17,7 +17,7 @@ from reviewer.db.counts import wrong_firsts, wrong_rolls
 from reviewer.db.digests import (
     RECORD_TABLES,
     RecordTable,
-    batch_digest,
+    batch_digests,
     quarantine_digest,
     rows_digest,
     slots_digest,
@@ -66,12 +66,7 @@ def content_faults(connection: sqlite3.Connection) -> list[str]:
         elif kind in RECORD_TABLES:
             said[RECORD_TABLES[kind]].append((entry["first"], entry["added"], entry["digest"]))
     return [
-        *_wrong_batches(connection, batches),
-        *(
-            f"where traces {first} to {first + added - 1} are"
-            for first, (added, wanted) in slots.items()
-            if slots_digest(connection, first, added) != wanted
-        ),
+        *_wrong_batches(connection, batches, slots),
         *_wrong_names(connection, suites, candidates, plans),
         *(
             f"quarantine of source {source}"
@@ -92,15 +87,26 @@ def _entries(connection: sqlite3.Connection) -> Iterator[dict[str, Any]]:
 
 
 def _wrong_batches(
-    connection: sqlite3.Connection, batches: dict[int, tuple[int, str]]
+    connection: sqlite3.Connection,
+    batches: dict[int, tuple[int, str]],
+    slots: dict[int, tuple[int, str]],
 ) -> Iterator[str]:
+    elsewhere: list[str] = []
     for first, (added, facts) in batches.items():
-        if batch_digest(connection, first, added) != facts:
+        told = slots.get(first)
+        together = told is not None and told[0] == added
+        digest, places = batch_digests(connection, first, added, together)
+        if digest != facts:
             yield f"traces {first} to {first + added - 1}"
+        if told is not None and not together:
+            places = slots_digest(connection, first, told[0])
+        if told is not None and places != told[1]:
+            elsewhere.append(f"where traces {first} to {first + told[0] - 1} are")
     total = sum(added for added, _ in batches.values())
     held = connection.execute("SELECT count(*) FROM trace").fetchone()[0]
     if held != total:
         yield f"{held} traces where {total} were added"
+    yield from elsewhere
 
 
 def _wrong_rows(

@@ -1,5 +1,12 @@
 """Is this store whole? Integrity, chain, decisions, version, permissions."""
 
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple, TypeVar
+
 from reviewer.db import journal
 from reviewer.db.connection import (
     DAMAGE,
@@ -28,6 +35,7 @@ from reviewer.desk.place import Workspace
 from reviewer.report.formatting import counted
 from reviewer.trace.safetext import visible_line
 
+T = TypeVar("T")
 MOST_EVENTS = 1 << 40
 CONTENT = ("store", "schema", "integrity", "journal", "facts", "roll-ups", "payloads")
 FIXED_IN = (3, 51, 3)
@@ -51,7 +59,8 @@ def examine(workspace: Workspace) -> list[Check]:
             found.append(_schema(connection))
             if found[-1].ok is False:
                 return found  # the other checks need the missing parts
-            found += content(connection)
+            with _beside(workspace.store) as asked:
+                found += [asked.integrity(), *_chain(connection, asked.counts), asked.payloads()]
             found += signed_checks(workspace, connection)
             found += _label_files(workspace, connection)
             derived = _index(connection)
@@ -91,7 +100,43 @@ def _index(connection: Connection) -> Check:
 def content(connection: Connection) -> list[Check]:
     """Check the content of a store: integrity, chain, facts, roll-ups, payloads. May raise any of
     DAMAGE."""
-    return [_integrity(connection), *_chain(connection), payloads(connection)]
+    counts = partial(_wrong_counts, connection)
+    return [_integrity(connection), *_chain(connection, counts), payloads(connection)]
+
+
+class _Beside(NamedTuple):
+    """What is looked at in a thread beside all else; each gives its answer when it is there, or
+    raises what was raised."""
+
+    integrity: Callable[[], Check]
+    counts: Callable[[], list[str]]
+    payloads: Callable[[], Check]
+
+
+@contextmanager
+def _beside(store: Path) -> Iterator[_Beside]:
+    """Ask what SQLite or zstd answer, without the interpreter, in a thread with a connection of its
+    own: what they look at agrees with itself at any moment."""
+    connection = reader(store)
+    pool = ThreadPoolExecutor(1)
+
+    def ask(question: Callable[[Connection], T]) -> Callable[[], T]:
+        def answer() -> T:
+            with one_moment(connection):
+                return question(connection)
+
+        return pool.submit(answer).result
+
+    try:
+        yield _Beside(ask(_integrity), ask(_wrong_counts), ask(payloads))
+    finally:
+        connection.interrupt()
+        pool.shutdown(cancel_futures=True)
+        connection.close()
+
+
+def _wrong_counts(connection: Connection) -> list[str]:
+    return list(wrong_counts(connection))
 
 
 def damage(workspace: Workspace) -> str | None:
@@ -134,13 +179,13 @@ def _integrity(connection: Connection) -> Check:
     return Check("integrity", not wrong, "; ".join(wrong or ["ok"]))
 
 
-def _chain(connection: Connection) -> list[Check]:
-    """Check the chain, and when it is whole, the rows that it speaks of."""
+def _chain(connection: Connection, counted: Callable[[], list[str]]) -> list[Check]:
+    """Check the chain, and when it is whole, the rows that it speaks of, and their counts."""
     head, fault = journal.verify(connection)
     if fault is not None:
         return [Check("journal", False, f"broken at entry {fault.seq}: {fault.reason}")]
     wrong = content_faults(connection)
-    counts = list(wrong_counts(connection))
+    counts = counted()
     return [
         Check("journal", True, f"{head.seq} entries, head {head.hash.hex()[:16]}"),
         Check(
