@@ -8,11 +8,12 @@ import sqlite3
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 
-from reviewer.db.connection import transaction
+from reviewer.db.bulk import Packs
+from reviewer.db.connection import one_moment, transaction
 from reviewer.db.event_lists import (
     EventList,
     event_list,
@@ -165,33 +166,40 @@ def catch_up(connection: sqlite3.Connection, store: Path) -> int:
 
 
 def index_batch(connection: sqlite3.Connection, store: Path) -> int:
-    """Index the next batch; returns the number of traces, 0 when there is nothing left."""
-    lists, texts, last, size = list[EventList](), list[tuple[int, str]](), 0, 0
-    with transaction(connection, store):
-        traces = connection.execute(
-            "SELECT id, pack, offset, length, events FROM trace"
-            " WHERE id > (SELECT CAST(value AS INTEGER) FROM meta WHERE key='indexed')"
-            " ORDER BY id LIMIT ?",
-            (BATCH,),
-        ).fetchall()
-        held, frame = -1, b""
-        for trace, pack, offset, length, count in traces:
-            last = trace
-            size += length or LARGE
-            if pack is not None and pack != held:
-                held, frame = pack, frame_bytes(connection, pack)
-            raw = None if pack is None else frame[offset : offset + length]
-            events = _events(connection, trace, raw, count)
-            lists.append(event_list(trace, events))
-            texts.append((trace, searchable(events)))
-            if size > BATCH_BYTES:
-                break
+    """Index the next batch; returns the number of traces, 0 when there is nothing left. Others may
+    write while payloads are read: what they changed is read again."""
+    while True:
+        lists, texts, size = list[EventList](), list[tuple[int, str]](), 0
+        with one_moment(connection):
+            traces, packs = _next_traces(connection), Packs(connection)
+            for trace, pack, offset, length, count, _ in traces:
+                size += length or LARGE
+                raw = packs.record(pack, offset, length)
+                events = _events(connection, trace, raw, count)
+                lists.append(event_list(trace, events))
+                texts.append((trace, searchable(events)))
+                if size > BATCH_BYTES:
+                    break
         if not traces:
             return 0
-        put_event_lists(connection, lists)
-        connection.executemany(_TEXT, texts)
-        connection.execute("UPDATE meta SET value=? WHERE key='indexed'", (str(last),))
-    return len(texts)
+        with transaction(connection, store):
+            if _next_traces(connection)[: len(texts)] != traces[: len(texts)]:
+                continue
+            put_event_lists(connection, lists)
+            connection.executemany(_TEXT, texts)
+            last = str(texts[-1][0])
+            connection.execute("UPDATE meta SET value=? WHERE key='indexed'", (last,))
+        return len(texts)
+
+
+def _next_traces(connection: sqlite3.Connection) -> list[tuple[Any, ...]]:
+    """Return (id, pack, offset, length, events, sha256) of the next traces to be indexed."""
+    return connection.execute(
+        "SELECT id, pack, offset, length, events, sha256 FROM trace"
+        " WHERE id > (SELECT CAST(value AS INTEGER) FROM meta WHERE key='indexed')"
+        " ORDER BY id LIMIT ?",
+        (BATCH,),
+    ).fetchall()
 
 
 def _events(

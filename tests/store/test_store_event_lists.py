@@ -6,11 +6,15 @@ from functools import cache
 from typing import Any
 
 import msgspec
+import pytest
+from doors import V8, Door, shipped
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from reviewer.db.connection import scripts
+from reviewer.db import search
+from reviewer.db.connection import close_writer, scripts
 from reviewer.db.event_lists import calls_tool, event_list, put_event_lists, tools_of_newest
+from reviewer.db.schema import open_writer
 from reviewer.db.search import searchable, searchable_in_order
 from reviewer.trace.record import Event, kind_of
 
@@ -151,3 +155,35 @@ def test_the_index_gets_the_same_words_either_way(told: list[Event]) -> None:
             base.execute(f"CREATE VIRTUAL TABLE {name}_words USING fts5vocab ({name}, row)")
             words.append(base.execute(f"SELECT term FROM {name}_words ORDER BY term").fetchall())
         assert words[0] == words[1]
+
+
+def test_what_another_writes_while_a_batch_is_read_is_read_again(
+    full: Door, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A record that takes an attempt's row, and an index that is filled by another process."""
+    begin, left = search.transaction, [full]
+
+    def after_another(*given: Any) -> Any:
+        if left:
+            left.pop()
+            record = shipped(V8)[0]
+            events = [*record["events"], {"tool": "issue_refund", "arguments": {}, "status": "ok"}]
+            said = full.run("import", full.file("more.json", {**record, "events": events}))
+            assert said.code in (0, 20), said
+        return begin(*given)
+
+    with contextlib.closing(sqlite3.connect(full.store)) as base, base:
+        for table in ("event_list", "event_figure"):
+            base.execute(f"DELETE FROM {table}")
+        base.execute("INSERT INTO search (search) VALUES ('delete-all')")
+        base.execute("UPDATE meta SET value='0' WHERE key='indexed'")
+    monkeypatch.setattr(search, "transaction", after_another)
+    writing = open_writer(full.store)
+    try:
+        search.catch_up(writing, full.store)
+    finally:
+        close_writer(writing, full.store)
+    assert full.rows("SELECT count(*) FROM revisions") == [(1,)]
+    [(listed,)] = full.rows("SELECT count(*) FROM event")
+    assert full.rows("SELECT sum(events) FROM trace") == [(listed,)]
+    full.healthy()
