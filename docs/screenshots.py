@@ -25,7 +25,7 @@ DARK = Settings(theme="dark")
 SCREENS: dict[str, tuple[str, ...]] = {
     "scorecard": (),
     "trajectory": ("enter",),
-    "episode": ("enter", "M"),
+    "episode": ("enter", "plus"),
     "decision": ("D",),
     "run-dialog": ("r",),
     "label": ("L", "h", "2"),

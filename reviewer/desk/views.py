@@ -263,7 +263,8 @@ class TraceView(View, frozen=True):
 
 class EventRow(View, frozen=True):
     """One line of the event list. `mark` is the worst finding on this event; `group` its (place,
-    size) among calls made together, (0, 0) outside any."""
+    size) among calls made together, (0, 0) outside any. `call` is what a call asked and `result`
+    what it got, each on one line and cut; empty where nothing is recorded."""
 
     seq: int
     kind: str
@@ -275,6 +276,8 @@ class EventRow(View, frozen=True):
     mark: Mark | None
     codes: tuple[str, ...]
     group: tuple[int, int] = (0, 0)
+    call: str = ""
+    result: str = ""
 
 
 class ExportedFiles(View, frozen=True):

@@ -16,6 +16,7 @@ from reviewer.db import payload
 from reviewer.desk.desk import Desk
 from reviewer.desk.errors import DeskError
 from reviewer.desk.traces.events import together
+from reviewer.desk.traces.previews import MOST, READ, call_words, result_words, state_words
 from reviewer.desk.traces.states import changes
 from reviewer.desk.traces.text import brief_of, words_of
 from reviewer.trace.record import Event
@@ -44,6 +45,68 @@ def taken(door: Door, name: str, events: list[dict[str, Any]]) -> str:
     file.write_text(json.dumps(record) + "\n", encoding="utf-8")
     door.ok("import", file)
     return f"{SUITE}/{name}/attack-014/1"
+
+
+# previews
+
+
+def raw(value: Any) -> Raw:
+    return Raw(json.dumps(value).encode())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "findings", "words"),
+    [
+        ({"command": "ls -la\ncat x"}, "", "ls -la⏎cat x"),
+        ({"timeout": 5, "command": "ls"}, "", "ls  timeout 5"),
+        ({"a": "x", "amount": 89.0}, "", 'a "x"  amount 89.0'),
+        ({"a": "x", "amount": 89.0}, "wrong_argument:amount is 89", 'amount 89.0  a "x"'),
+        ({"flights": [1, 2], "to": {"city": "x"}, "no": None}, "", "flights [2]  to {1}  no null"),
+        ({}, "", ""),
+        ("free text", "", "free text"),
+    ],
+)
+def test_a_call_is_shown_by_what_it_asked(arguments: Any, findings: str, words: str) -> None:
+    assert call_words(raw(arguments), findings) == words
+
+
+@pytest.mark.parametrize(
+    ("observation", "words"),
+    [
+        ({"refund": "issued", "amount": 89.0}, 'refund "issued"  amount 89.0'),
+        ('{"name": "Omar", "ids": [1, 2]}', 'name "Omar"  ids [2]'),
+        ("total 3\na.py\nb.py\n", "total 3 … 3 lines"),
+        (["a", "b"], '[2]  "a"  "b"'),
+        ([], "[]"),
+        (10519.0, "10519.0"),
+        (None, "null"),
+        ("", ""),
+    ],
+)
+def test_a_result_is_shown_by_what_came_back(observation: Any, words: str) -> None:
+    assert result_words(raw(observation)) == words
+
+
+def test_a_state_is_shown_by_what_it_changed() -> None:
+    before, after = {"refund": "none", "n": 1}, {"refund": "issued", "n": 1, "case": True}
+    assert state_words(raw(after), Raw()) == 'refund "issued"  n 1  case true'
+    assert state_words(raw(after), raw(before)) == 'refund  "none" → "issued"  added case  true'
+    assert state_words(raw(after), raw(after)) == "nothing changed"
+    assert state_words(raw({str(n): n for n in range(9)}), raw({})).endswith("… 6 more")
+
+
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.floats() | st.text(),
+        lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    ),
+    st.sampled_from([1, READ]),
+)
+def test_a_preview_is_short_whatever_it_is_made_of(value: Any, times: int) -> None:
+    told = raw([value, "x" * times])
+    for words in (call_words(told), result_words(told), state_words(told, told)):
+        assert words
+        assert len(words) <= MOST + 40
 
 
 # search

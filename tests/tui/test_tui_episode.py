@@ -23,7 +23,7 @@ TRACE = "tau-bench-airline/gpt-4o-airline-task-41/41"
 async def opened(pilot: Pilot[None], app: ReviewerApp, seq: int) -> None:
     await app.push_screen(TrajectoryScreen(f"{TRACE}/3", seq))
     await until(pilot, lambda: "cancel_reservation" in screen_text(app))
-    await press(pilot, "M")
+    await press(pilot, "plus")
     await until(pilot, lambda: isinstance(app.screen, EpisodeScreen))
 
 

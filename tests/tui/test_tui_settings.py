@@ -33,7 +33,7 @@ MOVED = """\
 "next" = "x"
 "export" = "ctrl+e"
 "move.down" = "_"
-"screen.decision" = ["Z", "f5"]
+"screen.decision" = ["X", "f5"]
 "back.q" = "B"
 """
 
@@ -54,7 +54,7 @@ async def test_a_verb_acts_on_its_new_key_and_not_on_the_old_one(shop: Bent) -> 
         assert "[Decision]" in screen_text(app)
         await press(pilot, "q")
         assert "[Decision]" in screen_text(app)
-        await press(pilot, "B", "Z")
+        await press(pilot, "B", "X")
         assert "[Decision]" in screen_text(app)
         await press(pilot, "escape", "j")
         assert "›" in screen_text(app).splitlines()[9], "j does nothing any more"
@@ -65,17 +65,17 @@ async def test_hints_help_and_palette_name_the_keys_as_they_are(shop: Bent) -> N
     async with running(app, (100, 40)) as pilot:
         await settle(pilot)
         assert "x next red" in screen_text(app)
-        assert "Z decision" in screen_text(app)
+        assert "X decision" in screen_text(app)
         await press(pilot, "3")
-        assert "reason 3 has no single event behind it: Z shows it whole" in screen_text(app)
+        assert "reason 3 has no single event behind it: X shows it whole" in screen_text(app)
         await press(pilot, "question_mark")
         text = screen_text(app)
         assert "x N" in text
         assert "ctrl+e" in text
         assert "move; h _ k l too" in text
-        assert "STCLQJZRE" in text
+        assert "STCLQJXRE" in text
         await press(pilot, "v")
-        assert "Z f5" in screen_text(app)
+        assert "X f5" in screen_text(app)
         await press(pilot, "escape", "ctrl+p", *"next", "space", *"red")
         assert "next red cell (x)" in screen_text(app)
 

@@ -23,7 +23,7 @@ from reviewer.tui.screens.search import SearchScreen
 from reviewer.tui.screens.trajectory.controller import WAIT
 from reviewer.tui.screens.trajectory.screen import TrajectoryScreen
 from reviewer.tui.screens.trajectory.view import clauses
-from reviewer.tui.views.event import EventSheet, ListMarks, bar
+from reviewer.tui.views.event_list import EventSheet, ListMarks, bar
 from reviewer.tui.widgets.lines import width_of
 
 Events = Callable[[str, int, int], list[EventRow]]
@@ -212,20 +212,46 @@ def told(width: int, one: EventRow, shown: ListMarks | None = None) -> str:
     return " ".join("".join(span.text for span in cell) for cell in cells)
 
 
-@pytest.mark.parametrize("width", [34, 46, 58, 72])
-def test_who_acts_is_told_by_glyph_and_word(width: int) -> None:
-    actors = ["agent", "user", "simulated_user", "system", "planner"]
+@pytest.mark.parametrize("width", [58, 80, 100, 133])
+def test_who_acts_is_told_by_a_word(width: int) -> None:
+    actors = ["agent", "user", "simulated_user", "system", "planner", "world"]
     lines = [told(width, row(actor=actor)) for actor in actors]
     assert len(set(lines)) == len(actors)
-    for word, line in zip(("@ user", "@ user", "# system", "» "), lines[1:], strict=True):
-        assert word in line
-    assert "planner" in lines[-1]
+    for word, line in zip(("agent", "user", "sim", "s", "»p", "»w"), lines, strict=True):
+        assert line.lstrip(" 1").startswith(word)
+    assert width < 100 or "»planner" in lines[4]
+    assert told(width, row(kind="state_snapshot")).lstrip(" 1").startswith("world")
+
+
+@pytest.mark.parametrize("width", [80, 133])
+def test_a_call_shows_what_was_asked_and_what_came_back(width: int) -> None:
+    line = told(width, row(title="bash", call="ls -la", result="a.py … 14 lines"))
+    assert "bash  ls -la" in line
+    assert "a.py … 14 lines" in line
+    wrong = told(width, row(title="bash", call="ls -la", result="", status="timeout"))
+    assert "timeout" in wrong
+    said = told(width, row(kind="message", title="x" * 300))
+    assert "x" * (width // 2) in said, "a message has the room of the result too"
+
+
+@pytest.mark.parametrize("width", [80, 133])
+def test_a_hit_of_a_search_is_in_sight_and_marked_alone(width: int) -> None:
+    shown = ListMarks(matches={1}, wanted="needle")
+    sheet = EventSheet(width, 9, shown)
+    for one in (
+        row(kind="message", title=f"{'hay ' * 60}NEEDLE {'hay ' * 60}"),
+        row(call="hay " * 60 + "needle", result="x"),
+        row(result="hay " * 60 + "needle"),
+    ):
+        spans = [span for cell in sheet.cells(one) for span in cell if span.style == "match"]
+        assert [span.text.lower() for span in spans] == ["needle"]
+        told(width, one, shown)
 
 
 def test_calls_made_together_share_a_bracket() -> None:
-    glyphs = [told(58, row(group=(place, 3))) for place in (1, 2, 3)]
+    glyphs = [told(80, row(group=(place, 3))) for place in (1, 2, 3)]
     assert [next(c for c in "┌│└" if c in line) for line in glyphs] == ["┌", "│", "└"]
-    assert not set("┌│└") & set(told(58, row()))
+    assert not set("┌│└") & set(told(80, row()))
 
 
 def test_bars_are_shares_of_the_most_and_unknown_is_blank() -> None:
@@ -234,15 +260,15 @@ def test_bars_are_shares_of_the_most_and_unknown_is_blank() -> None:
     assert bar(5, 10, 4) == "██  "
     assert bar(0.0001, 10, 4) == "▏   "
     assert bar(99, 10, 4) == "████", "an event appended since may be slower"
-    assert "██" in told(58, row())
-    assert "█" not in told(46, row())
+    assert "██" in told(120, row())
+    assert "█" not in told(100, row())
 
 
 async def test_matches_are_styled_and_also_marked_with_a_sign(shop: Bent) -> None:
     async with at(TrajectoryScreen(ATTACK), shop) as (app, pilot):
         await press(pilot, "g", "slash")
         await typed(pilot, "verify")
-        assert "/   3 → verify_state" in screen_text(app)
+        assert "/   3 agent → verify_state" in screen_text(app)
         assert segments_with(app, "verify")
 
 
@@ -260,13 +286,50 @@ async def test_errors_are_found_both_ways_and_the_last_jump_is_repeated(door: Do
         await press(pilot, "comma")
         assert "no jump yet" in screen_text(app)
         seen = []
-        for key in ("e", "e", "semicolon", "e", "comma", "comma", "comma"):
+        for key in ("d", "d", "semicolon", "d", "comma", "comma", "comma"):
             await press(pilot, key)
             seen.append(screen.seq)
         assert seen == [7, 18, 33, 33, 18, 7, 7]
-        assert "no error before this event" in screen_text(app)
+        assert "no event that is not ok before this event" in screen_text(app)
         await press(pilot, "asterisk", "comma")
         assert screen.seq == 7, "on to the next call of that tool, and back"
+
+
+async def test_a_number_goes_to_its_event(door: Door) -> None:
+    desk = with_attack(door, attack(4_000, again="verify_state"))
+    async with at(TrajectoryScreen(ATTACK, 1), desk) as (app, pilot):
+        screen = app.screen
+        assert isinstance(screen, TrajectoryScreen)
+        for typed_, seq, told_ in (
+            ("3,141", 3_141, ""),
+            ("5000", 4_000, "no event 5000 here"),
+            ("two", 4_000, "is no number of an event"),
+            ("2", 2, ""),
+        ):
+            await press(pilot, "colon")
+            await typed(pilot, typed_)
+            assert screen.seq == seq
+            assert told_ in screen_text(app)
+
+
+async def test_a_region_is_zoomed_and_hands_its_place_on(shop: Bent) -> None:
+    async with at(TrajectoryScreen(ATTACK, 2), shop) as (app, pilot):
+        await press(pilot, "Z")
+        assert "zoomed" in screen_text(app)
+        assert "contract" not in screen_text(app)
+        assert "event 2 · tool call" not in screen_text(app)
+        await press(pilot, "enter")
+        assert "event 2 · tool call" in screen_text(app), "a hidden region that gets the focus"
+        assert "events 5" not in screen_text(app)
+        same_as_golden(app, "trajectory-zoomed-80x24")
+        await press(pilot, "tab")
+        assert "━━ contract" in screen_text(app)
+        await press(pilot, "escape")
+        assert "events 5" in screen_text(app)
+        assert "event 2 · tool call" in screen_text(app)
+        assert isinstance(app.screen, TrajectoryScreen)
+        await press(pilot, "Z", "Z")
+        assert "zoomed" not in screen_text(app)
 
 
 async def test_only_findings_marks_and_matches_are_kept_in_the_list(door: Door) -> None:
@@ -430,6 +493,25 @@ async def test_a_record_that_was_withheld_shows_its_findings_and_no_events(door:
     async with at(TrajectoryScreen(ATTACK), desk) as (app, pilot):
         assert "no events in this trace" in screen_text(app)
         assert "unredacted:message" in screen_text(app)
-        await press(pilot, "j", "G", "e", "n", "m")
+        await press(pilot, "j", "G", "d", "n", "m")
         assert isinstance(app.screen, TrajectoryScreen)
         assert "jane.doe" not in screen_text(app)
+
+
+@pytest.mark.parametrize("size", [(80, 24), (200, 60)])
+async def test_every_screen_zooms_and_is_as_it_was(shop: Bent, size: tuple[int, int]) -> None:
+    app = shell(shop)
+    async with running(app, size) as pilot:
+        await settle(pilot)
+        for key in ("S", "T", "C", "L", "Q", "A", "J", "D", "R", "E", "U"):
+            await press(pilot, key)
+            if app.screen.focused is None:
+                continue
+            before = screen_text(app)
+            await press(pilot, "Z")
+            assert "zoomed" in screen_text(app).splitlines()[0], key
+            shown = app.screen.focused
+            assert shown is not None
+            assert (shown.size.width, shown.size.height) >= (size[0], size[1] - 5), key
+            await press(pilot, "escape")
+            assert screen_text(app) == before, key

@@ -205,7 +205,7 @@ def answering(door: Door, value: Any) -> Desk:
 async def inside(
     desk: Any, size: tuple[int, int] = (80, 24)
 ) -> AsyncIterator[tuple[ReviewerApp, Pilot[None], TrajectoryScreen, list[str]]]:
-    """The cursor in the pane of event 2, on its observation; and what was copied."""
+    """The cursor in the zoomed pane of event 2, on its observation; and what was copied."""
     app = shell(desk)
     copied: list[str] = []
     async with running(app, size) as pilot:
@@ -214,7 +214,7 @@ async def inside(
         screen = TrajectoryScreen(ATTACK, 2)
         app.visit(screen)
         await settle(pilot)
-        await press(pilot, "enter")
+        await press(pilot, "enter", "Z")
         names = [each.pointer for each in screen.pane.entries]
         screen.pane.go(names.index("/events/1/observation"))
         await settle(pilot)
@@ -276,7 +276,7 @@ async def test_the_pointer_names_the_value_that_was_copied(door: Door) -> None:
 
 async def test_from_the_list_the_answer_is_copied(shop: Bent) -> None:
     async with inside(shop) as (_app, pilot, _, copied):
-        await press(pilot, "escape", "y", "y", "y")
+        await press(pilot, "escape", "escape", "y", "y", "y")
         assert [json.loads(copied[0]), *copied[1:]] == [
             {"refund": "issued", "amount_usd": 89.0},
             "/events/1/observation",
@@ -298,7 +298,9 @@ async def test_a_search_unfolds_what_hides_it(door: Door) -> None:
         assert here is not None
         assert here.pointer == "/events/1/observation#/reply#/inner/1/deep"
         assert 'deep  "needle in a text"' in screen_text(app)
-        await press(pilot, "escape", "tab", "slash", *"line", "space", "2", "9", "9", "enter")
+        await press(
+            pilot, "escape", "escape", "tab", "slash", *"line", "space", "2", "9", "9", "enter"
+        )
         here = screen.pane.current
         assert here is not None
         assert (here.pointer, here.line) == ("/events/1/observation#/log", 299)
@@ -382,13 +384,13 @@ async def test_folding_is_remembered_from_event_to_event(door: Door) -> None:
     async with inside(answering(door, ORDER)) as (app, pilot, _, __):
         await press(pilot, "z", "j", "j", "enter")
         assert "▾ customer" in screen_text(app)
-        await press(pilot, "escape", "j", "k")
+        await press(pilot, "escape", "escape", "j", "k", "tab", "Z")
         assert "▾ customer" in screen_text(app)
 
 
 async def test_raw_shows_the_record_and_its_pointer(shop: Bent) -> None:
     async with inside(shop) as (app, pilot, _screen, copied):
-        await press(pilot, "escape", "v", "v", "y", "y")
+        await press(pilot, "escape", "escape", "v", "v", "y", "y")
         assert json.loads(copied[0])["seq"] == 2
         assert copied[1] == "/events/1"
         assert 'tool  "issue_refund"' in screen_text(app)
@@ -407,7 +409,7 @@ async def test_the_pager_gets_the_value_under_the_cursor(
     async with inside(answering(door, ORDER)) as (_app, pilot, _, __):
         await press(pilot, "z", "j", "j", "o")
         assert json.loads(lent[0]) == ORDER["customer"]
-        await press(pilot, "escape", "ctrl+o")
+        await press(pilot, "escape", "escape", "ctrl+o")
         assert "ord_redacted_014" in lent[1], "from the list: all of the event"
         assert "line 299" in lent[1], "also what is folded"
 

@@ -7,6 +7,7 @@ import msgspec
 
 from reviewer.db.connection import Connection
 from reviewer.db.queries.traces import FindingRow, TraceRow, findings_of
+from reviewer.desk.traces.previews import call_words, result_words, state_words
 from reviewer.desk.traces.records import Records, TracePlace, position_of
 from reviewer.desk.traces.states import event_changes
 from reviewer.desk.traces.text import brief_of, text_of
@@ -15,6 +16,7 @@ from reviewer.desk.views import EventRow, Mark
 from reviewer.gates.approvals import granted
 from reviewer.gates.values import parse
 from reviewer.suite.model import Suite
+from reviewer.trace.jsontree import Buffer
 from reviewer.trace.record import ABSENT, Event, kind_of
 
 REACH, REACH_LARGE = 32, 8
@@ -71,6 +73,8 @@ def _overlap(first: Event, second: Event) -> bool:
 
 
 TITLE_CHARS = 200
+SAYING = ("message", "error", "state_snapshot")
+"""Kinds of events whose observation, if there is one, is no answer to a call."""
 FIELDS = ("message", "arguments", "observation", "approval", "state")
 """Fields of an event that are shown, in the order of reading."""
 
@@ -87,18 +91,33 @@ def event_window(
     start = max(0, first - reach)  # a group of calls may lie across the edge
     events = records.events(connection, row, start, first - start + count + reach)
     groups = together(events)
+    states = _states(events)
     return [
-        _event_row(event, event.seq or at + 1, by_seq.get(event.seq or at + 1, []), group)
-        for at, (event, group) in enumerate(zip(events, groups, strict=True), start)
+        _event_row(event, event.seq or at + 1, by_seq.get(event.seq or at + 1, []), group, state)
+        for at, (event, group, state) in enumerate(zip(events, groups, states, strict=True), start)
         if first <= at < first + count
     ]
+
+
+def _states(events: Sequence[Event]) -> list[str]:
+    """Return what each state snapshot changed since the state recorded before it, as far as the
+    events given here show; empty for other events."""
+    before: Buffer = ABSENT
+    told = []
+    for event in events:
+        snapshot = kind_of(event) == "state_snapshot"
+        told.append(state_words(event.state, before) if snapshot else "")
+        before = before if event.state == ABSENT else event.state
+    return told
 
 
 def _reach(row: TraceRow) -> int:
     return REACH_LARGE if row.pack is None else REACH
 
 
-def _event_row(event: Event, seq: int, found: list[FindingRow], group: tuple[int, int]) -> EventRow:
+def _event_row(
+    event: Event, seq: int, found: list[FindingRow], group: tuple[int, int], state: str
+) -> EventRow:
     kind = kind_of(event)
     worst = {f.severity for f in found}
     mark: Mark | None = None
@@ -118,6 +137,8 @@ def _event_row(event: Event, seq: int, found: list[FindingRow], group: tuple[int
         mark=mark,
         codes=tuple(f.code for f in found),
         group=group,
+        call=call_words(event.arguments, " ".join(f"{f.code} {f.detail}" for f in found)),
+        result=state if kind in SAYING else result_words(event.observation),
     )
 
 

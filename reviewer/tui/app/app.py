@@ -86,8 +86,18 @@ class ReviewerApp(FiringTimers, App[None]):
         bind("F", "go('search')"),
         bind("I", "go('sessions')"),
         bind("question_mark", "explain"),
+        Binding(
+            "escape",
+            "unzoom",
+            "all regions again",
+            show=False,
+            priority=True,
+            id="back",
+            tooltip="Show all regions again.",
+        ),
         bind("escape", "back"),
         bind("q", "back"),
+        bind("Z", "zoom"),
         bind("a", "approve"),
         bind("ctrl+t", "theme"),
         Binding(
@@ -193,6 +203,15 @@ class ReviewerApp(FiringTimers, App[None]):
     def _leave(self, screen: "DeskScreen") -> None:
         self.uninstall_screen(screen)
         self.call_later(screen.remove)
+
+    def action_zoom(self) -> None:
+        """Show the region in focus alone, or all of them again."""
+        if self.here is not None and self.screen is self.here:
+            self.here.zoom()
+
+    def action_unzoom(self) -> None:
+        """Show all regions again."""
+        self.action_zoom()
 
     async def action_back(self) -> None:
         """One level back; on the first screen nothing happens."""
@@ -366,7 +385,11 @@ class ReviewerApp(FiringTimers, App[None]):
         self.tour.leave()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Keys of the tour act only while there is one, and never under a dialog."""
+        """Keys of the tour act only while there is one, and never under a dialog; Esc ends a zoom
+        only while there is one."""
+        if action == "unzoom":
+            here = self.here
+            return here is not None and self.screen is here and here.zoomed.region is not None
         if action in ("tour_on", "tour_off"):
             return self.tour.at is not None and self.screen is self.here
         return super().check_action(action, parameters)

@@ -1,12 +1,14 @@
 """The base of every screen: the frame of lines, questions to the desk, the last line's hints."""
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, ClassVar, TypeVar, cast
 
 from textual.app import ComposeResult
 from textual.containers import Horizontal
 from textual.content import Content
+from textual.css.query import QueryType
 from textual.events import Resize, ScreenResume
 from textual.screen import ModalScreen, Screen
 from textual.widget import Widget
@@ -19,6 +21,7 @@ from reviewer.tui.shell.timers import FiringTimers
 from reviewer.tui.widgets.chrome import LineBox
 from reviewer.tui.widgets.lines import Line, Span, fit, spread, width_of
 from reviewer.tui.widgets.words import plural
+from reviewer.tui.widgets.zoom import Zoom
 
 if TYPE_CHECKING:
     from reviewer.desk.runs.api import RunView
@@ -163,6 +166,7 @@ class DeskScreen(Asking[None]):
         self._seen: int | None = None
         self._news: Line = ()
         self._top: list[Line] = []
+        self.zoomed = Zoom(self)
 
     def compose(self) -> ComposeResult:
         yield LineBox(id="top")
@@ -227,6 +231,50 @@ class DeskScreen(Asking[None]):
         elif self._seen != self.shell.version:
             self.store_changed()
 
+    # one region over the whole screen ----------------------------------------------------------
+
+    def zoom(self) -> None:
+        """Show the region in focus alone, or all of them again."""
+        if self.zoomed.region is not None:
+            self.zoomed.off()
+        elif self.focused is None or not self.zoomed.on(self.focused):
+            self.say("nothing to zoom here: tab goes to a region")
+        self.rearrange()
+
+    def rearrange(self) -> None:
+        """Draw again for the regions that are shown now."""
+        self.redraw()
+        self.call_after_refresh(self.redraw)
+
+    def set_focus(
+        self, widget: Widget | None, scroll_visible: bool = True, from_app_focus: bool = False
+    ) -> None:
+        """Take the zoom along where a hidden region is given the focus."""
+        zoomed = self.zoomed.region
+        if zoomed is not None and widget not in (None, zoomed) and self.zoomed.on(widget):
+            self.rearrange()
+        super().set_focus(widget, scroll_visible, from_app_focus)
+
+    def focus_next(self, selector: str | type[QueryType] = "*") -> Widget | None:
+        """Focus the next region; a zoomed one hands its place on."""
+        with self._unzoomed():
+            return super().focus_next(selector)
+
+    def focus_previous(self, selector: str | type[QueryType] = "*") -> Widget | None:
+        """Focus the region before."""
+        with self._unzoomed():
+            return super().focus_previous(selector)
+
+    @contextmanager
+    def _unzoomed(self) -> Iterator[None]:
+        """Let every region be seen while the next one is looked for."""
+        zoomed = self.zoomed.region
+        self.zoomed.off()
+        yield
+        if zoomed is not None:
+            self.zoomed.on(self.focused or zoomed)
+            self.rearrange()
+
     # the frame ---------------------------------------------------------------------------------
 
     @property
@@ -249,6 +297,8 @@ class DeskScreen(Asking[None]):
         return spread(line, [self._standing()], self.columns)
 
     def _standing(self) -> Span:
+        if self.zoomed.region is not None:
+            return Span("zoomed", "strong", "app.zoom")
         if self.BLIND:
             return Span("live", "dim")
         asking, running = len(self.shell.live.approvals), len(self.shell.live.at_work)
@@ -269,7 +319,8 @@ class DeskScreen(Asking[None]):
         if len(lines) != len(self._top):
             self.call_after_refresh(self.shell.tour.place)
         self._top = lines
-        self.query_one("#top", LineBox).show([self.title_line(), *lines])
+        shown = lines if self.zoomed.region is None else lines[:1]
+        self.query_one("#top", LineBox).show([self.title_line(), *shown])
 
     def say(self, text: str, style: str = "dim") -> None:
         """The news line: what just happened. `text` is already safe."""
@@ -291,7 +342,10 @@ class DeskScreen(Asking[None]):
         news = self._news or self.legend()
         if small:
             news = spread(news, [Span(" 80x24 shows more", "dim")], self.columns)
-        self.query_one("#foot", LineBox).show([news, hint_line(self.hints(), self.columns)])
+        hints = self.hints()
+        if self.zoomed.region is not None:
+            hints = [("Z", "all regions", "app.zoom"), *(h for h in hints if h[0] != "Z")]
+        self.query_one("#foot", LineBox).show([news, hint_line(hints, self.columns)])
 
     def legend(self) -> Line:
         """Return the news line for when there is no news."""

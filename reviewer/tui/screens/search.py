@@ -11,7 +11,7 @@ from reviewer.trace.safetext import visible_line
 from reviewer.tui.screens.base import DeskScreen, Hint
 from reviewer.tui.settings.keys import bind
 from reviewer.tui.shell.places import ToTrace
-from reviewer.tui.views.event import KINDS
+from reviewer.tui.views.event_list import KINDS
 from reviewer.tui.widgets.chrome import Menu
 from reviewer.tui.widgets.lines import Line, Span, cut, middle, pad
 from reviewer.tui.widgets.words import plural

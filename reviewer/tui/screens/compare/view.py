@@ -14,7 +14,8 @@ from reviewer.desk.compare.views import (
 from reviewer.desk.views import EpisodeRow, EventRow, Mark
 from reviewer.trace.safetext import visible_line
 from reviewer.tui.settings.theme import RED
-from reviewer.tui.views.event import KINDS, changed
+from reviewer.tui.views.event import changed
+from reviewer.tui.views.event_list import KINDS
 from reviewer.tui.widgets import words
 from reviewer.tui.widgets.lines import (
     Block,

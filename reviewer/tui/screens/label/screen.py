@@ -87,7 +87,7 @@ LABEL_KEYS: list[BindingType] = [
     bind("exclamation_mark", "flag"),
     bind("w", "note", "write a note"),
     bind("c", "other_kind", "messages, or pairs", "Label final messages one by one, or in pairs."),
-    bind("M", "make_episode", "an episode of this"),
+    bind("plus", "make_episode", "an episode of this"),
 ]
 
 

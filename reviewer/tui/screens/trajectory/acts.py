@@ -52,7 +52,29 @@ class TraceJumps:
 
     def error(self, step: int = 1) -> None:
         """The next event that is not ok."""
-        self._look_for(Jump(_failed, "error"), step)
+        self._look_for(Jump(_failed, "event that is not ok"), step)
+
+    def goto(self) -> None:
+        """Ask for the number of an event, and go there."""
+        from reviewer.tui.screens.dialogs.ask import PromptScreen
+
+        trace = self._reading.trace
+        if trace is None or not listed(trace):
+            self._screen.say("no events to go to")
+            return
+        hint = f"the number of an event; there are {trace.events:,}"
+        self._screen.app.push_screen(PromptScreen("go to event", "", hint), self._gone)
+
+    def _gone(self, text: str | None) -> None:
+        number = (text or "").strip().lstrip(":").replace(",", "")
+        if text is None or not number:
+            return
+        if not (number.isascii() and number.isdigit() and len(number) < 10):
+            self._screen.say(visible_line(f"“{text}” is no number of an event"), "fail")
+            return
+        self._reading.go_to(int(number))
+        if self._reading.seq != int(number):
+            self._screen.say(f"no event {number} here: this is the nearest one")
 
     def same(self, step: int = 1) -> None:
         """The next call of the same tool."""
@@ -70,7 +92,9 @@ class TraceJumps:
     def again(self, step: int) -> None:
         """The last jump again, or backwards."""
         if self._jump is None:
-            self._screen.say("no jump yet: e goes to an error, * to the next call of a tool")
+            self._screen.say(
+                "no jump yet: d goes to the next event that is not ok, * to the next call of a tool"
+            )
         else:
             self._look_for(self._jump, step)
 

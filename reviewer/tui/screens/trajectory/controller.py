@@ -11,7 +11,7 @@ from reviewer.desk.traces.views import NoteView
 from reviewer.desk.views import EventRow, TraceView
 from reviewer.trace.safetext import visible_line
 from reviewer.tui.shell.places import BLOCK, Ready, listed, read_whole
-from reviewer.tui.views.event import waiting_row
+from reviewer.tui.views.event_list import waiting_row
 
 if TYPE_CHECKING:
     from reviewer.tui.screens.trajectory.screen import TrajectoryScreen

@@ -18,18 +18,18 @@ from reviewer.tui.screens.trajectory.controller import TraceReading
 from reviewer.tui.screens.trajectory.view import EventPane
 from reviewer.tui.settings.keys import bind
 from reviewer.tui.shell.places import Ready
-from reviewer.tui.views.event import EventSheet, ListMarks, marks_of
+from reviewer.tui.views.event_list import EventSheet, ListMarks, marks_of
 from reviewer.tui.widgets.chrome import Menu
 from reviewer.tui.widgets.grid import Grid
 from reviewer.tui.widgets.lines import Span
 from reviewer.tui.widgets.valueview import ValueView
 
-TALL, TALL_CONTRACT, CONTRACT = 36, 12, 6
-"""Rows of the contract at most: on a screen of so many rows, and on a lower one."""
+SIDE = 160
+"""Columns from which the chosen event is beside the list; on a narrower screen it is below."""
 
 
 class Regions(Container):
-    """Events at the left, the chosen one at the right, the contract below."""
+    """The events, the chosen one beside or below them, the contract at the bottom."""
 
     def compose(self) -> ComposeResult:
         yield from self.parts
@@ -44,10 +44,11 @@ class TrajectoryScreen(DeskScreen):
 
     NAME = "trajectory"
     CSS = """
-    #regions { layout: grid; grid-size: 2 2; grid-columns: 34 1fr; grid-rows: 1fr 6; height: 1fr; }
-    #contract { column-span: 2; height: 1fr; }
-    #regions.-wide { grid-columns: 58 1fr; }
-    #regions.-huge { grid-columns: 72 1fr; }
+    #regions { layout: grid; grid-size: 1 3; grid-columns: 1fr; height: 1fr; }
+    #contract { height: 1fr; }
+    #regions.-side { grid-size: 2 2; grid-columns: 2fr 1fr; }
+    #regions.-side #contract { column-span: 2; }
+    #regions.-one { grid-size: 1 1; }
     """
     ABOUT = (
         "You are asked: what did the agent do, and where did it break the contract?",
@@ -60,14 +61,16 @@ class TrajectoryScreen(DeskScreen):
         ("n", "finding", "screen.finding(1)"),
         ("[]", "attempt", "screen.attempt(1)"),
         ("{}", "episode", "screen.episode(1)"),
+        ("Z", "zoom", "app.zoom"),
         ("v", "state", "screen.view"),
         ("/", "search", "screen.search"),
-        ("m", "mark", "screen.bookmark"),
         ("?", "help", "app.explain"),
+        (":", "go to", "screen.goto"),
+        ("m", "mark", "screen.bookmark"),
         ("y", "copy", "screen.copy_value"),
         ("w", "note", "screen.note"),
         ("()", "state before, after", "screen.snapshot(1)"),
-        ("e", "next error", "screen.error"),
+        ("d", "next that is not ok", "screen.error"),
         ("*", "same tool", "screen.same"),
         (",", "back", "screen.again(-1)"),
         ("f", "only findings", "screen.only"),
@@ -76,7 +79,7 @@ class TrajectoryScreen(DeskScreen):
         ("z", "fold", "screen.fold"),
         ("F", "all traces", "app.go('search')"),
         ("'", "marks", "screen.marks"),
-        ("M", "episode", "screen.make_episode"),
+        ("+", "episode", "screen.make_episode"),
     )
     PANE_HINTS: ClassVar[tuple[Hint, ...]] = (
         ("Enter", "fold, unfold", "screen.turn_value"),
@@ -95,7 +98,8 @@ class TrajectoryScreen(DeskScreen):
     BINDINGS: ClassVar[list[BindingType]] = [
         bind("n", "finding(1)", "next finding, match"),
         bind("N", "finding(-1)", "the one before"),
-        bind("e", "error", "next error"),
+        bind("d", "error", "next that is not ok"),
+        bind("colon", "goto", "go to an event"),
         bind("asterisk", "same", "next call of this tool"),
         bind("semicolon", "again(1)", "the same jump again"),
         bind("comma", "again(-1)", "the same jump, backwards"),
@@ -114,7 +118,7 @@ class TrajectoryScreen(DeskScreen):
         bind("m", "bookmark", "bookmark"),
         bind("apostrophe", "marks", "next bookmark, note"),
         bind("w", "note", "note on this event", "Write a note that goes into the report."),
-        bind("M", "make_episode", "an episode of this trace"),
+        bind("plus", "make_episode", "an episode of this trace"),
         bind("v", "view", "event, state, raw, source"),
         bind("slash", "search", "search this trace"),
         bind("y", "copy_value", "copy value, pointer, id"),
@@ -156,7 +160,7 @@ class TrajectoryScreen(DeskScreen):
     def regions(self) -> Iterable[Widget]:
         yield Regions(
             Grid(self._sheet, self.reading.page, id="events"),
-            ValueView(id="detail", edge=True),
+            ValueView(id="detail"),
             Menu(id="contract", ruled=True),
         )
 
@@ -164,7 +168,7 @@ class TrajectoryScreen(DeskScreen):
         trace = self.reading.trace
         slowest, dearest = (trace.slowest_ms, trace.dearest_usd) if trace else (None, None)
         marks, matches = marks_of(self.reading.notes), frozenset(self.finding.matches)
-        shown = ListMarks(marks, matches, slowest, dearest)
+        shown = ListMarks(marks, matches, slowest, dearest, self.finding.wanted)
         return EventSheet(width, trace.events if trace else 0, shown)
 
     @property
@@ -227,9 +231,20 @@ class TrajectoryScreen(DeskScreen):
         shown = next((n for n, told in enumerate(self._clauses) if told.seq == seq), None)
         lines = [told.line for told in self._clauses]
         self.contract.offer(lines, None if self.contract.has_focus else shown)
-        most = TALL_CONTRACT if self.app.size.height >= TALL else CONTRACT
-        rows = 0 if self.flat else min(most, 1 + len(lines))
-        self.query_one("#regions").styles.grid_rows = f"1fr {rows}"
+        self._split(0 if self.flat else 1 + len(lines))
+
+    def _split(self, wanted: int) -> None:
+        """Give the contract the rows it wants and the chosen event its share; the list takes the
+        rest."""
+        regions = self.query_one("#regions")
+        if self.zoomed.region is not None:
+            regions.styles.grid_rows = "1fr"
+            return
+        high = self.app.size.height
+        contract = min(wanted, high // 4 - 1 if high >= 36 else high // 5)
+        side = self.app.size.width >= SIDE
+        event = max(6, high * 3 // 10)
+        regions.styles.grid_rows = f"1fr {contract}" if side else f"1fr {event} {contract}"
 
     def clause_of(self, gate: str, seq: int) -> int | None:
         """Return the line of the contract about a gate at an event, else about the gate."""
@@ -247,9 +262,15 @@ class TrajectoryScreen(DeskScreen):
         self.redraw()
 
     def _arrange_for(self, width: int) -> None:
+        side = width >= SIDE and self.zoomed.region is None
         regions = self.query_one("#regions")
-        regions.set_class(width >= 120, "-wide")
-        regions.set_class(width >= 180, "-huge")
+        regions.set_class(side, "-side")
+        regions.set_class(self.zoomed.region is not None, "-one")
+        self.pane.join(side)
+
+    def rearrange(self) -> None:
+        self._arrange_for(self.app.size.width)
+        super().rearrange()
 
     def on_grid_moved(self, message: Grid.Moved) -> None:
         self.value.ask_event()
@@ -324,6 +345,10 @@ class TrajectoryScreen(DeskScreen):
     def action_error(self, step: int = 1) -> None:
         """The next event that is not ok."""
         self.jumps.error(step)
+
+    def action_goto(self) -> None:
+        """Go to the event with a number."""
+        self.jumps.goto()
 
     def action_same(self, step: int = 1) -> None:
         """The next call of the same tool."""
