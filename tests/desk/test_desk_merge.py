@@ -1,8 +1,12 @@
 """Traces of another store: their packs taken over as they are, and judged in several processes."""
 
 import hashlib
+import multiprocessing
+import os
+import signal
 import sqlite3
 from pathlib import Path
+from typing import Any
 
 import pytest
 import zstandard
@@ -10,6 +14,7 @@ from doors import Door, copied, many
 
 from reviewer.desk.workspace import merge_traces
 from reviewer.importing import processes
+from reviewer.importing.pipeline import storing
 
 SAME = (
     "SELECT candidate, episode, attempt, gates, passed, critical, infra, cost_usd, latency_ms,"
@@ -79,6 +84,39 @@ def test_processes_merge_as_one_does(
     for query in ("SELECT * FROM trace", "SELECT * FROM finding", "SELECT * FROM roll", PACKS):
         assert door.rows(query) == second.rows(query)
     second.healthy()
+
+
+@pytest.mark.parametrize("calls", [2, 3])
+def test_a_merge_cut_off_is_whole_when_it_is_repeated(
+    door: Door, other: Door, monkeypatch: pytest.MonkeyPatch, calls: int
+) -> None:
+    """Killed within its second or third batch: what is there is known, and nothing is twice."""
+    monkeypatch.setattr(storing, "BATCH_TRACES", 40)
+
+    def work() -> None:
+        left, real = [calls], storing.write_batch
+
+        def other_batch(*given: Any) -> Any:
+            left[0] -= 1
+            made = real(*given)
+            if not left[0]:
+                os.kill(os.getpid(), signal.SIGKILL)
+            return made
+
+        storing.write_batch = other_batch
+        door.run("merge", other.store)
+
+    child = multiprocessing.get_context("fork").Process(target=work)
+    child.start()
+    child.join()
+    assert child.exitcode == -signal.SIGKILL
+    [(before,)] = door.rows("SELECT count(*) FROM trace")
+    assert 0 < before < 150
+    door.healthy()
+    said = door.ok("merge", other.store)
+    assert f"traces: {150 - before} added, {before} already there" in said.out
+    assert door.rows(SAME) == other.rows(SAME)
+    door.healthy()
 
 
 def test_a_damaged_pack_is_named(door: Door, other: Door, monkeypatch: pytest.MonkeyPatch) -> None:
