@@ -23,6 +23,8 @@ from reviewer.resources import data_folder
 APPLICATION_ID = 0x52565752  # "RVWR"
 BUSY_MS = 10_000
 LOCK_SECONDS = 60.0
+CHECK_KB = 64 << 10
+"""Memory for pages of the file while it is checked; they are read again and again."""
 SQLITE_VERSION = sqlite3.sqlite_version
 Connection = sqlite3.Connection
 DatabaseError = sqlite3.Error
@@ -55,6 +57,8 @@ where the store is then examined, or a bug of reviewer would be called damage.""
 
 def integrity_faults(connection: sqlite3.Connection, most: int = 1) -> list[str]:
     """Return what SQLite's own check finds wrong with the file, at most so many lines."""
+    # Every row is looked for in every index, all over the file.
+    connection.execute(f"PRAGMA cache_size=-{CHECK_KB}")
     rows = connection.execute(f"PRAGMA integrity_check({most})").fetchall()
     found = [str(row[0]) for row in rows]
     return [] if found == ["ok"] else found

@@ -2,8 +2,8 @@
 
 `roll` counts every attempt made, `first_set` those of the first complete set, and `gate_count`
 holds what both count per gate. Adding a batch (`add_rolls`), counting again (`rebuild_rolls`) and
-checking it (`counted_rolls`) go through `add_to_roll` or its like in SQL, which a property test
-holds to it.
+checking (`wrong_rolls`) go through `add_to_roll` or its like in SQL, which a property test holds to
+it.
 
 The first complete set of an episode is what rates are made of when attempts were made beyond the
 plan: its attempts numbered within the plan, and for each of those that infrastructure lost the next
@@ -191,32 +191,6 @@ def stored_gates(connection: sqlite3.Connection, candidate: int, first: bool) ->
     )
 
 
-def counted_rolls(connection: sqlite3.Connection, candidate: int, plan: Plan) -> list[list[int]]:
-    """Count one candidate's roll-ups from its traces: what `roll_rows` gives, by the database."""
-    where = traces_clause(connection, candidate)
-    bound = {"of": candidate, "planned": plan.attempts}
-    where = where.replace("?", ":of")
-    counted = connection.execute(
-        f"SELECT min(t.cost_usd), max(t.cost_usd), t.candidate, t.episode, {', '.join(_COUNTED)}"
-        f" FROM trace t WHERE {where} GROUP BY t.episode",
-        bound,
-    ).fetchall()
-    if any(row[0] is not None and not 0 <= row[0] <= row[1] <= _MOST_USD for row in counted):
-        found = connection.execute(f"SELECT {STORED} FROM trace WHERE candidate=?", (candidate,))
-        return roll_rows(map(stored_trace, found), {candidate: plan})
-    nothing = (0,) * (2 * len(GATES))
-    rows: dict[int, list[int]] = {row[3]: [*row[2:], *nothing] for row in counted}
-    for episode, gates, times in connection.execute(
-        f"SELECT t.episode, t.gates, count(*) FROM trace t WHERE {where} AND t.gates <> 0"
-        f" AND NOT {_OUTSIDE} GROUP BY t.episode, t.gates",
-        bound,
-    ):
-        for gate, code in enumerate(gate_codes(gates)):
-            if code != PASS:
-                rows[episode][_AHEAD + 2 * gate + (code == UNKNOWN)] += times
-    return list(rows.values())
-
-
 _MOST_USD = 9e6
 """Up to here a cost in nano-USD is exact as a double, and so is what it is rounded by."""
 _OUTSIDE = "(t.infra <> 0 AND t.passed IS NULL)"
@@ -272,14 +246,47 @@ def recount_rolls(
 
 
 def wrong_rolls(connection: sqlite3.Connection, candidate: int, plan: Plan) -> int:
-    """Return how many of a candidate's roll-ups differ from the counts of its traces."""
+    """Return how many of a candidate's roll-ups differ from the counts of its traces, which the
+    database makes as `roll_rows` does."""
+    of = traces_clause(connection, candidate).replace("?", ":of")
+    bound = {"of": candidate, "planned": plan.attempts}
+    beyond = f"SELECT 1 FROM trace t WHERE {of} AND NOT t.cost_usd BETWEEN 0 AND {_MOST_USD}"
+    if connection.execute(f"{beyond} LIMIT 1", bound).fetchone():
+        return _wrong_rolls_slowly(connection, candidate, plan)
+    kept = f"SELECT candidate, episode, {', '.join(COUNTS)} FROM roll WHERE candidate=:of"
+    made = (
+        f"SELECT t.candidate, t.episode, {', '.join(_COUNTED)} FROM trace t WHERE {of}"
+        " GROUP BY t.episode"
+    )
+    (wrong,) = connection.execute(
+        f"WITH kept AS ({kept}), made AS ({made}) SELECT"
+        " (SELECT count(*) FROM (SELECT * FROM kept EXCEPT SELECT * FROM made))"
+        " + (SELECT count(*) FROM (SELECT * FROM made EXCEPT SELECT * FROM kept))",
+        bound,
+    ).fetchone()
+    gates: dict[tuple[int, int], list[int]] = {}
+    for episode, mask, times in connection.execute(
+        f"SELECT t.episode, t.gates, count(*) FROM trace t WHERE {of} AND t.gates <> 0"
+        f" AND NOT {_OUTSIDE} GROUP BY t.episode, t.gates",
+        bound,
+    ):
+        for gate, code in enumerate(gate_codes(mask)):
+            if code != PASS:
+                gates.setdefault((episode, gate), [0, 0])[code == UNKNOWN] += times
+    counted = {(candidate, 0, at, GATES[gate], *two) for (at, gate), two in gates.items()}
+    return int(wrong) + len(stored_gates(connection, candidate, False) ^ counted)
+
+
+def _wrong_rolls_slowly(connection: sqlite3.Connection, candidate: int, plan: Plan) -> int:
+    """As `wrong_rolls`, trace by trace: for costs that are no exact number of nano-USD."""
     there = set(
         connection.execute(
             f"SELECT candidate, episode, {', '.join(COUNTS)} FROM roll WHERE candidate=?",
             (candidate,),
         ).fetchall()
     )
-    rows = counted_rolls(connection, candidate, plan)
+    found = connection.execute(f"SELECT {STORED} FROM trace WHERE candidate=?", (candidate,))
+    rows = roll_rows(map(stored_trace, found), {candidate: plan})
     made = {tuple(row[:_AHEAD]) for row in rows}
     gates = {one for row in rows for one in gate_rows(row, False)}
     return len(there ^ made) + len(stored_gates(connection, candidate, False) ^ gates)

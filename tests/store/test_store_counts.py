@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviewer.db.counts import STORED, counted_rolls, roll_rows, stored_trace
+from reviewer.db.counts import COUNTS, STORED, rebuild_rolls, wrong_rolls
 from reviewer.db.registry import Plan
 from reviewer.db.schema import new_store_file
 from reviewer.suite.gates import GATES
@@ -32,16 +32,34 @@ def empty() -> sqlite3.Connection:
     return base
 
 
-@given(TRACES, st.integers(1, 4))
-def test_the_database_counts_as_we_do(traces: list[tuple[Any, ...]], planned: int) -> None:
+@given(TRACES, st.integers(1, 4), st.integers(0, 10**6))
+def test_the_database_counts_as_we_do(
+    traces: list[tuple[Any, ...]], planned: int, chosen: int
+) -> None:
     plan, base = Plan(planned, planned), empty()
-    base.execute("DELETE FROM trace")
+    for table in ("trace", "roll", "gate_count"):
+        base.execute(f"DELETE FROM {table}")
     base.executemany(
         f"INSERT INTO trace ({STORED}, timeouts, events, evidence, sha256, source, record)"
         " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, 0, x'', 1, 1)",
         traces,
     )
     for candidate in (1, 2):
-        mine = [stored_trace(one) for one in traces if one[0] == candidate]
-        wanted = roll_rows(mine, {candidate: plan})
-        assert sorted(counted_rolls(base, candidate, plan)) == sorted(wanted)
+        rebuild_rolls(base, candidate, plan)  # trace by trace
+        assert wrong_rolls(base, candidate, plan) == 0
+    # Each count that is another one is found, and one that is gone.
+    rows = base.execute("SELECT candidate, episode FROM roll").fetchall()
+    if rows:
+        key, column = rows[chosen % len(rows)], COUNTS[chosen % len(COUNTS)]
+        base.execute(f"UPDATE roll SET {column}={column}+1 WHERE candidate=? AND episode=?", key)
+        assert wrong_rolls(base, key[0], plan) == 2
+        base.execute("DELETE FROM roll WHERE candidate=? AND episode=?", key)
+        assert wrong_rolls(base, key[0], plan) == 1
+    gates = base.execute("SELECT candidate, episode, gate FROM gate_count").fetchall()
+    if gates:
+        one = gates[chosen % len(gates)]
+        before = wrong_rolls(base, one[0], plan)
+        base.execute(
+            "UPDATE gate_count SET failed=failed+1 WHERE candidate=? AND episode=? AND gate=?", one
+        )
+        assert wrong_rolls(base, one[0], plan) == before + 2

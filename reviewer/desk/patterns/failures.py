@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from msgspec import structs
 
 from reviewer.db import contracts, payload
+from reviewer.db.bulk import Packs
 from reviewer.db.connection import Connection
 from reviewer.db.queries.episodes import RollRow, rolls
 from reviewer.db.queries.patterns import FailingFinding, failing_findings, failing_traces
@@ -114,18 +115,13 @@ def _each(
 ) -> Iterator[tuple[TraceRow, TraceRecord | None]]:
     """Yield each attempt with its record, None when that is not stored; a pack is opened once for
     all its attempts."""
-    pack, frame = None, b""
+    packs = Packs(connection)
     for row in rows:
-        if row.pack is not None and row.pack != pack:
-            pack, frame = row.pack, payload.frame_bytes(connection, row.pack)
-        yield row, _read(connection, records, row, frame)
+        raw = packs.record(row.pack, row.offset, row.length)
+        yield row, _chunked(connection, records, row) if raw is None else payload.decode_record(raw)
 
 
-def _read(
-    connection: Connection, records: Records, row: TraceRow, frame: bytes
-) -> TraceRecord | None:
-    if row.pack is not None and row.offset is not None and row.length is not None:
-        return payload.decode_record(frame[row.offset : row.offset + row.length])
+def _chunked(connection: Connection, records: Records, row: TraceRow) -> TraceRecord | None:
     head = payload.large_head(connection, row.id)
     if head is None:
         return None

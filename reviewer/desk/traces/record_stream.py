@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator
 
 from reviewer.db import payload
+from reviewer.db.bulk import Packs
 from reviewer.db.connection import Connection
 from reviewer.desk.traces.records import Kept
 from reviewer.trace.record import TraceRecord
@@ -19,8 +20,8 @@ def each_record(
             packs.setdefault(trace.pack, []).append(trace)
         elif (raw := payload.large_record(connection, trace.id)) is not None:
             yield trace.id, payload.decode_record(raw)
-    for pack, held in packs.items():
-        frame = payload.frame_bytes(connection, pack)
+    opened = Packs(connection)
+    for held in packs.values():
         for trace in held:
-            start = trace.offset or 0
-            yield trace.id, payload.decode_record(frame[start : start + (trace.length or 0)])
+            if (raw := opened.record(trace.pack, trace.offset, trace.length)) is not None:
+                yield trace.id, payload.decode_record(raw)

@@ -8,8 +8,9 @@ from typing import NamedTuple, Protocol
 import msgspec
 
 from reviewer.db import payload, registry
+from reviewer.db.bulk import Packs
 from reviewer.db.connection import Connection, StoreError
-from reviewer.db.payload import frame_bytes, large_head
+from reviewer.db.payload import large_head
 from reviewer.db.queries.traces import TraceRow, trace_at
 from reviewer.desk.errors import DeskError
 from reviewer.report.formatting import counted
@@ -235,11 +236,11 @@ def _read_messages(connection: Connection, traces: Sequence[Kept]) -> dict[int, 
         head = large_head(connection, trace.id)
         if head is not None:
             found[trace.id] = head.final_message
-    for pack, held in packs.items():
-        frame = frame_bytes(connection, pack)
+    opened = Packs(connection)
+    for held in packs.values():
         for trace in held:
-            start = trace.offset or 0
-            found[trace.id] = _message(frame[start : start + (trace.length or 0)], trace.id)
+            if (raw := opened.record(trace.pack, trace.offset, trace.length)) is not None:
+                found[trace.id] = _message(raw, trace.id)
     return found
 
 
