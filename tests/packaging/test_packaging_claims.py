@@ -111,7 +111,7 @@ def test_the_figures_of_the_architecture_are_those_of_the_code() -> None:
 
     assert int(stated(r"A file of (\d+) MB or more", ARCHITECTURE)) << 20 == WORTH
     assert int(stated(r"tool's file of (\d+) MB or more", ARCHITECTURE)) << 20 == WORTH_ONE
-    assert int(stated(r"that much in files of up to (\d+) MB", ARCHITECTURE)) << 20 == LARGEST
+    assert int(stated(r"files of up\s+to (\d+) MB", ARCHITECTURE)) << 20 == LARGEST
     assert NUMBERS.index(stated(r"scored in up to (\w+) processes", ARCHITECTURE)) == MOST
     assert int(stated(r"packed up to (\d+) together", ARCHITECTURE)) == PACK_TRACES
     assert int(stated(r"a trace over (\d+) MB in chunks", ARCHITECTURE)) << 20 == LARGE

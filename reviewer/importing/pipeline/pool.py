@@ -11,6 +11,7 @@ from collections import deque
 from collections.abc import Callable, Container, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
@@ -185,10 +186,12 @@ class FileScoring:
         attempts = enumerate(reader.traces(self._source), 1)
         fresh = ((n, one) for n, one in attempts if n > done or n in retried)
         handfuls = _handfuls(fresh, _size_of)
-        if reader.probe and processes.worth_one(self._size):
-            yield from self._judged_beside(handfuls)
+        first = next(handfuls, None)
+        # Behind the first: by now it is known whether the reader has processes of its own.
+        if first is not None and reader.probe and processes.worth_one(self._size):
+            yield from self._judged_beside(chain([first], handfuls))
             return
-        for some in handfuls:
+        for some in chain([] if first is None else [first], handfuls):
             group = self._judge.gathered(some, some[0][0])
             self.note(group.notes)
             self._source.notes.clear()

@@ -104,17 +104,19 @@ class TrajectoryFiles:
         return None
 
 
-_REFERRING = (b"trajectory_path", b"continued_trajectory_ref", b"subagent_trajectories", b"\\u")
+_REFERRING = (b"trajectory_path", b"continued_trajectory_ref", b"subagent_trajectories")
+_ESCAPED = re.compile(rb"\\u00[4-7]")
+"""Begins a letter that is written as an escape, as one in a member's name may be."""
 
 
 def _may_refer(path: Path) -> bool:
     """Return whether a trajectory may refer to files: most name none, and need not be parsed to
-    tell that. A name may be written with escapes."""
+    tell that."""
     try:
         raw = start_of(path, MAX_RECORD + 1)
     except (OSError, Unreadable):
         return True  # the reader says what is wrong
-    return any(name in raw for name in _REFERRING)
+    return any(name in raw for name in _REFERRING) or _ESCAPED.search(raw) is not None
 
 
 def _refs(document: dict[str, Any]) -> Iterator[str]:

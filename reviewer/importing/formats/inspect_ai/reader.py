@@ -102,7 +102,7 @@ def _made(
     log: EvalLog | JsonLog, run: Run, tally: Tally, source: Source
 ) -> Iterator[Foreign | Broken]:
     """Yield every sample as an attempt: the entries of a large archive are read in processes."""
-    if isinstance(log, EvalLog) and processes.worth_processes(log.unpacked()):
+    if isinstance(log, EvalLog) and _worth_processes(log.unpacked()):
         beginning = str(source.path), source.candidate, source.reader
         for some in processes.in_order(_read, log.batches(), _begin, beginning):
             for name, made, of_totals, notes in some:
@@ -114,6 +114,12 @@ def _made(
         return
     for name, load in log.samples():
         yield source.attempt(partial(_loaded, run, tally, load), name)
+
+
+def _worth_processes(size: int) -> bool:
+    """Return whether entries of so many bytes repay processes: reading takes much longer than to
+    start some that have all that is loaded here."""
+    return processes.worth_one(size) or processes.worth_processes(size)
 
 
 def _loaded(run: Run, tally: Tally | Last, load: Callable[[], Parts]) -> Foreign:
