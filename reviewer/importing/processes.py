@@ -46,7 +46,12 @@ def worth_processes(size: int) -> bool:
 def worth_one(size: int) -> bool:
     """Return whether `size` bytes of another tool's file repay one more process: one that starts at
     once, since it has all that is loaded here."""
-    return size >= WORTH_ONE and workers() > 1 and start_method() == "fork"
+    return size >= WORTH_ONE and can_fork()
+
+
+def can_fork() -> bool:
+    """Return whether processes can be started at once, with all that is loaded here."""
+    return workers() > 1 and start_method() == "fork"
 
 
 def start_method() -> str:

@@ -13,8 +13,10 @@ from doors import Door
 from span_files import agent, chat, request
 
 from reviewer.importing import processes
-from reviewer.importing.pipeline import ahead, pool
+from reviewer.importing.formats.otel.exports import LangfuseReader
+from reviewer.importing.pipeline import ahead, claiming, pool
 from reviewer.importing.pipeline.one_file import FileImport
+from reviewer.importing.pipeline.units import Unit, find_units
 from reviewer.importing.source import Source
 
 DATA = Path(__file__).resolve().parents[1] / "data"
@@ -166,3 +168,52 @@ def test_files_of_a_known_size_are_not_read_ahead(
     monkeypatch.setattr(ahead.ReadAhead, "_start", lambda one: started.append(1))
     assert "imported before" in door.run("import", place).err
     assert started == []
+
+
+# which reader takes a file ------------------------------------------------------------------------
+
+
+def claimed(paths: list[Path]) -> tuple[list[Unit], int]:
+    found = find_units(paths)
+    return [unit._replace(near=None) for unit in found.units], found.passed
+
+
+@pytest.fixture
+def few(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let other processes claim the files of small folders."""
+    others(monkeypatch)
+    for name, number in (("MANY", 4), ("FIRST", 2), ("TOGETHER", 3)):
+        monkeypatch.setattr(claiming, name, number)
+
+
+def test_files_claimed_in_processes_are_the_same_units(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, few: None
+) -> None:
+    for name in ("langfuse", "swe_agent", "messages", "stores", "harbor", "agentlab"):
+        shutil.copytree(DATA / name, tmp_path / name)
+    (tmp_path / "broken.json.gz").write_bytes(b"\x1f\x8bno")
+    (tmp_path / "ours.jsonl").write_text('{"episode_id": "a", "events": []}\n')
+    (tmp_path / "shot.png").write_bytes(b"\x89PNG\r\n")
+    (tmp_path / "link").symlink_to(DATA / "langfuse")
+    paths = [tmp_path / "langfuse", tmp_path / "ours.jsonl", tmp_path]
+    with monkeypatch.context() as one:
+        here(one)
+        alone = claimed(paths)
+    assert claimed(paths) == alone
+    assert len({unit.reader for unit in alone[0]}) > 5
+    monkeypatch.setattr(claiming, "_claim_all", _fails)
+    assert claimed(paths) == alone, "a process that is ended costs nothing"
+
+
+def _fails(task: object) -> object:
+    os.kill(os.getpid(), signal.SIGKILL)
+    return task
+
+
+def test_when_files_ran_is_as_their_readers_say(few: None) -> None:
+    found = find_units([DATA / "langfuse"]).units
+    assert any(unit.near for unit in found)
+    for unit in found:
+        assert isinstance(unit.reader, LangfuseReader)
+        if unit.near:
+            assert unit.near == (unit.reader.ran_at(unit.path), unit.reader.names_near(unit.path))

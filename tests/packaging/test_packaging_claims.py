@@ -107,11 +107,13 @@ def test_the_screens_and_themes_that_are_named_are_there() -> None:
 def test_the_figures_of_the_architecture_are_those_of_the_code() -> None:
     from reviewer.db.payload import LARGE, PACK_TRACES
     from reviewer.importing.pipeline.ahead import LARGEST
+    from reviewer.importing.pipeline.claiming import MANY
     from reviewer.importing.processes import MOST, WORTH, WORTH_ONE
 
     assert int(stated(r"A file of (\d+) MB or more", ARCHITECTURE)) << 20 == WORTH
     assert int(stated(r"tool's file of (\d+) MB or more", ARCHITECTURE)) << 20 == WORTH_ONE
     assert int(stated(r"files of up\s+to (\d+) MB", ARCHITECTURE)) << 20 == LARGEST
+    assert int(stated(r"each of more than\s+(\d+) files", ARCHITECTURE)) == MANY
     assert NUMBERS.index(stated(r"scored in up to (\w+) processes", ARCHITECTURE)) == MOST
     assert int(stated(r"packed up to (\d+) together", ARCHITECTURE)) == PACK_TRACES
     assert int(stated(r"a trace over (\d+) MB in chunks", ARCHITECTURE)) << 20 == LARGE

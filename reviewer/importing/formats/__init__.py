@@ -151,6 +151,11 @@ def _own_named(name: str) -> Reader | None:
     return next((reader for reader in map(_made, OURS) if reader.name == name), None)
 
 
+def others_asked() -> bool:
+    """Return whether readers of other packages were loaded."""
+    return _installed.cache_info().currsize > 0
+
+
 def problems() -> tuple[str, ...]:
     """Return why readers of other packages could not be used, a sentence each; empty until a file
     that no reader of ours claims made us load them."""

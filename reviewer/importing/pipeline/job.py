@@ -9,7 +9,6 @@ import json
 import os
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,11 +17,12 @@ from reviewer.db.payload import Packer
 from reviewer.db.queries import imports
 from reviewer.db.revisions import judged_record
 from reviewer.db.sources import tool_maps
+from reviewer.importing.pipeline.claiming import names_near
 from reviewer.importing.pipeline.scoring import ImportOptions, Order, catalogue_of
 from reviewer.importing.pipeline.stored_results import StoredResults, gather
 from reviewer.importing.pipeline.storing import FindManifest
 from reviewer.importing.pipeline.units import Unit, unit_digest
-from reviewer.importing.reader import Reader, ask_reader, gathers
+from reviewer.importing.reader import Reader, gathers
 from reviewer.importing.source import first_request, request_digest
 from reviewer.suite.model import Suite
 
@@ -209,8 +209,7 @@ class LinkedFiles:
                 if not gathers(reader):
                     continue
                 held = self._near.setdefault(reader.name, defaultdict(set))
-                near = partial(reader.names_near, unit.path)
-                for name in ask_reader(near, frozenset[str](), reader.name):
+                for name in unit.near[1] if unit.near else names_near(reader, unit.path):
                     held[name].add(unit.path)
         return self._near
 

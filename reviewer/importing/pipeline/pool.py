@@ -22,7 +22,7 @@ from reviewer.importing import processes
 from reviewer.importing.pipeline.opening import as_it_is
 from reviewer.importing.pipeline.scoring import Order, Scorer
 from reviewer.importing.pipeline.split import Unreadable, blocks, lines_of, shape_of
-from reviewer.importing.reader import Broken, Foreign, by_document, by_record
+from reviewer.importing.reader import Broken, Foreign, Reader, by_document, by_record
 from reviewer.importing.scored import Group, JudgedRecord
 from reviewer.importing.source import Source
 
@@ -188,7 +188,7 @@ class FileScoring:
         handfuls = _handfuls(fresh, _size_of)
         first = next(handfuls, None)
         # Behind the first: by now it is known whether the reader has processes of its own.
-        if first is not None and reader.probe and processes.worth_one(self._size):
+        if first is not None and _sends(reader) and processes.worth_one(self._size):
             yield from self._judged_beside(chain([first], handfuls))
             return
         for some in chain([] if first is None else [first], handfuls):
@@ -227,6 +227,12 @@ class FileScoring:
         for text in asked.notes:
             group.notes.setdefault(self._judge.redactor.masked(text), 1)
         return _spanning(group, asked.last), asked.reached
+
+
+def _sends(reader: Reader) -> bool:
+    """Return whether what a reader of foreign records gives can be sent to a process: those of
+    other packages may put anything into it."""
+    return reader.probe and type(reader).__module__.startswith("reviewer.")
 
 
 def _one_judge(judge: Scorer, order: Order) -> ProcessPoolExecutor:

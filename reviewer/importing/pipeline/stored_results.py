@@ -4,7 +4,6 @@ import json
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cache, lru_cache
-from math import inf
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,6 +14,7 @@ from reviewer.db.connection import Connection, StoreError
 from reviewer.db.queries import imports
 from reviewer.db.queries.imports import ResultRow
 from reviewer.importing.formats import foreign_readers
+from reviewer.importing.pipeline.claiming import ran_at
 from reviewer.importing.pipeline.results import (
     OF_ATTEMPT,
     RUNS_OWN,
@@ -26,7 +26,7 @@ from reviewer.importing.pipeline.results import (
 )
 from reviewer.importing.pipeline.split import Unreadable
 from reviewer.importing.pipeline.units import Unit
-from reviewer.importing.reader import ask_reader, foreseen, gives_results, knows_times
+from reviewer.importing.reader import foreseen, gives_results, knows_times
 from reviewer.importing.source import Source
 from reviewer.trace.record import SourceVerdict
 
@@ -268,10 +268,9 @@ def in_order(units: Iterable[Unit]) -> list[Unit]:
 
 
 def _ran_at(unit: Unit) -> float:
-    reader = unit.reader
-    if not knows_times(reader):
-        return 0.0
-    return ask_reader(lambda: reader.ran_at(unit.path), inf, reader.name)
+    if unit.near is not None:
+        return unit.near[0]
+    return ran_at(unit.reader, unit.path) if unit.reader else 0.0
 
 
 class Claim(NamedTuple):

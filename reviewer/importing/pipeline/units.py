@@ -11,7 +11,7 @@ refused with the reason when they are named; below a named folder they are passe
 import hashlib
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple, TypeGuard
@@ -19,6 +19,7 @@ from typing import Any, NamedTuple, TypeGuard
 from reviewer.importing.foreign_json import MAX_DEPTH, deep
 from reviewer.importing.formats import all_readers, in_turn, named, native_reader
 from reviewer.importing.head import Head
+from reviewer.importing.pipeline.claiming import claims_of
 from reviewer.importing.pipeline.opening import opened, refused
 from reviewer.importing.pipeline.split import Unreadable, shape
 from reviewer.importing.reader import Reader, by_document, claims, foreseen
@@ -54,7 +55,8 @@ class Unit(NamedTuple):
     """One thing to import; `problem` is why it cannot be, `name` what to call it when the path says
     nothing (standard input), `place` its path below the folder that was named, without its ending:
     what records that name nothing are called after. `lacks` says what it lacks and may come later;
-    `holds` are the names of earlier imports of which it holds all."""
+    `holds` are the names of earlier imports of which it holds all. `near` is when its attempt began
+    and the names near its start, where its reader was asked already."""
 
     path: Path
     reader: Reader | None
@@ -64,6 +66,7 @@ class Unit(NamedTuple):
     place: str = ""
     lacks: tuple[str, ...] = ()
     holds: tuple[str, ...] = ()
+    near: tuple[float, frozenset[str]] | None = None
 
 
 class Discovery(NamedTuple):
@@ -81,15 +84,12 @@ def find_units(paths: Iterable[Path], wanted: str = "auto") -> Discovery:
     for path in paths:
         before = passed
         any_of_it = False
-        for file, inside in files_of(path):
+        inside = path.is_dir()
+        for file, unit in claims_of(claim, wanted, _fresh(path, claimed)):
             if isinstance(file, Unit):
                 claimed.setdefault(file.path, file)
                 any_of_it = True
                 continue
-            if file in claimed:
-                any_of_it = True
-                continue
-            unit = claim(file, wanted, inside=inside)
             if unit is None:
                 passed += 1
             else:
@@ -99,6 +99,12 @@ def find_units(paths: Iterable[Path], wanted: str = "auto") -> Discovery:
             claimed[path] = Unit(path, None, (), _NOTHING.format(passed - before))
     taken = {_key(other) for unit in claimed.values() for other in unit.companions}
     return Discovery([unit for unit in claimed.values() if _key(unit.path) not in taken], passed)
+
+
+def _fresh(path: Path, claimed: Mapping[Path, Unit]) -> Iterator[tuple[Path | Unit, bool]]:
+    """Yield the files of a path; those that were claimed before as the units that they are."""
+    for file, inside in files_of(path):
+        yield (claimed.get(file, file) if isinstance(file, Path) else file), inside
 
 
 def _below(folder: Path, file: Path) -> str:
