@@ -276,6 +276,8 @@ def _warn(folder: Path) -> None:
 def _freeze(arguments: argparse.Namespace) -> int:
     workspace = workspace_of(arguments)
     from reviewer.desk.power.made import power_to_lock
+    from reviewer.suite.drafted import json_of
+    from reviewer.suite.folder import yaml_files
 
     folder = workspace.suite_folder(arguments.suite)
     if not folder.is_dir():
@@ -294,7 +296,10 @@ def _freeze(arguments: argparse.Namespace) -> int:
         for path in made.restored:
             note(f"{folder.name}: {path} is as it was frozen again")
         return ExitCode.DONE
+    written = yaml_files(folder)
     out(f"{arguments.suite}: frozen, digest {freezing.freeze(folder, power_to_lock)}")
+    for path in written:
+        note(f"{folder.name}: {path} is {json_of(path)} now: a frozen suite has no YAML")
     return ExitCode.DONE
 
 

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from reviewer.suite.drafted import in_json, json_of, yaml_of
 from reviewer.suite.errors import ContractError, Problem, path_problem, shown
 from reviewer.suite.lock import (
     LOCK_FILE,
@@ -169,7 +170,8 @@ def suite_problems(folder: Path) -> list[Problem]:
 
 
 def locked_files(folder: Path) -> dict[str, bytes]:
-    """Content of every file that a lock of this folder covers, by path inside the folder.
+    """Content of every file that a lock of this folder covers, by path inside the folder. What a
+    draft has in YAML is the JSON that it becomes.
 
     Left out: what is UNLOCKED, and names that start with a dot.
     Raises ContractError naming every entry that no suite may hold.
@@ -188,7 +190,15 @@ def locked_files(folder: Path) -> dict[str, bytes]:
             raise ContractError(_name(folder), "$", f"holds more than {MAX_FILES:,} files")
     if problems:
         raise ContractError.of(problems)
-    return {path: read_bytes(found[path]) for path in sorted(found)}
+    content = {path: read_bytes(found[path]) for path in sorted(found)}
+    if not any(map(json_of, content)) or has_lock(folder):
+        return content
+    return in_json(content, _name(folder))
+
+
+def yaml_files(folder: Path) -> list[str]:
+    """Return the files of a draft that are written in YAML, by path inside the folder."""
+    return [path for path, _ in _walked(folder, "") if json_of(path) is not None]
 
 
 def read_candidates(folder: Path) -> tuple[dict[str, "Candidate"], list[Problem]]:
@@ -301,7 +311,13 @@ def _other_id(lock: bytes, suite_id: str) -> list[Problem]:
 
 
 def _inside(folder: Path, problems: "list[Problem] | tuple[Problem, ...]") -> list[Problem]:
-    return [p._replace(file=f"{_name(folder)}/{p.file}") for p in problems]
+    return [p._replace(file=f"{_name(folder)}/{_as_written(folder, p.file)}") for p in problems]
+
+
+def _as_written(folder: Path, path: str) -> str:
+    """Return the path of the file that a draft has: YAML that stands for JSON, or the JSON."""
+    written = yaml_of(path)
+    return written if written is not None and (folder / written).exists() else path
 
 
 def _name(folder: Path) -> str:

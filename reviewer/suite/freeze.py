@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from reviewer.suite.check import check_suite
+from reviewer.suite.drafted import json_of
 from reviewer.suite.errors import ContractError, Problem, id_problem, shown
 from reviewer.suite.folder import (
     FROZEN,
@@ -25,6 +26,7 @@ from reviewer.suite.folder import (
     locked_files,
     read_bytes,
     suite_state,
+    yaml_files,
 )
 from reviewer.suite.lock import (
     LOCK_FILE,
@@ -88,8 +90,19 @@ def write_lock(folder: Path) -> str:
     files = locked_files(folder)
     raw = load_object(files.get(SUITE_FILE, b""), SUITE_FILE)
     lock = make_lock(str(raw.get("suite_id", "")), files)
+    _settle(folder, files)
     _write_frozen(folder, files, lock)
     return suite_digest(lock)
+
+
+def _settle(folder: Path, files: Mapping[str, bytes]) -> None:
+    """Write the JSON of what a draft has in YAML, and remove the YAML: a frozen suite has none."""
+    written = yaml_files(folder)
+    for path in written:
+        target = json_of(path) or path
+        _write(folder / target, files[target])
+    for path in written:
+        (folder / path).unlink()
 
 
 def freeze_as(folder: Path, new_id: str, power: MakePower | None = None) -> NewVersion:

@@ -37,6 +37,10 @@ modules beside it."""
 SHUT_IN = "reviewer/running/checks/check_child.py"
 """The process that runs a suite's own checks, each in a fork that may do nothing but compute."""
 
+EVENTS_ALONE = "reviewer/suite/yaml_text.py"
+"""Takes the events of YAML from its parser, and makes the values itself: nothing there loads."""
+OF_EVENTS = {"parse", "SafeLoader", "YAMLError", "MarkedYAMLError"}
+
 
 @cache
 def parsed(source: str) -> ast.Module:
@@ -86,6 +90,11 @@ def faults(source: str, where: str) -> list[str]:
         if any(keyword.arg == "shell" for keyword in node.keywords):
             found.append(f"{where}:{node.lineno}: shell=")
     names = set(imported(tree))
+    if where == EVENTS_ALONE and names & LOADS == {"yaml"}:
+        names.discard("yaml")
+        of = (node for node in ast.walk(tree) if isinstance(node, ast.Attribute))
+        used = {node.attr for node in of if dotted(node.value) == "yaml"}
+        found += [f"{where}: yaml.{n}" for n in sorted(used - OF_EVENTS) if not n.endswith("Event")]
     if where != ITS_OWN_COPY:
         found += [f"{where}: imports {one}" for one in sorted(held(names, LOADS))]
     if not where.startswith("reviewer/web/") and where not in MAY_REACH:
@@ -110,6 +119,13 @@ def test_each_of_them_would_be_seen(source: str) -> None:
     assert faults(source, "x.py")
 
 
+def test_the_reader_of_yaml_may_take_events_and_nothing_else() -> None:
+    for call, seen in (("yaml.parse(x)", False), ("yaml.load(x)", True), ("yaml.scan(x)", True)):
+        assert bool(faults(f"import yaml\n{call}", EVENTS_ALONE)) is seen
+    assert faults("from yaml import parse", EVENTS_ALONE)
+    assert faults("import yaml\nimport pickle", EVENTS_ALONE)
+
+
 def test_no_module_runs_a_text_opens_a_shell_or_loads_objects() -> None:
     assert len(SOURCES) > 300
     told = [
@@ -121,7 +137,7 @@ def test_no_module_runs_a_text_opens_a_shell_or_loads_objects() -> None:
 def test_the_exceptions_are_needed() -> None:
     """An exception that nothing needs any more is taken off the list."""
     assert faults((REPOSITORY / SHUT_IN).read_text(encoding="utf-8"), "elsewhere.py")
-    for where in (ITS_OWN_COPY, *MAY_REACH):
+    for where in (ITS_OWN_COPY, EVENTS_ALONE, *MAY_REACH):
         names = set(imported(parsed((REPOSITORY / where).read_text(encoding="utf-8"))))
         assert held(names, LOADS | NET), where
 

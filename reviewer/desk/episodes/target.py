@@ -13,6 +13,7 @@ from reviewer.exit_codes import ExitCode
 from reviewer.importing.recorded.offered import Definition
 from reviewer.suite.check import check_suite
 from reviewer.suite.derived import NoContract, encoded
+from reviewer.suite.drafted import yaml_of
 from reviewer.suite.errors import id_problem, shown
 from reviewer.suite.folder import PROOFS, has_lock, locked_files
 from reviewer.suite.json_values import same
@@ -48,6 +49,8 @@ class Target:
             if SUITE_FILE not in self._files:
                 raise DeskError(f"{folder}: is no suite: it has no {SUITE_FILE}")
             self._head = load_object(self._files[SUITE_FILE], SUITE_FILE)
+            if (written := yaml_of(self._episode)) and (folder / written).exists():
+                raise DeskError(f"{folder / written} exists already", "--id names the episode")
             for path in (self._episode, self._script):
                 if (folder / path).exists() and not self._made_of(replaces):
                     raise _taken(folder / path, replaces)

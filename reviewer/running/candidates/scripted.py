@@ -25,8 +25,10 @@ def check(candidate: Candidate, folder: Path) -> None:
     """Raise Unrunnable unless the script is there, is the one that the manifest names, and knows
     every episode of the suite in `folder`."""
     script = _script(candidate, folder)
-    for path in sorted((folder / EPISODES).glob("*.json")):
-        _known(script, path.stem, candidate, folder)
+    written = (folder / EPISODES).iterdir() if (folder / EPISODES).is_dir() else ()
+    for path in sorted(path for path in written if path.suffix in (".json", ".yaml")):
+        if not path.name.startswith("."):
+            _known(script, path.stem, candidate, folder)
 
 
 def faults_of(task: Task) -> dict[str, tuple[dict[str, Any], ...]]:
