@@ -3,12 +3,11 @@
 from collections.abc import Mapping
 
 from reviewer.suite.errors import ContractError, Problem
-from reviewer.suite.strict_json import canonical_bytes, loads
-from reviewer.suite.values import EPISODES, RUBRIC_FILE, TOOLSET_FILE
-from reviewer.suite.yaml_text import as_json
 
 _SUFFIX = ".yaml"
-_BESIDE = frozenset({TOOLSET_FILE, RUBRIC_FILE})
+_EPISODES = "episodes/"
+_BESIDE = frozenset({"toolset.json", "rubric.json"})
+"""Names of `values`, which loads what asking for the state of a folder does not need."""
 
 
 def json_of(path: str) -> str | None:
@@ -16,7 +15,7 @@ def json_of(path: str) -> str | None:
     stem = path.removesuffix(_SUFFIX)
     if stem == path:
         return None
-    episode = path.startswith(EPISODES) and path.count("/") == 1
+    episode = path.startswith(_EPISODES) and path.count("/") == 1
     return f"{stem}.json" if episode or f"{stem}.json" in _BESIDE else None
 
 
@@ -29,6 +28,9 @@ def yaml_of(path: str) -> str | None:
 def in_json(files: Mapping[str, bytes], suite: str) -> dict[str, bytes]:
     """Return the files of a draft with JSON in place of YAML. Raises ContractError with all that is
     wrong in them, and for a file that is there in both."""
+    from reviewer.suite.strict_json import canonical_bytes, loads
+    from reviewer.suite.yaml_text import as_json
+
     found = {path: data for path, data in files.items() if json_of(path) is None}
     problems: list[Problem] = []
     for path in files.keys() - found.keys():

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviewer.suite.drafted import in_json
+from reviewer.suite import values
+from reviewer.suite.drafted import in_json, json_of
 from reviewer.suite.errors import ContractError
 from reviewer.suite.strict_json import canonical_bytes, loads
 from reviewer.suite.yaml_text import MAX_BYTES, as_json
@@ -169,3 +170,14 @@ def test_a_file_that_is_there_in_both_forms_is_refused_by_both_names() -> None:
     assert "s/episodes/a.yaml" in told
     assert "episodes/a.json" in told
     assert "s/toolset.yaml: $: line 1 column 4" in told
+
+
+def test_the_files_that_may_be_yaml_are_those_of_a_suite() -> None:
+    found = [json_of(f"{one}.yaml") for one in ("toolset", "rubric", "episodes/a", "suite", "x/a")]
+    assert found == [
+        values.TOOLSET_FILE,
+        values.RUBRIC_FILE,
+        f"{values.EPISODES}a.json",
+        None,
+        None,
+    ]
