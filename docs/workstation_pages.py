@@ -53,6 +53,12 @@ DRAWN = (
         "SessionsScreen",
         "`I`, or `ctrl+s` in the import dialog: sessions of coding agents found on this machine.",
     ),
+    Shown(
+        "Patterns",
+        "patterns-80x24",
+        "PatternsScreen",
+        "`P`: what fails alike, from every screen ([patterns.md](patterns.md)).",
+    ),
     Shown("Trends", "trends-80x24", "TrendsScreen"),
     Shown("An error", "error-80x24", "ErrorScreen"),
     Shown("Help", "help-80x24", "", "Over every screen, `?`."),

@@ -41,6 +41,7 @@ Made = Callable[[], Screen[Any]]
 def made(app: ReviewerApp, desk: Desk) -> dict[str, Made]:
     """How each screen is opened, by the name of its class, with the most hostile text it takes."""
     from reviewer.tui.screens import help as help
+    from reviewer.tui.screens import patterns as patterns
     from reviewer.tui.screens import power as power
     from reviewer.tui.screens import releases as releases
     from reviewer.tui.screens import search as search
@@ -123,6 +124,7 @@ def made(app: ReviewerApp, desk: Desk) -> dict[str, Made]:
         "LabelMessageScreen": lambda: label_message.LabelMessageScreen(SUITE, A),
         "LabelPairScreen": lambda: label_pair.LabelPairScreen(SUITE, A),
         "OrderScreen": lambda: order.OrderScreen(SUITE, A),
+        "PatternsScreen": lambda: patterns.PatternsScreen(SUITE, A),
         "PowerScreen": lambda: power.PowerScreen(SUITE, A),
         "PromptScreen": lambda: prompt.PromptScreen(text, f"{WORD} {text}", text),
         "QuestionScreen": lambda: question.QuestionScreen(

@@ -80,6 +80,7 @@ class ReviewerApp(FiringTimers, App[None]):
         bind("C", "go('compare')"),
         bind("E", "go('trends')"),
         bind("U", "go('power')"),
+        bind("P", "go('patterns')"),
         bind("J", "go('judge')"),
         bind("D", "go('decision')"),
         bind("R", "go('runs')"),

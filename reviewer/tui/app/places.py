@@ -30,6 +30,7 @@ _WHY = {
     "judge": "with messages to judge",
     "trends": "to draw a trend of",
     "power": "whose policy is asked about",
+    "patterns": "whose failures are grouped",
 }
 
 
@@ -85,6 +86,10 @@ def _of_candidate(shell: "Shell", name: str) -> "DeskScreen":
         from reviewer.tui.screens.power import PowerScreen
 
         return PowerScreen(*where)
+    if name == "patterns":
+        from reviewer.tui.screens.patterns import PatternsScreen
+
+        return PatternsScreen(*where)
     if name == "judge":
         from reviewer.tui.screens.judge.screen import JudgeScreen
 

@@ -23,6 +23,7 @@ VERBS: dict[str, tuple[str, str, str]] = {
     "A": ("screen.agreement", "Agreement", "Go to how far people agree, and with themselves."),
     "E": ("screen.trends", "Trends", "Go to the figures over all candidates."),
     "U": ("screen.power", "Power", "Go to how often the suite's policy is wrong."),
+    "P": ("screen.patterns", "Patterns", "Go to what fails alike, and name it."),
     "J": ("screen.judge", "Judge", "Go to the calibration of the model judge."),
     "D": ("screen.decision", "Decision", "Go to the report and the decision."),
     "R": ("screen.runs", "Runs", "Go to sources and refused records."),
