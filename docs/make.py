@@ -1,6 +1,6 @@
-"""Write what the documentation takes from the program: docs/cli.md, docs/glossary.md,
-docs/settings.md, docs/screens.md, docs/importable.md and docs/schemas/*.json; and the script for
-new stores, store/schema/new/store.sql.
+"""Write what the documentation takes from the program: docs/cli.md, the man page docs/reviewer.1,
+docs/glossary.md, docs/settings.md, docs/screens.md, docs/importable.md and docs/schemas/*.json; and
+the script for new stores, store/schema/new/store.sql.
 
 Run `python docs/make.py` after a change of the command line, of a file's shape or of the store's
 schema; a test says when it is due.
@@ -12,6 +12,7 @@ import runpy
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from reviewer.cli.examples import EXAMPLES
 from reviewer.cli.glossary import GLOSSARY
 from reviewer.cli.parser import parser
 from reviewer.db.schema import new_store_file, new_store_script
@@ -73,6 +74,8 @@ def cli() -> str:
         parts += [f"## reviewer {words}\n", f"{_sentence(command.description or '')}\n"]
         if own:
             parts.append(_table(own))
+        if words in EXAMPLES:
+            parts.append("\n".join(["```sh", *EXAMPLES[words], "```"]) + "\n")
     return "\n".join(parts)
 
 
@@ -107,6 +110,11 @@ def pages() -> dict[str, Callable[[], str]]:
     """The pages about the workstation: file name → what writes it."""
     made = runpy.run_path(str(DOCS / "workstation_pages.py"))
     return {"settings.md": made["settings_page"], "screens.md": made["screens_page"]}
+
+
+def man() -> str:
+    """Return docs/reviewer.1."""
+    return str(runpy.run_path(str(DOCS / "man_page.py"))["page"]())
 
 
 def glossary() -> str:
@@ -154,6 +162,7 @@ def importable() -> str:
 def main() -> None:
     (DOCS / "importable.md").write_text(importable(), encoding="utf-8")
     (DOCS / "cli.md").write_text(cli(), encoding="utf-8")
+    (DOCS / "reviewer.1").write_text(man(), encoding="utf-8")
     (DOCS / "glossary.md").write_text(glossary(), encoding="utf-8")
     new_store_file().write_text(new_store_script(), encoding="utf-8")
     for name, page in pages().items():

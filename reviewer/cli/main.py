@@ -38,6 +38,10 @@ def main(argv: list[str] | None = None) -> int:
     """Run one command; returns its exit code."""
     # The folder we are in may be a stranger's: no Python we start (workers) may import from it.
     os.environ["PYTHONSAFEPATH"] = "1"
+    if argv is None and "_ARGCOMPLETE" in os.environ:
+        from reviewer.cli.completion import complete
+
+        complete()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # a terminal may know few characters

@@ -9,7 +9,7 @@ import argparse
 import importlib
 import re
 import sys
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from reviewer.exit_codes import ExitCode
@@ -39,89 +39,119 @@ class Command(NamedTuple):
     hidden: bool = False
 
 
-COMMANDS = {
-    "demo": Command("demo", "the built-in example in a throw-away workspace"),
-    "init": Command("workspace", "make a workspace"),
-    "serve": Command("serve", "the workstation in a browser on this machine (extra: serve)"),
-    "mcp": Command(
-        "mcp", "read-only answers for coding agents: an MCP server on stdin and stdout (extra: mcp)"
-    ),
-    "_page": Command("page", "the workstation behind a page of serve", hidden=True),
-    "settings": Command(
-        "settings", "the workstation's settings in force, and the file that sets each"
-    ),
-    "doctor": Command("workspace", "check the store: integrity, chain, version, permissions"),
-    "backup": Command("workspace", "copy the store whole, while others write"),
-    "restore": Command(
-        "workspace",
-        "put a backup in the store's place, once it is proved to be as its journal says",
-    ),
-    "schema": Command("workspace", "print the JSON Schema of a kind of file"),
-    "glossary": Command("glossary", "the words of the program, with their meanings"),
-    "suite": Command("suite", "list, show, check, freeze, diff and make suites"),
-    "episode": Command("episodes", "make an episode of a recorded attempt, and prove it"),
-    "candidate": Command("candidate", "write a candidate's manifest, and fill in its digests"),
-    "run": Command("run", "make attempts of a candidate, judged as they come"),
-    "import": Command("imports", "read traces into the store"),
-    "listen": Command(
-        "listening", "take in the spans of running agents, sent as OTLP over HTTP (extra: listen)"
-    ),
-    "quarantine": Command("imports", "refused records: where, why, what to do"),
-    "formats": Command(
-        "formats", "the formats that can be imported, and which reader takes a file"
-    ),
-    "sources": Command("imports", "imported files"),
-    "_index": Command("imports", "fill what is filled behind an import", hidden=True),
-    "score": Command("score", "score stored traces again; say what changed"),
-    "show": Command("show", "one trace in words"),
-    "search": Command("search", "find words in the events of all traces"),
-    "scorecard": Command("scorecard", "the scorecard in words, one fact a line"),
-    "trends": Command(
-        "trends", "the figures of a suite's reports, candidate after candidate, with their targets"
-    ),
-    "patterns": Command(
-        "patterns", "failing attempts of a suite grouped by how they fail, counted by candidate"
-    ),
-    "compare": Command(
-        "compare", "two candidates of one suite, or two attempts of one episode, side by side"
-    ),
-    "labels": Command(
-        "labels", "what is to be labeled, and labels as files to join those of several"
-    ),
-    "review-set": Command(
-        "review_sets",
-        "recorded attempts for people to read, drawn by lot and by flags, and the rates they give",
-    ),
-    "judgments": Command("labels", "answers of a judge as files"),
-    "notes": Command("notes", "bookmarks and notes on events: list, write, and as files"),
-    "judge": Command("judge", "ask the suite's judge about final messages, and print its role"),
-    "costs": Command(
-        "costs", "costs of people and incidents, added to those of attempts: enter, list"
-    ),
-    "merge": Command(
-        "merge",
-        "join the traces, labels, judgments, notes, costs and pattern names of another store, by "
-        "content",
-    ),
-    "sign": Command("sign", "sign a release decision, or add a signature to one"),
-    "verify": Command("verify", "verify a decision, offline, without a store"),
-    "decisions": Command("decisions", "what was signed: list, export, take in"),
-    "break-glass": Command(
-        "decisions", "sign that a candidate goes out without its decision, for a day at most"
-    ),
-    "loss": Command(
-        "decisions",
-        "sign that the store lost journal entries that were signed on, and continues without them",
-    ),
-    "witness": Command(
-        "decisions", "write the journal's head into store/witness, for version control"
-    ),
-    "attest": Command(
-        "decisions", "sign, as a runner, the results of a candidate's runs and imports"
-    ),
-    "keys": Command("sign", "keys that can sign here; trust one"),
+GROUPS = {
+    "start": {
+        "demo": Command("demo", "the built-in example in a throw-away workspace"),
+        "init": Command("workspace", "make a workspace"),
+        "suite": Command("suite", "list, show, check, freeze, diff and make suites"),
+        "candidate": Command("candidate", "write a candidate's manifest, and fill in its digests"),
+        "settings": Command(
+            "settings", "the workstation's settings in force, and the file that sets each"
+        ),
+        "completion": Command(
+            "completion", "completion of commands, suites and candidates for bash, zsh and fish"
+        ),
+        "glossary": Command("glossary", "the words of the program, with their meanings"),
+        "schema": Command("workspace", "print the JSON Schema of a kind of file"),
+    },
+    "evidence: take in, run, score": {
+        "run": Command("run", "make attempts of a candidate, judged as they come"),
+        "import": Command("imports", "read traces into the store"),
+        "listen": Command(
+            "listening",
+            "take in the spans of running agents, sent as OTLP over HTTP (extra: listen)",
+        ),
+        "formats": Command(
+            "formats", "the formats that can be imported, and which reader takes a file"
+        ),
+        "quarantine": Command("imports", "refused records: where, why, what to do"),
+        "sources": Command("imports", "imported files"),
+        "score": Command("score", "score stored traces again; say what changed"),
+        "merge": Command(
+            "merge",
+            "join the traces, labels, judgments, notes, costs and pattern names of another store, "
+            "by content",
+        ),
+    },
+    "look: what happened, and why": {
+        "scorecard": Command("scorecard", "the scorecard in words, one fact a line"),
+        "show": Command("show", "one trace in words"),
+        "search": Command("search", "find words in the events of all traces"),
+        "patterns": Command(
+            "patterns", "failing attempts of a suite grouped by how they fail, counted by candidate"
+        ),
+        "compare": Command(
+            "compare", "two candidates of one suite, or two attempts of one episode, side by side"
+        ),
+        "trends": Command(
+            "trends",
+            "the figures of a suite's reports, candidate after candidate, with their targets",
+        ),
+        "notes": Command("notes", "bookmarks and notes on events: list, write, and as files"),
+        "costs": Command(
+            "costs", "costs of people and incidents, added to those of attempts: enter, list"
+        ),
+    },
+    "people and judges": {
+        "review-set": Command(
+            "review_sets",
+            "recorded attempts for people to read, drawn by lot and by flags, and the rates they "
+            "give",
+        ),
+        "episode": Command("episodes", "make an episode of a recorded attempt, and prove it"),
+        "labels": Command(
+            "labels", "what is to be labeled, and labels as files to join those of several"
+        ),
+        "judge": Command("judge", "ask the suite's judge about final messages, and print its role"),
+        "judgments": Command("labels", "answers of a judge as files"),
+    },
+    "decide": {
+        "sign": Command("sign", "sign a release decision, or add a signature to one"),
+        "verify": Command("verify", "verify a decision, offline, without a store"),
+        "decisions": Command("decisions", "what was signed: list, export, take in"),
+        "keys": Command("sign", "keys that can sign here; trust one"),
+        "break-glass": Command(
+            "decisions", "sign that a candidate goes out without its decision, for a day at most"
+        ),
+        "loss": Command(
+            "decisions",
+            "sign that the store lost journal entries that were signed on, and continues without "
+            "them",
+        ),
+        "witness": Command(
+            "decisions", "write the journal's head into store/witness, for version control"
+        ),
+        "attest": Command(
+            "decisions", "sign, as a runner, the results of a candidate's runs and imports"
+        ),
+    },
+    "keep the store": {
+        "doctor": Command("workspace", "check the store: integrity, chain, version, permissions"),
+        "backup": Command("workspace", "copy the store whole, while others write"),
+        "restore": Command(
+            "workspace",
+            "put a backup in the store's place, once it is proved to be as its journal says",
+        ),
+    },
+    "other doors": {
+        "serve": Command("serve", "the workstation in a browser on this machine (extra: serve)"),
+        "mcp": Command(
+            "mcp",
+            "read-only answers for coding agents: an MCP server on stdin and stdout (extra: mcp)",
+        ),
+    },
 }
-"""Every command, in the order of `--help`."""
+"""Every command that people type, by what it is for, in the order of `--help`."""
+
+HIDDEN = {
+    "_page": Command("page", "the workstation behind a page of serve", hidden=True),
+    "_index": Command("imports", "fill what is filled behind an import", hidden=True),
+}
+"""Commands that the program gives itself."""
+
+COMMANDS = {name: one for group in GROUPS.values() for name, one in group.items()} | HIDDEN
+"""Every command."""
+
 
 _HELP = {"-h", "--help"}
 
@@ -133,6 +163,58 @@ _DRAFT = re.compile(r"unrecognized arguments: (?:.* )?--draft[ =](\S+)")
 class Parser(argparse.ArgumentParser):
     """Usage errors leave with exit code 2 and name the way out."""
 
+    _given: Sequence[str] = ()
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Parse as argparse does, and remember what was typed for a word on an error."""
+        self._given = sys.argv[1:] if args is None else list(args)
+        return super().parse_known_args(args, namespace)
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        """Refuse a word that is none of the choices, and name the nearest one.
+
+        argparse's own message lists all of them, in another form with each version of Python.
+        """
+        if action.choices is None or value in action.choices:
+            return
+        import difflib  # only a typo needs it
+
+        names = [str(name) for name in action.choices if not str(name).startswith("_")]
+        alike = {name.casefold(): name for name in names}
+        near = difflib.get_close_matches(str(value).casefold(), alike, 1)
+        there = f"did you mean {alike[near[0]]}?" if near else f"there are {', '.join(names)}"
+        raise argparse.ArgumentError(action, f"no {value!r}: {there}")
+
+    def format_help(self) -> str:
+        """Return the help: of the program with its commands by what they are for, of a command with
+        examples below."""
+        formatter = self._get_formatter()
+        formatter.add_usage(self.usage, self._actions, self._mutually_exclusive_groups)
+        formatter.add_text(self.description)
+        top = self.prog == "reviewer"
+        if top:
+            self._add_commands(formatter)
+        for group in self._action_groups:
+            if top and group is self._positionals:
+                continue
+            formatter.start_section(group.title)
+            formatter.add_text(group.description)
+            formatter.add_arguments(group._group_actions)
+            formatter.end_section()
+        formatter.add_text(self.epilog)
+        return formatter.format_help() + _examples(self.prog.removeprefix("reviewer").strip())
+
+    @staticmethod
+    def _add_commands(formatter: argparse.HelpFormatter) -> None:
+        for title, commands in GROUPS.items():
+            formatter.start_section(title)
+            shown = [
+                argparse.Action([], name, metavar=name, help=one.summary)
+                for name, one in commands.items()
+            ]
+            formatter.add_arguments(shown)
+            formatter.end_section()
+
     def error(self, message: str) -> NoReturn:
         self.print_usage(sys.stderr)
         sys.stderr.write(f"reviewer: {message}\n")
@@ -142,8 +224,19 @@ class Parser(argparse.ArgumentParser):
                 f"  way out: reviewer --draft {draft} opens the workstation on its runs\n"
                 f"  way out: --suite {draft} names the draft to commands that take a suite\n"
             )
-        sys.stderr.write("reviewer --help lists the commands\n")
+        name = next((f"reviewer {word}" for word in self._given if word in COMMANDS), "")
+        name = name if self.prog == "reviewer" else self.prog
+        shown = f"{name} --help shows its arguments; " if name else ""
+        sys.stderr.write(f"{shown}reviewer --help lists the commands\n")
         sys.exit(ExitCode.USAGE)
+
+
+def _examples(words: str) -> str:
+    from reviewer.cli.examples import EXAMPLES  # only a help needs them
+
+    lines = EXAMPLES.get(words, ())
+    head = "\nexamples:\n" if lines else ""
+    return head + "".join(f"  {line}\n" for line in lines)
 
 
 class _Unclear(Exception):

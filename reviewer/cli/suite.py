@@ -223,7 +223,7 @@ def _check(arguments: argparse.Namespace) -> int:
     if arguments.suite:
         folders = [workspace.suite_folder(arguments.suite)]
         if not folders[0].is_dir():
-            raise DeskError(f"no suite {arguments.suite} in {workspace.suites}")
+            raise suites.no_suite(workspace, arguments.suite)
     else:
         folders = suites.folders(workspace)
     from reviewer.desk.trials.freezing import check_problems
@@ -281,7 +281,7 @@ def _freeze(arguments: argparse.Namespace) -> int:
 
     folder = workspace.suite_folder(arguments.suite)
     if not folder.is_dir():
-        raise DeskError(f"no suite {arguments.suite} in {workspace.suites}")
+        raise suites.no_suite(workspace, arguments.suite)
     from reviewer.desk.trials.freezing import trial_before_freeze
 
     trial = trial_before_freeze(folder, bool(arguments.new_id))

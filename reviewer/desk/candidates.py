@@ -12,6 +12,7 @@ from reviewer.desk import candidate_layout, first_programs
 from reviewer.desk.drafts import is_draft
 from reviewer.desk.errors import DeskError
 from reviewer.desk.place import Workspace, write_private
+from reviewer.desk.suites import no_suite
 from reviewer.exit_codes import ExitCode
 from reviewer.running.candidates.belongings import owners
 from reviewer.running.code import MeasuredCode, measured_code
@@ -129,7 +130,7 @@ def pin(workspace: Workspace, suite_id: str, candidate_id: str) -> PinnedManifes
 def _folder(workspace: Workspace, suite_id: str) -> Path:
     folder = workspace.suite_folder(suite_id)
     if not (folder / "suite.json").exists():
-        raise DeskError(f"no suite {suite_id} in {workspace.suites}", "reviewer suite list")
+        raise no_suite(workspace, suite_id)
     return folder
 
 

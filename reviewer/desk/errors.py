@@ -1,5 +1,6 @@
 """The error of the desk: the fact, the ways out, the exit code."""
 
+from collections.abc import Iterable
 from shlex import quote
 
 from reviewer.exit_codes import ExitCode
@@ -15,14 +16,27 @@ class DeskError(Exception):
         self.exit_code = exit_code
 
 
+def meant(name: str, known: Iterable[str]) -> str:
+    """Return ` (did you mean X?)` for the known name that is nearest to one that is not known;
+    empty where none is near."""
+    import difflib  # only a typo needs it
+
+    near = difflib.get_close_matches(name, list(known), 1, NEAR)
+    return f" (did you mean {near[0]}?)" if near else ""
+
+
+NEAR = 0.75
+"""How alike two names are that may stand for one another, from 0 to 1."""
+
+
 class NoTrace(DeskError):
     """The store has no trace of a candidate on a suite. Code that knows that the suite is a draft
-    says so (`of_draft`)."""
+    says so (`of_draft`). `near` names what may have been meant."""
 
-    def __init__(self, suite_id: str, candidate_id: str) -> None:
+    def __init__(self, suite_id: str, candidate_id: str, near: str = "") -> None:
         suite, candidate = quote(suite_id), quote(candidate_id)
         super().__init__(
-            f"no trace of {candidate_id} on {suite_id} is in this store",
+            f"no trace of {candidate_id} on {suite_id} is in this store{near}",
             f"of a suite that can be run: reviewer run {suite} {candidate}",
             f"of recorded traces: reviewer import FILE --suite {suite} --candidate {candidate}",
         )

@@ -25,7 +25,7 @@ from reviewer.db.connection import (
     scripts,
 )
 from reviewer.db.schema import bring_up_to_date, version_of
-from reviewer.desk.errors import DeskError, NoTrace
+from reviewer.desk.errors import DeskError, NoTrace, meant
 from reviewer.desk.labels.book import Book
 from reviewer.desk.traces.records import FinalMessages, Records
 
@@ -198,7 +198,9 @@ class DeskState:
 
         found = suites.suite_infos(self.place, connection, suite_id)
         if not found:
-            raise DeskError(f"no suite {suite_id} in {self.path}")
+            known = [folder.name for folder in suites.folders(self.place)]
+            known += [each.suite_id for each in registry.suites(connection)]
+            raise DeskError(f"no suite {suite_id} in {self.path}{meant(suite_id, known)}")
         return found[0]
 
     def candidate(
@@ -208,7 +210,9 @@ class DeskState:
         row = registry.suite_row(connection, suite_id)
         stored = registry.candidate_row(connection, row.id, candidate_id) if row else None
         if row is None or stored is None:
-            raise NoTrace(suite_id, candidate_id)
+            from reviewer.desk.suites import near_ids
+
+            raise NoTrace(suite_id, candidate_id, near_ids(connection, suite_id, candidate_id))
         return row.id, stored.id
 
     def suite(self, connection: Connection, suite_id: str, episode: int) -> Suite:

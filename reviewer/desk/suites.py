@@ -15,7 +15,7 @@ from msgspec import structs
 from reviewer.db import contracts, decisions, registry
 from reviewer.db.connection import Connection, reader_if_made
 from reviewer.desk.drafts import version_of
-from reviewer.desk.errors import DeskError
+from reviewer.desk.errors import DeskError, meant
 from reviewer.desk.place import Workspace
 from reviewer.desk.views import SuiteInfo, SuiteState
 from reviewer.suite.benchmarks import benchmark_of
@@ -117,6 +117,27 @@ def broken_error(suite_id: str, problem: str) -> DeskError:
     )
 
 
+def no_suite(workspace: Workspace, suite_id: str) -> DeskError:
+    """Return the error that names what there is instead."""
+    known = [folder.name for folder in folders(workspace)]
+    there = f" (there: {', '.join(known) or 'none'})"
+    near = meant(suite_id, known)
+    return DeskError(f"no suite {suite_id} in {workspace.suites}{near or there}", LIST)
+
+
+def near_ids(connection: Connection, suite_id: str, candidate_id: str) -> str:
+    """Return which suite or candidate of the store may have been meant, in words; empty where none
+    is near."""
+    row = registry.suite_row(connection, suite_id)
+    if row is None:
+        return meant(suite_id, [each.suite_id for each in registry.suites(connection)])
+    known = registry.candidates(connection, row.id)
+    return meant(candidate_id, [each.candidate_id for each in known])
+
+
+LIST = "reviewer suite list"
+
+
 def ready_suite(workspace: Workspace, connection: Connection | None, suite_id: str) -> ReadySuite:
     """Return a suite that may be used now; a draft only in its own place. Raises DeskError when it
     is broken, unknown, or a draft anywhere else."""
@@ -125,8 +146,7 @@ def ready_suite(workspace: Workspace, connection: Connection | None, suite_id: s
     if not (folder / "suite.json").exists():
         if row is not None and connection is not None and row.probe:
             return ReadySuite(registry.suite_body(connection, suite_id), (), None)
-        known = ", ".join(f.name for f in folders(workspace)) or "none"
-        raise DeskError(f"no suite {suite_id} in {workspace.suites} (there: {known})")
+        raise no_suite(workspace, suite_id)
     state, problem = state_of(folder)
     if state is None or state.state == "broken":
         raise broken_error(suite_id, problem)

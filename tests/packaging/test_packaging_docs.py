@@ -6,6 +6,7 @@ import json
 import re
 import shlex
 import shutil
+import subprocess
 import sys
 from argparse import SUPPRESS, ArgumentParser, _SubParsersAction
 from pathlib import Path
@@ -130,6 +131,16 @@ def test_the_list_of_commands_hides_what_is_not_for_people() -> None:
 def test_the_command_line_page_is_current() -> None:
     due = "run python docs/make.py"
     assert (ROOT / "docs" / "cli.md").read_text(encoding="utf-8") == generator().cli(), due
+
+
+def test_the_man_page_is_current_and_read_without_a_warning() -> None:
+    text = (ROOT / "docs" / "reviewer.1").read_text(encoding="utf-8")
+    assert text == generator().man(), "run python docs/make.py"
+    if shutil.which("groff"):
+        page = ["groff", "-man", "-ww", "-Tutf8", "-Kutf8", "-P-cbou"]
+        said = subprocess.run(page, input=text, capture_output=True, text=True, check=True)
+        assert said.stderr == ""
+        assert "break-glass" in said.stdout
 
 
 def test_the_glossary_page_is_current() -> None:

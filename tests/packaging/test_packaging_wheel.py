@@ -30,7 +30,10 @@ def members(wheel: Path) -> list[str]:
 
 def test_one_import_package_and_nothing_else_at_the_top(wheel: Path) -> None:
     tops = {name.partition("/")[0] for name in members(wheel)}
-    assert tops == {"reviewer", "release_reviewer-0.1.0.dist-info"}
+    data = "release_reviewer-0.1.0.data"
+    assert tops == {"reviewer", "release_reviewer-0.1.0.dist-info", data}
+    man = [name for name in members(wheel) if name.startswith(data)]
+    assert man == [f"{data}/data/share/man/man1/reviewer.1"]
 
 
 def test_every_data_file_is_in_the_wheel_byte_for_byte(wheel: Path, repository: Path) -> None:

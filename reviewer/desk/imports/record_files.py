@@ -10,7 +10,7 @@ from reviewer.db import registry
 from reviewer.db.connection import Connection, close_writer
 from reviewer.db.schema import open_writer
 from reviewer.db.tables import Table
-from reviewer.desk.errors import DeskError
+from reviewer.desk.errors import DeskError, meant
 from reviewer.desk.imports.importing import clock
 from reviewer.desk.place import Workspace
 from reviewer.exit_codes import ExitCode
@@ -83,7 +83,8 @@ def export(
     rows = registry.suites(connection)
     keys = [kind.suite_key(row) for row in rows if suite_id in ("", row.suite_id)]
     if suite_id and not keys:
-        raise DeskError(f"no suite {suite_id} in this store")
+        near = meant(suite_id, [row.suite_id for row in rows])
+        raise DeskError(f"no suite {suite_id} in this store{near}")
     if not suite_id:
         keys = kind.table.suites(connection)
     return kind.lines.file(one for key in (*keys, *others) for one in book.of(connection, key))

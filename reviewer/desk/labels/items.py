@@ -13,6 +13,7 @@ from reviewer.db.queries.attempts import ReviewableTrace, reviewable_traces, sig
 from reviewer.db.queries.episodes import rolls
 from reviewer.db.tables import judgments_about
 from reviewer.desk.errors import NoTrace
+from reviewer.desk.suites import near_ids
 from reviewer.desk.traces.records import FinalMessages
 from reviewer.review.items import (
     Item,
@@ -59,7 +60,7 @@ def side_of(connection: Connection, suite_id: str, candidate_id: str) -> Side:
     suite = registry.suite_row(connection, suite_id)
     row = registry.candidate_row(connection, suite.id, candidate_id) if suite else None
     if suite is None or row is None:
-        raise NoTrace(suite_id, candidate_id)
+        raise NoTrace(suite_id, candidate_id, near_ids(connection, suite_id, candidate_id))
     names = {key: name for name, key in registry.episode_ids(connection, suite.id).items()}
     return Side(row.id, f"{suite_id}/{candidate_id}", names)
 

@@ -14,7 +14,7 @@ from reviewer.db import journal, registry
 from reviewer.db.connection import Connection, close_writer, transaction
 from reviewer.db.queries.review_sets import review_sets
 from reviewer.db.schema import open_writer
-from reviewer.desk.errors import DeskError
+from reviewer.desk.errors import DeskError, meant
 from reviewer.desk.imports.importing import clock
 from reviewer.desk.imports.record_files import TakeResult, keep_lines
 from reviewer.desk.integrity.label_files import (
@@ -74,9 +74,11 @@ def sign_labels(
     who = in_role(workspace, signers, signer, ROLE)
     connection = open_writer(workspace.store)
     try:
-        rows = [row for row in registry.suites(connection) if suite_id in ("", row.suite_id)]
+        stored = registry.suites(connection)
+        rows = [row for row in stored if suite_id in ("", row.suite_id)]
         if suite_id and not rows:
-            raise DeskError(f"no suite {suite_id} in this store")
+            near = meant(suite_id, [row.suite_id for row in stored])
+            raise DeskError(f"no suite {suite_id} in this store{near}")
         about = [(row.suite_id, row.digest) for row in rows]
         about += [(row.suite, row.uid) for row in review_sets(connection, suite_id or None)]
         held = {label.uid for label in signed_labels(label_files(workspace).good)}

@@ -43,6 +43,7 @@ from reviewer.db.tables import break_glass_rows, cost_entries, loss_rows
 from reviewer.desk.errors import NoTrace
 from reviewer.desk.reports.baseline import Baseline, SameEpisodes, choose_baseline
 from reviewer.desk.reports.other_suites import other_suites_of
+from reviewer.desk.suites import near_ids
 from reviewer.gates.approvals import ANSWERS, PERSON, UNANSWERED, answer_of
 from reviewer.gates.model import SHARED
 from reviewer.report.evidence import (
@@ -304,7 +305,9 @@ def read_evidence(
     row = registry.suite_row(connection, suite.suite_id)
     stored = registry.candidate_row(connection, row.id, candidate_id) if row else None
     if row is None or stored is None:
-        raise NoTrace(suite.suite_id, candidate_id)
+        raise NoTrace(
+            suite.suite_id, candidate_id, near_ids(connection, suite.suite_id, candidate_id)
+        )
     placed, unplaced = quarantined(connection, suite.suite_id, candidate_id)
     made = episode_totals(connection, row.id, stored.id, placed)
     if suite.probe:

@@ -21,7 +21,7 @@ from reviewer.db.search import catch_up, pending_events
 from reviewer.db.sources import SourceRow, open_source, reopen_source, source_by_id, source_rows
 from reviewer.desk import suites
 from reviewer.desk.drafts import make_room
-from reviewer.desk.errors import DeskError
+from reviewer.desk.errors import DeskError, meant
 from reviewer.desk.fencing import hold_unfenced
 from reviewer.desk.imports.importing import INLINE_EVENTS, clock
 from reviewer.desk.place import Workspace
@@ -78,9 +78,10 @@ def manifest_of(held: ReadySuite, candidate_id: str) -> CandidateManifest:
     found = suites.manifest(held, candidate_id)
     if found is None:
         assert held.folder is not None  # checked by `runnable_suite`
-        known = ", ".join(path.stem for path in candidate_files(held.folder)) or "none"
+        names = [path.stem for path in candidate_files(held.folder)]
+        there = meant(candidate_id, names) or f" (there: {', '.join(names) or 'none'})"
         raise DeskError(
-            f"no manifest of {candidate_id} in {held.folder}/candidates (there: {known})",
+            f"no manifest of {candidate_id} in {held.folder}/candidates{there}",
             f"write {held.folder}/candidates/{candidate_id}.json; reviewer schema candidate "
             "describes it",
         )

@@ -5,7 +5,7 @@ from __future__ import annotations  # what only types name is not loaded
 from typing import TYPE_CHECKING
 
 from reviewer.db.connection import StoreError
-from reviewer.desk.errors import DeskError
+from reviewer.desk.errors import DeskError, meant
 from reviewer.desk.opened import Room
 from reviewer.desk.traces.records import locate, position_of
 from reviewer.suite.errors import ContractError
@@ -92,7 +92,7 @@ class TracesRoom(Room):
         with self._opened.reading() as connection:
             known = [row.suite_id for row in registry.suites(connection)]
             if suite_id and suite_id not in known:
-                raise DeskError(f"no suite {suite_id} in this store")
+                raise DeskError(f"no suite {suite_id} in this store{meant(suite_id, known)}")
             return all_notes(connection, [suite_id] if suite_id else known, candidate_id)
 
     def export_notes(self, suite_id: str = "") -> bytes:

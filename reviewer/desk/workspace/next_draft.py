@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from reviewer.desk.errors import DeskError
 from reviewer.desk.place import Workspace
+from reviewer.desk.suites import no_suite
 from reviewer.desk.workspace.suite_records import write_folder
 from reviewer.exit_codes import ExitCode
 from reviewer.suite.errors import ContractError, id_problem, shown
@@ -37,7 +38,7 @@ def draft_of(place: Workspace, suite_id: str, new_id: str) -> NextDraft:
     if (reason := id_problem(new_id)) is not None:
         raise DeskError(f"--as {shown(new_id)}: {reason}", exit_code=ExitCode.USAGE)
     if not (folder / SUITE_FILE).exists():
-        raise DeskError(f"no suite {suite_id} in {place.suites}", "reviewer suite list")
+        raise no_suite(place, suite_id)
     if os.path.lexists(target):
         raise DeskError(f"{target} exists already", "--as gives the draft another id")
     try:
