@@ -120,9 +120,8 @@ def broken_error(suite_id: str, problem: str) -> DeskError:
 def no_suite(workspace: Workspace, suite_id: str) -> DeskError:
     """Return the error that names what there is instead."""
     known = [folder.name for folder in folders(workspace)]
-    there = f" (there: {', '.join(known) or 'none'})"
-    near = meant(suite_id, known)
-    return DeskError(f"no suite {suite_id} in {workspace.suites}{near or there}", LIST)
+    there = f" (there: {', '.join(known) or 'none'}){meant(suite_id, known)}"
+    return DeskError(f"no suite {suite_id} in {workspace.suites}{there}", LIST)
 
 
 def near_ids(connection: Connection, suite_id: str, candidate_id: str) -> str:

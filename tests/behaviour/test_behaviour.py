@@ -25,6 +25,7 @@ pytestmark = [
 ]
 
 NO_CASE = {
+    "completion": "its script is argcomplete's; tests/cli/test_cli_completion.py asks it",
     "serve": "does not end; tests/web reads its pages",
     "serve --port": "as serve",
     "serve --host": "as serve",

@@ -14,7 +14,7 @@ from labelers import drafted, kept, labeler
 from people import key_file
 from power import ops_of
 
-from reviewer.db.digests import batch_digest
+from reviewer.db.digests import batch_digests
 
 SCRIPT = Path(__file__).with_name("recorded.py")
 
@@ -125,7 +125,7 @@ def test_checks_accuse_nobody_who_labels_meanwhile(full: Door) -> None:
     """A label that comes between reading the journal and counting labels is no contradiction."""
     came = []
 
-    def labeled_meanwhile(*batch: Any) -> str:
+    def labeled_meanwhile(*batch: Any) -> Any:
         with labeler(full, f"kim-{len(came)}") as desk:
             session = desk.labels.session(SUITE, V8)
             item = desk.labels.next_item(session)
@@ -133,11 +133,11 @@ def test_checks_accuse_nobody_who_labels_meanwhile(full: Door) -> None:
             came.append(desk.labels.record(session, drafted(item)).uid)
         return digest(*batch)
 
-    digest = batch_digest
+    digest = batch_digests
     public = key_file(full.root, "robin").with_suffix(".pub")
     full.ok("keys", "trust", "robin@example.com", public)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("reviewer.db.integrity.batch_digest", labeled_meanwhile)
+        patch.setattr("reviewer.db.integrity.batch_digests", labeled_meanwhile)
         full.healthy()
         desk = full.desk()
         try:

@@ -79,7 +79,7 @@ def manifest_of(held: ReadySuite, candidate_id: str) -> CandidateManifest:
     if found is None:
         assert held.folder is not None  # checked by `runnable_suite`
         names = [path.stem for path in candidate_files(held.folder)]
-        there = meant(candidate_id, names) or f" (there: {', '.join(names) or 'none'})"
+        there = f" (there: {', '.join(names) or 'none'}){meant(candidate_id, names)}"
         raise DeskError(
             f"no manifest of {candidate_id} in {held.folder}/candidates{there}",
             f"write {held.folder}/candidates/{candidate_id}.json; reviewer schema candidate "

@@ -16,7 +16,6 @@ from reviewer.gates.values import parse
 from reviewer.gates.verdict import NOTHING_CHECKED
 from reviewer.report.assess import assess
 from reviewer.report.evidence import DiagnosticMeans, EpisodeCounts, Evidence, FailedTrace
-from reviewer.report.formatting import counted
 from reviewer.running.trial.play import Played
 from reviewer.suite.candidate import Candidate
 from reviewer.suite.gates import GATES
@@ -159,7 +158,8 @@ def _bad(
     if caught:
         why = f"caught in {len(caught)} of {len(cells)} episodes, which the policy lets pass"
         return told("not_stopped", gates, why)
-    return told("not_stopped", (), f"passes all {counted(len(cells), 'episode')}")
+    every = f"all {len(cells)} episodes" if len(cells) > 1 else "the one episode there is"
+    return told("not_stopped", (), f"passes {every}")
 
 
 def _broken_world(attempts: Sequence[Judged]) -> str:
