@@ -1,9 +1,9 @@
 """The attempts that are neither pass nor fail because infrastructure, the simulated user or the
 world ended them: how many, how they ended, and whether they are too many to be left out.
 
-Whoever ended them, and whoever says so: a record that came from elsewhere only claims how it ended,
-and in an attempt of our own runner the agent has a part in what a world or a user does. Making such
-attempts again chooses among the agent's attempts, so that a promotion bears few of them.
+All of them count, imported ones and those of our own runner: an imported record only claims how it
+ended, and in our own runs the agent has a part in what a world or a user does. To make such attempts
+again is to choose among the agent's attempts, so a promotion allows only few of them.
 """
 
 from collections import Counter

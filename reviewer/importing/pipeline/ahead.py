@@ -207,7 +207,7 @@ class ReadAhead:
             self._ahead -= run.size
             try:
                 found = future.result()
-            except Exception:  # a process was ended from outside: the rest is read here
+            except Exception:  # nothing is lost: it is read again here, which meets the same error
                 found = [None] * len(run.units)
             self._read.update(zip(run.units, found, strict=True))
             self._ask()
