@@ -2,8 +2,8 @@
 world ended them: how many, how they ended, and whether they are too many to be left out.
 
 All of them count, imported ones and those of our own runner: an imported record only claims how it
-ended, and in our own runs the agent has a part in what a world or a user does. To make such attempts
-again is to choose among the agent's attempts, so a promotion allows only few of them.
+ended, and in our own runs the agent has a part in what a world or a user does. To make such
+attempts again is to choose among the agent's attempts, so a promotion allows only few of them.
 """
 
 from collections import Counter
