@@ -14,7 +14,19 @@ from typing import Any
 from reviewer.running.model import Answer, ToolSpec, Unrunnable, WorldGap
 from reviewer.suite.blanks import answered_meanwhile, blanks_in
 from reviewer.suite.errors import ContractError, shown
-from reviewer.suite.json_values import Nothing, all_at, at, merged, path_of, same
+from reviewer.suite.json_values import (
+    Nothing,
+    all_at,
+    alters,
+    at,
+    frozen,
+    merged,
+    path_of,
+    same,
+)
+from reviewer.suite.json_values import (
+    Path as Steps,
+)
 from reviewer.suite.model import Episode
 from reviewer.suite.strict_json import start_state_digest
 from reviewer.suite.values import EPISODES
@@ -73,6 +85,8 @@ class SimulatedWorld:
         self._faults = faults or {}
         self._called: Counter[str] = Counter()
         self._answered: Counter[tuple[str, int]] = Counter()
+        self._index: dict[tuple[str, str], _Index] = {}
+        self._due: dict[str, dict[int, Fault]] = {}
         try:
             self.start_digest = start_state_digest(self._state)
         except ContractError as error:
@@ -91,31 +105,42 @@ class SimulatedWorld:
     async def call(self, tool: str, arguments: dict[str, Any]) -> Answer:
         """Return what the tool answers. Raises KeyError for a tool that is none of `specs`, and
         WorldGap for a call whose answer nobody recorded, where the attempt cannot go on."""
+        answer, changed = self.answered(tool, arguments)
+        return answer._replace(state=copy.deepcopy(self._state)) if changed else answer
+
+    def answered(self, tool: str, arguments: dict[str, Any]) -> tuple[Answer, bool]:
+        """Return what `call` does, without the state, and whether the call changed that."""
         told = self._tools[tool]
         self._called[tool] += 1
         fault = self._fault(tool, told)
         delay = 0.0 if fault is None else float(fault.get("delay_ms", 0.0))
         if fault is not None and fault["kind"] != "slow":
-            return _failed(fault, delay)
+            return _failed(fault, delay), False
         for condition in told.get("preconditions", ()):
             if not same(condition["equals"], at(self._state, path_of(condition["path"]))):
-                return Answer("error", {"error": condition["error"]}, delay)
+                return Answer("error", {"error": condition["error"]}, delay), False
         before = self._state
         number, case = self._case(tool, told["responses"], arguments)
         if case.get("error") is not None:
-            return Answer("error", {"error": case["error"]}, delay)
-        for effect in told.get("effects", ()):
-            fits = _fits(effect.get("arguments") or {}, arguments)
-            if fits and all_at(before, effect.get("when") or {}):
-                self._state = merged(self._state, effect["merge"])
+            return Answer("error", {"error": case["error"]}, delay), False
+        changes = 0
+        for _, effect in self._fitting(tool, "effects", told.get("effects"), arguments):
+            changes += alters(self._state, effect["merge"])
+            self._state = merged(self._state, effect["merge"])
         content = answered_meanwhile(copy.deepcopy(self._response((tool, number), case)))
         if next(blanks_in(content), None) is not None:
             raise WorldGap(tool)  # what the tool answers is left open in the episode
-        unchanged = before is self._state or same(before, self._state)
-        return Answer("ok", content, delay, None if unchanged else copy.deepcopy(self._state))
+        # What one effect changed no other put back.
+        changed = changes == 1 or (changes > 1 and not same(before, self._state))
+        return Answer("ok", content, delay), changed
+
+    @property
+    def present(self) -> dict[str, Any]:
+        """A copy of the state."""
+        return copy.deepcopy(self._state)
 
     async def state(self) -> dict[str, Any]:
-        return copy.deepcopy(self._state)
+        return self.present
 
     async def final_state(self) -> Any:
         return final_state_of(self._state, self._final)
@@ -124,14 +149,23 @@ class SimulatedWorld:
         self._state = {}
 
     def _fault(self, tool: str, told: dict[str, Any]) -> Fault | None:
-        faults: list[Fault] = [*self._faults.get(tool, ()), *told.get("faults", ())]
-        for fault in faults:
-            attempts = fault.get("attempts")
-            if self._called[tool] in fault["calls"] and (
-                attempts is None or self._attempt in attempts
-            ):
-                return fault
-        return None
+        if tool not in self._due:
+            due = self._due[tool] = {}
+            for fault in (*self._faults.get(tool, ()), *told.get("faults", ())):
+                attempts = fault.get("attempts")
+                if attempts is None or self._attempt in attempts:
+                    for number in fault["calls"]:
+                        due.setdefault(number, fault)
+        return self._due[tool].get(self._called[tool])
+
+    def _fitting(
+        self, tool: str, kind: str, told: Any, arguments: dict[str, Any]
+    ) -> list[tuple[int, Any]]:
+        """Return the cases or effects of a tool that fit a call in the present state, with their
+        numbers, in order."""
+        if (tool, kind) not in self._index:
+            self._index[tool, kind] = _Index(told or ())
+        return self._index[tool, kind].fitting(arguments, self._state)
 
     def _case(
         self, tool: str, ways: dict[str, Any], arguments: dict[str, Any]
@@ -140,9 +174,8 @@ class SimulatedWorld:
         a call that no case fits, or of a tool without cases."""
         if ways.get("match") is None and ways.get("unrecorded") is None:
             return -1, ways
-        for number, case in enumerate(ways.get("match") or ()):
-            if _fits(case["arguments"], arguments) and all_at(self._state, case.get("when") or {}):
-                return number, case
+        for number, case in self._fitting(tool, "match", ways.get("match"), arguments):
+            return number, case
         if ways.get("unrecorded") == "spoil":
             raise WorldGap(tool)
         if ways.get("unrecorded") == "error":
@@ -160,6 +193,41 @@ class SimulatedWorld:
         if ways.get("value_at") is not None:
             return _value_at(self._state, ways["value_at"])
         return ways["value"] if "value" in ways else ways.get("fixed")
+
+
+class _Index:
+    """Cases or effects of a tool, found by the arguments and the state that they ask for without
+    trying all of them."""
+
+    def __init__(self, told: Sequence[dict[str, Any]]) -> None:
+        self._told = told
+        self._found: dict[tuple[str, ...], dict[Any, dict[tuple[Steps, ...], dict[Any, list[int]]]]]
+        self._found = {}
+        for number, one in enumerate(told):
+            wanted, when = one.get("arguments") or {}, one.get("when") or {}
+            values = self._found.setdefault(tuple(wanted), {})
+            states = values.setdefault(frozen(list(wanted.values())), {})
+            shapes = states.setdefault(tuple(path_of(path) for path in when), {})
+            shapes.setdefault(tuple(map(_shape, when.values())), []).append(number)
+
+    def fitting(self, arguments: dict[str, Any], state: Any) -> list[tuple[int, dict[str, Any]]]:
+        found: list[int] = []
+        for names, values in self._found.items():
+            if all(name in arguments for name in names):
+                states = values.get(frozen([arguments[name] for name in names]), {})
+                for paths, shapes in states.items():
+                    found += shapes.get(tuple(_shape(at(state, path)) for path in paths), ())
+        told = [(number, self._told[number]) for number in sorted(found)]
+        return [
+            (number, one)
+            for number, one in told
+            if _fits(one.get("arguments") or {}, arguments) and all_at(state, one.get("when") or {})
+        ]
+
+
+def _shape(value: Any) -> Any:
+    """Return what values that are the same have in common, with a hash that takes no time."""
+    return (type(value), len(value)) if isinstance(value, dict | list) else value
 
 
 def final_state_of(state: dict[str, Any], path: str | None) -> Any:

@@ -113,3 +113,23 @@ def merged(target: Any, patch: Any) -> Any:
         else:
             result[name] = merged(result.get(name), part)
     return result
+
+
+def alters(target: Any, patch: Any) -> bool:
+    """Return whether `merged(target, patch)` is another value than `target`, by the patch alone."""
+    if not isinstance(patch, dict):
+        return not same(target, patch)
+    if not isinstance(target, dict):
+        return True
+    return any(
+        name in target if part is None else name not in target or alters(target[name], part)
+        for name, part in patch.items()
+    )
+
+
+def frozen(value: Any) -> Any:
+    """Return a JSON value in a form that has a hash; forms of values that are the same are
+    equal."""
+    if isinstance(value, dict):
+        return frozenset((name, frozen(held)) for name, held in value.items())
+    return tuple(map(frozen, value)) if isinstance(value, list | tuple) else value

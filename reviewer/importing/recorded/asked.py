@@ -1,9 +1,7 @@
 """Calls in a world that was made: the state they end in, and whether it answers as the trace
 does."""
 
-import asyncio
 from collections.abc import Iterable, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from reviewer.importing.recorded import NotUsable
@@ -46,14 +44,6 @@ def _answers(
     episode: Mapping[str, Any], calls: Iterable[tuple[str, dict[str, Any]]]
 ) -> tuple[list[Answer | None], dict[str, Any]]:
     """Return what a world answers to calls (None for a gap) and the state they end in."""
-    held = list(calls)
-    with ThreadPoolExecutor(1) as thread:  # the caller's own may have an event loop already
-        return thread.submit(asyncio.run, _called(episode, held)).result()
-
-
-async def _called(
-    episode: Mapping[str, Any], calls: list[tuple[str, dict[str, Any]]]
-) -> tuple[list[Answer | None], dict[str, Any]]:
     of = Episode(
         episode_id="world",
         initial_state=episode["initial_state"],
@@ -66,10 +56,10 @@ async def _called(
     answers: list[Answer | None] = []
     for tool, arguments in calls:
         try:
-            answers.append(await world.call(tool, arguments))
+            answers.append(world.answered(tool, arguments)[0])
         except (WorldGap, KeyError):
             answers.append(None)
-    return answers, await world.state()
+    return answers, world.present
 
 
 def end_of(

@@ -1,6 +1,7 @@
 """What recorded calls changed: the state that reads show, followed through the writes. Pure."""
 
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -95,16 +96,22 @@ class Followed:
     """The state as the reads and writes of one story show it, in order.
 
     `changes` are those of each write by the number of its event; `doubts` say where more than one
-    write may have changed what a read shows.
+    write may have changed what a read shows. Writes are numbered from 0 in their order, so that no
+    write has to look at the places that it has nothing to do with.
     """
 
     def __init__(self, initial: dict[tuple[str, str], Any], keys: Keys) -> None:
-        self._state = dict(initial)
         self._keys = keys
-        self._since: dict[tuple[str, str], list[int]] = {place: [] for place in initial}
-        self._named: dict[str, set[int]] = {}
+        self._writes: list[int] = []
+        """The events of the writes."""
+        self._named: dict[str, list[int]] = {}
         """Id → the writes that name it, in their arguments or in what they answered."""
-        self._before: dict[tuple[int, tuple[str, str]], Any] = {}
+        self._state: dict[tuple[str, str], Any] = {}
+        self._order: dict[tuple[str, str], int] = {}
+        self._holding: dict[tuple[str, Any], set[tuple[str, str]]] = {}
+        """Member and value → the places that hold an object with it."""
+        self._seen: dict[tuple[str, str], list[tuple[int, Any]]] = {}
+        """What a place holds since it was last read: the first write that meets it, the value."""
         self.changes: dict[int, dict[tuple[str, str], Change]] = {}
         self.doubts: list[tuple[tuple[str, str], list[int]]] = []
         self.unset: list[tuple[tuple[str, str], int]] = []
@@ -112,41 +119,77 @@ class Followed:
         """Places that no read showed before a write that may have made them → that write."""
         self.assumed: dict[tuple[str, str], Any] = {}
         """Places that were first read after writes which have nothing to do with them."""
+        for place, value in initial.items():
+            self._hold(place, value)
+            self._seen[place] = [(0, value)]
 
     def write(self, call: Made) -> None:
         arguments = self._keys.of(call)
+        number = len(self._writes)
+        self._writes.append(call.seq)
         self.changes.setdefault(call.seq, {})
-        for one in _ids([arguments, call.answer]):
-            self._named.setdefault(canonical(one), set()).add(call.seq)
-        for place, known in list(self._state.items()):
-            self._before[call.seq, place] = known
-            self._since[place].append(call.seq)
+        for one in {canonical(one) for one in _ids([arguments, call.answer])}:
+            self._named.setdefault(one, []).append(number)
+        for place in self._alike(arguments):
+            known = self._state[place]
             if is_about(call, arguments, known) and not same(known, call.answer):
                 self._set(call.seq, place, known, call.answer)
+                self._seen[place].append((number + 1, call.answer))
 
     def read(self, place: tuple[str, str], call: Made) -> None:
         """Take in what a read shows at a place of the state."""
         answer = call.answer
-        about: set[int] = set()  # the writes that name an id of this read
-        for one in _ids(call.arguments):
-            about |= self._named.get(canonical(one), set())
+        about = [  # the writes that name an id of this read
+            named for one in _ids(call.arguments) if (named := self._named.get(canonical(one)))
+        ]
         if place not in self._state:
             if about:
-                self.made_by[place] = max(about)
-                self._set(max(about), place, None, answer)
+                last = self._writes[max(named[-1] for named in about)]
+                self.made_by[place] = last
+                self._set(last, place, None, answer)
             else:
-                self.assumed[place] = self._state[place] = answer
-            self._since[place] = []
-            return
-        writes = [seq for seq in self._since[place] if seq in about] or self._since[place]
-        if not same(self._state[place], answer) and writes:
-            if len(writes) > 1:
-                self.doubts.append((place, list(writes)))
-            self._set(writes[-1], place, self._before[writes[-1], place], answer)
-        self._since[place] = []
+                self.assumed[place] = answer
+                self._hold(place, answer)
+        elif not same(self._state[place], answer):
+            since = self._seen[place][0][0]
+            writes = sorted({one for named in about for one in named[bisect_left(named, since) :]})
+            writes = writes or list(range(since, len(self._writes)))
+            if writes:
+                if len(writes) > 1:
+                    self.doubts.append((place, [self._writes[one] for one in writes]))
+                before = self._held_before(place, writes[-1])
+                self._set(self._writes[writes[-1]], place, before, answer)
+        self._seen[place] = [(len(self._writes), self._state[place])]
+
+    def _alike(self, arguments: dict[str, Any]) -> list[tuple[str, str]]:
+        """Return the places whose object has one of these arguments as a member."""
+        found: set[tuple[str, str]] = set()
+        for member in _members(arguments):
+            found |= self._holding.get(member, set())
+        return sorted(found, key=self._order.__getitem__)
+
+    def _held_before(self, place: tuple[str, str], write: int) -> Any:
+        values = self._seen[place]
+        return values[bisect_right(values, write, key=lambda one: one[0]) - 1][1]
 
     def _set(self, seq: int, place: tuple[str, str], before: Any, after: Any) -> None:
         if not can_be_set(before, after):
             self.unset.append((place, seq))
         self.changes[seq][place] = Change(place, before, after)
-        self._state[place] = after
+        self._hold(place, after)
+
+    def _hold(self, place: tuple[str, str], value: Any) -> None:
+        for member in _members(self._state.get(place)):
+            self._holding[member].discard(place)
+        self._state[place] = value
+        self._order.setdefault(place, len(self._order))
+        for member in _members(value):
+            self._holding.setdefault(member, set()).add(place)
+
+
+def _members(value: Any) -> Iterator[tuple[str, Any]]:
+    """Yield the members of an object that can name it, so that those that are the same are
+    equal."""
+    for name, held in value.items() if isinstance(value, dict) else ():
+        if not isinstance(held, bool | dict | list):
+            yield name, held

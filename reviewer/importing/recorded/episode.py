@@ -186,7 +186,8 @@ def _missing(
 
 def _rules(story: Story, marked: Marked, world: World, builder: Builder) -> dict[str, Any]:
     """Return which tools must and must not be called. Raises NotUsable for one that is both."""
-    right = [c for c in story.calls if c.seq not in marked.wrong | marked.irrelevant]
+    bad = marked.wrong | marked.irrelevant
+    right = [c for c in story.calls if c.seq not in bad]
     writes = [c.tool for c in right if builder.acts(c.tool) == "write" and c.status == "ok"]
     required = list(dict.fromkeys([*(need.tool for need in world.needs), *writes]))
     good = {call.tool for call in right} | set(required)

@@ -89,7 +89,7 @@ class Keys:
                     seen.append(step.text)
                     continue
                 for name, value in step.arguments.items():
-                    if _has(kept, step.tool, name):
+                    if name in self.volatile.get(step.tool, ()) or _has(kept, step.tool, name):
                         continue
                     why = "named" if _has(named, step.tool, name) else ""
                     why = why or _why(step, name, value, story.started_at, marks)
@@ -143,7 +143,7 @@ def _met(value: Any, seen: list[str]) -> bool:
     """Return whether the world or the user gave the agent a value: it must hand it on as it is, so
     that it is not volatile."""
     text = str(value)
-    return bool(text) and any(text in one for one in seen)
+    return bool(text) and any(text in one for one in reversed(seen))
 
 
 def _why(call: Made, name: str, value: Any, started: str | None, marks: Marks) -> str:

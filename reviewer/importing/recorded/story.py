@@ -12,7 +12,7 @@ from reviewer.importing.recorded import NotUsable
 from reviewer.trace.events import tool_calls
 from reviewer.trace.record import ABSENT, Event, TraceRecord, is_user, kind_of
 
-MOST_CALLS = 2_000
+MOST_CALLS = 6_400
 """The most calls of a trace of which an episode is made: what comes of a call is asked of all."""
 AGENT = frozenset({None, "agent", "assistant"})
 _STOP = re.compile(r"\s*###[A-Z-]+###\s*")

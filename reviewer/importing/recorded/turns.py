@@ -153,7 +153,8 @@ def _corrected(
     the first wrong step left out, since it came of that."""
     bad = marked.wrong | set(marked.wrong_words)
     first = min(bad, default=None)
-    right = [one for one in story.calls if one.seq not in marked.wrong | marked.irrelevant]
+    left = marked.wrong | marked.irrelevant
+    right = [one for one in story.calls if one.seq not in left]
     missing: list[Made] = []
     for need in needs:
         if any(one.tool == need.tool and _has(one, need.arguments) for one in right):

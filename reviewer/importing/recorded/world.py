@@ -16,7 +16,7 @@ from reviewer.importing.recorded.offered import Definition
 from reviewer.importing.recorded.story import Made, Story
 from reviewer.suite.blanks import blank
 from reviewer.suite.errors import shown
-from reviewer.suite.json_values import same
+from reviewer.suite.json_values import frozen, same
 
 
 class World(NamedTuple):
@@ -45,7 +45,10 @@ class Builder:
         self.marks, self.marked, self.keys = marks, marked, keys
         self._slots = Slots()
         self._wrong = {call.tool for call in main.calls if call.seq in marked.wrong}
+        self._by_seq = {call.seq: call for call in reversed(main.calls)}
         self._cases: dict[str, list[dict[str, Any]]] = {}
+        self._whens: dict[Key, list[Any]] = {}
+        self._known_gaps: set[Any] = set()
         self._effects: dict[str, list[dict[str, Any]]] = {}
         self._faults: dict[str, list[dict[str, Any]]] = {}
         self._initial: dict[tuple[str, str], Any] = {}
@@ -237,7 +240,7 @@ class Builder:
 
     def _done(self, seq: int) -> tuple[str, tuple[str, str]]:
         """Return the path that says that a write was made, and its place."""
-        call = next(one for one in self.main.calls if one.seq == seq)
+        call = self._by_seq[seq]
         place = self.place(call.tool, call.arguments)
         return f"{DONE}.{'.'.join(place)}", place
 
@@ -300,6 +303,10 @@ class Builder:
         for call in self.main.calls:
             if call.status == "ok":
                 good[self.keys.key(call)] = call.seq
+        for tool, cases in self._cases.items():
+            for case in cases:
+                key = tool, canonical(case["arguments"])
+                self._whens.setdefault(key, []).append(case.get("when"))
         numbers: dict[str, int] = {}
         for call in self.main.calls:
             numbers[call.tool] = number = numbers.get(call.tool, 0) + 1
@@ -342,15 +349,15 @@ class Builder:
         """Add a case of a call, unless there is one of these arguments in this state."""
         case: dict[str, Any] = {"arguments": self.keys.of(call), **answer}
         cases = self._cases.setdefault(call.tool, [])
-        for one in cases:
-            alike = canonical(one["arguments"]) == canonical(case["arguments"])
-            if alike and one.get("when") == case.get("when"):
-                return
-        cases.append(case)
+        known = self._whens.setdefault(self.keys.key(call), [])
+        if case.get("when") not in known:
+            known.append(case.get("when"))
+            cases.append(case)
 
     def _gap(self, call: Made, why: str) -> None:
         gap = {"tool": call.tool, "arguments": self.keys.of(call), "why": why}
-        if gap not in self.gaps:
+        if (of := frozen(gap)) not in self._known_gaps:
+            self._known_gaps.add(of)
             self.gaps.append(gap)
 
     # Required calls without a recorded answer.
