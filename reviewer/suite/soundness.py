@@ -271,22 +271,43 @@ class _Paths:
 
     def __init__(self, episodes: list[Episode]) -> None:
         self._states = [episode.initial_state for episode in episodes]
-        self._patches = [
-            effect["merge"]
-            for episode in episodes
-            for tool in simulated(episode).values()
-            for effect in tool.get("effects") or ()
-        ]
+        self._patched = _Patched()
+        for episode in episodes:
+            for tool in simulated(episode).values():
+                for effect in tool.get("effects") or ():
+                    self._patched.add(effect["merge"])
 
     def has(self, text: str, below: Path | None = None) -> bool:
         """Return whether a state can have this path, alone or `below` another one."""
         return any(self._has(path) for path in (path_of(text), (*(below or ()), *path_of(text))))
 
     def _has(self, path: Path) -> bool:
-        # In a patch null takes a member away.
-        return any(at(state, path) is not MISSING for state in self._states) or any(
-            at(patch, path) not in (MISSING, None) for patch in self._patches
-        )
+        found = any(at(state, path) is not MISSING for state in self._states)
+        return found or self._patched.has(path)
+
+
+class _Patched:
+    """What many patches hold at one path, and below it."""
+
+    def __init__(self) -> None:
+        self._members: dict[str, _Patched] = {}
+        self._lists: list[list[Any]] = []
+        self._held = False
+
+    def add(self, value: Any) -> None:
+        self._held |= value is not None  # in a patch null takes a member away
+        if isinstance(value, dict):
+            for name, held in value.items():
+                self._members.setdefault(name, _Patched()).add(held)
+        elif isinstance(value, list):
+            self._lists.append(value)
+
+    def has(self, path: Path) -> bool:
+        if not path:
+            return self._held
+        if isinstance(path[0], int):
+            return any(at(one, path) not in (MISSING, None) for one in self._lists)
+        return path[0] in self._members and self._members[path[0]].has(path[1:])
 
 
 def _own_paths(episode: Episode, world: Episode) -> Found:

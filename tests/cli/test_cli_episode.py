@@ -205,8 +205,10 @@ def test_what_cannot_be_used_is_refused_with_its_place_and_a_way_out(door: Door)
     assert "is exactly 4,096 characters long" in refused(door, long)
     half = file("half.jsonl", call("get_log", '{"a": [1, 2, {"b"', of="A-1"))
     assert "begins as JSON and does not end" in refused(door, half)
-    many = file("many.jsonl", *[call("get_log", n, of=n) for n in range(2001)])
-    assert "has 2,001 calls" in refused(door, many)
+    many = file("many.jsonl", *[call("get_log", n, of=n) for n in range(8001)])
+    said = refused(door, many)
+    assert "has 8,001 calls: an episode is made of 8,000 at most" in said
+    assert "give a trace of one task" in said
     one = file("one.jsonl", READ)
     shut = {"order_id": "A-1", "status": "shut"}
     other = file("other.jsonl", call("get_order", shut, order_id="A-1"))

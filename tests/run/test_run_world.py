@@ -11,8 +11,8 @@ from run_builders import ANY, episode, tool
 
 from reviewer.running.broker import Parameters
 from reviewer.running.model import Answer, ToolSpec, Unrunnable, WorldGap
-from reviewer.running.world import SimulatedWorld
-from reviewer.suite.json_values import merged
+from reviewer.running.world import SimulatedWorld, _fits, _Index
+from reviewer.suite.json_values import all_at, alters, merged, same
 from reviewer.suite.model import Episode
 from reviewer.suite.strict_json import start_state_digest
 
@@ -466,3 +466,42 @@ def test_a_tool_of_which_no_call_is_recorded_answers_nothing() -> None:
     with pytest.raises(WorldGap):
         answers(episode({"read": tool({"unrecorded": "spoil"})}), "read")
     assert contents(episode({"read": tool({"unrecorded": "error"})}), "read") == ["error"]
+
+
+# what fits a call, without trying everything ------------------------------------------------------
+
+FEW = st.sampled_from([0, 0.0, 1, 1.0, True, False, None, "a", [], [1], [True], {}, {"a": 1}])
+STATES = st.dictionaries(st.sampled_from("ab"), FEW | st.dictionaries(st.just("a"), FEW))
+TOLD = st.fixed_dictionaries(
+    {},
+    optional={
+        "arguments": st.dictionaries(st.sampled_from("xyz"), FEW, max_size=2),
+        "when": st.dictionaries(st.sampled_from(["a", "b", "a.a", "b[0]"]), FEW, max_size=2),
+    },
+)
+
+
+@given(st.lists(TOLD, max_size=8), st.dictionaries(st.sampled_from("xyz"), FEW), STATES)
+def test_what_fits_a_call_is_what_trying_each_finds(
+    told: list[dict[str, Any]], arguments: dict[str, Any], state: dict[str, Any]
+) -> None:
+    assert _Index(told).fitting(arguments, state) == [
+        (number, one)
+        for number, one in enumerate(told)
+        if _fits(one.get("arguments") or {}, arguments) and all_at(state, one.get("when") or {})
+    ]
+
+
+@given(STATES, st.dictionaries(st.sampled_from("ab"), FEW | st.dictionaries(st.just("a"), FEW)))
+def test_a_patch_alters_a_state_when_it_makes_another_of_it(
+    state: dict[str, Any], patch: dict[str, Any]
+) -> None:
+    assert alters(state, patch) is not same(merged(state, patch), state)
+
+
+def test_effects_that_undo_one_another_change_nothing() -> None:
+    effects = [{"merge": {"n": 1}}, {"merge": {"n": 0}}]
+    of = episode(tools={"turn": tool(effects=effects)}, initial_state={"n": 0})
+    assert answers(of, "turn")[0].state is None
+    of = episode(tools={"turn": tool(effects=effects[:1])}, initial_state={"n": 0})
+    assert answers(of, "turn", "turn")[0].state == {"n": 1}

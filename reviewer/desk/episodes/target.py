@@ -1,6 +1,7 @@
 """Where an episode goes: into a draft, or into a new suite."""
 
 import json
+from collections import Counter
 from collections.abc import Mapping, Set
 from pathlib import Path
 from typing import Any
@@ -156,8 +157,7 @@ def _most_alike(script: Mapping[str, Any]) -> int:
     for told in script["episodes"].values():
         for plan in told["plans"].values():
             made = [call for turn in plan["turns"] for call in turn.get("calls", ())]
-            calls = [json.dumps(call, sort_keys=True) for call in made]
-            counts += [calls.count(call) for call in set(calls)]
+            counts += Counter(json.dumps(call, sort_keys=True) for call in made).values()
     return max(counts)
 
 

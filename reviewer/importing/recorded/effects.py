@@ -2,7 +2,7 @@
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from reviewer.importing.recorded.keys import Key, Keys, canonical
@@ -55,11 +55,13 @@ def can_be_set(before: Any, after: Any) -> bool:
     return same(after, merged(before, patch_of(before, after)))
 
 
-def is_about(call: Made, arguments: dict[str, Any], known: Any) -> bool:
-    """Return whether the answer of a write is this very object after it: of the same shape, and
-    with the same id that the call names."""
+def is_about(call: Made, arguments: dict[str, Any], known: Any, asked: Mapping[str, Any]) -> bool:
+    """Return whether the answer of a write is this very object after it: of the same shape, with
+    the same id that the call names, and none that was `asked` for under another id."""
     answer = call.answer
     if not isinstance(answer, dict) or not isinstance(known, dict):
+        return False
+    if any(name in answer and not same(value, answer[name]) for name, value in _members(asked)):
         return False
     shared = answer.keys() & known.keys()
     if 2 * len(shared) < max(len(answer), len(known)):
@@ -100,16 +102,24 @@ class Followed:
     write has to look at the places that it has nothing to do with.
     """
 
-    def __init__(self, initial: dict[tuple[str, str], Any], keys: Keys) -> None:
+    def __init__(
+        self,
+        initial: dict[tuple[str, str], Any],
+        keys: Keys,
+        asked: Mapping[tuple[str, str], Mapping[str, Any]],
+    ) -> None:
+        """`asked` has the arguments of the reads that show each place."""
         self._keys = keys
+        self._asked = asked
         self._writes: list[int] = []
         """The events of the writes."""
         self._named: dict[str, list[int]] = {}
         """Id → the writes that name it, in their arguments or in what they answered."""
         self._state: dict[tuple[str, str], Any] = {}
         self._order: dict[tuple[str, str], int] = {}
-        self._holding: dict[tuple[str, Any], set[tuple[str, str]]] = {}
-        """Member and value → the places that hold an object with it."""
+        self._holding: dict[str | None, dict[tuple[str, Any], set[tuple[str, str]]]] = {}
+        """Name of the id by which a read asks → member and value → the places whose object has
+        both. Without a name: those whose object does not repeat what is asked for."""
         self._seen: dict[tuple[str, str], list[tuple[int, Any]]] = {}
         """What a place holds since it was last read: the first write that meets it, the value."""
         self.changes: dict[int, dict[tuple[str, str], Change]] = {}
@@ -130,9 +140,10 @@ class Followed:
         self.changes.setdefault(call.seq, {})
         for one in {canonical(one) for one in _ids([arguments, call.answer])}:
             self._named.setdefault(one, []).append(number)
-        for place in self._alike(arguments):
+        for place in self._alike(arguments, call.answer):
             known = self._state[place]
-            if is_about(call, arguments, known) and not same(known, call.answer):
+            about = is_about(call, arguments, known, self._asked.get(place, {}))
+            if about and not same(known, call.answer):
                 self._set(call.seq, place, known, call.answer)
                 self._seen[place].append((number + 1, call.answer))
 
@@ -161,12 +172,22 @@ class Followed:
                 self._set(self._writes[writes[-1]], place, before, answer)
         self._seen[place] = [(len(self._writes), self._state[place])]
 
-    def _alike(self, arguments: dict[str, Any]) -> list[tuple[str, str]]:
-        """Return the places whose object has one of these arguments as a member."""
+    def _alike(self, arguments: dict[str, Any], answer: Any) -> list[tuple[str, str]]:
+        """Return the places whose object may be what a write answers: by the id that the answer
+        has, else by the arguments."""
         found: set[tuple[str, str]] = set()
-        for member in _members(arguments):
-            found |= self._holding.get(member, set())
+        for name, holding in self._holding.items():
+            told = isinstance(answer, dict) and name in answer
+            for member in _members({name: answer[name]} if told else arguments):
+                found |= holding.get(member, set())
         return sorted(found, key=self._order.__getitem__)
+
+    def _id_of(self, place: tuple[str, str], value: Any) -> str | None:
+        """Return the first argument of a place's read that its object repeats."""
+        for name, asked in _members(self._asked.get(place)):
+            if isinstance(value, dict) and name in value and same(asked, value[name]):
+                return name
+        return None
 
     def _held_before(self, place: tuple[str, str], write: int) -> Any:
         values = self._seen[place]
@@ -179,12 +200,14 @@ class Followed:
         self._hold(place, after)
 
     def _hold(self, place: tuple[str, str], value: Any) -> None:
-        for member in _members(self._state.get(place)):
-            self._holding[member].discard(place)
+        before = self._state.get(place)
+        for member in _members(before):
+            self._holding[self._id_of(place, before)][member].discard(place)
         self._state[place] = value
         self._order.setdefault(place, len(self._order))
+        holding = self._holding.setdefault(self._id_of(place, value), {})
         for member in _members(value):
-            self._holding.setdefault(member, set()).add(place)
+            holding.setdefault(member, set()).add(place)
 
 
 def _members(value: Any) -> Iterator[tuple[str, Any]]:

@@ -12,8 +12,8 @@ from reviewer.importing.recorded import NotUsable
 from reviewer.trace.events import tool_calls
 from reviewer.trace.record import ABSENT, Event, TraceRecord, is_user, kind_of
 
-MOST_CALLS = 6_400
-"""The most calls of a trace of which an episode is made: what comes of a call is asked of all."""
+MOST_CALLS = 8_000
+"""The most calls of a trace of which an episode is made: that takes about ten seconds."""
 AGENT = frozenset({None, "agent", "assistant"})
 _STOP = re.compile(r"\s*###[A-Z-]+###\s*")
 """Words by which simulated users of benchmarks end a talk."""

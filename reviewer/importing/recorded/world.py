@@ -44,6 +44,7 @@ class Builder:
         self.main, self.siblings = main, list(siblings)
         self.marks, self.marked, self.keys = marks, marked, keys
         self._slots = Slots()
+        self._asked: dict[tuple[str, str], dict[str, Any]] = {}
         self._wrong = {call.tool for call in main.calls if call.seq in marked.wrong}
         self._by_seq = {call.seq: call for call in reversed(main.calls)}
         self._cases: dict[str, list[dict[str, Any]]] = {}
@@ -102,7 +103,9 @@ class Builder:
 
     def place(self, tool: str, arguments: Mapping[str, Any]) -> tuple[str, str]:
         lasting = self.keys.lasting(tool, arguments)
-        return self._slots.of(self.keys.key_of(tool, arguments), lasting)
+        place = self._slots.of(self.keys.key_of(tool, arguments), lasting)
+        self._asked.setdefault(place, lasting)
+        return place
 
     # Answers of reads.
 
@@ -189,7 +192,7 @@ class Builder:
     def _follow(
         self, state: dict[tuple[str, str], Any], polled: Mapping[Key, list[Any]]
     ) -> Followed:
-        followed = Followed(state, self.keys)
+        followed = Followed(state, self.keys, self._asked)
         for call in self.main.calls:
             if self.acts(call.tool) == "write":
                 if call.status == "ok":
@@ -292,7 +295,7 @@ class Builder:
             if self.keys.key(first) in known:
                 continue
             known.add(self.keys.key(first))
-            followed = Followed(dict(state), self.keys)
+            followed = Followed(dict(state), self.keys, self._asked)
             followed.write(first)
             self._write_cases(story._replace(steps=(first,)), followed.changes)
             self.pooled.append(f"{first.tool} {self.keys.key(first)[1]} from {story.name}")
