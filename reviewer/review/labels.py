@@ -126,7 +126,13 @@ class Label(ItemRecord, frozen=True, kw_only=True):
     traces: Annotated[
         Names, "The traces that the item was built from: context, outside the uid."
     ] = ()
-    # UNSET of other labels, so that those made before keep their uids.
+    # The rest is UNSET of other labels, so that those made before keep their uids.
+    evidence_opened: Annotated[
+        bool | UnsetType,
+        File(bool, None),
+        "Whether the person opened what was done (calls, results, end state) while this showing, "
+        "or one that it revises, was on the screen. Absent: not recorded.",
+    ] = UNSET
     record: Annotated[
         Sha256 | UnsetType,
         File(Sha256, None),
@@ -245,6 +251,8 @@ def _attempt_context(label: Label) -> Problems:
             yield f"$.{name}", "belongs to a label of a message or a pair"
     if label.showing != 1:
         yield "$.showing", "is 2, but only pairs are shown in two orders"
+    if label.evidence_opened is not UNSET:
+        yield "$.evidence_opened", "belongs to a label of a message or a pair"
     if label.role != "rater":
         yield "$.role", "is adjudicator, and an annotation of another tool settles nothing"
     if label.pi is not None or label.stratum is not None or label.reasons:

@@ -194,6 +194,76 @@ def test_a_label_carries_what_it_was_made_under(full: Door) -> None:
     assert len(label["traces"]) >= 2
 
 
+def test_a_label_keeps_whether_the_evidence_was_opened_and_nothing_where_no_one_told(
+    full: Door,
+) -> None:
+    with labeler(full) as desk:
+        item = desk.labels.next_item(session := pairs_of(desk))
+        assert item is not None
+        for told in (None, False, True, False, None):
+            desk.labels.record(session, drafted(item, evidence_opened=told))
+    given = [label.get("evidence_opened", "not recorded") for label in kept(full)]
+    assert given == ["not recorded", False, True, True, True]  # what was seen stays seen
+    columns = full.rows("SELECT evidence_opened FROM labels ORDER BY at")
+    assert columns == [(None,), (0,), (1,), (1,), (1,)]
+
+
+SPOKEN = {
+    "arguments": {"model": "sonnet", "agentName": "a", "note": "I am Refund_Agent v7 on GPT-4o."},
+    "observation": {
+        "cost_usd": 0.0131,
+        "latencyMs": 411,
+        "text": '{"run_id": "r-1", "by": "claude-opus-4", "ref": "0123456789abcdef0"}',
+        "amount_usd": 89.0,
+    },
+}
+"""A call whose words tell whose it is, in members and in texts."""
+
+
+def test_evidence_says_what_was_done_and_not_by_whom(full: Door) -> None:
+    base = next(record for record in shipped(V7) if record["episode_id"] == "damaged-221")
+    told = {**base["events"][0], **SPOKEN, "seq": 1, "tool": "refund-agent-v7-lookup"}
+    long = {"observation": "x" * 3000 + V7, "seq": 2, "call_id": "c2"}
+    told["observation"]["same"] = "0123456789ABCDEF0"
+    events = [told, {**base["events"][0], **long}, {**base["events"][-2], "seq": 3}]
+    record = {**base, "attempt": 4, "events": events, "final_message": "Hm."}
+    record["source"] = {"kind": "other", "model": "tigerlily"}
+    events[1]["arguments"] = {"by": "Tigerlily"}
+    assert full.take("more.jsonl", [record]).code == 0
+    with labeler(full) as desk:
+        session = desk.labels.session(SUITE, V7, kind="message")
+        while (item := desk.labels.next_item(session)) is not None and item.message != "Hm.":
+            desk.labels.record(session, drafted(item))
+        assert item is not None
+        found = desk.labels.evidence(session, item)
+    assert found.right is None
+    text = repr(found).casefold()
+    for word in (V7, "agent v7", "gpt", "claude", "sonnet", "tigerlily", "0.0131", "411", "r-1"):
+        assert word not in text, word
+    first = found.left.lines[1].text
+    assert "89.0" in first
+    assert first.count("⟨1⟩") == 2
+    assert [(line.kind, line.number) for line in found.left.lines] == [
+        ("call", 1), ("result", 0), ("call", 2), ("result", 0),
+    ]  # fmt: skip
+    assert found.left.lines[3].text.endswith("more characters")
+    assert "return_label_created" in found.left.end_state
+
+
+def test_a_pair_shows_what_was_done_before_each_side(full: Door) -> None:
+    with labeler(full) as desk:
+        session = pairs_of(desk)
+        item = desk.labels.next_item(session)
+        assert item is not None
+        found = desk.labels.evidence(session, item)
+        trace = desk.labels.trace_of(session, item, "right").trace_id
+        calls = [row for row in desk.traces.events(trace, 0, 99) if row.kind == "tool_call"]
+    assert found.right is not None
+    shown = [line.tool for line in found.right.lines if line.kind == "call"]
+    assert shown == [row.title for row in calls]
+    assert not [word for word in (V7, V8, "0.0") if word in repr(found)]
+
+
 def test_a_note_is_masked_before_it_is_kept(full: Door) -> None:
     with labeler(full) as desk:
         item = desk.labels.next_item(session := pairs_of(desk))

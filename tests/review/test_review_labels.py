@@ -8,6 +8,7 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import UNSET
 from review_builders import at, digest, draft, label, messages, pairs, rubric
 
 from reviewer.review.labels import (
@@ -45,6 +46,7 @@ def labels(draw: st.DrawFn) -> Label:
         "note": draw(NOTE),
         "flag": draw(st.booleans()),
         "duration_ms": draw(st.none() | st.integers(0, 10**6)),
+        "evidence_opened": draw(st.sampled_from([UNSET, True, False])),
         "pi": draw(st.none() | st.sampled_from([0.05, 1.0])),
         "reasons": draw(st.sampled_from([(), ("random",), ("safety", "random")])),
         "traces": draw(st.sampled_from([(), ("s/a/e/1",), ("s/a/e/1", "s/b/e/2")])),
@@ -124,6 +126,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"showing": True}, "$.showing: should be a valid integer"),
     ({"showing": 3}, "$.showing: should be less than or equal to 2"),
     ({"duration_ms": -1}, "$.duration_ms: should be greater than or equal to 0"),
+    ({"evidence_opened": None}, "$.evidence_opened: should be a valid boolean"),
     ({"duration_ms": 1.5}, "$.duration_ms: should be a valid integer"),
     ({"pi": 0}, "$.pi: should be greater than 0"),
     ({"pi": 1.5}, "$.pi: should be less than or equal to 1"),
@@ -346,6 +349,7 @@ def test_the_published_schema_names_what_a_line_holds() -> None:
     schema = json_schema("label", {"label": Label})
     of_attempts = {"record", "origin"}
     written = json.loads(label_line(label(PAIRS[0])))
-    assert set(schema["properties"]) - of_attempts == set(written)
+    assert set(schema["properties"]) - of_attempts == {*written, "evidence_opened"}
+    assert "evidence_opened" not in written  # an older label keeps its bytes, and its uid
     assert schema["additionalProperties"] is False
     assert digest("x") == sha256_hex(b"x")

@@ -107,6 +107,8 @@ def below_title(app: ReviewerApp) -> str:
         ("label-pair", ("L", "h", "enter", "h", "2")),
         ("label-message", ("L", "c", "1", "4")),
         ("label-skip", ("L", "minus")),
+        ("label-pair-evidence", ("L", "h", "e")),
+        ("label-message-evidence", ("L", "c", "1", "e")),
     ],
 )
 async def test_a_label_screen_to_the_character(
@@ -792,6 +794,30 @@ async def test_nothing_rendered_names_candidate_gate_cost_or_judge(
             assert saved(mine)
             await press(pilot, "u")
             assert leaks(app, *digests) == []
+
+
+@pytest.mark.parametrize("kind", ["pair", "message"])
+async def test_e_opens_what_was_done_and_the_label_keeps_that_it_was_open(
+    kind: str, mine: Bent
+) -> None:
+    app = shell(mine)
+    answer = ("h", "enter") if kind == "pair" else ("1", "1", "1", "enter")
+    async with running(app, SIZES[-1]) as pilot:
+        await settle(pilot)
+        await press(pilot, "L", *(["c"] if kind == "message" else []))
+        assert "evidence not opened" in screen_text(app)
+        await press(pilot, *answer, "e")
+        assert "1 → ┊ lookup" in screen_text(app)
+        for leak in (V7, V8, r"0\.0\d", "forbidden", f"{SUITE}/"):
+            assert re.search(leak, below_title(app)) is None
+        await press(pilot, "tab", "j", "tab", *answer)
+        assert "1 → ┊ lookup" in screen_text(app)  # open for the next item too
+        await press(pilot, "e", *answer)
+        assert "┊ lookup" not in screen_text(app)
+        await press(pilot, *answer)
+    told = [one["evidence_opened"] for one in saved(mine)]
+    assert told == [False, True, True, False][: len(told)]
+    assert len(told) >= 3
 
 
 NEXT = ("damaged-221", 4)

@@ -83,7 +83,8 @@ class LabelItem(View, frozen=True):
 
 class LabelDraft(View, frozen=True):
     """A person's answer to a showing. `marks` are criterion id → level, `decided` criterion id →
-    side, `skipped` the reason not to answer."""
+    side, `skipped` the reason not to answer. `evidence_opened` says whether the person saw what was
+    done; None where the door cannot know, and then nothing is recorded of it."""
 
     item: str
     showing: int
@@ -94,6 +95,38 @@ class LabelDraft(View, frozen=True):
     note: str
     skipped: str | None
     duration_ms: int
+    evidence_opened: bool | None = None
+
+
+class EvidenceLine(View, frozen=True):
+    """One call, result, approval or error of an attempt, in masked words. `number` counts calls
+    from 1, 0 for other lines; `by_user` marks an act of the user's side."""
+
+    kind: Literal["call", "result", "approval", "error"]
+    number: int
+    tool: str
+    status: str
+    text: str
+    by_user: bool = False
+
+
+class SideEvidence(View, frozen=True):
+    """What was done before one message. `end_state` is in masked words, "" where none is recorded;
+    `left_out` counts events of a large trace that are not among the lines; `missing` says why there
+    is nothing to show."""
+
+    lines: tuple[EvidenceLine, ...] = ()
+    end_state: str = ""
+    left_out: int = 0
+    missing: str = ""
+
+
+class ItemEvidence(View, frozen=True):
+    """What was done before the messages of a showing: of a message `left` alone. Candidates,
+    models, costs, times and ids of runs are masked, in the same way on both sides."""
+
+    left: SideEvidence
+    right: SideEvidence | None
 
 
 class ItemTrace(View, frozen=True):
@@ -351,6 +384,14 @@ class LabelsRoom(Room):
 
         with self._opened.reading() as connection:
             return trace_of(self._labeling, connection, session, item, side)
+
+    def evidence(self, session: Session, item: LabelItem) -> ItemEvidence:
+        """Return what was done before each message of a showing, blind. Raises DeskError for an
+        item that is none of the suite's any more."""
+        from reviewer.desk.labels.evidence import item_evidence
+
+        with self._opened.reading() as connection:
+            return item_evidence(self._labeling, connection, self._opened.records, session, item)
 
     def record(self, session: Session, drafted: LabelDraft) -> SavedLabel:
         """Keep a label: durable when this returns. A second label of a showing revises the

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 from reviewer.db.connection import Connection, close_writer
 from reviewer.db.schema import open_writer
@@ -93,7 +94,19 @@ def label_of(
         reasons=entry.reasons if entry else (),
         pi=entry.pi if entry else None,
         traces=item.traces,
+        evidence_opened=_opened(drafted, before, labels),
     )
+
+
+def _opened(drafted: LabelDraft, before: Label | None, labels: Sequence[Label]) -> bool | UnsetType:
+    """Return whether the evidence was opened for this label or one that it revises: what was seen
+    once is not unseen by labeling again."""
+    known = {label.uid: label for label in labels}
+    while before is not None:
+        if before.evidence_opened is True:
+            return True
+        before = known.get(before.revises) if before.revises is not None else None
+    return UNSET if drafted.evidence_opened is None else drafted.evidence_opened
 
 
 def next_time(labels: Sequence[Label], session: Session) -> str:

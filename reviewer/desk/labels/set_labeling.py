@@ -5,6 +5,7 @@ from reviewer.desk.errors import DeskError
 from reviewer.desk.labels.api import ItemTrace, LabelItem, QueueView, Session, Side
 from reviewer.desk.labels.labeling import Labeling
 from reviewer.desk.labels.queue import queue_view
+from reviewer.desk.labels.sheet import Sheet
 from reviewer.desk.traces.records import locate
 from reviewer.review.labels import Role
 
@@ -61,17 +62,22 @@ def _session(
     )
 
 
-def trace_of(
-    labeling: Labeling, connection: Connection, session: Session, shown: LabelItem, side: Side
-) -> ItemTrace:
-    """Return the first trace that ends with what a showing has on that side."""
-    sheet = labeling.sheet(connection, session)
+def traces_of(sheet: Sheet, shown: LabelItem) -> tuple[str, str | None]:
+    """Return the first trace that ends with what a showing has left, and right of a pair."""
     item = sheet.items.get(shown.item)
     if item is None:
         raise DeskError("this item is none of the suite's any more: look at the next one")
     place = sheet.place(item, shown.showing)
-    digest = place.right if side == "right" and place.right is not None else place.left
-    trace_id = item.message(digest).traces[0]
+    right = None if place.right is None else item.message(place.right).traces[0]
+    return item.message(place.left).traces[0], right
+
+
+def trace_of(
+    labeling: Labeling, connection: Connection, session: Session, shown: LabelItem, side: Side
+) -> ItemTrace:
+    """Return the first trace that ends with what a showing has on that side."""
+    left, right = traces_of(labeling.sheet(connection, session), shown)
+    trace_id = right if side == "right" and right is not None else left
     return ItemTrace(
         trace_id=trace_id, candidate_id=locate(connection, trace_id).candidate.candidate_id
     )

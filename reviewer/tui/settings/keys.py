@@ -45,6 +45,7 @@ VERBS: dict[str, tuple[str, str, str]] = {
     "y": ("copy", "copy", "Copy the id, value or digest."),
     "o": ("pager", "open in $PAGER", "Open it in $PAGER."),
     "x": ("export", "export", "Write the report and its renderings to a folder."),
+    "e": ("evidence", "what was done", "Open what was done, or close it."),
     "d": ("error", "next that is not ok", "The next event that is not ok."),
     "colon": ("goto", "go to a number", "Go to the event with a number."),
     "Z": ("zoom", "zoom this region", "Give this region the whole screen; again: back."),

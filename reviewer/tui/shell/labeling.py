@@ -13,7 +13,8 @@ Showing = tuple[str, int]
 
 @dataclass
 class Draft:
-    """A reviewer's choices for one showing so far. `spent` is seconds on screen before now."""
+    """A reviewer's choices for one showing so far. `spent` is seconds on screen before now;
+    `evidence_opened` whether what was done has been on it."""
 
     answer: "Answer | None" = None
     marks: dict[str, int] = field(default_factory=dict)
@@ -21,14 +22,16 @@ class Draft:
     flag: bool = False
     note: str = ""
     spent: float = 0.0
+    evidence_opened: bool = False
 
 
 class Labeling:
     """`kind` is what was labeled last, `review_sets` the set that was, by suite; a suite without
-    one is labeled by its own queue."""
+    one is labeled by its own queue. `evidence` says whether what was done is open beside items."""
 
     def __init__(self) -> None:
         self.kind: LabelKind = "pair"
+        self.evidence = False
         self.review_sets: dict[str, str] = {}
         self._drafts: dict[tuple[Session, Showing], Draft] = {}
         self._handed_back: dict[Session, dict[Showing, None]] = {}

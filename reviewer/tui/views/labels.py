@@ -10,6 +10,7 @@ from reviewer.tui.widgets.words import plural
 
 if TYPE_CHECKING:
     from reviewer.desk.desk import Desk
+    from reviewer.desk.labels.api import SideEvidence
 
 
 MISSING = "○ no final message in this trace"
@@ -31,6 +32,36 @@ begin as a rule or a fence does."""
 def blocks(text: str | None) -> list[Block]:
     """A message as it is shown, behind its fence; one that is missing says so."""
     return [Block(MISSING, "not_measured")] if not text else [Block(text, quoted=True)]
+
+
+def done_blocks(side: "SideEvidence | None") -> list[Block]:
+    """What was done before a message, a call and a result in turn, all of it behind the fence."""
+    if side is None:
+        return [Block("reading…", "dim")]
+    told: list[Block] = []
+    called = ""
+    for line in side.lines:
+        if line.kind == "call":
+            mark = "◆" if line.by_user else "→"
+            called, head = line.tool, f"{line.number:>5} {mark} "
+            words = f"{line.tool}  {line.text}".rstrip()
+        else:
+            head = f"{_RESULT.get(line.kind) or line.status or 'got':>7} "
+            named = line.tool and line.tool != called
+            words = f"{line.tool}: {line.text}" if named else line.text
+        told.append(Block(words, head=[Span(head, "dim")], quoted=True))
+    if side.left_out:
+        told.append(Block(f"{plural(side.left_out, 'event')} between are left out", "not_measured"))
+    if side.missing:
+        told.append(Block(side.missing, "not_measured"))
+    if side.end_state:
+        told.append(Block(side.end_state, head=[Span("    end ", "dim")], quoted=True))
+    else:
+        told.append(Block("no end state is recorded", "not_measured"))
+    return told
+
+
+_RESULT = {"approval": "asked", "error": "error"}
 
 
 def alike(text: str | None) -> list[Span]:

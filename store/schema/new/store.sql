@@ -250,21 +250,6 @@ CREATE TRIGGER judgment_in_order BEFORE INSERT ON judgment
 WHEN NEW.id IS NOT (SELECT coalesce(max(id), 0) + 1 FROM judgment)
   OR EXISTS (SELECT 1 FROM judgment WHERE uid = NEW.uid)
 BEGIN SELECT RAISE(ABORT, 'a judgment follows the last one, and none stands twice'); END;
-CREATE VIEW labels AS
-  SELECT uid, json_extract(text, '$.suite_id') AS suite_id,
-         json_extract(text, '$.episode_id') AS episode_id, item,
-         json_extract(text, '$.kind') AS kind, showing, reviewer, role,
-         json_extract(text, '$.answer') AS answer, json_extract(text, '$.marks') AS marks,
-         json_extract(text, '$.decided') AS decided, json_extract(text, '$.skipped') AS skipped,
-         json_extract(text, '$.withdrawn') AS withdrawn, json_extract(text, '$.flag') AS flag,
-         json_extract(text, '$.note') AS note, json_extract(text, '$.left') AS "left",
-         json_extract(text, '$.right') AS "right", json_extract(text, '$.message') AS message,
-         json_extract(text, '$.rubric_id') AS rubric_id,
-         json_extract(text, '$.rubric_version') AS rubric_version,
-         json_extract(text, '$.stratum') AS stratum, json_extract(text, '$.reasons') AS reasons,
-         json_extract(text, '$.pi') AS pi, json_extract(text, '$.duration_ms') AS duration_ms,
-         json_extract(text, '$.revises') AS revises, at
-  FROM (SELECT *, CAST(body AS TEXT) AS text FROM label);
 CREATE VIEW judgments AS
   SELECT uid, json_extract(text, '$.suite_id') AS suite_id,
          json_extract(text, '$.episode_id') AS episode_id, item, "order", repeat, judge_id, model,
@@ -613,6 +598,22 @@ CREATE VIEW pattern_names AS
     SELECT 1 FROM pattern_name AS later, json_each(CAST(later.body AS TEXT), '$.replaces') AS old
     WHERE later.suite = one.suite AND later.pattern = one.pattern AND old.value = one.uid)
     AND json_extract(CAST(body AS TEXT), '$.name') <> '';
+CREATE VIEW labels AS
+  SELECT uid, json_extract(text, '$.suite_id') AS suite_id,
+         json_extract(text, '$.episode_id') AS episode_id, item,
+         json_extract(text, '$.kind') AS kind, showing, reviewer, role,
+         json_extract(text, '$.answer') AS answer, json_extract(text, '$.marks') AS marks,
+         json_extract(text, '$.decided') AS decided, json_extract(text, '$.skipped') AS skipped,
+         json_extract(text, '$.withdrawn') AS withdrawn, json_extract(text, '$.flag') AS flag,
+         json_extract(text, '$.note') AS note, json_extract(text, '$.left') AS "left",
+         json_extract(text, '$.right') AS "right", json_extract(text, '$.message') AS message,
+         json_extract(text, '$.rubric_id') AS rubric_id,
+         json_extract(text, '$.rubric_version') AS rubric_version,
+         json_extract(text, '$.stratum') AS stratum, json_extract(text, '$.reasons') AS reasons,
+         json_extract(text, '$.pi') AS pi, json_extract(text, '$.duration_ms') AS duration_ms,
+         json_extract(text, '$.evidence_opened') AS evidence_opened,
+         json_extract(text, '$.revises') AS revises, at
+  FROM (SELECT *, CAST(body AS TEXT) AS text FROM label);
 INSERT INTO meta VALUES ('event_shapes', '0');
 INSERT INTO meta VALUES ('indexed', '0');
-PRAGMA user_version=17;
+PRAGMA user_version=18;

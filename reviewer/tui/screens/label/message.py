@@ -4,19 +4,22 @@ from collections.abc import Iterable
 from typing import ClassVar
 
 from textual.binding import BindingType
-from textual.containers import Horizontal
+from textual.containers import Container, Horizontal
 from textual.events import Resize
 from textual.widget import Widget
 
-from reviewer.desk.labels.api import LabelItem
+from reviewer.desk.labels.api import ItemEvidence, LabelItem
 from reviewer.tui.screens.base import Hint
 from reviewer.tui.screens.label import view as view
 from reviewer.tui.screens.label.screen import LABEL_KEYS, LabelScreen, working
 from reviewer.tui.settings.keys import bind, digits, scrolling
-from reviewer.tui.views.labels import alike, blocks
+from reviewer.tui.views.labels import alike, blocks, done_blocks
 from reviewer.tui.widgets.chrome import LineBox
 from reviewer.tui.widgets.lines import Block, Line, Span
 from reviewer.tui.widgets.textview import Passage
+
+BESIDE = 160
+"""Columns from which what was done is beside the message; in fewer it is below."""
 
 
 class Pane(LineBox):
@@ -42,6 +45,7 @@ class LabelMessageScreen(LabelScreen):
         ("1-9", "answer", "screen.nothing"),
         ("0", "clear", "screen.clear_mark"),
         ("jk", "criterion", "screen.read(1)"),
+        ("e", "evidence", "screen.evidence"),
         ("Enter", "save", "screen.save"),
         ("u", "undo", "screen.undo"),
         ("!", "flag", "screen.flag"),
@@ -56,7 +60,7 @@ class LabelMessageScreen(LabelScreen):
         *digits("numbered"),
         bind("0", "clear_mark"),
         *LABEL_KEYS,
-        bind("tab", "turn", "message, request, criteria", "What j and k move in."),
+        bind("tab", "turn", "message, evidence, request", "What j and k move in."),
         *scrolling(),
     ]
     CSS = """
@@ -66,6 +70,10 @@ class LabelMessageScreen(LabelScreen):
     LabelMessageScreen #criteria { width: 48%; max-width: 72; height: 1fr; }
     LabelMessageScreen.-tall #request { height: 5; }
     LabelMessageScreen #answers { height: 3; }
+    LabelMessageScreen #texts { height: 1fr; layout: vertical; }
+    LabelMessageScreen.-beside #texts { layout: horizontal; }
+    LabelMessageScreen.-beside #message, LabelMessageScreen.-beside #done { height: 1fr; }
+    LabelMessageScreen.-beside #criteria { width: 36%; }
     """
 
     _at = 0
@@ -73,7 +81,8 @@ class LabelMessageScreen(LabelScreen):
 
     def work(self) -> Iterable[Widget]:
         yield working(Passage(id="request"))
-        yield working(Horizontal(Passage(id="message"), Pane(id="criteria"), id="sides"))
+        texts = Container(Passage(id="message"), Passage(id="done"), id="texts")
+        yield working(Horizontal(texts, Pane(id="criteria"), id="sides"))
         yield working(LineBox(id="answers"))
 
     def _passage(self, name: str) -> Passage:
@@ -81,6 +90,8 @@ class LabelMessageScreen(LabelScreen):
 
     def on_resize(self, event: Resize) -> None:
         self.set_class(event.size.height >= 32, "-tall")
+        self.set_class(event.size.width >= BESIDE, "-beside")
+        self._passage("done").join(event.size.width >= BESIDE)
         self._deepen()
         super().on_resize(event)
 
@@ -96,6 +107,16 @@ class LabelMessageScreen(LabelScreen):
         )
         title = [Span("final message", "strong")]
         self._passage("message").show(blocks(item.message), title, alike(item.message))
+
+    def show_evidence(self, found: ItemEvidence | None) -> None:
+        title = [Span("what was done", "strong")]
+        blocks = done_blocks(None if found is None else found.left)
+        self._passage("done").show(blocks, title, [Span("masked", "dim")])
+
+    def evidence_turned(self) -> None:
+        if self._turned == "done":
+            self._turn("criteria")
+        self.redraw()
 
     def draw_marks(self, item: LabelItem) -> None:
         pane, width = self.query_one("#criteria", LineBox), self.columns
@@ -174,14 +195,15 @@ class LabelMessageScreen(LabelScreen):
     # moving ------------------------------------------------------------------------------------
 
     def action_turn(self) -> None:
-        """To the message, to the request, and back to the criteria."""
-        order = ("criteria", "message", "request")
+        """To the message, to what was done where it is open, to the request, and back."""
+        done = ("done",) if self.shell.labeling.evidence else ()
+        order = ("criteria", "message", *done, "request")
         self._turn(order[(order.index(self._turned) + 1) % len(order)])
         self.redraw()
 
     def _turn(self, name: str) -> None:
         self._turned = name
-        for each in ("message", "request"):
+        for each in ("message", "done", "request"):
             self._passage(each).activate(each == name)
 
     @property

@@ -8,20 +8,21 @@ from textual.containers import Horizontal
 from textual.events import Resize
 from textual.widget import Widget
 
-from reviewer.desk.labels.api import Answer, LabelItem, Side
+from reviewer.desk.labels.api import Answer, ItemEvidence, LabelItem, Side
 from reviewer.tui.screens.base import Hint
 from reviewer.tui.screens.label import view as view
 from reviewer.tui.screens.label.screen import LABEL_KEYS, LabelScreen, working
 from reviewer.tui.settings.keys import bind, digits, move, scrolling
-from reviewer.tui.views.labels import alike, blocks
+from reviewer.tui.views.labels import alike, blocks, done_blocks
 from reviewer.tui.widgets.chrome import LineBox
 from reviewer.tui.widgets.lines import Block, Line, Span
 from reviewer.tui.widgets.textview import Passage
 
 SIDES: tuple[Side, ...] = ("left", "right")
-WIDENED = ("", "left", "right", "request")
-"""The texts that tab shows over the full width, one after the other; both sides again at the end.
-"""
+WIDENED = ("", "done", "left", "right", "request")
+"""What tab shows over the full width, one after the other: what was done where it is open, then the
+texts; both sides again at the end."""
+DONE = ("done-left", "done-right")
 
 
 class LabelPairScreen(LabelScreen):
@@ -39,6 +40,7 @@ class LabelPairScreen(LabelScreen):
         ("t", "tie", "screen.answer('tie')"),
         ("b", "both bad", "screen.answer('both_bad')"),
         ("1-9", "criterion", "screen.numbered(1)"),
+        ("e", "evidence", "screen.evidence"),
         ("Enter", "save", "screen.save"),
         ("u", "undo", "screen.undo"),
         ("-", "skip", "screen.skip"),
@@ -57,7 +59,12 @@ class LabelPairScreen(LabelScreen):
         bind("b", "answer('both_bad')", "both are bad"),
         *digits("numbered"),
         *LABEL_KEYS,
-        bind("tab", "widen", "one text over the full width", "Left, Right, request, both again."),
+        bind(
+            "tab",
+            "widen",
+            "one text over the full width",
+            "What was done where it is open, Left, Right, request, both again.",
+        ),
         *scrolling(),
     ]
     CSS = """
@@ -65,6 +72,10 @@ class LabelPairScreen(LabelScreen):
     LabelPairScreen.-deep #request { height: 4; }
     LabelPairScreen #sides { height: 1fr; }
     LabelPairScreen.-tall #request { height: 5; }
+    LabelPairScreen.-evidence #request { height: 2; }
+    LabelPairScreen.-evidence #sides { height: 2fr; }
+    LabelPairScreen.-left #done, LabelPairScreen.-right #done { display: none; }
+    LabelPairScreen.-done #sides, LabelPairScreen.-request #done { display: none; }
     LabelPairScreen.-left #right, LabelPairScreen.-right #left { display: none; }
     LabelPairScreen.-request #sides { display: none; }
     LabelPairScreen.-request #request { height: 1fr; }
@@ -76,6 +87,7 @@ class LabelPairScreen(LabelScreen):
     def work(self) -> Iterable[Widget]:
         yield working(Passage(id="request"))
         yield working(Horizontal(Passage(id="left"), Passage(id="right", edge=True), id="sides"))
+        yield Horizontal(Passage(id=DONE[0]), Passage(id=DONE[1], edge=True), id="done")
         yield working(LineBox(id="why"))
         yield working(LineBox(id="answers"))
 
@@ -100,6 +112,18 @@ class LabelPairScreen(LabelScreen):
         for name, text in (("left", item.left), ("right", item.right)):
             title = [Span(view.SIDES[name], "strong")]
             self._passage(name).show(blocks(text), title, alike(text))
+
+    def show_evidence(self, found: ItemEvidence | None) -> None:
+        sides = (None, None) if found is None else (found.left, found.right)
+        for name, side in zip(SIDES, sides, strict=True):
+            title = [Span(f"what was done, {name}", "strong")]
+            note = [Span("masked", "dim")]
+            self._passage(f"done-{name}").show(done_blocks(side), title, note)
+
+    def evidence_turned(self) -> None:
+        if self._wide == "done":
+            self._widen("")
+        self._settle()
 
     def draw_marks(self, item: LabelItem) -> None:
         width = self.columns
@@ -156,8 +180,11 @@ class LabelPairScreen(LabelScreen):
     def action_widen(self) -> None:
         """Left over the full width, then Right, then the request, then both sides again."""
         if self.labeling.item is not None:
-            at = WIDENED.index(self._wide)
-            self._widen(WIDENED[(at + 1) % len(WIDENED)])
+            opened = self.shell.labeling.evidence
+            names = [name for name in WIDENED if opened or name != "done"]
+            at = names.index(self._wide)
+            self._row = 0
+            self._widen(names[(at + 1) % len(names)])
             self.call_after_refresh(self._settle)
 
     def _widen(self, name: str) -> None:
@@ -166,7 +193,9 @@ class LabelPairScreen(LabelScreen):
             self.set_class(each == name, f"-{each}")
         self._passage("request").activate(name == "request")
         for side in SIDES:
-            self._passage(side).activate(name != "request")
+            self._passage(side).activate(name not in ("request", "done"))
+        for each in DONE:
+            self._passage(each).activate(name == "done")
 
     def _settle(self) -> None:
         self._show_from(self._row)
@@ -175,7 +204,8 @@ class LabelPairScreen(LabelScreen):
     @property
     def _reading(self) -> tuple[Passage, ...]:
         """The texts that scroll now; both sides scroll together."""
-        return tuple(self._passage(name) for name in ((self._wide,) if self._wide else SIDES))
+        names = {"": SIDES, "done": DONE}.get(self._wide, (self._wide,))
+        return tuple(self._passage(name) for name in names)
 
     def _show_from(self, row: int) -> None:
         texts = self._reading

@@ -11,7 +11,14 @@ from textual.events import Resize, ScreenResume, ScreenSuspend
 from textual.widget import Widget
 
 from reviewer.desk.errors import DeskError
-from reviewer.desk.labels.api import EstimateView, ItemTrace, LabelItem, LabelKind, LabelRole
+from reviewer.desk.labels.api import (
+    EstimateView,
+    ItemEvidence,
+    ItemTrace,
+    LabelItem,
+    LabelKind,
+    LabelRole,
+)
 from reviewer.trace.safetext import visible_line
 from reviewer.tui.screens.base import DeskScreen, Dialog, Hint, choosing, hint_line
 from reviewer.tui.screens.label import view as view
@@ -83,6 +90,7 @@ OTHER: dict[LabelKind, tuple[LabelKind, str]] = {
 LABEL_KEYS: list[BindingType] = [
     bind("enter", "save", "save, then the next item", "Save the label; the next item comes."),
     bind("u", "undo"),
+    bind("e", "evidence", "", "What was done before each message, masked; again closes it."),
     bind("minus", "skip"),
     bind("exclamation_mark", "flag"),
     bind("w", "note", "write a note"),
@@ -116,6 +124,8 @@ class LabelScreen(DeskScreen):
     LabelScreen #end { display: none; }
     LabelScreen.-idle .work { display: none; }
     LabelScreen.-idle #end { display: block; }
+    LabelScreen #done { display: none; height: 3fr; }
+    LabelScreen.-evidence #done { display: block; }
     """
 
     def __init__(
@@ -163,6 +173,7 @@ class LabelScreen(DeskScreen):
         """Put a new item on the screen."""
         self.remove_class("-idle")
         self.show_texts(item)
+        self._open_evidence()
         self.redraw()
 
     def show_end(self, texts: tuple[str, ...], own: tuple[EstimateView, ...]) -> None:
@@ -187,6 +198,23 @@ class LabelScreen(DeskScreen):
             blocks += [Block("", head=line) for line in estimate_lines(own, width)]
         blocks += [Block(""), Block(f"{key_of('choose')} turns to {OTHER[self.KIND][1]}.", "dim")]
         self.query_one("#end", Passage).show(blocks, [Span("nothing to label", "strong")])
+
+    def _open_evidence(self) -> None:
+        """Show what was done, or nothing of it, as the reader last chose."""
+        opened = self.shell.labeling.evidence
+        self.set_class(opened, "-evidence")
+        if not opened:
+            return
+        self.show_evidence(None)
+        self.labeling.look(self._show_evidence)
+
+    def _show_evidence(self, found: ItemEvidence) -> None:
+        self.show_evidence(found)
+        self.redraw()
+
+    @abstractmethod
+    def show_evidence(self, found: ItemEvidence | None) -> None:
+        """Put what was done beside the messages; None while it is read."""
 
     @abstractmethod
     def show_texts(self, item: LabelItem) -> None:
@@ -263,6 +291,21 @@ class LabelScreen(DeskScreen):
         if self.labeling.open:
             self.labeling.draft.flag = not self.labeling.draft.flag
             self.redraw()
+
+    def action_evidence(self) -> None:
+        """Open what was done before each message, or close it; the next items follow suit."""
+        if not self.labeling.open:
+            return
+        self.shell.labeling.evidence = not self.shell.labeling.evidence
+        self._open_evidence()
+        if self.shell.labeling.evidence:
+            self.say("names, models, costs and times are masked; the label keeps that it was open")
+        self.call_after_refresh(self.evidence_turned)
+        self.redraw()
+
+    @abstractmethod
+    def evidence_turned(self) -> None:
+        """The evidence was opened or closed: move what moves with it."""
 
     def action_note(self) -> None:
         """Write a note; what identifies a person is masked before it is kept."""

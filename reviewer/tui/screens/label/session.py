@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from reviewer.desk.errors import DeskError
 from reviewer.desk.labels.api import (
     EstimateView,
+    ItemEvidence,
     ItemTrace,
     LabelDraft,
     LabelItem,
@@ -171,6 +172,19 @@ class LabelSession:
         if session is not None and item is not None:
             self._screen.ask("trace", lambda: desk.labels.trace_of(session, item, side), done)
 
+    def look(self, done: Callable[[ItemEvidence], None]) -> None:
+        """Ask what was done before the messages on screen; once it is shown, the draft says so."""
+        session, item, draft = self.session, self.item, self.draft
+        desk = self._screen.shell.desk
+
+        def show(found: ItemEvidence) -> None:
+            if self.item is item and self._screen.shell.labeling.evidence:
+                draft.evidence_opened = True
+                done(found)
+
+        if session is not None and item is not None:
+            self._screen.ask("evidence", lambda: desk.labels.evidence(session, item), show)
+
     # saving ------------------------------------------------------------------------------------
 
     def record(self, skipped: str | None = None) -> None:
@@ -190,6 +204,7 @@ class LabelSession:
             note=draft.note,
             skipped=skipped,
             duration_ms=round(self.spent * 1000),
+            evidence_opened=draft.evidence_opened,
         )
         desk = self._screen.shell.desk
         self._saving = True

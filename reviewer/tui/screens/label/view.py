@@ -77,6 +77,10 @@ def note_line(draft: Draft, *, flag: bool = False) -> list[Span]:
         note = [Span(" note: ", "dim"), Span(visible_line(draft.note))]
     else:
         note = [Span(f" note: none ({key_of('note')} writes one)", "dim", "screen.note")]
+    seen = "seen" if draft.evidence_opened else "not opened"
+    done = f"evidence {seen} ({key_of('evidence')})"
+    style = "strong" if draft.evidence_opened else "dim"
+    note = [Span(f" {done}  ", style, "screen.evidence"), *note]
     if not flag:
         return note
     word = "flagged (! takes it back)" if draft.flag else "flag: no (! sets it)"
