@@ -2,13 +2,23 @@
 
 import contextlib
 import sqlite3
+from typing import Any
 
 import msgspec
+import pytest
 from doors import Door
 
 from reviewer.db import registry
 from reviewer.db.connection import reader, scripts
 from reviewer.suite.gates import ALWAYS
+
+
+def by_day(names: list[str]) -> list[Any]:
+    """The oldest two and the newest of these scripts for each change, all of them by night."""
+    few = {*names[:2], names[-1]}
+    return [
+        name if name in few else pytest.param(name, marks=pytest.mark.nightly) for name in names
+    ]
 
 
 def as_before(door: Door, script: str) -> None:

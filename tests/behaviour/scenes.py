@@ -447,7 +447,7 @@ def served(stage: Stage) -> None:
         served_suites.script(folder, *turns, served_suites.says("It is on its way."))
     stage.look()
     stage.run("suite", "check", "served")
-    stage.forms("suite", "trial", "served")
+    stage.run("suite", "trial", "served")
     stage.run("suite", "freeze", "served")
     stage.run("run", "served", "agent", "--attempts", "2", "--jobs", "1", "--quiet")
     stage.forms("show", "served/agent/return/1")

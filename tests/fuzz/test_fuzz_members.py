@@ -17,7 +17,8 @@ from reviewer.importing.messages.blocks import parts_of
 from reviewer.importing.messages.turns import turn_of
 from reviewer.testing.mutants import CANARIES
 
-LARGEST = 200_000
+LARGEST, BY_DAY = 200_000, 30_000
+"""Bytes of the files that are tried, in all and by day."""
 IDS = ("id", "uuid", "session", "thread", "run", "trace", "task", "conversation", "group", "key")
 KINDS = ("type", "kind", "role", "status", "state", "name", "event", "object", "method", "author")
 
@@ -79,7 +80,7 @@ def _members(value: Any) -> Iterator[tuple[dict[str, Any], str]]:
 
 
 def files_of(
-    name: str, template: Path, folder: Path
+    name: str, template: Path, folder: Path, largest: int
 ) -> Iterator[tuple[Desk, Path, Path, Document]]:
     """(desk, the file that is imported, a file of its sample, what is in that)."""
     for number, sample in enumerate(SAMPLES[name]):
@@ -87,7 +88,7 @@ def files_of(
         main = laid_out(sample, place / "in")
         desk = desk_for(name, template, place)
         for file in sorted((place / "in").rglob("*")):
-            if not file.is_file() or file.stat().st_size > LARGEST:
+            if not file.is_file() or file.stat().st_size > largest:
                 continue
             try:
                 document = Document(file.read_bytes())
@@ -101,7 +102,7 @@ def files_of(
 def test_an_identifier_in_the_place_of_an_id_is_not_kept(
     name: str, template: Path, tmp_path: Path
 ) -> None:
-    """Every member, each with a third of what may stand there."""
+    """Every member of a small file, each with a third of what may stand there."""
     _not_kept(name, template, tmp_path, apart=3)
 
 
@@ -115,7 +116,8 @@ def test_no_identifier_in_the_place_of_an_id_is_kept(
 
 def _not_kept(name: str, template: Path, folder: Path, apart: int) -> None:
     kept: dict[str, list[str]] = {}
-    for desk, main, file, document in files_of(name, template, folder):
+    largest = LARGEST if apart == 1 else BY_DAY
+    for desk, main, file, document in files_of(name, template, folder, largest):
         whole = file.read_bytes()
         for number, member in enumerate(document.names(IDS)):
             for odd in (*CANARIES, *map("thread/{}".format, CANARIES[:2]))[number % apart :: apart]:
@@ -133,7 +135,7 @@ ODD = ({"a": 1}, [["x"]], 7)
 def test_no_text_in_the_place_of_a_kind_is_no_fault(
     name: str, template: Path, tmp_path: Path
 ) -> None:
-    """Every member, each with a third of what may stand there."""
+    """Every member of a small file, each with a third of what may stand there."""
     _no_fault(name, template, tmp_path, apart=3)
 
 
@@ -146,7 +148,8 @@ def test_nothing_odd_in_the_place_of_a_kind_is_a_fault(
 
 
 def _no_fault(name: str, template: Path, folder: Path, apart: int) -> None:
-    for desk, main, file, document in files_of(name, template, folder):
+    largest = LARGEST if apart == 1 else BY_DAY
+    for desk, main, file, document in files_of(name, template, folder, largest):
         whole = file.read_bytes()
         for number, member in enumerate(document.names((*KINDS, *IDS))):
             for odd in ODD[number % apart :: apart]:

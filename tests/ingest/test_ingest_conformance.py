@@ -37,7 +37,7 @@ def test_our_readers_keep_the_rules(reader: Any, tmp_path: Path) -> None:
         laid_out(sample, tmp_path / str(number))
         for number, sample in enumerate(SAMPLES[reader.name])
     ]
-    broken = broken_rules(reader, *files, mutants=20)
+    broken = broken_rules(reader, *files, mutants=4)  # tests/fuzz makes many
     found = [
         one
         for one in broken

@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 from argparse import SUPPRESS, ArgumentParser, _SubParsersAction
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 
@@ -77,9 +78,14 @@ def mentioned(document: Path) -> list[str]:
     return [re.split(r"\s*[;&|>]", line)[0] for line in (*quoted, *typed_in, *run_in)]
 
 
+@cache
+def whole_parser() -> ArgumentParser:
+    return parser()
+
+
 def unknown_words(line: str) -> list[str]:
     """What of a command line the parser does not have: its commands, acts and options."""
-    at: ArgumentParser = parser()
+    at = whole_parser()
     options = dict(at._option_string_actions)
     unknown = []
     words = iter(shlex.split(line.replace("'", '"'))[1:])

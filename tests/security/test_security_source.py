@@ -1,9 +1,9 @@
 """What the program's own source may not do, whatever it is given: read off every module."""
 
 import ast
-from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 from doors import REPOSITORY
@@ -42,9 +42,38 @@ EVENTS_ALONE = "reviewer/suite/yaml_text.py"
 OF_EVENTS = {"parse", "SafeLoader", "YAMLError", "MarkedYAMLError"}
 
 
+class Call(NamedTuple):
+    name: str
+    line: int
+    keywords: frozenset[str | None]
+    fixed: bool
+    """Whether the first argument is written out."""
+
+
+class Module(NamedTuple):
+    """What of a module's tree the rules ask for: the trees of all modules are large."""
+
+    calls: tuple[Call, ...]
+    imports: frozenset[str]
+    of_yaml: frozenset[str]
+
+
 @cache
-def parsed(source: str) -> ast.Module:
-    return ast.parse(source)
+def read(source: str) -> Module:
+    calls, imports, of_yaml = [], set(), set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Call):
+            keywords = frozenset(one.arg for one in node.keywords)
+            fixed = bool(node.args) and isinstance(node.args[0], ast.Constant)
+            calls.append(Call(dotted(node.func), node.lineno, keywords, fixed))
+        elif isinstance(node, ast.Attribute):
+            if dotted(node.value) == "yaml":
+                of_yaml.add(node.attr)
+        elif isinstance(node, ast.Import):
+            imports |= {one.name for one in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
+            imports |= {node.module, *(f"{node.module}.{one.name}" for one in node.names)}
+    return Module(tuple(calls), frozenset(imports), frozenset(of_yaml))
 
 
 def place(path: Path) -> str:
@@ -61,40 +90,25 @@ def dotted(node: ast.expr) -> str:
     return ""
 
 
-def imported(tree: ast.Module) -> Iterator[str]:
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            yield from (one.name for one in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
-            yield node.module
-            yield from (f"{node.module}.{one.name}" for one in node.names)
-
-
 def held(names: set[str], wanted: set[str]) -> set[str]:
     return {one for one in names if any(f"{one}.".startswith(f"{name}.") for name in wanted)}
 
 
 def faults(source: str, where: str) -> list[str]:
     """What a module does that none may."""
-    tree = parsed(source)
+    module = read(source)
     found = []
-    for node in ast.walk(tree):
-        if not isinstance(node, ast.Call):
-            continue
-        name = dotted(node.func)
-        runs = name in RUNS_TEXT or name.removeprefix("builtins.") in RUNS_TEXT
-        if runs and where != SHUT_IN:
-            found.append(f"{where}:{node.lineno}: {name}()")
-        if name in SHELLS:
-            found.append(f"{where}:{node.lineno}: {name}()")
-        if any(keyword.arg == "shell" for keyword in node.keywords):
-            found.append(f"{where}:{node.lineno}: shell=")
-    names = set(imported(tree))
+    for call in module.calls:
+        runs = call.name in RUNS_TEXT or call.name.removeprefix("builtins.") in RUNS_TEXT
+        if (runs and where != SHUT_IN) or call.name in SHELLS:
+            found.append(f"{where}:{call.line}: {call.name}()")
+        if "shell" in call.keywords:
+            found.append(f"{where}:{call.line}: shell=")
+    names = set(module.imports)
     if where == EVENTS_ALONE and names & LOADS == {"yaml"}:
         names.discard("yaml")
-        of = (node for node in ast.walk(tree) if isinstance(node, ast.Attribute))
-        used = {node.attr for node in of if dotted(node.value) == "yaml"}
-        found += [f"{where}: yaml.{n}" for n in sorted(used - OF_EVENTS) if not n.endswith("Event")]
+        others = sorted(module.of_yaml - OF_EVENTS)
+        found += [f"{where}: yaml.{n}" for n in others if not n.endswith("Event")]
     if where != ITS_OWN_COPY:
         found += [f"{where}: imports {one}" for one in sorted(held(names, LOADS))]
     if not where.startswith("reviewer/web/") and where not in MAY_REACH:
@@ -138,7 +152,7 @@ def test_the_exceptions_are_needed() -> None:
     """An exception that nothing needs any more is taken off the list."""
     assert faults((REPOSITORY / SHUT_IN).read_text(encoding="utf-8"), "elsewhere.py")
     for where in (ITS_OWN_COPY, EVENTS_ALONE, *MAY_REACH):
-        names = set(imported(parsed((REPOSITORY / where).read_text(encoding="utf-8"))))
+        names = set(read((REPOSITORY / where).read_text(encoding="utf-8")).imports)
         assert held(names, LOADS | NET), where
 
 
@@ -147,11 +161,9 @@ def test_modules_are_imported_by_names_of_our_own() -> None:
     it from a table of ours; but for the candidate's own process, which is given it."""
     places = set()
     for path in SOURCES:
-        for node in ast.walk(parsed(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Call) and dotted(node.func).endswith("import_module"):
-                first = node.args[0]
-                if not isinstance(first, ast.Constant):
-                    places.add(place(path))
+        for call in read(path.read_text(encoding="utf-8")).calls:
+            if call.name.endswith("import_module") and not call.fixed:
+                places.add(place(path))
     assert places == {
         "reviewer/cli/parser.py",
         "reviewer/cli/main.py",
@@ -168,4 +180,4 @@ def test_modules_are_imported_by_names_of_our_own() -> None:
 
 def test_nothing_of_ours_imports_a_toolkit_of_suites() -> None:
     for path in SOURCES:
-        assert "reviewer.running.tau2_world" not in imported(parsed(path.read_text("utf-8"))), path
+        assert "reviewer.running.tau2_world" not in read(path.read_text("utf-8")).imports, path

@@ -206,7 +206,10 @@ def limited(door: Door, path: Path, size: int) -> "subprocess.CompletedProcess[s
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("room", [0, 30_000, 200_000, 1_000_000])
+@pytest.mark.parametrize(
+    "room",
+    [200_000, *(pytest.param(room, marks=pytest.mark.nightly) for room in (0, 30_000, 1_000_000))],
+)
 def test_a_full_disk_is_said_and_what_was_acknowledged_is_kept(full: Door, room: int) -> None:
     assert hasattr(resource, "RLIMIT_FSIZE")
     path = full.file("t.jsonl", lines(many(9000)))

@@ -11,7 +11,7 @@ import sys
 
 import pytest
 from doors import SUITE, Door, environment
-from older_stores import as_before
+from older_stores import as_before, by_day
 
 from reviewer.db.connection import scripts
 
@@ -69,7 +69,7 @@ def test_each_act_is_an_entry_of_the_journal_with_its_author_and_time(named: Doo
     named.healthy()
 
 
-@pytest.mark.parametrize("script", [path.stem for path in scripts()][1:])
+@pytest.mark.parametrize("script", by_day([path.stem for path in scripts()][1:]))
 def test_a_store_of_an_older_reviewer_gets_the_table(full: Door, script: str) -> None:
     as_before(full, script)
     full.ok("patterns", "name", ATTACK, "refund first")

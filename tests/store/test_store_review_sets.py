@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from doors import SUITE, Door, environment
-from older_stores import as_before
+from older_stores import as_before, by_day
 from review_desks import label_set, shown
 
 from reviewer.db.connection import scripts
@@ -57,7 +57,7 @@ def test_a_label_of_a_set_is_durable_once_it_is_acknowledged(full: Door) -> None
     full.healthy()
 
 
-@pytest.mark.parametrize("script", SCRIPTS[1:])
+@pytest.mark.parametrize("script", by_day(SCRIPTS[1:]))
 def test_a_store_of_an_older_reviewer_gets_the_table(full: Door, script: str) -> None:
     as_before(full, script)
     full.ok("review-set", SUITE, "--sample", "100%", "--name", "mine")
