@@ -7,7 +7,7 @@ whole suite, whose digest the journal holds.
 
 import hashlib
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 import msgspec
@@ -38,13 +38,34 @@ class _OutlineFields(msgspec.Struct):
     critical: tuple[str, ...] = ()
 
 
+class _BriefTools(msgspec.Struct, frozen=True):
+    approvals: tuple[Any, ...] = ()
+
+
+class _BriefExpected(msgspec.Struct, frozen=True):
+    message_reference: str | None = None
+    message_contains: tuple[Any, ...] = ()
+
+
+class _BriefFields(_OutlineFields):
+    """The fields of a contract that a report needs."""
+
+    tools: _BriefTools = _BriefTools()
+    expected: _BriefExpected = _BriefExpected()
+
+
 class _Whole(msgspec.Struct):
     episodes: list[msgspec.Raw]
 
 
+_IN_ORDER = (
+    "SELECT c.body FROM episode e JOIN contract c ON c.episode = e.id WHERE e.suite=?"
+    " ORDER BY e.position"
+)
 _suite = msgspec.json.Decoder(Suite)
 _episode = msgspec.json.Decoder(Episode)
 _outline_fields = msgspec.json.Decoder(_OutlineFields)
+_brief = msgspec.json.Decoder(_BriefFields)
 _whole = msgspec.json.Decoder(_Whole)
 _names = msgspec.json.Decoder(list[str])
 
@@ -175,15 +196,62 @@ def digest(connection: sqlite3.Connection, suite: int) -> str:
     return found.hexdigest()
 
 
+def digest_of(suite: Suite, episodes: Iterable[Episode]) -> str:
+    """Return what `digest` is in a store of a suite, given without its episodes, and of these."""
+    raw = head_of(suite)
+    cut = raw.find(_EPISODES) + len(_EPISODES)
+    found = hashlib.sha256(raw[:cut])
+    for n, each in enumerate(episodes):
+        found.update(b"," * bool(n) + msgspec.json.encode(each))
+    found.update(raw[cut:])
+    return found.hexdigest()
+
+
+def proven(
+    connection: sqlite3.Connection, suite: int, body: str, decode: Callable[[bytes], Episode]
+) -> tuple[Episode, ...] | None:
+    """Return the contracts of a suite in its order, as `decode` (`episode_of`, `brief`) reads
+    each; None where the whole suite's JSON has another digest than `body`."""
+    raw: bytes = connection.execute("SELECT body FROM suite WHERE id=?", (suite,)).fetchone()[0]
+    cut = raw.find(_EPISODES) + len(_EPISODES)
+    found, episodes = hashlib.sha256(raw[:cut]), []
+    rows = connection.execute(_IN_ORDER, (suite,))
+    try:
+        for n, (each,) in enumerate(rows):
+            found.update(b"," + each if n else each)
+            episodes.append(decode(each))
+    except (msgspec.MsgspecError, TypeError):
+        return None
+    found.update(raw[cut:])
+    return tuple(episodes) if found.hexdigest() == body else None
+
+
+def episode_of(body: bytes) -> Episode:
+    """Return a contract whole."""
+    return _episode.decode(body)
+
+
+def brief(body: bytes) -> Episode:
+    """Return of a contract what a report may speak of: its outline, or all of it where it asks for
+    approvals or names a text that messages are compared with."""
+    found = _brief.decode(body)
+    said = found.expected
+    if found.tools.approvals or said.message_contains or said.message_reference is not None:
+        return _episode.decode(body)
+    return Episode(
+        episode_id=found.episode_id,
+        title=found.title,
+        tags=found.tags,
+        category=found.category,
+        critical=found.critical,
+    )
+
+
 def _pieces(connection: sqlite3.Connection, suite: int) -> Iterator[bytes]:
     """The whole suite's JSON."""
     raw: bytes = connection.execute("SELECT body FROM suite WHERE id=?", (suite,)).fetchone()[0]
     cut = raw.find(_EPISODES) + len(_EPISODES)
-    rows = connection.execute(
-        "SELECT c.body FROM episode e JOIN contract c ON c.episode = e.id WHERE e.suite=?"
-        " ORDER BY e.position",
-        (suite,),
-    ).fetchall()
+    rows = connection.execute(_IN_ORDER, (suite,)).fetchall()
     if not rows:
         yield raw
         return

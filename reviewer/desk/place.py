@@ -66,6 +66,11 @@ class Workspace(NamedTuple):
         return self._kept / "labels"
 
     @property
+    def proofs(self) -> Path:
+        """What was read of suites that are as they were frozen; of this machine alone."""
+        return self._kept / "proofs"
+
+    @property
     def spool(self) -> Path:
         """Spans that were received and are not imported yet, as they came: never in version
         control."""

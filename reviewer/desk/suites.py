@@ -5,7 +5,7 @@ in full first. A broken suite is never read: the error names the file and both d
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,6 +17,7 @@ from reviewer.db.connection import Connection, reader_if_made
 from reviewer.desk.drafts import version_of
 from reviewer.desk.errors import DeskError, meant
 from reviewer.desk.place import Workspace
+from reviewer.desk.proofs import is_proved, proved_body
 from reviewer.desk.views import SuiteInfo, SuiteState
 from reviewer.suite.benchmarks import benchmark_of
 from reviewer.suite.candidate import Candidate, manifest_bytes, read_candidate, trusted_candidate
@@ -24,14 +25,14 @@ from reviewer.suite.errors import ContractError, Problem, shown
 from reviewer.suite.folder import (
     CANDIDATES,
     SuiteBroken,
-    as_frozen,
     candidate_files,
     read_bytes,
     read_suite,
     suite_state,
 )
 from reviewer.suite.folder import SuiteState as FolderState
-from reviewer.suite.model import Policy, Suite
+from reviewer.suite.model import Episode, Policy, Suite
+from reviewer.suite.on_demand import Contracts
 from reviewer.suite.power import Power
 from reviewer.suite.rubric import JudgePrompt, Rubric
 from reviewer.suite.strict_json import canonical_bytes, sha256_hex
@@ -60,6 +61,8 @@ class ReadySuite(NamedTuple):
     rubric_digest: str | None = None
     power: Power | None = None
     toolset: Toolset | None = None
+    contracts: Contracts | None = None
+    """Where the suite is without its episodes: their contracts, read as they are needed."""
 
 
 class CandidateManifest(NamedTuple):
@@ -140,6 +143,57 @@ LIST = "reviewer suite list"
 def ready_suite(workspace: Workspace, connection: Connection | None, suite_id: str) -> ReadySuite:
     """Return a suite that may be used now; a draft only in its own place. Raises DeskError when it
     is broken, unknown, or a draft anywhere else."""
+    return _proved(workspace, connection, suite_id, contracts.episode_of) or _read(
+        workspace, connection, suite_id
+    )
+
+
+def ready_for_report(
+    workspace: Workspace, connection: Connection | None, suite_id: str
+) -> ReadySuite:
+    """Return a suite as `ready_suite` does, with no more of each episode than a report may speak
+    of (`contracts.brief`) where it need not be read again."""
+    return _proved(workspace, connection, suite_id, contracts.brief) or _read(
+        workspace, connection, suite_id
+    )
+
+
+def ready_on_demand(workspace: Workspace, connection: Connection, suite_id: str) -> ReadySuite:
+    """Return a suite as `ready_suite` does; where it need not be read again, without its episodes
+    and with their `contracts`."""
+    return _proved(workspace, connection, suite_id, None) or _read(workspace, connection, suite_id)
+
+
+def _proved(
+    workspace: Workspace,
+    connection: Connection | None,
+    suite_id: str,
+    decode: Callable[[bytes], Episode] | None,
+) -> ReadySuite | None:
+    """Return a suite that the store knows and that was not touched since it was read, with its
+    contracts as the store has them. None where that is not so, or anything is in doubt."""
+    folder = workspace.suite_folder(suite_id)
+    row = registry.suite_row(connection, suite_id) if connection is not None else None
+    if connection is None or row is None or row.probe or workspace.draft:
+        return None
+    body = proved_body(workspace, folder, row.digest)
+    if body is None:
+        return None
+    found, episodes = Contracts(folder, row.digest), None
+    try:
+        if decode is not None:
+            episodes = contracts.proven(connection, row.id, body, decode)
+            if episodes is None:  # the store's are others: read the files, which are proved
+                return None
+        suite = structs.replace(found.files.suite(), episodes=episodes or ())
+        ready = _ready(suite, found.files, folder)
+    except ContractError:
+        return None  # edited at this moment: reading says what
+    return ready if episodes is not None else ready._replace(contracts=found)
+
+
+def _read(workspace: Workspace, connection: Connection | None, suite_id: str) -> ReadySuite:
+    """Read a suite whole."""
     folder = workspace.suite_folder(suite_id)
     row = registry.suite_row(connection, suite_id) if connection is not None else None
     if not (folder / "suite.json").exists():
@@ -210,7 +264,7 @@ def ready_outline(workspace: Workspace, connection: Connection, suite_id: str) -
     `ready_suite`."""
     folder = workspace.suite_folder(suite_id)
     row = registry.suite_row(connection, suite_id)
-    if workspace.draft or row is None or row.probe or not as_frozen(folder, row.digest):
+    if workspace.draft or row is None or row.probe or not is_proved(workspace, folder, row.digest):
         return ready_suite(workspace, connection, suite_id)
     files = {
         name: read_bytes(folder / name)
@@ -365,7 +419,7 @@ def _stored_info(one: _StoredSuite) -> SuiteInfo:
 
 
 def _folder_info(workspace: Workspace, folder: Path, one: _StoredSuite | None) -> SuiteInfo:
-    if one is not None and as_frozen(folder, one.row.digest):
+    if one is not None and is_proved(workspace, folder, one.row.digest):
         return _frozen_info(one)
     state, problem = state_of(folder)
     digest = state.digest if state else ""

@@ -7,7 +7,7 @@ A `Group` of judged records is small enough to travel between processes.
 import hashlib
 import json
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
@@ -40,18 +40,30 @@ if TYPE_CHECKING:
 
 
 class TargetSuite:
-    """One suite as an import sees it: its contracts are compiled once."""
+    """One suite as an import sees it: its contracts are compiled once. `contracts` are those of a
+    suite that is given without its episodes."""
 
-    def __init__(self, suite: Suite, own: bool = False, tools: ToolMap = NO_MAP) -> None:
+    def __init__(
+        self,
+        suite: Suite,
+        own: bool = False,
+        tools: ToolMap = NO_MAP,
+        contracts: Mapping[str, Episode] | None = None,
+    ) -> None:
         self.suite = suite
         self.own, self.tools = own, tools
         """Whether the records come from our own runner, and what their import map says of tools."""
-        self._episodes = {episode.episode_id: episode for episode in suite.episodes}
+        self._episodes: Mapping[str, Episode] = (
+            {episode.episode_id: episode for episode in suite.episodes}
+            if contracts is None
+            else contracts
+        )
         self._contracts: dict[str, Contract] = {}
         self._checks: tuple[CheckHost, Redactor] | None = None
 
-    def episode_ids(self) -> Iterable[str]:
-        return self._episodes
+    def has(self, episode_id: str) -> bool:
+        """Return whether an episode is one of the suite's."""
+        return episode_id in self._episodes
 
     def contract(self, episode_id: str) -> Contract:
         contract = self._contracts.get(episode_id)
@@ -90,10 +102,6 @@ class Catalogue:
 
     def __init__(self, targets: list[TargetSuite]) -> None:
         self.targets = targets
-        self._holders: dict[str, list[TargetSuite]] = {}
-        for target in targets:
-            for episode_id in target.episode_ids():
-                self._holders.setdefault(episode_id, []).append(target)
         self._redactor: Redactor | None = None
 
     def redactor(self, of: TargetSuite | None = None) -> Redactor:
@@ -121,7 +129,7 @@ class Catalogue:
 
     def find(self, episode_id: str) -> tuple[TargetSuite | None, str]:
         """The one suite that has this episode, or the refusal code."""
-        holders = self._holders.get(episode_id, ())
+        holders = [target for target in self.targets if target.has(episode_id)]
         if len(holders) == 1:
             return holders[0], ""
         return None, "ambiguous_suite" if holders else "unknown_episode"

@@ -284,7 +284,7 @@ class DecisionsRoom(Room):
         from reviewer.desk.decisions import choices as decision_choices
         from reviewer.desk.decisions import signing
 
-        no_evidence(self._opened.place)
+        self._read_whole()
         built = self._opened.build_of(suite_id, candidate_id)(baseline)
         if expect_report is not None and expect_report != built.digest:
             raise DeskError(
@@ -313,7 +313,7 @@ class DecisionsRoom(Room):
         from reviewer.desk.decisions import signing
         from reviewer.desk.reports import release as releases
 
-        no_evidence(self._opened.place)
+        self._read_whole()
         release = self._build_release(releases.read_plan(self._opened.place, path))
         recommended = release.report.recommendation
         if expect is not None and expect != recommended:
@@ -330,6 +330,14 @@ class DecisionsRoom(Room):
                 self._opened.place, release.first, self._opened.book, word, key, comment,
                 passphrase, environment or decision_choices.ENVIRONMENT, release,
             )  # fmt: skip
+
+    def _read_whole(self) -> None:
+        """Refuse a draft, and have the suites read whole: nothing is signed on what the file system
+        says of them."""
+        from reviewer.desk.proofs import forget
+
+        no_evidence(self._opened.place)
+        forget(self._opened.place)
 
     def _build_release(self, plan: Release) -> BuiltRelease:
         from reviewer.desk.reports import release
@@ -351,7 +359,7 @@ class DecisionsRoom(Room):
         given first what cannot be derived; `keep` is as in `sign`."""
         from reviewer.desk.decisions import signing
 
-        no_evidence(self._opened.place)
+        self._read_whole()
         with refused():
             return signing.add_signature_to(
                 self._opened.place, reference, self._opened.build_of, self._build_release,
@@ -372,7 +380,7 @@ class DecisionsRoom(Room):
         from reviewer.desk.decisions import choices as decision_choices
         from reviewer.desk.decisions import statements
 
-        no_evidence(self._opened.place)
+        self._read_whole()
         built = self._opened.build_of(suite_id, candidate_id)(None)
         with refused():
             return statements.break_glass(
@@ -394,7 +402,7 @@ class DecisionsRoom(Room):
         """Sign the results of a candidate's runs and imports, as a runner."""
         from reviewer.desk.decisions import run_results
 
-        no_evidence(self._opened.place)
+        self._read_whole()
         with refused():
             return run_results.attest(
                 self._opened.place,

@@ -19,7 +19,7 @@ from reviewer.desk import suites
 from reviewer.desk.drafts import no_evidence
 from reviewer.desk.errors import DeskError
 from reviewer.desk.place import Workspace
-from reviewer.desk.suites import ReadySuite, ready_suite
+from reviewer.desk.suites import ReadySuite, ready_on_demand, ready_suite
 from reviewer.exit_codes import ExitCode
 from reviewer.importing import formats as readers
 from reviewer.importing.pipeline.all_files import import_all
@@ -35,6 +35,7 @@ from reviewer.importing.pipeline.units import STDIN as STDIN
 from reviewer.importing.pipeline.units import Unit, find_units
 from reviewer.suite.errors import ContractError
 from reviewer.suite.model import RedactionRules, Suite
+from reviewer.suite.on_demand import SuiteTouched
 from reviewer.suite.strict_json import loads
 from reviewer.suite.tool_names import NO_MAP, ToolMap, map_problems
 from reviewer.trace.redaction import redactor_of
@@ -118,21 +119,22 @@ def _written(second: int) -> str:
 
 
 def suites_for(
-    workspace: Workspace, connection: Connection, suite_id: str
+    workspace: Workspace, connection: Connection, suite_id: str, whole: bool = True
 ) -> tuple[dict[str, ReadySuite], list[tuple[str, str]]]:
     """Return the frozen suites an import may fill (only the one named, if one is), and why not
-    others.
+    others. Not `whole`: contracts that need not be read again are read as they are needed.
 
     Raises DeskError when the suite named, or the only one there is, may not be used.
     """
     warnings: list[tuple[str, str]] = []
+    ready = ready_suite if whole else ready_on_demand
     held: dict[str, ReadySuite] = {}
     names = [suite_id] if suite_id else [folder.name for folder in suites.folders(workspace)]
     for name in names:
         if suite_id and not (workspace.suite_folder(name) / "suite.json").exists():
             continue  # a probe suite, named by the user
         try:
-            held[name] = ready_suite(workspace, connection, name)
+            held[name] = ready(workspace, connection, name)
         except (DeskError, ContractError) as error:
             if len(names) == 1:
                 raise
@@ -196,7 +198,9 @@ def import_units(
     connection = open_writer(place)
     results: list[FileResult] = []
     try:
-        held, warnings = suites_for(workspace, connection, asked.suite)
+        held, warnings = suites_for(
+            workspace, connection, asked.suite, whole=bool(asked.tools.names)
+        )
         context = ImportContext(
             connection,
             place,
@@ -205,6 +209,7 @@ def import_units(
             asked,
             clock,
             relied_on,
+            {name: one.contracts for name, one in held.items() if one.contracts is not None},
         )
         if asked.tools.names:
             _check_map(asked, [one.suite for one in held.values()])
@@ -216,7 +221,10 @@ def import_units(
             results.append(result)
             on_result(result)
 
-        import_all(context, units, on_file, tell)
+        try:
+            import_all(context, units, on_file, tell)
+        except SuiteTouched as error:
+            raise suites.broken_error(*error.args) from error
         if pending_events(connection) <= INLINE_EVENTS:
             catch_up(connection, place)
     finally:

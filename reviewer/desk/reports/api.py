@@ -30,7 +30,7 @@ from reviewer.desk.reports.opinions import (
     review_holds,
 )
 from reviewer.desk.reports.other_versions import same_episodes
-from reviewer.desk.suites import CandidateManifest, ReadySuite, ready_outline, ready_suite
+from reviewer.desk.suites import CandidateManifest, ReadySuite, ready_for_report, ready_outline
 from reviewer.desk.traces.records import FinalMessages
 from reviewer.exit_codes import ExitCode
 from reviewer.report.assess import Assessment, assess
@@ -151,7 +151,7 @@ class Reports:
         from reviewer.desk.reports.renderings import rendering_context
 
         asked = (suite_id, candidate_id, baseline_id, together)
-        held = ready_suite(self._workspace, connection, suite_id)
+        held = ready_for_report(self._workspace, connection, suite_id)
         with one_moment(connection):
             built = self._within(connection, held, asked, whole=True)
             found = rendering_context(
@@ -172,7 +172,7 @@ class Reports:
         return CandidateAssessment(built.gathered, built.assessment)
 
     def _made(self, connection: Connection, asked: _ReportKey, whole: bool) -> CandidateReport:
-        hold = ready_suite if whole else ready_outline
+        hold = ready_for_report if whole else ready_outline
         held = hold(self._workspace, connection, asked[0])
         with one_moment(connection):  # an import may be writing at this moment
             return self._within(connection, held, asked, whole)

@@ -22,7 +22,7 @@ from reviewer.importing import processes
 from reviewer.importing.pipeline.job import ImportJob
 from reviewer.importing.pipeline.pool import FileScoring, steady
 from reviewer.importing.pipeline.results import Joins
-from reviewer.importing.pipeline.scoring import Order, Scorer
+from reviewer.importing.pipeline.scoring import Scorer
 from reviewer.importing.pipeline.units import Unit, unit_digest
 from reviewer.importing.reader import gives_results
 from reviewer.importing.scored import Group
@@ -115,7 +115,7 @@ def _read_alone(job: ImportJob, unit: Unit, place: str, home: str) -> ReadFile |
     options, reader = job.context.options, unit.reader
     if reader is None:
         return None
-    order = Order(job.context.suites, options, reader.name, str(unit.path), home=home)
+    order = job.context.order(reader.name, str(unit.path), home)
     judge = Scorer(order, job.packer, job.catalogue)
     asked: list[Question] = []
     source = Source(unit.path, options.candidate, unit.companions, _Alone(asked))

@@ -28,7 +28,7 @@ from reviewer.importing.pipeline.job import ImportContext, ImportJob
 from reviewer.importing.pipeline.one_file import FileImport
 from reviewer.importing.pipeline.outcome import FileResult, OnProgress, Tally, refused_unit
 from reviewer.importing.pipeline.pool import Groups, steady
-from reviewer.importing.pipeline.scoring import Misdirected, Order, Scorer
+from reviewer.importing.pipeline.scoring import Misdirected, Scorer
 from reviewer.importing.pipeline.split import Unreadable
 from reviewer.importing.pipeline.stored_results import StoredResult, in_order
 from reviewer.importing.pipeline.storing import Batcher, StoreKeys
@@ -198,7 +198,7 @@ def _bound(job: ImportJob, one: StoredResult) -> bool:
     if not gives_results(reader) or one.entry.stored is None:
         return False
     source = Source(Path(one.row.path), "", (), job.joins)
-    judge = Scorer(Order(context.suites, context.options, reader.name, one.row.path))
+    judge = Scorer(context.order(reader.name, one.row.path))
     fresh = one.entry._replace(stored=None)
     foreign = source.attempt(lambda: reader.attempt(source, one.instance_id, fresh))
     group = judge.gathered([(one.row.record, foreign)], one.row.record)

@@ -8,7 +8,7 @@ attempts, and which episode a first request is of.
 import json
 import os
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -24,7 +24,7 @@ from reviewer.importing.pipeline.storing import FindManifest
 from reviewer.importing.pipeline.units import Unit, unit_digest
 from reviewer.importing.reader import Reader, gathers
 from reviewer.importing.source import first_request, request_digest
-from reviewer.suite.model import Suite
+from reviewer.suite.model import Episode, Suite
 
 MOST_FILES = 64
 """Files that are read together."""
@@ -45,6 +45,12 @@ class ImportContext(NamedTuple):
     options: ImportOptions
     now: Callable[[], str]
     relied_on: Callable[[Connection, int], str] = lambda connection, trace: ""
+    contracts: Mapping[str, Mapping[str, Episode]] = {}
+    """The contracts of suites that are given without their episodes, by suite id."""
+
+    def order(self, reader: str, path: str, home: str = "") -> Order:
+        """Return the order for the records of one file."""
+        return Order(self.suites, self.options, reader, path, False, home, self.contracts)
 
 
 class ImportJob:
@@ -56,7 +62,7 @@ class ImportJob:
         self.stored = StoredResults(connection, options.suite, dict(options.episodes))
         self.joins = gather(units, self.stored)
         self.packer = Packer()
-        self.catalogue = catalogue_of(Order(context.suites, options, "", ""))
+        self.catalogue = catalogue_of(context.order("", ""))
         self.paths = SourcePaths(connection)
         self.maps = tool_maps(connection)
         """Sources whose tools are named by a map, and by which."""

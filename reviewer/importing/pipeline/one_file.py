@@ -26,7 +26,7 @@ from reviewer.importing.pipeline.job import AttemptName, ImportJob
 from reviewer.importing.pipeline.outcome import FileResult, OnProgress, Tally
 from reviewer.importing.pipeline.pool import FileScoring, Groups
 from reviewer.importing.pipeline.results import ResultEntry
-from reviewer.importing.pipeline.scoring import Misdirected, Order, Scorer
+from reviewer.importing.pipeline.scoring import Misdirected, Scorer
 from reviewer.importing.pipeline.split import Unreadable
 from reviewer.importing.pipeline.stored_results import StoredTrajectory, later
 from reviewer.importing.pipeline.storing import Batcher
@@ -65,7 +65,7 @@ class FileImport:
         self.job, self.context, self.path = job, context, unit.path
         self._read_ahead = read
         place, home = job.places.of(unit, str(unit.path))
-        order = Order(context.suites, options, reader.name, str(unit.path), home=home)
+        order = context.order(reader.name, str(unit.path), home)
         self.judge = Scorer(order, job.packer, job.catalogue)
         self.shown = unit.name or self.judge.redactor.masked(str(unit.path))
         self.source = Source(unit.path, options.candidate, unit.companions, job.joins)

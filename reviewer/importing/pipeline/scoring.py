@@ -38,7 +38,7 @@ from reviewer.importing.scored import (
     score_unredacted,
 )
 from reviewer.suite.gates import in_force
-from reviewer.suite.model import Policy, RedactionRules, Suite
+from reviewer.suite.model import Episode, Policy, RedactionRules, Suite
 from reviewer.suite.tool_names import NO_MAP, ToolMap
 from reviewer.trace.record import ABSENT, SourceVerdict, TraceRecord, counts_nothing
 from reviewer.trace.redaction import redactor_of
@@ -90,6 +90,8 @@ class Order(NamedTuple):
     """True when our own runner made these records: the store knows that, no file can claim it."""
     home: str = ""
     """The name of its candidate when neither the user nor a record names one."""
+    contracts: Mapping[str, Mapping[str, Episode]] = {}
+    """The contracts of suites that are given without their episodes, by suite id."""
 
 
 class Misdirected(Exception):
@@ -98,7 +100,12 @@ class Misdirected(Exception):
 
 def catalogue_of(order: Order) -> Catalogue:
     """Return the suites that an order is for, their contracts still to be compiled."""
-    return Catalogue([TargetSuite(one, order.own, order.options.tools) for one in order.suites])
+    return Catalogue(
+        [
+            TargetSuite(one, order.own, order.options.tools, order.contracts.get(one.suite_id))
+            for one in order.suites
+        ]
+    )
 
 
 class Scorer:
