@@ -306,5 +306,3 @@ def test_what_is_mounted_where(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         for path in (b"/a", b"/net", b"/network", b"/net/a", b"/net/with space/a", b"/over/a")
     ]
     assert found == ["ext4", "nfs4", "ext4", "nfs4", "xfs", "fuse.sshfs"]
-
-
