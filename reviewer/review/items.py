@@ -6,7 +6,8 @@ joined. Identical messages make no pair; they are counted. Digests are sha256 in
 """
 
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from functools import lru_cache
 from itertools import combinations
 from typing import Annotated, Literal, NamedTuple
 
@@ -266,23 +267,42 @@ def schedule(items: Sequence[Item], seed: str) -> tuple[Showing, ...]:
     twice."""
     if len({item.item for item in items}) != len(items):
         raise ValueError("an item is in the queue twice")
-    apart = distance(len(items))
-    order: list[Showing] = []
+    return tuple(_scheduled(items, len(items), seed))
+
+
+def _scheduled(items: Iterable[Item], count: int, seed: str) -> Iterator[Showing]:
+    """Yield `schedule` of `count` items."""
+    apart, place = distance(count), 0
     waiting: deque[Item] = deque()
     for item in items:
         # With `apart` or more waiting, the one in front was shown at least that long ago, and
         # each that enters behind them will wait at least that long.
-        while len(waiting) >= apart and _coin(seed, f"place {len(order)}"):
-            order.append(showing(waiting.popleft(), 2, seed))
-        order.append(showing(item, 1, seed))
+        while len(waiting) >= apart and _coin(seed, f"place {place}"):
+            yield showing(waiting.popleft(), 2, seed)
+            place += 1
+        yield showing(item, 1, seed)
+        place += 1
         waiting.append(item)
-    return (*order, *(showing(item, 2, seed) for item in waiting))
+    for item in waiting:
+        yield showing(item, 2, seed)
 
 
 def remaining(
     items: Sequence[Item], seed: str, seen: Sequence[PastShowing] = ()
 ) -> tuple[Showing, ...]:
-    """Return what is still to be shown after `seen`, everything that was on screen, oldest first.
+    """Return what is still to be shown after `seen`, as `coming_pairs` yields it. ValueError for an
+    item twice."""
+    names = {item.item for item in items}
+    if len(names) != len(items):
+        raise ValueError("an item is in the queue twice")
+    return tuple(coming_pairs(items, names, seed, seen))
+
+
+def coming_pairs(
+    items: Iterable[Item], names: Collection[str], seed: str, seen: Sequence[PastShowing] = ()
+) -> Iterator[Showing]:
+    """Yield what is still to be shown after `seen`, everything that was on screen, oldest first.
+    `names` are those of `items`, of which no more is taken than what is yielded needs.
 
     The order is that of the schedule without what is labeled. It is left only where a pair would
     come too near to its other showing (because items were labeled out of order, or the queue has
@@ -291,28 +311,30 @@ def remaining(
     places.
     """
     labeled = {(one.item, one.number) for one in seen if one.labeled}
-    rest = [s for s in schedule(items, seed) if (s.item, s.number) not in labeled]
-    left = {(s.item, s.number) for s in rest}
-    apart = distance(len(items))
+    made = sum(name in names for name, _ in labeled)
+    count, apart = 2 * len(names) - made, distance(len(names))
     ready: dict[tuple[str, int], int] = {}
     for place, one in enumerate(seen):
         own, other = (one.item, one.number), (one.item, 3 - one.number)
         if one.labeled:
             ready[other] = max(ready.get(other, 0), place + apart)
         else:
-            room = len(rest) - 1 - (apart if other in left else 0)
+            left = other[0] in names and other not in labeled
+            room = count - 1 - (apart if left else 0)
             ready[own] = max(ready.get(own, 0), place + 1 + max(0, min(apart, room)))
-    return tuple(_spaced(rest, ready, len(seen), apart))
+    schedule = _scheduled(items, len(names), seed)
+    rest = (s for s in schedule if (s.item, s.number) not in labeled)
+    return _spaced(rest, count, ready, len(seen), apart)
 
 
 def _spaced(
-    rest: Sequence[Showing], ready: dict[tuple[str, int], int], start: int, apart: int
-) -> Iterable[Showing]:
-    """Yield `rest` with each showing no earlier than `ready` (a place) says, as far as that can
-    be."""
+    rest: Iterable[Showing], count: int, ready: dict[tuple[str, int], int], start: int, apart: int
+) -> Iterator[Showing]:
+    """Yield `rest`, `count` of them, with each showing no earlier than `ready` (a place) says, as
+    far as that can be."""
     waiting: list[tuple[int, Showing]] = []
     coming = iter(enumerate(rest))
-    for place in range(start, start + len(rest)):
+    for place in range(start, start + count):
         found = _first_ready(waiting, ready, place)
         while found is None and (following := next(coming, None)) is not None:
             if ready.get((following[1].item, following[1].number), 0) <= place:
@@ -337,5 +359,6 @@ def _first_ready(
     return None
 
 
+@lru_cache(maxsize=1 << 15)
 def _coin(seed: str, what: str) -> bool:
     return int(sha256_hex((seed + what).encode()), 16) % 2 == 1

@@ -4,8 +4,9 @@
 Labels are only ever added. A revision or an undo is a new label that names the old one.
 """
 
-from collections.abc import Iterable, Iterator
-from typing import Annotated, ClassVar, Literal
+from collections.abc import Iterable, Iterator, Sequence
+from operator import is_
+from typing import Annotated, ClassVar, Literal, NamedTuple
 
 from msgspec import UNSET, UnsetType
 
@@ -327,3 +328,37 @@ def done(labels: Iterable[Label], reviewer: str, role: str = "rater") -> tuple[L
     """Return the labels of items that one person has answered or skipped, by time."""
     mine = latest(x for x in labels if (x.reviewer, x.role) == (reviewer, role)).values()
     return tuple(sorted((x for x in mine if not x.withdrawn), key=age))
+
+
+class Done(NamedTuple):
+    """What `done` returns of `labels` (`made`), and the keys of all labels of this person and role:
+    enough to add a label without looking at the others again."""
+
+    labels: Sequence[Label]
+    reviewer: str
+    role: Role
+    made: tuple[Label, ...]
+    keys: frozenset[LabelKey]
+
+    @classmethod
+    def of(cls, labels: Sequence[Label], reviewer: str, role: Role) -> "Done":
+        made = done(labels, reviewer, role)
+        keys = {x.key for x in labels if (x.reviewer, x.role) == (reviewer, role)}
+        return cls(labels, reviewer, role, made, frozenset(keys))
+
+    def grown(self, labels: Sequence[Label]) -> "Done":
+        """Return the same of `labels`, quickly where they are those before and more behind them."""
+        before = len(self.labels)
+        if labels is self.labels:
+            return self
+        if len(labels) < before or not all(map(is_, self.labels, labels)):
+            return self.of(labels, self.reviewer, self.role)
+        made, keys = self.made, self.keys
+        for label in labels[before:]:
+            if (label.reviewer, label.role) != (self.reviewer, self.role):
+                continue
+            late = made and age(label) < age(made[-1])
+            if late or label.withdrawn or label.revises is not None or label.key in keys:
+                return self.of(labels, self.reviewer, self.role)
+            made, keys = (*made, label), keys | {label.key}
+        return self._replace(labels=labels, made=made, keys=keys)

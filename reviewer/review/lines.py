@@ -6,6 +6,7 @@ Lines are only ever added, so joining two stores is their union by uid.
 import re
 from collections.abc import Callable, Iterable
 from datetime import datetime
+from functools import lru_cache
 from typing import Any, Generic, Protocol, TypeVar
 
 import msgspec
@@ -22,6 +23,7 @@ _UTC = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?Z", re.ASCII
 Age = tuple[tuple[str, str], str]
 
 
+@lru_cache(maxsize=1 << 14)
 def instant(at: str) -> tuple[str, str]:
     """Return a time in a form that sorts. ValueError for anything but an RFC 3339 time in UTC."""
     match = _UTC.fullmatch(at)

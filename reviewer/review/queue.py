@@ -6,6 +6,7 @@ part, drawn by a hash that anyone can repeat, and each of its items keeps the ch
 
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from reviewer.gates.timeout import termination_of
@@ -252,21 +253,56 @@ def build_queue(
     return Queue(entries=tuple(sorted(found, key=lambda e: e.item.item)), salt=salt)
 
 
-def order(queue: Queue, started: Sequence[str] = ()) -> tuple[Entry, ...]:
-    """Return all entries: those whose items are `started`, in that order, then the rest as they
-    come up.
+class Precedence:
+    """The order in which the entries of a queue come up, worked out once for all that is asked of
+    it while people label.
 
     High before normal before low, the more uncertain first, else by lot; but of any number of
-    entries from the start at least one in five is random as long as random ones are left. Names in
-    `started` that the queue does not hold are passed over.
+    entries from the start at least one in five is random as long as random ones are left.
     """
-    by_name = {entry.item.item: entry for entry in queue.entries}
-    begun = [by_name.pop(name) for name in dict.fromkeys(started) if name in by_name]
-    if queue.settled:
-        return (*begun, *by_name.values())
-    urgent = sorted(by_name.values(), key=lambda e: _urgency(queue.salt, e))
-    random = sorted((e for e in urgent if e.random), key=lambda e: _lot(queue.salt, e))
-    return (*begun, *_mixed(queue.salt, begun, urgent, random))
+
+    def __init__(self, queue: Queue) -> None:
+        self._queue = queue
+        self._by_name = {entry.item.item: entry for entry in queue.entries}
+        self._urgent: Sequence[Entry] = queue.entries
+        if not queue.settled:
+            self._urgent = sorted(queue.entries, key=lambda e: _urgency(queue.salt, e))
+            random = (e for e in self._urgent if e.random)
+            self._random = sorted(random, key=lambda e: _lot(queue.salt, e))
+
+    def coming(self, started: Sequence[str] = ()) -> Iterator[Entry]:
+        """Yield all entries: those whose items are `started`, in that order, then the rest as they
+        come up. Names in `started` that the queue does not hold are passed over."""
+        names = [name for name in dict.fromkeys(started) if name in self._by_name]
+        begun = [self._by_name[name] for name in names]
+        yield from begun
+        if self._queue.settled:
+            met = set(names)
+            yield from (entry for entry in self._urgent if entry.item.item not in met)
+        else:
+            yield from self._mixed(begun)
+
+    def _mixed(self, begun: Sequence[Entry]) -> Iterator[Entry]:
+        """Yield the urgent ones that are not `begun`, with random ones (all of them are in both)
+        brought forward to keep the share."""
+        salt, taken = self._queue.salt, {entry.item.item for entry in begun}
+        count, drawn = len(begun), sum(entry.random for entry in begun)
+        urgently, randomly = iter(self._urgent), iter(self._random)
+        for _ in range(len(self._urgent) - len(begun)):
+            count += 1
+            entry = None
+            if count >= _due(salt, drawn):
+                entry = _next(randomly, taken)
+            entry = entry or _next(urgently, taken)
+            assert entry is not None
+            taken.add(entry.item.item)
+            drawn += entry.random
+            yield entry
+
+
+def order(queue: Queue, started: Sequence[str] = ()) -> tuple[Entry, ...]:
+    """Return all entries as `Precedence.coming` yields them."""
+    return tuple(Precedence(queue).coming(started))
 
 
 def reason_counts(
@@ -315,26 +351,7 @@ def _entry(item: Item, reasons: tuple[Reason, ...], pi: float | None, unsure: fl
     return Entry(item=item, stratum=stratum, reasons=reasons, pi=pi, uncertainty=unsure)
 
 
-def _mixed(
-    salt: str, begun: Sequence[Entry], urgent: Sequence[Entry], random: Sequence[Entry]
-) -> Iterator[Entry]:
-    """Yield `urgent` with `random` ones (all of them are in both) brought forward to keep the
-    share."""
-    taken: set[str] = set()
-    count, drawn = len(begun), sum(entry.random for entry in begun)
-    urgently, randomly = iter(urgent), iter(random)
-    for _ in urgent:
-        count += 1
-        entry = None
-        if count >= _due(salt, drawn):
-            entry = _next(randomly, taken)
-        entry = entry or _next(urgently, taken)
-        assert entry is not None
-        taken.add(entry.item.item)
-        drawn += entry.random
-        yield entry
-
-
+@lru_cache(maxsize=1 << 15)
 def _due(salt: str, drawn: int) -> int:
     """Return the place (from 1) of the next random entry after `drawn`: by lot among the five that
     end where the share would fall below one in five."""

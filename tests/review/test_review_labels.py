@@ -12,6 +12,7 @@ from msgspec import UNSET
 from review_builders import at, digest, draft, label, messages, pairs, rubric
 
 from reviewer.review.labels import (
+    Done,
     Label,
     LabelKey,
     counting,
@@ -353,3 +354,35 @@ def test_the_published_schema_names_what_a_line_holds() -> None:
     assert "evidence_opened" not in written  # an older label keeps its bytes, and its uid
     assert schema["additionalProperties"] is False
     assert digest("x") == sha256_hex(b"x")
+
+
+@st.composite
+def arriving(draw: st.DrawFn) -> list[Label]:
+    """Labels as they come into a store: revised, taken back, by several people, clocks put back."""
+    made: list[Label] = []
+    for _ in range(draw(st.integers(0, 9))):
+        changes: dict[str, Any] = {
+            "at": at(draw(st.integers(0, 6))),
+            "reviewer": draw(st.sampled_from(["dana", "kim"])),
+            "role": draw(st.sampled_from(["rater", "rater", "adjudicator"])),
+            "showing": draw(st.integers(1, 2)),
+            "note": str(len(made)),
+        }
+        if made and draw(st.booleans()):
+            changes["revises"] = draw(st.sampled_from(made)).uid
+            changes["withdrawn"] = draw(st.booleans())
+        made.append(label(PAIRS[draw(st.integers(0, 2))], **changes))
+    return made
+
+
+@given(arriving(), st.data())
+def test_what_was_done_grows_as_if_it_were_looked_at_again(
+    made: list[Label], data: st.DataObject
+) -> None:
+    counts = sorted(data.draw(st.lists(st.integers(0, len(made)), min_size=1)))
+    kept = Done.of(tuple(made[: counts[0]]), "dana", "rater")
+    for count in counts:
+        kept = kept.grown(tuple(made[:count]))
+        assert kept.made == done(made[:count], "dana")
+    other = made[::-1][: counts[-1]]
+    assert kept.grown(other).made == done(other, "dana")

@@ -1,13 +1,23 @@
 """Showings: each pair once in each order, far apart, and the same again after a break."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from review_builders import messages, pairs
 
-from reviewer.review.items import FAR, PastShowing, Showing, distance, remaining, schedule, showing
+from reviewer.review.items import (
+    FAR,
+    Item,
+    PastShowing,
+    Showing,
+    coming_pairs,
+    distance,
+    remaining,
+    schedule,
+    showing,
+)
 
 COUNT = st.integers(0, 70)
 SEED = st.text(max_size=5)
@@ -149,3 +159,23 @@ def test_what_is_no_pair_is_not_shown_in_two_orders() -> None:
         showing(pairs(1)[0], 3, "s")
     with pytest.raises(ValueError, match="in the queue twice"):
         schedule(pairs(1) * 2, "s")
+
+
+@given(st.integers(1, 45), SEED, st.data())
+def test_the_first_showing_takes_no_more_items_than_it_needs(
+    count: int, seed: str, data: st.DataObject
+) -> None:
+    items, taken = pairs(count), 0
+
+    def counted() -> Iterator[Item]:
+        nonlocal taken
+        for item in items:
+            taken += 1
+            yield item
+
+    made = data.draw(st.integers(0, count - 1))
+    seen = [PastShowing(shown.item, shown.number) for shown in schedule(items, seed)[:made]]
+    names = {item.item for item in items}
+    first = next(coming_pairs(counted(), names, seed, seen))
+    assert first == remaining(items, seed, seen)[0]
+    assert taken <= made + 1

@@ -233,8 +233,7 @@ class Labeling:
         the next; None when none is left."""
         sheet = self.sheet(connection, session)
         labels = self.labels(connection, sheet)
-        left = sheet.left(labels, session, handed_back)
-        place = next(iter(left), None)
+        left = sheet.coming(labels, session, handed_back)
         if item is not None:
             place = next((each for each in left if each.item.item == item), None)
         elif reason == OPEN_FLAG:
@@ -242,6 +241,8 @@ class Labeling:
             place = sheet.first_of(left, closing, labels, session)
         elif reason is not None:
             place = sheet.first_of(left, sheet.under(reason), labels, session)
+        else:
+            place = next(left, None)
         return None if place is None else item_view(sheet, place, labels, session)
 
     def record(self, connection: Connection, session: Session, drafted: LabelDraft) -> SavedLabel:
@@ -310,7 +311,7 @@ class Labeling:
         when nothing is left to label, since knowing it would change their answers."""
         sheet = self.sheet(connection, session)
         labels = self.labels(connection, sheet)
-        if session.role != "rater" or sheet.left(labels, session):
+        if session.role != "rater" or next(sheet.coming(labels, session), None) is not None:
             return ()
         mine = [x for x in labels if x.reviewer == session.reviewer and x.item in sheet.items]
         return tuple(view for own in self_consistency(mine) for view in own_views(own))

@@ -1,6 +1,6 @@
 """The sheet of a session: its items, queue and rubric."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from threading import Lock
 from typing import NamedTuple
@@ -23,13 +23,13 @@ from reviewer.review.items import (
     ItemSet,
     Kind,
     PastShowing,
+    coming_pairs,
     distance,
     message_items,
-    remaining,
     showing,
 )
-from reviewer.review.labels import Label, Reason, Stratum, done
-from reviewer.review.queue import STRATUM_OF, Entry, Queue, Signals, build_queue, order
+from reviewer.review.labels import Done, Label, Reason, Role, Stratum
+from reviewer.review.queue import STRATUM_OF, Entry, Precedence, Queue, Signals, build_queue
 from reviewer.review.sets import SET_REASONS, SealedSet
 from reviewer.suite.model import Episode, Suite
 from reviewer.suite.rubric import Rubric
@@ -87,6 +87,15 @@ class Sheet:
             built.items, signals, salt=self.seed, rate=policy.sample_rate, least=ruled.least(kind)
         )
         self.entries = {entry.item.item: entry for entry in self.queue.entries}
+        self._by_person: dict[tuple[str, Role], Done] = {}
+
+    def _done(self, labels: Sequence[Label], reviewer: str, role: Role) -> tuple[Label, ...]:
+        """Return what `done` does; of labels that were added to those it was last asked of, only
+        these are looked at."""
+        kept = self._by_person.get((reviewer, role))
+        made = Done.of(labels, reviewer, role) if kept is None else kept.grown(labels)
+        self._by_person[reviewer, role] = made
+        return made.made
 
     @cached_property
     def episodes(self) -> dict[str, Episode]:
@@ -118,9 +127,9 @@ class Sheet:
             raise ValueError(f"a message is shown once, not as {number}")
         return Showing(item, 1, item.messages[0].digest, None)
 
-    def mine(self, labels: Iterable[Label], session: Session) -> tuple[Label, ...]:
+    def mine(self, labels: Sequence[Label], session: Session) -> tuple[Label, ...]:
         """Return the person's labels on this sheet, by time."""
-        made = done(labels, session.reviewer, session.role)
+        made = self._done(labels, session.reviewer, session.role)
         if session.role == "adjudicator":
             return tuple(x for x in made if x.item in self.items)
         return tuple(x for x in made if x.item in self.entries)
@@ -132,25 +141,45 @@ class Sheet:
         handed_back: Sequence[tuple[str, int]] = (),
     ) -> tuple[Showing, ...]:
         """Return the showings that are still to come for this person, in order."""
+        return tuple(self.coming(labels, session, handed_back))
+
+    def coming(
+        self,
+        labels: Sequence[Label],
+        session: Session,
+        handed_back: Sequence[tuple[str, int]] = (),
+    ) -> Iterator[Showing]:
+        """Yield what `left` returns; no more is worked out than is taken."""
         mine = self.mine(labels, session)
         again = [(item, n) for item, n in handed_back if not any(_is(x, item, n) for x in mine)]
         if session.role == "adjudicator":
-            return _later(self._open(labels, session, mine), again)
-        entries = order(self.asked(labels, session), [x.item for x in mine])
+            return iter(_later(self._open(labels, session, mine), again))
+        queue = self.asked(labels, session)
+        turns = self._precedence if queue is self.queue else Precedence(queue)
+        entries = turns.coming([x.item for x in mine])
         if self.kind == "message":
             known = {x.item for x in mine}
-            waiting = [self.place(e.item, 1) for e in entries if e.item.item not in known]
-            return _later(waiting, again)
+            waiting = (self.place(e.item, 1) for e in entries if e.item.item not in known)
+            return iter(_later(tuple(waiting), again)) if again else waiting
         seen = [PastShowing(x.item, x.showing) for x in mine]
         seen += [
             PastShowing(item, number, labeled=False)
             for item, number in again
             if item in self.entries
         ]
-        return tuple(
+        names = self.entries if queue is self.queue else {e.item.item for e in queue.entries}
+        return (
             Showing(self.items[s.item], s.number, s.left, s.right)
-            for s in remaining([e.item for e in entries], self.seed, seen)
+            for s in coming_pairs((e.item for e in entries), names, self.seed, seen)
         )
+
+    @cached_property
+    def _precedence(self) -> Precedence:
+        return Precedence(self.queue)
+
+    @cached_property
+    def _showings(self) -> int:
+        return sum(entry.showings for entry in self.queue.entries)
 
     def _open(
         self, labels: Sequence[Label], session: Session, mine: Sequence[Label]
@@ -176,7 +205,7 @@ class Sheet:
 
     def first_of(
         self,
-        places: Sequence[Showing],
+        places: Iterable[Showing],
         wanted: Collection[str],
         labels: Sequence[Label],
         session: Session,
@@ -193,10 +222,10 @@ class Sheet:
     def asked(self, labels: Sequence[Label], session: Session) -> Queue:
         """Return the queue without the items that this person settled as an adjudicator: they
         cannot rate them impartially afterwards."""
-        settled = {x.item for x in done(labels, session.reviewer, "adjudicator")}
-        if not settled.intersection(self.entries):
+        settled = {x.item for x in self._done(labels, session.reviewer, "adjudicator")}
+        if not any(item in self.entries for item in settled):
             return self.queue
-        settled.difference_update(x.item for x in done(labels, session.reviewer, "rater"))
+        settled.difference_update(x.item for x in self._done(labels, session.reviewer, "rater"))
         kept = tuple(e for e in self.queue.entries if e.item.item not in settled)
         return msgspec.structs.replace(self.queue, entries=kept)
 
@@ -205,7 +234,10 @@ class Sheet:
         if session.role == "adjudicator":
             mine = self.mine(labels, session)
             return len(mine) + len(self._open(labels, session, mine))
-        return sum(entry.showings for entry in self.asked(labels, session).entries)
+        asked = self.asked(labels, session)
+        if asked is self.queue:
+            return self._showings
+        return sum(entry.showings for entry in asked.entries)
 
     def entry(self, item: str) -> Entry | None:
         """Return why an item is in the queue; None for one that only an adjudicator is shown."""
