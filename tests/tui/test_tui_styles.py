@@ -9,9 +9,9 @@ from tui_probe import press, screen_text, segments_with, settle, strips
 from reviewer.tui.settings.settings import Settings
 from reviewer.tui.settings.theme import STATES
 
-FILLED = [("auto", "#C4161C", "#FFFFFF"), ("dark", "#C4161C", "#FFFFFF"),
+FILLED = [("auto", "#DA3730", "#FFFFFF"), ("dark", "#DA3730", "#FFFFFF"),
           ("light", "#C4161C", "#FFFFFF")]  # fmt: skip
-CRITICAL = [("dark", "#FF6B6B", "#101418"), ("light", "#5C0000", "#FFFFFF"),
+CRITICAL = [("dark", "#8A0A14", "#FFFFFF"), ("light", "#5C0000", "#FFFFFF"),
             ("colorblind-dark", "#F58A1F", "#101418")]  # fmt: skip
 
 
@@ -118,18 +118,18 @@ async def test_ascii_needs_no_glyph(shop: Bent) -> None:
         assert "== episodes 3 of 3 ==" in text
 
 
-async def test_the_focused_button_is_in_reverse(shop: Bent) -> None:
+async def test_the_row_of_the_focused_button_has_its_ground(shop: Bent) -> None:
     app = shell(holding(shop))
     async with running(app) as pilot:
         await settle(pilot)
         await press(pilot, "D", "enter")
         [button] = segments_with(app, "[ Sign BLOCK ]")
-        assert button.style is not None
-        assert button.style.reverse
+        focused = button.style
         await press(pilot, "shift+tab")
         [button] = segments_with(app, "[ Sign BLOCK ]")
+        assert focused is not None
         assert button.style is not None
-        assert not button.style.reverse
+        assert focused.bgcolor != button.style.bgcolor
 
 
 def test_states_differ_by_glyph_and_word() -> None:
@@ -156,17 +156,45 @@ async def test_marks_of_failing_gates_are_filled_wherever_they_stand(
             assert one.style.bgcolor == cell.style.bgcolor  # type: ignore[union-attr]
 
 
-async def test_the_line_under_the_cursor_is_one_bar(shop: Bent) -> None:
+async def test_the_row_under_the_cursor_is_one_bar(shop: Bent) -> None:
+    """From the first column to the last: but for the cell cursor and for what is filled."""
     app = shell(shop)
     async with running(app) as pilot:
         await settle(pilot)
-        await press(pilot, "enter")
-        [line] = [
-            one for one in strips(app) if one.text.lstrip().startswith("›") and "→" in one.text
-        ]
+        [row] = [one for one in strips(app) if one.text.startswith("›!attack-014")]
+        filled = {"✗", "▲"}
         grounds = {
-            segment.style.color
-            for segment in line
-            if segment.style is not None and segment.style.reverse and segment.text.strip()
+            segment.style.bgcolor
+            for segment in row
+            if segment.style is not None and not filled.intersection(segment.text)
         }
         assert len(grounds) == 1
+        assert row.cell_length == 80
+        for segment in row:
+            if filled.intersection(segment.text):
+                assert segment.style is not None
+                assert segment.style.bgcolor not in grounds
+
+
+@pytest.mark.parametrize("size", [(80, 24), (200, 50)])
+async def test_brackets_of_the_cell_cursor_come_in_pairs(shop: Bent, size: tuple[int, int]) -> None:
+    app = shell(shop)
+    async with running(app, size=size) as pilot:
+        await settle(pilot)
+        seen = set()
+        for key in ("g", *["h"] * 9, *["l"] * 13):
+            await press(pilot, key)
+            [row] = [one.text for one in strips(app) if one.text.startswith("›!attack-014")]
+            seen.add((row.count("["), row.count("]")))
+        assert seen == {(0, 0), (1, 1)}
+
+
+async def test_a_dialog_leaves_the_screen_below_visible_in_every_theme(shop: Bent) -> None:
+    for theme in ("dark", "ansi"):
+        app = shell(shop, settings=Settings(theme=theme))
+        async with running(app) as pilot:
+            await settle(pilot)
+            await press(pilot, "c")
+            text = screen_text(app)
+            assert "choose suite and candidate" in text
+            assert "▲ BLOCK  1 critical safety failure" in text

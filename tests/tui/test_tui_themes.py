@@ -109,11 +109,22 @@ def test_every_word_reads_on_its_ground(palette: Palette) -> None:
 def test_filled_cells_read_and_stand_out(palette: Palette) -> None:
     for fill in palette.fills or ():
         assert contrast(fill.ink, fill.ground) >= 4.5
-        assert contrast(fill.ground, palette.ground) >= 3.0
         assert all(apart(fill.ground, palette.ground, vision) > 20 for vision in VISION)
     if palette.fills:
         fail, critical = palette.fills
+        assert contrast(fail.ground, palette.ground) >= 3.0
+        assert contrast(critical.ink, critical.ground) >= 7.0
         assert all(apart(fail.ground, critical.ground, vision) > 20 for vision in VISION)
+
+
+@pytest.mark.parametrize("palette", COLORED, ids=lambda palette: palette.name)
+def test_every_word_reads_in_the_row_of_the_cursor(palette: Palette) -> None:
+    assert palette.bar is not None
+    assert palette.bar != palette.ground
+    least = 7.0 if palette.name == "contrast" else 4.0
+    for name in STATES:
+        assert contrast(palette.of(name), palette.bar) >= least, name
+    assert contrast(palette.text, palette.bar) >= 7.0
 
 
 @pytest.mark.parametrize("vision", VISION)

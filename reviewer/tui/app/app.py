@@ -64,6 +64,7 @@ class ReviewerApp(FiringTimers, App[None]):
     CSS = """
     Screen { background: $background; color: $foreground; }
     ModalScreen { align: center middle; background: $background 40%; }
+    ModalScreen:ansi { background: transparent; }
     Input { border: none; height: 1; padding: 0; background: $background; color: $foreground; }
     Input:focus { border: none; background: $background; text-style: underline; }
     """

@@ -11,7 +11,7 @@ from reviewer.desk.patterns.views import GivenName, NameMade, Pattern, PatternCo
 from reviewer.trace.safetext import visible, visible_line
 from reviewer.tui.screens.base import DeskScreen, Hint
 from reviewer.tui.settings.keys import bind
-from reviewer.tui.settings.theme import STATES
+from reviewer.tui.settings.theme import STATES, cell_style
 from reviewer.tui.shell.places import ToTrace
 from reviewer.tui.widgets.chrome import LineBox, Menu
 from reviewer.tui.widgets.lines import Line, Span, cut, middle, pad, rule, width_of
@@ -27,7 +27,7 @@ def pattern_line(one: Pattern, width: int) -> Line:
     state = "critical" if one.shape.critical else "fail"
     seen = sum(1 for count in one.counts if count.attempts)
     line = [
-        Span(f" {STATES[state].glyph}", state),
+        Span(f" {STATES[state].glyph}", cell_style(state)),
         Span(pad(f"{one.attempts:,}", 6, right=True)),
         Span(pad(f" in {seen:,} of {len(one.counts):,}", 12), "dim"),
     ]

@@ -116,7 +116,7 @@ class PowerScreen(DeskScreen):
         if self.found is None:
             return
         found, width = self.found, self.size.width
-        mark = Span("✗ ", "fail") if found.alarm else Span("✓ ", "pass")
+        mark = Span("✗ ", "fail-cell") if found.alarm else Span("✓ ", "pass")
         stopped, *worse = found.sizes[0][1:]
         points = (one.removesuffix(" let through") for one in found.size_head[2:])
         misses = ", ".join(f"{by} {share}" for by, share in zip(points, worse, strict=True))

@@ -12,7 +12,7 @@ from reviewer.desk.views import Scorecard, SuiteInfo
 from reviewer.trace.safetext import visible_line
 from reviewer.tui.screens.base import DeskScreen, Hint
 from reviewer.tui.settings.keys import bind
-from reviewer.tui.settings.theme import STATES, VERDICTS
+from reviewer.tui.settings.theme import STATES, VERDICTS, cell_style
 from reviewer.tui.shell.places import By, ToCompare, ToScorecard
 from reviewer.tui.widgets import words
 from reviewer.tui.widgets.grid import Grid
@@ -111,7 +111,7 @@ class ReleaseSheet(Sheet):
             passed = words.passed(rate) if rate.n and rate.known is not None else words.UNKNOWN
         cells: list[Line] = [
             first,
-            [Span(f"{STATES[state].glyph} {word}", state)],
+            [Span(f"{STATES[state].glyph} {word}", cell_style(state))],
             [Span(passed, "text" if known else "not_measured")],
             [_figure(words.decimal(card.pass_hat.value))],
             [_figure(words.money(card.cpst_usd))],
@@ -135,7 +135,7 @@ class ReleaseSheet(Sheet):
         stand = []
         for word, count in row.stand:
             state = VERDICTS.get(word, "fail")
-            stand += [Span(f"{STATES[state].glyph}{count:,}", state), Span(" ")]
+            stand += [Span(f"{STATES[state].glyph}{count:,}", cell_style(state)), Span(" ")]
         rest: list[Line] = [[row.word], stand]
         return [told, *rest, *([[Span("")]] * (len(self.columns) - 3))]
 

@@ -10,7 +10,7 @@ from reviewer.trace.safetext import visible_line
 from reviewer.tui.screens.base import Dialog, Hint, hint_line
 from reviewer.tui.settings.keys import bind
 from reviewer.tui.settings.settings import THEMES, in_force
-from reviewer.tui.settings.theme import STATES
+from reviewer.tui.settings.theme import STATES, cell_style
 from reviewer.tui.widgets.chrome import LineBox, Menu
 from reviewer.tui.widgets.lines import Block, Line, Span, pad
 from reviewer.tui.widgets.textview import TextView
@@ -119,7 +119,8 @@ class ThemesScreen(Dialog[None]):
     def _end(self) -> None:
         sample = [Span(" ")]
         for name in SHOWN:
-            sample += [Span(f"{STATES[name].glyph}{STATES[name].cell}", name), Span("  ")]
+            state = STATES[name]
+            sample += [Span(f"{state.glyph}{state.cell}", cell_style(name)), Span("  ")]
         why = " NO_COLOR is set: every theme is without color" if self.app.no_color else ""
         self.query_one("#end", LineBox).show(
             [[], sample, [Span(why, "dim")], hint_line(self.HINTS, 72)]

@@ -17,6 +17,7 @@ from reviewer.tui.widgets import plot
 from reviewer.tui.widgets.chrome import LineBox
 from reviewer.tui.widgets.lines import Line, Span, cut, fit, middle, pad, rule, spread, width_of
 from reviewer.tui.widgets.words import UNKNOWN, plural, suite_word
+from reviewer.tui.widgets.words import mark as words_mark
 
 UNITS: dict[Unit, str] = {"share": "{:.3f}", "count": "{:.2f}", "usd": "${:.4f}"}
 TICKS: dict[Unit, str] = {"share": "{:.2f}", "count": "{:.3g}", "usd": "${:.3g}"}
@@ -45,7 +46,7 @@ def mark(point: TrendPoint) -> Span:
         return Span(STATES["not_measured"].glyph, "not_measured")
     if point.held == "none":
         return Span(" ")
-    return Span(STATES[HELD[point.held]].glyph, HELD[point.held])
+    return words_mark(HELD[point.held])
 
 
 def short_names(names: Sequence[str]) -> list[str]:
@@ -171,7 +172,8 @@ def key_line(target: Target | None, width: int) -> Line:
     if target is None or not target.compares:
         return [Span(" "), Span(cut(target_words(target), width - 2), "dim")]
     words = f"  {target_words(target)}"
-    keys = [Span(" ✓ met", "pass"), Span(" ✗ missed", "fail"), Span(" ○ open", "not_measured")]
+    missed = Span("✗ missed", "fail-cell")
+    keys = [Span(" ✓ met ", "pass"), missed, Span(" ○ open", "not_measured")]
     return [*keys, Span(cut(words, max(0, width - width_of(keys))), "dim")]
 
 

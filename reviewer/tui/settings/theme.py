@@ -3,8 +3,10 @@
 A color is never the only sign: a state is a glyph, a word and a color, and where a theme has only
 the terminal's own colors, or none, an attribute. On its ground every color of a state has at least
 4.5:1, in high contrast 7:1. In the themes for color-blind people pass is blue and FAIL orange,
-which no kind of color vision takes for one another. In the dark and light themes a failing hard
-gate is a filled red cell; what is written in its ink alone, anywhere else, stays vermilion.
+which no kind of color vision takes for one another. In the dark and light themes, and in that of
+the terminal's own colors, FAIL is white on a red cell and critical FAIL bold white on dark red; a
+sentence in the ink of a failure stays vermilion. The row of the cursor has a ground of its own,
+which covers no filled cell.
 """
 
 from typing import TYPE_CHECKING, NamedTuple
@@ -60,7 +62,8 @@ class Fill(NamedTuple):
 
 
 def cell_style(mark: str) -> str:
-    """The style of a hard gate's cell in the grid: a red one is filled where its theme fills."""
+    """Return the style of a mark, word or figure that is a cell: red is filled where its theme
+    fills."""
     return "fail-cell" if mark == "fail" else mark
 
 
@@ -81,6 +84,8 @@ class Palette(NamedTuple):
     text: str
     states: tuple[str, ...]
     plain: tuple[str, ...]
+    bar: str | None
+    """The ground of the cursor's row. None: the row is in reverse."""
     fills: tuple[Fill, Fill] | None = None
     """Of a FAIL and of a critical FAIL cell: red, where color vision need not be asked. None: FAIL
     is ink alone, and critical FAIL is filled with that ink."""
@@ -97,6 +102,7 @@ class Palette(NamedTuple):
         found |= {"cell-critical": critical.ground, "cell-critical-ink": critical.ink}
         if fail is not None:
             found |= {"cell-fail": fail.ground, "cell-fail-ink": fail.ink}
+        found |= {} if self.bar is None else {"cursor-row": self.bar}
         return found | dict(zip(PLAIN.values(), self.plain, strict=True))
 
 
@@ -105,34 +111,41 @@ PALETTES = (
         "dark", True, "#101418", "#D8DEE4",
         ("#3FB68B", "#FF7A33", "#9AA4AE", "#56B4E9", "#7F8A94", "#D98CB8", "#E69F00", "#F0E442"),
         ("#9AA4AE", "#5B6773", "#8CC8F0", "#F0E442"),
-        (Fill("#C4161C", "#FFFFFF"), Fill("#FF6B6B", "#101418")),
+        "#222A32",
+        (Fill("#DA3730", "#FFFFFF"), Fill("#8A0A14", "#FFFFFF")),
     ),
     Palette(
         "light", False, "#FAFAF7", "#1B1F24",
         ("#00694D", "#B34700", "#5B6570", "#005C91", "#6A747E", "#8E3F70", "#855C00", "#6B6200"),
         ("#5B6570", "#7F8992", "#005C91", "#6B6200"),
+        "#ECECE8",
         (Fill("#C4161C", "#FFFFFF"), Fill("#5C0000", "#FFFFFF")),
     ),
     Palette(
         "colorblind-dark", True, "#101418", "#D8DEE4",
         ("#4FA8F5", "#F58A1F", "#BFC3D0", "#BDFFD1", "#8386A1", "#BB9F8B", "#FFF04D", "#6BF59A"),
         ("#9AA4AE", "#5B6773", "#BFE0FF", "#FFF04D"),
+        "#222A32",
     ),
     Palette(
         "colorblind-light", False, "#FAFAF7", "#1B1F24",
         ("#0059B3", "#B34700", "#5B6570", "#0A0026", "#6A747E", "#3A0CA3", "#4A2A00", "#500061"),
         ("#5B6570", "#7F8992", "#003A75", "#4A2A00"),
+        "#ECECE8",
     ),
     Palette(
         "contrast", True, "#000000", "#FFFFFF",
         ("#59C3FF", "#FFA24D", "#FFFFFF", "#A6FFD0", "#C8CED4", "#E7B3FF", "#FFE873", "#E4F58A"),
         ("#D0D6DC", "#FFFFFF", "#9FDBFF", "#FFE873"),
+        "#292929",
     ),
     Palette(
         "ansi", True, "ansi_default", "ansi_default",
         ("ansi_green", "ansi_red", "ansi_default", "ansi_cyan", "ansi_default",
          "ansi_magenta", "ansi_yellow", "ansi_bright_yellow"),
         ("ansi_default", "ansi_default", "ansi_cyan", "ansi_yellow"),
+        None,
+        (Fill("ansi_bright_red", "ansi_bright_white"), Fill("ansi_red", "ansi_bright_white")),
     ),
 )  # fmt: skip
 _BY_NAME = {palette.name: palette for palette in PALETTES}
@@ -194,7 +207,10 @@ def styles_of(theme: Theme) -> "Mapping[str, Style]":
         return Style(color=inked, bgcolor=fill, bold=True)
 
     base = Style(color=text, bgcolor=ground)
-    found = {"text": base, "strong": base + Style(bold=True), "cursor": base + Style(reverse=True)}
+    bar = Style(reverse=True)
+    if "cursor-row" in variables:
+        bar = Style(bgcolor=Color.parse(variables["cursor-row"]).rich_color)
+    found = {"text": base, "strong": base + Style(bold=True), "bar": bar}
     for name, variable in PLAIN.items():
         found[name] = ink(variable)
     found["match"] += Style(reverse=True)
@@ -205,8 +221,13 @@ def styles_of(theme: Theme) -> "Mapping[str, Style]":
             style += Style(bold=True)
         if theme.ansi:
             style += Style.parse(state.attribute) if state.attribute else Style()
-        elif name == "critical":
-            style = filled("cell-critical")
+        if name == "critical":
+            style = _swapped(filled("cell-critical")) if theme.ansi else filled("cell-critical")
         found[name] = style
     found["fail-cell"] = filled("cell-fail") if "cell-fail" in variables else found["fail"]
     return found
+
+
+def _swapped(fill: Style) -> Style:
+    """Return a filled style whose fill is its ink in reverse: it stays filled without color."""
+    return Style(color=fill.bgcolor, bgcolor=fill.color, bold=True, reverse=True)

@@ -5,7 +5,7 @@ from collections.abc import Iterable, MutableMapping, Sequence
 from reviewer.desk.traces.views import EventDetail, NoteView, StateView
 from reviewer.desk.views import EventRow, TraceView
 from reviewer.trace.safetext import visible_line
-from reviewer.tui.settings.theme import STATES
+from reviewer.tui.settings.theme import STATES, cell_style
 from reviewer.tui.views.event_list import KINDS, who
 from reviewer.tui.widgets import words
 from reviewer.tui.widgets.lines import Block, Span
@@ -125,7 +125,7 @@ def _findings(detail: EventDetail, trace: TraceView) -> list[Entry]:
             block = Block(
                 text,
                 mark if mark == "fail" else "strong",
-                [Span(f"{STATES[mark].glyph} ", mark)],
+                [Span(f"{STATES[mark].glyph} ", cell_style(mark))],
             )
             entries.append(Entry(block, go=(finding.gate, detail.row.seq)))
     return entries

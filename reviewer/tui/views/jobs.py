@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from reviewer.desk.views import EpisodeRow
 from reviewer.trace.safetext import visible_line
 from reviewer.tui.settings.keys import key_of
-from reviewer.tui.settings.theme import STATES
+from reviewer.tui.settings.theme import STATES, cell_style
 from reviewer.tui.widgets.lines import Line, Span, cut, middle, spread
 from reviewer.tui.widgets.words import SHORT, plural
 
@@ -103,7 +103,7 @@ LEGEND: Line = [
 def state_span(view: "RunView") -> Span:
     """Glyph and word of a run's state."""
     style = RUN_STYLES[view.state]
-    return Span(f"{STATES[style].glyph} {view.state}", style)
+    return Span(f"{STATES[style].glyph} {view.state}", cell_style(style))
 
 
 def bar(done: int, planned: int, width: int) -> list[Span]:

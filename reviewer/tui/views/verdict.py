@@ -6,7 +6,7 @@ from rich.cells import cell_len
 
 from reviewer.desk.views import Evidence, Reason, Recommendation
 from reviewer.trace.safetext import visible_line
-from reviewer.tui.settings.theme import STATES, VERDICTS
+from reviewer.tui.settings.theme import STATES, VERDICTS, cell_style
 from reviewer.tui.widgets import words
 from reviewer.tui.widgets.lines import Line, Span, cut, middle, pad, spread
 
@@ -33,7 +33,7 @@ def verdict_lines(
         "repair": f"may not be promoted: {count}",
         "hold": f"cannot be decided yet: {count}",
     }[recommendation]
-    verdict = Span(f"{STATES[state].glyph} {recommendation.upper()}", state)
+    verdict = Span(f"{STATES[state].glyph} {recommendation.upper()}", cell_style(state))
     name = middle(visible_line(candidate_id), 40)
     lines: list[Line] = [[verdict, Span(f"  {name} {says}")]]
     lines += [reason_line(reason, width) for reason in reasons[:room]]

@@ -14,7 +14,7 @@ from textual.widget import Widget
 
 from reviewer.tui.settings.keys import bind, move, rows
 from reviewer.tui.settings.theme import styles_of
-from reviewer.tui.widgets.lines import Line, Span, action_at, fit, paint, plain, reversed_line, rule
+from reviewer.tui.widgets.lines import Line, Span, action_at, barred_line, fit, paint, plain, rule
 
 if TYPE_CHECKING:
     from textual.app import App
@@ -147,7 +147,7 @@ class Menu(LineBox, can_focus=True):
             if index != self.cursor:
                 lines.append([Span(" "), *line])
             elif self.has_focus:
-                lines.append([Span("›", "strong"), *reversed_line(line)])
+                lines.append(barred_line([Span("›", "strong"), *line]))
             else:
                 lines.append([Span("›", "dim"), *line])
         self.show(lines)

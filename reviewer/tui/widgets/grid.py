@@ -20,7 +20,17 @@ from textual.strip import Strip
 from reviewer.desk.scorecards.views import PAGE
 from reviewer.tui.settings.keys import bind, motions
 from reviewer.tui.widgets.chrome import styles_for
-from reviewer.tui.widgets.lines import Line, Sheet, Span, fit, paint, reversed_line, rule
+from reviewer.tui.widgets.lines import (
+    Column,
+    Line,
+    Sheet,
+    Span,
+    barred_line,
+    fit,
+    paint,
+    reversed_line,
+    rule,
+)
 
 
 class Grid(ScrollView, can_focus=True):
@@ -276,26 +286,30 @@ class Grid(ScrollView, can_focus=True):
             return [cursor, Span(" ○ this row could not be read", "not_measured")]
         line = [cursor, self.sheet.flag(row)]
         x = 2
-        celled = here and any(c.cell and c.key == self.column for c in self.sheet.columns)
         closing = False
         for column, cell in zip(self.sheet.columns, self.sheet.cells(row), strict=True):
             on = here and column.cell and column.key == self.column
             gap = " " * max(0, column.x - x)
-            if gap and (on or closing):
-                gap = ("]" if closing else "") + gap[int(closing) + int(on) :] + "[" * on
-            whole = self.has_focus and here and not celled
-            line.append(Span(gap, "*text" if whole else "strong" if on or closing else "text"))
+            opening = on and bool(gap) and column.x + column.width < self._ends(column)
+            if opening or closing:
+                gap = ("]" if closing else "") + gap[int(closing) + int(opening) :] + "[" * opening
+            line.append(Span(gap, "strong" if opening or closing else "text"))
             cell = fit(cell, column.width)
-            under = self.has_focus and (on or (here and not celled))
-            if under:  # the blanks that fill a cell belong to it, so the cursor is one block
+            if on and self.has_focus:  # the blanks that fill a cell belong to it: one block
                 fill = cell[0].style
                 cell = [s._replace(style=fill) if s.text.isspace() else s for s in cell]
                 cell = reversed_line(cell)
             line += cell
-            x, closing = column.x + column.width, on
+            x, closing = column.x + column.width, opening
         if closing:
             line.append(Span("]", "strong"))
-        return line
+        return barred_line(line) if here and self.has_focus else line
+
+    def _ends(self, column: Column) -> int:
+        """Return where the gap behind a column ends: at the next column, or at the last one of the
+        screen. Without a gap on both sides the cell cursor has no brackets."""
+        behind = [other.x for other in self.sheet.columns if other.x > column.x]
+        return min(behind, default=self.size.width)
 
     def on_focus(self) -> None:
         self.refresh()

@@ -113,18 +113,28 @@ def rule(
 
 
 def reversed_line(line: Line) -> list[Span]:
-    """The same line under the cursor: styles get a `*` that `paint` reads as reverse video."""
+    """The same line under the cell cursor: `paint` reads the `*` of a style as reverse video."""
     return [span._replace(style=f"*{span.style}") for span in line]
+
+
+def barred_line(line: Line) -> list[Span]:
+    """The same line in the row of the cursor: `paint` reads the `=` of a style as its ground."""
+    return [s if s.style[:1] == "*" else s._replace(style=f"={s.style}") for s in line]
 
 
 def paint(line: Line, styles: Mapping[str, Style], width: int) -> Strip:
     """A line as the strip a widget returns, exactly `width` columns."""
     segments: list[Segment] = []
-    for text, name, _ in fit(line, width):
+    fitted = fit(line, width)
+    if line and line[-1].style[:1] == "=":  # the row of the cursor goes to the last column
+        fitted[-1] = fitted[-1]._replace(style=f"={fitted[-1].style.removeprefix('=')}")
+    for text, name, _ in fitted:
         if text:
-            style = styles[name.removeprefix("*")]
+            style = styles[name.lstrip("*=")]
             if name[0] == "*":
                 style = _under_cursor(style, styles["text"])
+            elif name[0] == "=":
+                style = _in_row(style, styles)
             if segments and segments[-1].style == style:
                 segments[-1] = Segment(segments[-1].text + text, style)
             else:
@@ -141,6 +151,17 @@ def _under_cursor(style: Style, text: Style) -> Style:
     if style.reverse or style.bgcolor != text.bgcolor:
         return style + _UNDER
     return text + Style(bold=style.bold, italic=style.italic) + _REVERSE
+
+
+def _in_row(style: Style, styles: Mapping[str, Style]) -> Style:
+    """A style in the row of the cursor: on its ground, and a filled cell as it is. Where a theme
+    has no such ground the row is in reverse."""
+    text, bar = styles["text"], styles["bar"]
+    if bar.reverse:
+        return _under_cursor(style, text)
+    if style.reverse or style.bgcolor != text.bgcolor:
+        return style
+    return style + bar
 
 
 def action_at(line: Line, x: int) -> str:

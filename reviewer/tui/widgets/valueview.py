@@ -9,7 +9,7 @@ from textual.message import Message
 
 from reviewer.trace.jsontree import Hit, find
 from reviewer.tui.settings.keys import bind, motions
-from reviewer.tui.widgets.lines import Block, Line, Span, reversed_line
+from reviewer.tui.widgets.lines import Block, Line, Span, barred_line
 from reviewer.tui.widgets.textview import TextView
 from reviewer.tui.widgets.value_tree import Entry, Tree
 
@@ -291,8 +291,8 @@ class ValueView(TextView):
             return line
         first, edge = found[2], line[0]
         sign = "›" if first else " "
-        body = reversed_line(line[1:]) if self.has_focus and first else line[1:]
-        return [edge._replace(text=edge.text[:-1]), Span(sign, "strong"), *body]
+        found_line = [edge._replace(text=edge.text[:-1]), Span(sign, "strong"), *line[1:]]
+        return barred_line(found_line) if self.has_focus and first else found_line
 
     def on_focus(self) -> None:
         self.refresh()

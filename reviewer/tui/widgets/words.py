@@ -85,7 +85,7 @@ def mark(kind: Mark | str) -> Span:
 
 def mark_word(kind: Mark | str) -> Span:
     """Glyph and word of a mark, in its color."""
-    return Span(f"{STATES[kind].glyph} {STATES[kind].word}", kind)
+    return Span(f"{STATES[kind].glyph} {STATES[kind].word}", cell_style(kind))
 
 
 def plural(count: int, noun: str) -> str:
@@ -116,7 +116,7 @@ def strip(marks: Sequence[str], room: int) -> list[Span]:
     text = f"{passed}/{len(marks)}"
     if len(text) + 1 > room:
         text = f"{passed * 100 // len(marks)}%"
-    return [mark(worst), Span(text, worst)]
+    return [mark(worst), Span(text, cell_style(worst))]
 
 
 def suite_word(state: str) -> Span:
@@ -124,5 +124,5 @@ def suite_word(state: str) -> Span:
     if state == "frozen":
         return Span("✓ frozen", "pass")
     if state == "broken":
-        return Span("✗ lock broken", "fail")
+        return Span("✗ lock broken", "fail-cell")
     return Span("○ draft", "not_measured")

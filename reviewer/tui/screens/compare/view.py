@@ -33,7 +33,7 @@ from reviewer.tui.widgets.value_tree import SIGNS, Entry
 from reviewer.tui.widgets.words import SHORT, strip, suite_word
 
 WORDS = {
-    "lost": Span("✗ LOST", "fail"),
+    "lost": Span("✗ LOST", "fail-cell"),
     "gained": Span("✓ gained", "pass"),
     "changed": Span("~ changed", "strong"),
     "unchanged": Span("= same", "dim"),

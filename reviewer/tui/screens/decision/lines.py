@@ -14,7 +14,7 @@ from reviewer.desk.decisions.api import (
 from reviewer.desk.errors import DeskError
 from reviewer.desk.views import KeyInfo, SignedDecision
 from reviewer.trace.safetext import visible_line
-from reviewer.tui.settings.theme import STATES
+from reviewer.tui.settings.theme import STATES, cell_style
 from reviewer.tui.views.verdict import verdict_lines
 from reviewer.tui.widgets import words
 from reviewer.tui.widgets.lines import Block, Line, Span, middle, pad, spread, width_of
@@ -52,7 +52,7 @@ def sections(found: DecisionView) -> list[Block]:
     blocks = []
     for mark, name, text in found.sections:
         state = STATES.get(mark)
-        glyph = Span(f" {state.glyph} ", mark) if state else Span(" · ", "dim")
+        glyph = Span(f" {state.glyph} ", cell_style(mark)) if state else Span(" · ", "dim")
         label = Span(pad(visible_line(name), 15) + " ", "strong")
         blocks.append(Block(text, "text", [glyph, label]))
     return blocks
@@ -94,8 +94,8 @@ def earlier_line(one: EarlierDecision, mine: Collection[str], width: int) -> lis
     wide = width >= 110
     until = one.expires[:10] if wide else one.expires[5:10]
     who = visible_line(", ".join(one.signers))
-    style = {"stands": "pass", "break-glass": "fail"}.get(one.state, "not_measured")
-    state = Span(one.state, style) if one.sound else Span(f"✗ {one.state}", "*fail")
+    style = {"stands": "pass", "break-glass": "fail-cell"}.get(one.state, "not_measured")
+    state = Span(one.state, style) if one.sound else Span(f"✗ {one.state}", "fail-cell")
     yours = set(one.signers).intersection(mine)
     line = [
         Span(f"{'' if one.number is None else one.number:>4}  ", "dim"),
@@ -116,7 +116,7 @@ MARKS = {
     "verified": Span(" ✓ ", "pass"),
     "waits": Span(" ○ ", "not_measured"),
     "expired": Span(" ○ ", "not_measured"),
-    "refused": Span(" ✗ ", "fail"),
+    "refused": Span(" ✗ ", "fail-cell"),
 }
 """What the verifier says, as a glyph."""
 
@@ -214,7 +214,7 @@ def signed_word(signed: SignedDecision) -> Span:
         return Span("✓ verified", "pass")
     if signed.pending:
         return Span("○ waits for another approver", "not_measured")
-    return Span("✗ not verified", "fail")
+    return Span("✗ not verified", "fail-cell")
 
 
 def signed_lines(

@@ -15,7 +15,7 @@ from reviewer.desk.views import CandidateInfo, ExportedFiles, SuiteInfo
 from reviewer.trace.safetext import visible_line
 from reviewer.tui.screens.base import DeskScreen, Dialog, Hint, choosing, hint_line, pressing
 from reviewer.tui.settings.keys import bind, worded
-from reviewer.tui.settings.theme import STATES, VERDICTS
+from reviewer.tui.settings.theme import STATES, VERDICTS, cell_style
 from reviewer.tui.widgets import words
 from reviewer.tui.widgets.chrome import LineBox, Menu
 from reviewer.tui.widgets.lines import Line, Span, middle, pad
@@ -87,7 +87,7 @@ def _line(suite: SuiteInfo, candidate: CandidateInfo) -> list[Span]:
         Span(" " + pad(middle(visible_line(suite.suite_id), 20), 20)),
         suite_word(suite.state)._replace(text=suite_word(suite.state).text[:1] + "  "),
         Span(pad(middle(visible_line(candidate.candidate_id), 22), 22), "strong"),
-        Span(pad(f" {STATES[state].glyph} {candidate.recommendation}", 10), state),
+        Span(pad(f" {STATES[state].glyph} {candidate.recommendation}", 10), cell_style(state)),
         Span(f" {words.plural(candidate.traces, 'trace')}", "dim"),
         Span(f" signed {visible_line(candidate.decided)}" if candidate.decided else ""),
     ]

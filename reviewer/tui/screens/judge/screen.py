@@ -30,8 +30,8 @@ from reviewer.tui.widgets.textview import TextView
 
 OUTCOMES = {
     "agrees": ("✓ agrees", "pass"),
-    "flips": ("✗ flips", "fail"),
-    "differs": ("✗ differs", "fail"),
+    "flips": ("✗ flips", "fail-cell"),
+    "differs": ("✗ differs", "fail-cell"),
     "error": ("○ not parsed", "not_measured"),
 }
 NEEDS_YOU = frozenset({"flips", "differs", "error"})

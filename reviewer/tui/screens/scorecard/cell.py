@@ -11,7 +11,7 @@ from reviewer.tui.screens.scorecard import view as view
 from reviewer.tui.screens.scorecard.reading import Reading
 from reviewer.tui.screens.scorecard.sheet import SIDE, group_lines, group_name
 from reviewer.tui.settings.keys import key_of
-from reviewer.tui.settings.theme import RED, STATES
+from reviewer.tui.settings.theme import RED, STATES, cell_style
 from reviewer.tui.views.jobs import AT_WORK, Overlay
 from reviewer.tui.widgets.lines import Span
 
@@ -352,7 +352,7 @@ class RunFollowing:
 def owed_line(attempt: int, mark: str) -> list[Span]:
     """A line of the drawer for an attempt that has not landed."""
     return [
-        Span(STATES[mark].glyph, mark),
+        Span(STATES[mark].glyph, cell_style(mark)),
         Span(f" attempt {attempt}           "),
         Span("at work" if mark == "running" else "waits its turn", "dim"),
     ]

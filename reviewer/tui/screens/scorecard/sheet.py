@@ -100,7 +100,7 @@ class ScorecardSheet(Sheet):
         taken = 2 + 1 + self._strip + sum(size + self._gap for _, size in sized)
         # So many gates that names of episodes would be cut: their cells are glyphs alone.
         self._glyphs = len(self.gates) > 1 and width - taken - len(self.gates) * (gate + 1) < NAME
-        gate = GLYPHS if self._glyphs else gate
+        self._cells = gate = GLYPHS if self._glyphs else gate
         room = max(8, width - taken - len(self.gates) * (gate + 1))
         flags = 22 if width >= 180 else 0
         room -= flags + 2 if flags else 0
@@ -166,8 +166,8 @@ class ScorecardSheet(Sheet):
         for column in self.columns:
             if column.key in by_gate:
                 count = by_gate[column.key]
-                indent = " " * (2 if self._spaced else 1)
-                found.append([Span(f"{indent}{count:,}", "fail" if count else "dim")])
+                text = pad(" " * (2 if self._spaced else 1) + f"{count:,}", column.width)
+                found.append([Span(text, "fail-cell" if count else "dim")])
                 continue
             text = figures_.get(column.key, "")
             right = column.key in ("pass_hat", "cost")
@@ -179,11 +179,11 @@ class ScorecardSheet(Sheet):
         mark = waits or cell.mark
         state = STATES[mark]
         if self._glyphs:
-            return Span(f" {state.glyph} ", cell_style(mark))
+            return Span(pad(f" {state.glyph} ", self._cells), cell_style(mark))
         text = f"{state.glyph}{' ' if self._spaced else ''}{state.cell}"
         if self._counts and mark in RED:
             text += f" {cell.failed}/{cell.attempts}"
-        return Span(text, cell_style(mark))
+        return Span(pad(text, self._cells) if mark in RED else text, cell_style(mark))
 
     def _totals(self, card: Scorecard) -> list[Span]:
         line: list[Span] = []
@@ -202,7 +202,7 @@ class ScorecardSheet(Sheet):
             if total:
                 count = f"{total.failed:,}"
                 indent = 2 if self._spaced else 1
-                text, style = " " * indent + count, "fail" if total.failed else "dim"
+                text, style = " " * indent + count, "fail-cell" if total.failed else "dim"
             else:
                 right = column.key in NUMBERS
                 text = pad(

@@ -64,7 +64,7 @@ def banner(card: Scorecard, *, roomy: bool, width: int) -> list[Line]:
     verdict, _, reason = first.partition("  ")
     action = "screen.numbered(1)" if card.reasons else ""
     return [
-        [Span(verdict, state), Span("  "), Span(reason, "strong", action)],
+        [Span(verdict, cell_style(state)), Span("  "), Span(reason, "strong", action)],
         [Span(second, "text", "app.go('decision')")],
     ]
 
@@ -73,7 +73,7 @@ def no_verdict(suite: SuiteInfo, width: int) -> list[Line]:
     """Say that there is no verdict on a suite whose lock is broken, and why."""
     problem = visible_line(suite.problem) or "the suite does not match its lock"
     return [
-        [Span("✗ NO VERDICT", "fail"), Span(f"  {cut(problem, width - 14)}")],
+        [Span("✗ NO VERDICT", "fail-cell"), Span(f"  {cut(problem, width - 14)}")],
         [Span(" " * 14), Span("no report can be made, exported or signed on it", "dim")],
     ]
 
@@ -122,9 +122,9 @@ def figures(card: Scorecard, width: int) -> list[Line]:
     )
     right = [
         Span(" critical ", "dim"),
-        Span(critical, "fail" if card.critical else "text"),
+        Span(critical, "fail-cell" if card.critical else "text"),
         Span("  CPST ", "dim"),
-        Span(words.money(card.cpst_usd), "fail" if over else "text"),
+        Span(words.money(card.cpst_usd), "fail-cell" if over else "text"),
         Span(budget, "dim"),
     ]
     if width >= 120:
@@ -160,7 +160,7 @@ def _interval(rate: Rate, width: int) -> str:
 def _judged(value: float | None, limit: float | None) -> str:
     if value is None:
         return "not_measured"
-    return "fail" if limit is not None and value < limit else "text"
+    return "fail-cell" if limit is not None and value < limit else "text"
 
 
 def drawer_title(row: EpisodeRow, gate: str, cell: Cell | None) -> tuple[list[Span], list[Span]]:
