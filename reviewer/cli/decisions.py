@@ -152,7 +152,7 @@ def _witness(arguments: argparse.Namespace) -> int:
 
 def _said(one: DecisionInfo, what: str) -> None:
     number = "" if one.number is None else f" {one.number}"
-    who = ", ".join(one.signers) or "nobody that counts"
+    who = ", ".join(one.signers) or "no approver"
     note(
         f"{what} {one.word}{number}: {one.candidate_id} for {one.environment}, by {who}, "
         f"until {one.expires}; {one.standing}"

@@ -54,7 +54,10 @@ def _show(arguments: argparse.Namespace, workspace: Workspace) -> int:
 
             # Behind the first frame, which need not wait for it.
             threading.Thread(target=_load, args=(workspace,), name="load", daemon=True).start()
-            return open_on(desk, settings_of(arguments), _orders(JOBS, PACE), tour=True)
+            code = open_on(desk, settings_of(arguments), _orders(JOBS, PACE), tour=True)
+            if code == ExitCode.DONE:
+                _end(desk, arguments.keep)
+            return code
         load_shipped(workspace)
         for order in _orders(jobs=JOBS, pace=0.0):
             ended = desk.runs.start(order).wait()
@@ -68,11 +71,33 @@ def _show(arguments: argparse.Namespace, workspace: Workspace) -> int:
             if number:
                 out()
             out(summary_text(desk.reports.build(SUITE, candidate).report).rstrip("\n"))
-        if arguments.keep:
-            note(f"the workspace is kept in {workspace.root}")
+        _end(desk, arguments.keep)
         return ExitCode.DONE
     finally:
         desk.close()
+
+
+NEXT = (
+    ("reviewer init", "makes a workspace of your own in this folder"),
+    ("reviewer suite new", "makes a first suite out of how your agent's tools are described"),
+    ("reviewer import FILE", "takes in traces that you have; reviewer formats lists them"),
+)
+
+
+def _end(desk: Desk, kept: str | None) -> None:
+    """Say what the demo has made, what becomes of it, and what to do next."""
+    note("this demo made:")
+    for one in desk.workspace.candidates(SUITE):
+        told = f"signed {one.decided}" if one.decided else "nothing signed"
+        traces = f"{one.traces:,} attempt{'' if one.traces == 1 else 's'}"
+        note(f"  {one.candidate_id} on {SUITE}: {traces}, report {one.recommendation}, {told}")
+    if kept:
+        note(f"the workspace is kept: reviewer --workspace {kept} opens it")
+    else:
+        note("its workspace is deleted now; reviewer demo --keep DIR keeps one")
+    note("next:")
+    for command, what in NEXT:
+        note(f"  {command:<22}{what}")
 
 
 def _load(workspace: Workspace) -> None:

@@ -9,7 +9,10 @@ from reviewer.exit_codes import ExitCode
 
 FORMS: dict[Unit, str] = {"share": "{:.3f}", "count": "{:.2f}", "usd": "${:.4f}"}
 HELD = {"met": "; target met", "failed": "; target missed", "open": "; target open", "none": ""}
-WHOSE = {"policy": "the suite's policy", "articles": "the articles, which bind no release"}
+WHOSE = {
+    "policy": "the suite's policy",
+    "articles": "a guideline for dashboards, which binds no release",
+}
 
 
 def _trends_arguments(trends: argparse.ArgumentParser) -> None:

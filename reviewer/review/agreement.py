@@ -241,8 +241,8 @@ def _alpha(rows: Sequence[Sequence[Rating | None]], level: Level, seed: str) -> 
     if alpha is None:
         return Estimate(why=ONE_ANSWER)
     limits = krippendorff_interval(rows, level, seed=seed)
-    if limits is None:
-        few = "too few items" if alpha < 1 else "no disagreement to resample"
+    if limits is None or limits.low >= limits.high:
+        few = "not enough items" if alpha < 1 else _too_even(alpha)
         return Estimate(value=alpha, why=f"no interval: {few}")
     return Estimate(value=alpha, low=limits.low, high=limits.high)
 
@@ -267,7 +267,16 @@ def _kappa(rows: Sequence[Sequence[Rating | None]], level: Level) -> Estimate:
     if kappa is None:
         return Estimate(why=ONE_ANSWER)
     low, high = clip(kappa["low"], -1.0, 1.0), clip(kappa["high"], -1.0, 1.0)
+    if low >= high:  # a standard error of 0 is no certainty: nothing varies
+        return Estimate(value=kappa["kappa"], why=f"no interval: {_too_even(kappa['kappa'])}")
     return Estimate(value=kappa["kappa"], low=low, high=high)
+
+
+def _too_even(value: float) -> str:
+    """Return why a coefficient without variance has no interval."""
+    if value >= 1.0:
+        return "not enough pairs: none disagrees; raw agreement has the exact bound"
+    return "not enough pairs: all of them disagree alike"
 
 
 # Self-consistency: whether a reviewer answers alike when the sides are exchanged, and which slot

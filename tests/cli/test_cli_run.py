@@ -265,4 +265,7 @@ def test_the_demo_runs_both_candidates(tmp_path: Path, door: Door) -> None:
     assert "cost $0.5490, per success $0.0610" in said.out
     sources = json.loads(Door(kept).ok("sources", "--json").out)
     assert [source["reader"] for source in sources] == ["run/1", "run/1"]
+    assert f"  {V7} on {SUITE}: 9 attempts, report block, nothing signed\n" in said.err
+    assert f"the workspace is kept: reviewer --workspace {kept} opens it\n" in said.err
+    assert "next:\n  reviewer init " in said.err
     Door(kept).healthy()

@@ -204,7 +204,7 @@ def test_a_suite_that_is_not_as_it_was_frozen_has_no_trends(full: Door) -> None:
 def test_the_command_says_the_figures_and_gives_them_as_data(full: Door) -> None:
     said = full.ok("trends").out
     assert f"  {V7} 0.333 [0.061, 0.792], 3 episodes, k=3; target missed" in said
-    assert "target above 0.85, of the articles, which bind no release" in said
+    assert "target above 0.85, of a guideline for dashboards, which binds no release" in said
     assert "not measured (no red-team episode)" in said
     data = json.loads(full.ok("trends", "--suite", SUITE, "--json").out)
     hat = next(one for one in data["figures"] if one["measure"] == "pass_hat")

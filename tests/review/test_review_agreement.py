@@ -190,7 +190,23 @@ def test_two_reviewers_of_four_pairs() -> None:
 def test_the_order_a_pair_was_shown_in_does_not_matter() -> None:
     (found,) = agreement([*choices("dana", "onon"), *choices("kim", "onon")], first=OLD)
     assert (found.raw.value, found.alpha.value) == (1.0, 1.0)
-    assert found.alpha.why == "no interval: no disagreement to resample"
+    assert found.alpha.why == (
+        "no interval: not enough pairs: none disagrees; raw agreement has the exact bound"
+    )
+
+
+@pytest.mark.parametrize("answers", ["onon", "onononono"])
+def test_no_coefficient_has_an_interval_of_no_width(answers: str) -> None:
+    """Where nobody disagrees nothing varies: that is no certainty."""
+    pairs = answers[: len(PAIRS)]
+    (found,) = agreement([*choices("dana", pairs), *choices("kim", pairs)], first=OLD)
+    assert found.kappa.value == 1.0
+    for one in (found.kappa, found.alpha):
+        assert (one.low, one.high) == (None, None)
+        assert one.why is not None
+        assert "not enough pairs" in one.why
+    assert found.raw.low is not None
+    assert found.raw.low < 1.0
 
 
 def test_without_a_first_message_the_lower_digest_is_it() -> None:
@@ -232,7 +248,7 @@ def test_criteria_of_pairs_and_of_messages_are_questions_of_their_own() -> None:
         ("mark", "tone", "ordinal"),
     ]
     assert [a.raw.value for a in found] == [1.0, 0.0, 1.0, 0.0]
-    assert found[3].alpha.why == "no interval: too few items"
+    assert found[3].alpha.why == "no interval: not enough items"
 
 
 @given(st.text("ontbf", min_size=2, max_size=8), st.text("ontbf", min_size=2, max_size=8))

@@ -261,7 +261,7 @@ async def test_the_order_under_the_reader_stays_until_asked_for(
         await changed(pilot)
         await until(pilot, lambda: "critical 1 of 9" in screen_text(app))
         assert list(grid.keys) == before
-        assert "order changed: s takes it" in screen_text(app)
+        assert "the order has changed: s sorts again" in screen_text(app)
         await press(pilot, "s")
         assert list(grid.keys) == after
         assert "order changed" not in screen_text(app)
@@ -416,7 +416,7 @@ async def test_against_the_report_a_comment_is_required(clock: list[float], desk
         await press(pilot, "D", "j", "enter")
         clock[0] += 1
         await press(pilot, "enter")
-        assert "a comment must say why" in screen_text(app)
+        assert "say in the comment why" in screen_text(app)
         await press(pilot, *"too", "tab", "tab", *"pw", "tab")
         clock[0] += 1
         await press(pilot, "enter")
@@ -534,3 +534,30 @@ async def test_a_question_that_dies_is_told_and_the_next_one_is_answered(shop: B
         assert "✗ could not be read: ValueError: malformed" in screen_text(app)
         await press(pilot, "down")
         assert "event 3 · tool call" in screen_text(app)
+
+
+@pytest.mark.parametrize("key", ["q", "escape"])
+async def test_the_first_screen_says_how_to_quit(shop: Bent, key: str) -> None:
+    app = shell(shop)
+    async with running(app) as pilot:
+        await settle(pilot)
+        await press(pilot, key)
+        assert "ctrl+q quits" in screen_text(app)
+
+
+@pytest.mark.parametrize(
+    ("method", "keys"),
+    [("imports.sources", ("R",)), ("decisions.view", ("D",))],
+)
+async def test_no_header_says_reading_once_the_desk_has_refused(
+    shop: Bent, method: str, keys: tuple[str, ...]
+) -> None:
+    shop.bend(method, refusing(DeskError("the page of it is damaged", "reviewer doctor")))
+    app = shell(shop)
+    async with running(app) as pilot:
+        await settle(pilot)
+        await press(pilot, *keys)
+        text = screen_text(app)
+        assert "…" not in text.splitlines()[1]
+        assert "could not be read" in text
+        assert "the page of it is damaged" in text

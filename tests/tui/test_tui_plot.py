@@ -39,6 +39,21 @@ def test_every_value_lies_within_the_band_of_its_row(share: float, top: float, h
     assert abs(share * top - middle) <= band / 2 + 1e-9 * top
 
 
+@given(SHARES, st.floats(0.01, 1.0), st.integers(3, 30), st.sampled_from((-1, 1)))
+def test_a_point_that_misses_the_target_is_not_drawn_on_it(
+    value: float, target: float, height: int, side: int
+) -> None:
+    at = row_of(target, 1.0, height)
+    if at in (0, height - 1):
+        return  # there is no row on one of its sides
+    lines = draw(
+        [Mark(value, side=side)], Scale(1.0, "{:.2f}"), height, 40, target=target, cursor=0
+    )
+    column = cells(lines, columns_of(1, 40 - GUTTER)[0])
+    assert column.index("●") != at
+    assert (column.index("●") < at) == (side > 0) or row_of(value, 1.0, height) != at
+
+
 @given(st.floats(-10, 10, allow_nan=False), HEIGHTS)
 def test_a_value_outside_the_scale_stays_inside_the_plot(value: float, height: int) -> None:
     assert 0 <= row_of(value, 1.0, height) < height

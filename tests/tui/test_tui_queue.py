@@ -135,7 +135,7 @@ async def test_n_labels_the_next_open_high_flag(shop: Bent) -> None:
     [
         ({"high": 0, "open_high": 0, "open_left": 0}, "no trace of this candidate has a high flag"),
         ({"high": 2, "open_high": 0, "open_left": 0}, "every high flag is closed by a label"),
-        ({"high": 2, "open_high": 2, "open_left": 0}, "nothing left for you here closes an open"),
+        ({"high": 2, "open_high": 2, "open_left": 0}, "no item left for you closes an open"),
     ],
 )
 async def test_n_says_when_no_high_flag_can_be_labeled(
@@ -166,11 +166,11 @@ async def test_reasons_of_items_are_told_once_saved(mine: Bent) -> None:
 @pytest.mark.parametrize(
     ("high", "unclosed", "words"),
     [
-        (0, 0, "✓ no trace of this candidate has a high flag"),
-        (1, 0, "✓ the 1 high flag is closed: somebody has labeled its message"),
-        (3, 0, "✓ all 3 high flags are closed: somebody has labeled their messages"),
-        (3, 1, "○ 1 high flag is open: no PROMOTE can be signed until a label closes it"),
-        (3, 2, "○ 2 high flags are open: no PROMOTE can be signed until labels close them"),
+        (0, 0, "✓ this candidate has no high flag"),
+        (1, 0, "✓ the 1 high flag of this candidate is closed: its message is labeled"),
+        (3, 0, "✓ all 3 high flags of this candidate are closed: their messages are labeled"),
+        (3, 1, "○ this candidate has 1 open high flag: no PROMOTE of it until a label closes it"),
+        (3, 2, "○ this candidate has 2 open high flags: no PROMOTE of it until labels close them"),
     ],
 )
 async def test_the_flags_line_says_what_they_hold_up(
@@ -318,7 +318,7 @@ async def test_a_disagreement_that_was_settled_meanwhile_is_said(parted: Bent) -
     async with running(app) as pilot:
         await settle(pilot)
         await press(pilot, "Q", "tab", "tab", "enter")
-        assert "the one you chose is settled meanwhile" in screen_text(app)
+        assert "the item you chose has been settled meanwhile" in screen_text(app)
 
 
 async def test_the_last_disagreement_gives_the_focus_back(parted: Bent) -> None:

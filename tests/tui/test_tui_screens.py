@@ -128,7 +128,7 @@ async def test_empty_gives_way_to_the_first_trace(door: Door) -> None:
         await settle(pilot)
         assert "import traces you already have" in screen_text(app)
         await press(pilot, "enter")
-        assert "Enter looks at the path and writes nothing" in screen_text(app)
+        assert "Enter reads the path and writes nothing" in screen_text(app)
         await press(pilot, "escape")
         door.ok("import", SHIPPED / "traces")
         app.post_message(ReviewerApp.StoreChanged(2))

@@ -156,7 +156,7 @@ async def test_a_target_of_something_else_is_told_and_not_drawn(shop: Bent) -> N
         await settle(pilot)
         await press(pilot, "E", "j", "j", "j")
         text = screen_text(app)
-        assert "the articles say below 0.005, and not near 0: theirs is of all outputs" in text
+        assert "guideline, not policy: below 0.005, and not near 0; the guideline count" in text
         assert "┼" not in text
 
 

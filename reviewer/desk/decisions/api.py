@@ -4,7 +4,7 @@ from __future__ import annotations  # what only types name is not loaded
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from reviewer.desk.drafts import no_evidence
 from reviewer.desk.errors import DeskError
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from reviewer.desk.decisions.statements import LossStatement
     from reviewer.desk.reports.release import BuiltRelease
     from reviewer.desk.views import KeyInfo, SignedDecision
+    from reviewer.report.render.gates import BoundRow, GateRow
+    from reviewer.report.render.text import Line
     from reviewer.suite.release import Release
 
 
@@ -97,8 +99,9 @@ class DecisionInfo(View, frozen=True):
 class DecisionView(View, frozen=True):
     """The report as it would be signed, with what may be decided.
 
-    `sections` are (mark, name, text) lines in report order; `markdown` and `report_json` are the
-    very renderings the export writes.
+    `sections` are (mark, name, text) lines, what speaks against the candidate first; `gates` and
+    `bounds` have a row for each hard gate and each bound. `markdown` and `report_json` are the very
+    renderings the export writes.
     """
 
     suite_id: str
@@ -122,6 +125,32 @@ class DecisionView(View, frozen=True):
     pending: Pending | None = None
     needed: int = 1
     earlier: tuple[EarlierDecision, ...] = ()
+    gates: tuple[GateRow, ...] = ()
+    bounds: tuple[BoundRow, ...] = ()
+
+
+class SuiteLine(NamedTuple):
+    """One line about a suite: a mark as of `sections`, a name, a text."""
+
+    mark: str
+    name: str
+    text: str
+
+
+class SuiteStanding(View, frozen=True):
+    """What bad agents do on a suite, and how often its policy is wrong: a headline each, then what
+    is behind it."""
+
+    trial: tuple[SuiteLine, ...]
+    power: tuple[SuiteLine, ...]
+
+
+_WEIGHT = ("critical", "fail", "not_measured")
+
+
+def _weight(line: Line) -> int:
+    """Return the place of a section: what speaks against the candidate is first."""
+    return _WEIGHT.index(line.mark) if line.mark in _WEIGHT else len(_WEIGHT)
 
 
 class DecisionsRoom(Room):
@@ -136,6 +165,7 @@ class DecisionsRoom(Room):
         from reviewer.desk.reports import renderings
         from reviewer.desk.scorecards import scorecard
         from reviewer.desk.suites import newest_decision
+        from reviewer.report.render.gates import bound_rows, gate_rows
         from reviewer.report.render.text import summary_lines
 
         build = self._opened.build_of(suite_id, candidate_id)
@@ -165,8 +195,11 @@ class DecisionsRoom(Room):
                 recommendation=assessment.recommendation,
                 reasons=scorecard.reasons_of(assessment),
                 sections=tuple(
-                    (line.mark, line.name, line.text) for line in summary_lines(built.report)
+                    (line.mark, line.name, line.text)
+                    for line in sorted(summary_lines(built.report), key=_weight)
                 ),
+                gates=gate_rows(built.report),
+                bounds=bound_rows(built.report),
                 report_digest=built.digest,
                 report_json=built.raw,
                 markdown=renderings.markdown(shown),
@@ -188,6 +221,14 @@ class DecisionsRoom(Room):
                     earlier_decisions(self._opened.place, connection, suite_id, candidate_id)
                 ),
             )
+
+    def suite_standing(self, suite_id: str) -> SuiteStanding:
+        """Return what bad agents do on a suite, and how often its policy is wrong."""
+        from reviewer.desk.decisions.beside import standing_of
+        from reviewer.desk.power.api import PowerRoom
+
+        power = PowerRoom(self._opened).locked(suite_id)
+        return standing_of(self._opened.place, suite_id, power)
 
     def keys(self) -> list[KeyInfo]:
         """Return the keys that could sign here."""

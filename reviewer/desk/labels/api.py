@@ -260,7 +260,7 @@ REASONS = {
     "low_efficiency": "efficiency < 0.3",
     "uncertain": "uncertain, near a limit",
     "random": "random",
-    "quota": "to make up the number",
+    "quota": "to fill the quota",
     "high_cost": "high cost",
     "new_tools": "a new tool",
     "refusal": "a refusal",

@@ -261,11 +261,11 @@ def _note(line: ReasonCount, unclosed: int, closed: int, rate: str, others: Sequ
         if closed:
             return "flags all closed"
         if others and line.left + line.done:
-            return f"flags of {others[0]} only"
+            return "no flag of its own"
         return "no flag"
     if line.reason == "random":
         return f"{rate} of traces by lot"
-    return "makes up the number" if line.reason == "quota" else "not needed"
+    return "fills the quota" if line.reason == "quota" else "not needed"
 
 
 def _saved(label: Label) -> tuple[str, ...]:
@@ -286,7 +286,7 @@ def own_views(own: SelfConsistency) -> tuple[EstimateView, ...]:
     """Return one person's agreement with their own labels, and how often the left slot won."""
     who, same = own.reviewer, share_view(f"{own.reviewer} agrees with {own.reviewer}", own.same)
     if own.needed and same.value is not None:
-        why = f"under 20 repeats: self-consistency is rough; {own.needed} more make it readable"
+        why = f"fewer than 20 repeats: a rough figure; {own.needed} more make it readable"
         same = msgspec.structs.replace(same, why=why)
     return same, share_view(f"{who} picks the left slot", own.left)
 

@@ -65,6 +65,16 @@ class PowerRoom(Room):
         found = made.cached_power(self._opened.place, suite, asked, progress)
         return _view(suite_id, found, locked=False)
 
+    def locked(self, suite_id: str) -> PowerView | None:
+        """Return the figures that a suite was frozen with; None for one without. Simulates
+        nothing."""
+        try:
+            state = suite_state(self._opened.place.suite_folder(suite_id))
+            found = load_trusted_power(state.files)
+        except (ContractError, OSError):
+            return None
+        return None if found is None else _view(suite_id, found, locked=True)
+
 
 def _view(suite_id: str, power: Power, locked: bool) -> PowerView:
     from reviewer.report import power as words

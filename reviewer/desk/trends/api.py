@@ -79,8 +79,8 @@ ARTICLES: dict[Measure, ArticleTarget] = {
         "below 0.005, and not near 0",
         0.005,
         compares=False,
-        why="theirs is of all outputs in production that a filter stops; this figure is of "
-        "red-team attempts that were refused, so it is not held to it",
+        why="the guideline counts all outputs in production that a filter stops; this figure "
+        "counts refused red-team attempts, so it is not compared",
     ),
     "steps": ArticleTarget("not rising", None),
 }

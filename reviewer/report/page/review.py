@@ -217,7 +217,9 @@ def _share(share: Share, why: str | None) -> list[str]:
 def _coefficient(found: Estimate | RandomRate) -> list[str]:
     if found.value is None:
         return [f"{number(None)}{': ' + found.why if found.why else ''}", "-"]
-    return [number(found.value), limits(found.low, found.high)]
+    shown = limits(found.low, found.high)
+    why = getattr(found, "why", None) if found.low is None else None
+    return [number(found.value), why or shown]
 
 
 def review_summary(section: ReviewSection) -> str:

@@ -33,6 +33,7 @@ from reviewer.report.model import (
 from reviewer.report.page.figures import peeking_lines
 from reviewer.report.page.review import review_summary
 from reviewer.report.rates import KnownPart
+from reviewer.report.render.gates import bounds_in_a_line
 from reviewer.report.source_headline import headline_text
 from reviewer.report.talks import person_texts, talk_texts
 from reviewer.report.tolerated import tolerated_names, tolerated_text
@@ -307,16 +308,13 @@ def _bounds_line(report: Report) -> list[Line]:
     strict = found.strict
     short = [row for row in found.gates if row.decides and row.strict in OF_RESULT]
     short = [row for row in short if row.strict != "PASS"]
-    word = strict.recommendation
     mark = "note" if found.mode == "point" else "pass"
+    if mark == "note" and strict.recommendation == "block":
+        mark = "fail"
     if short and found.mode == "strict":
         worst = "FAIL" if any(row.strict == "FAIL" for row in short) else "NO EVIDENCE"
         mark = OF_RESULT[worst]
-    gates = ", ".join(f"{row.gate} {row.strict}" for row in short)
-    text = f"{word}: {gates}" if gates else f"{word}: every gate passes"
-    if word == "hold":
-        text += f"; needs {strict.needs[0]}"
-    return [Line(mark, "on bounds", text)]
+    return [Line(mark, "on bounds", bounds_in_a_line(report))]
 
 
 def _slices(report: Report) -> list[Line]:

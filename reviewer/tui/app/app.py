@@ -216,8 +216,10 @@ class ReviewerApp(FiringTimers, App[None]):
         self.action_zoom()
 
     async def action_back(self) -> None:
-        """One level back; on the first screen nothing happens."""
+        """One level back; on the first screen, say how to quit."""
         if len(self._trail) < 2:
+            if self.here is not None:
+                self.here.say("this is the first screen: ctrl+q quits, capitals go to the others")
             return
         left = self._trail.pop()
         await self.switch_screen(self._trail[-1])
@@ -300,7 +302,7 @@ class ReviewerApp(FiringTimers, App[None]):
     def action_approve(self) -> None:
         """Answer the calls that wait, one after another."""
         if self.here is not None and self.here.BLIND:
-            self.here.say("nothing is answered from here: Esc goes back and hands the item back")
+            self.here.say("no call is answered while you label: Esc puts the item back first")
         elif self.live.approvals:
             from reviewer.tui.screens.runs.dialogs import ApproveScreen
 

@@ -97,8 +97,8 @@ STEPS = (
         "decision",
         "#choices",
         "above",
-        "The report as it will be signed, and three choices; PROMOTE stays closed while there is a "
-        "reason. Enter would sign, with your SSH key. Press {screen.scorecard}: home again.",
+        "The report as it will be signed, and three choices; PROMOTE cannot be signed while there "
+        "is a reason. Enter would sign, with your SSH key. Press {screen.scorecard}: home again.",
         "app.go('scorecard')",
     ),
     Step(

@@ -19,7 +19,7 @@ from reviewer.tui.settings.keys import key_of, keyboard, worded
 from reviewer.tui.shell.background import Answer, Job
 from reviewer.tui.shell.timers import FiringTimers
 from reviewer.tui.widgets.chrome import LineBox
-from reviewer.tui.widgets.lines import Line, Span, fit, spread, width_of
+from reviewer.tui.widgets.lines import Line, Span, fit, plain, spread, width_of
 from reviewer.tui.widgets.words import plural
 from reviewer.tui.widgets.zoom import Zoom
 
@@ -94,7 +94,7 @@ class Asking(FiringTimers, Screen[R]):
     ABOUT: ClassVar[tuple[str, ...]] = ()
     ENTER: ClassVar[str] = "go in, choose"
     """The words for Enter, where a region in focus takes it."""
-    NUMBERS: ClassVar[str] = "the thing with that number"
+    NUMBERS: ClassVar[str] = "the item with that number"
     """The words for a digit."""
     HINTS: ClassVar[tuple[Hint, ...]] = ()
     """The keys of the last line."""
@@ -179,7 +179,14 @@ class DeskScreen(Asking[None]):
 
     def refused(self, error: DeskError) -> None:
         """The desk said no: the words are in line 23 until something else is said."""
+        self.gave_up()
         self.say(visible_line(self.refusal(error)), "fail")
+
+    def gave_up(self) -> None:
+        """Top lines that say what is being read say that it could not be: they never stay so."""
+        if self._top and plain(self._top[:1]).endswith("…"):
+            told = Span("  could not be read: the line at the foot says why")
+            self.head([[Span(" ✗ ", "fail-cell"), told], *self._top[1:]])
 
     def refusal(self, error: DeskError) -> str:
         """A refusal as line 23 has room for it: files of the workspace by their place in it."""

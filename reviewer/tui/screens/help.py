@@ -55,7 +55,7 @@ def acts(screen: type[Screen[Any]]) -> list[Row]:
             continue
         if verb.startswith("numbered."):
             done |= {name for name in found if name.startswith("numbered.")}
-            rows.append(("1-9", getattr(screen, "NUMBERS", "the thing with that number")))
+            rows.append(("1-9", getattr(screen, "NUMBERS", "the item with that number")))
             continue
         if verb == "back" and "back.q" in found and _same(group, found["back.q"]):
             other = "back.q"
@@ -157,7 +157,7 @@ def key_map(width: int) -> list[Line]:
     for verb, tip in table:
         fixed = MOTIONS[verb].fixed if verb in MOTIONS else ()
         rows.append((" ".join(written(key) for key in (*board.keys(verb), *fixed)), tip))
-    return [list(line) for line in _column([*rows, ("1-9", "The thing with that number.")], width)]
+    return [list(line) for line in _column([*rows, ("1-9", "The item with that number.")], width)]
 
 
 def _digit(verb: str) -> bool:
@@ -169,7 +169,7 @@ class HelpScreen(Dialog[None]):
 
     NAME = "help"
     ABOUT = ("Every key of the screen behind this, and what it is for.",)
-    ENTER = "nothing: this is only read"
+    ENTER = "nothing: this page is for reading"
     HINTS: ClassVar[tuple[Hint, ...]] = (
         ("jk", "scroll", "focused.move(1)"),
         ("v", "all keys", "screen.view"),

@@ -82,7 +82,7 @@ class PatternsScreen(DeskScreen):
         ("?", "help", "app.explain"),
     )
     BINDINGS: ClassVar[list[BindingType]] = [
-        bind("w", "name", "name this pattern", "Call this pattern something; no text: no name."),
+        bind("w", "name", "name this pattern", "Name this pattern; empty: no name."),
         bind("y", "copy_id", "copy the id of the pattern"),
     ]
     CSS = f"""

@@ -21,7 +21,7 @@ class SettingsScreen(Dialog[None]):
 
     NAME = "settings"
     ABOUT = ("The settings in force, with file and line of each; below, what was refused.",)
-    ENTER = "nothing: this is only read"
+    ENTER = "nothing: this page is for reading"
     HINTS: ClassVar[tuple[Hint, ...]] = (
         ("jk", "scroll", "focused.move(1)"),
         ("ctrl+t", "theme", "app.theme"),

@@ -23,7 +23,7 @@ UNITS: dict[Unit, str] = {"share": "{:.3f}", "count": "{:.2f}", "usd": "${:.4f}"
 TICKS: dict[Unit, str] = {"share": "{:.2f}", "count": "{:.3g}", "usd": "${:.3g}"}
 HELD = {"met": "pass", "failed": "fail", "open": "not_measured"}
 WORDS = {"met": "met", "failed": "missed", "open": "not decided", "none": "not held to a target"}
-SOURCES = {"policy": "policy", "articles": "the articles"}
+SOURCES = {"policy": "policy", "articles": "guideline, not policy"}
 FRAME = 4
 """Lines of a plot that are not its rows: the rule, the axis, the names, the marks."""
 
@@ -110,13 +110,20 @@ def scale_of(one: TrendFigure) -> plot.Scale:
     return plot.Scale(plot.nice(max(known, default=1.0)), TICKS[one.unit])
 
 
+def _side(one: TrendFigure, point: TrendPoint) -> int:
+    """Return the side of the target that a point that misses it is drawn on."""
+    if point.held != "failed":
+        return 0
+    return -1 if one.better == "higher" else 1
+
+
 def target_words(target: Target | None) -> str:
     """Name the target of a figure, and whose it is."""
     if target is None:
-        return "no target: the policy and the articles name none"
+        return "no target: neither the policy nor a guideline sets one"
     whose = SOURCES[target.source]
     if not target.compares:
-        return f"{whose} say {target.text}: {target.why}"
+        return f"{whose}: {target.text}; {target.why}"
     return f"target {target.text} ({whose})"
 
 
@@ -130,7 +137,13 @@ def panel(
     target = one.target
     compares = target is not None and target.compares
     marks = [
-        plot.Mark(p.value, p.low, p.high, HELD.get(p.held, "strong") if compares else "strong")
+        plot.Mark(
+            p.value,
+            p.low,
+            p.high,
+            HELD.get(p.held, "strong") if compares else "strong",
+            _side(one, p),
+        )
         for p in one.points
     ]
     names = short_names([each.candidate_id for each in found.candidates])
@@ -277,7 +290,7 @@ class TrendsScreen(DeskScreen):
     ABOUT = (
         "You are asked: does each candidate do better than those before it?",
         "Every figure is its own report's; candidates are listed as this store's journal first",
-        "names them. What is not measured leaves a gap. Targets of the articles bind nothing.",
+        "names them. What is not measured leaves a gap. A guideline's target binds nothing.",
     )
     ENTER = "the candidate's scorecard"
     HINTS: ClassVar[tuple[Hint, ...]] = (

@@ -31,14 +31,14 @@ VERBS: dict[str, tuple[str, str, str]] = {
     "escape": ("back", "back, close", "Back one level. Never quits, never discards."),
     "q": ("back.q", "back, close", "Back one level, as Esc."),
     "enter": ("enter", "go in", "The evidence behind this."),
-    "n": ("next", "next that needs you", "The next thing that needs you."),
-    "N": ("previous", "the one before", "The previous thing that needs you."),
+    "n": ("next", "next that needs attention", "The next item that needs attention."),
+    "N": ("previous", "the one before", "The previous item that needs attention."),
     "slash": ("search", "filter, search", "Filter or search."),
     "f": ("failing", "only failing", "Show only what fails, and everything again."),
     "s": ("sort", "sort by this column", "Sort by the cursor's column; again reverses."),
     "number_sign": ("group", "group", "Group by tag, by category, and not at all again."),
     "vertical_line": ("sides", "side by side", "Candidates side by side, and gates again."),
-    "v": ("view", "the other view", "The other view of this."),
+    "v": ("view", "the other view", "The next view of this screen."),
     "equals_sign": ("verify", "verify", "Verify what was signed, offline."),
     "z": ("fold", "fold, unfold", "Fold or unfold the lower region."),
     "c": ("choose", "choose", "Choose suite and candidate."),
@@ -83,7 +83,7 @@ VERBS: dict[str, tuple[str, str, str]] = {
     ),
     "i": ("import", "import", "Take in a file."),
     "tab": ("region", "next region", "Go to the next region."),
-    "r": ("run", "run, run again", "Run a candidate; on an error, look again whether it holds."),
+    "r": ("run", "run, run again", "Run a candidate; on an error, check again."),
     "p": ("pause", "pause, resume", "Pause: no new attempts, those at work finish. Again: resume."),
     "full_stop": ("stop", "stop, abandon", "No new attempts; again: abandon those at work."),
     "a": ("approve", "answer a waiting call", "Approve or refuse a call that asks for it."),
@@ -93,7 +93,7 @@ VERBS: dict[str, tuple[str, str, str]] = {
     "ctrl+t": ("theme", "theme", "Choose the colors, and keep them."),
     "space": ("tour", "tour, its next step", "The tour: begin it, or go to its next step."),
     **{
-        str(digit): (f"numbered.{digit}", f"number {digit}", f"The thing with the number {digit}.")
+        str(digit): (f"numbered.{digit}", f"number {digit}", f"The item with the number {digit}.")
         for digit in range(1, 10)
     },
 }

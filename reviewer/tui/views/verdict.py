@@ -17,6 +17,12 @@ def where(evidence: Evidence) -> str:
     return visible_line(f"{evidence.episode_id} attempt {evidence.attempt}{event}")
 
 
+def brief(evidence: Evidence) -> str:
+    """Return the place of a piece of evidence in short: `attack-014/1 event 2`."""
+    event = "" if evidence.seq is None else f" event {evidence.seq}"
+    return visible_line(f"{evidence.episode_id}/{evidence.attempt}{event}")
+
+
 def verdict_lines(
     candidate_id: str,
     recommendation: Recommendation,
@@ -58,10 +64,13 @@ def reason_line(reason: Reason, width: int) -> list[Span]:
         Span(pad(cut(text, room), room) + " ", "text", action),
         Span(observed, "strong", action),
     ]
-    if width >= 120 and reason.evidence:
-        place = where(reason.evidence[0])
-        tool = reason.evidence[0].tool or reason.evidence[0].code
-        shown = f"   {place} {visible_line(tool)}"
-        if room + cell_len(shown) <= left_over:
-            left.append(Span(shown, "text", action))
+    if reason.evidence:
+        first = reason.evidence[0]
+        tool = visible_line(first.tool or first.code)
+        short = brief(first)
+        wide = [f"   {where(first)} {tool}"] if width >= 120 else []
+        for shown in (*wide, f"  {short} {tool}", f"  {short}", f"  {short.partition(' ')[0]}"):
+            if room + cell_len(shown) <= left_over:
+                left.append(Span(shown, "text", action))
+                break
     return spread(left, [Span(f" {policy}", "dim")], width)

@@ -31,12 +31,14 @@ APART = 3
 
 
 class Mark(NamedTuple):
-    """One point: its value and limits, and the style of its glyph."""
+    """One point: its value and limits, the style of its glyph, and the `side` of the target that it
+    is on: 1 above, -1 below, 0 for neither."""
 
     value: float | None
     low: float | None = None
     high: float | None = None
     style: str = "strong"
+    side: int = 0
 
 
 class Scale(NamedTuple):
@@ -129,7 +131,12 @@ def draw(
         here = index == cursor
         bare = mark._replace(low=None, high=None)
         _stand(
-            cells, mark if here or not crowded(len(marks), width) else bare, column, scale.top, here
+            cells,
+            mark if here or not crowded(len(marks), width) else bare,
+            column,
+            scale.top,
+            here,
+            None if target is None else row_of(target, scale.top, height),
         )
     if target is not None and words:
         _write(cells[row_of(target, scale.top, height)], f" {words} ")
@@ -138,13 +145,20 @@ def draw(
 
 
 def _stand(
-    cells: list[list[tuple[str, str]]], mark: Mark, column: int, top: float, strong: bool
+    cells: list[list[tuple[str, str]]],
+    mark: Mark,
+    column: int,
+    top: float,
+    strong: bool,
+    target: int | None = None,
 ) -> None:
-    """Draw one point with its whiskers."""
+    """Draw one point with its whiskers; one beside the target is not drawn on the target's row."""
     if mark.value is None:
         return
     height = len(cells)
     at = row_of(mark.value, top, height)
+    if mark.side and at == target:
+        at = max(0, min(at - mark.side, height - 1))
     style = "strong" if strong else "rule"
     ends = [row_of(end, top, height) for end in (mark.high, mark.low) if end is not None]
     for row in range(min([at, *ends]), max([at, *ends]) + 1):

@@ -199,7 +199,8 @@ class CompareScreen(DeskScreen):
     def legend(self) -> Line:
         if self.found is None:
             return ()
-        return [Span(" ✗ LOST passed always and no longer  ✓ gained  ~ gates say other", "dim")]
+        told = " ✗ LOST passed all, now fails  ✓ gained the reverse  ~ other gates fail"
+        return [Span(told, "dim")]
 
     # acts --------------------------------------------------------------------------------------
 

@@ -10,12 +10,13 @@ from reviewer.desk.decisions.api import (
     DecisionView,
     EarlierDecision,
     Pending,
+    SuiteStanding,
 )
 from reviewer.desk.errors import DeskError
 from reviewer.desk.views import KeyInfo, SignedDecision
 from reviewer.trace.safetext import visible_line
 from reviewer.tui.settings.theme import STATES, cell_style
-from reviewer.tui.views.verdict import verdict_lines
+from reviewer.tui.views.verdict import verdict_lines, where
 from reviewer.tui.widgets import words
 from reviewer.tui.widgets.lines import Block, Line, Span, middle, pad, spread, width_of
 
@@ -47,14 +48,96 @@ def top(found: DecisionView, width: int) -> list[Line]:
     return lines + verdict_lines(found.candidate_id, found.recommendation, found.reasons, 3, width)
 
 
-def sections(found: DecisionView) -> list[Block]:
-    """Every section of the report: mark, name, text."""
+def sections(
+    found: DecisionView, standing_: SuiteStanding | None, *, beside: bool, roomy: bool
+) -> list[Block]:
+    """Return the report in blocks, what decides first: with room every reason with its events, the
+    gates, the bounds, what is said of the suite unless that stands `beside`, then the rest."""
+    blocks = [_block(*line) for line in found.sections if line[1] == FIRST]
+    blocks += _reasons(found) if roomy else []
+    blocks += _headed("gates: attempts that pass and fail, first failing event", roomy)
+    blocks += _gates(found, every=roomy)
+    blocks += _headed("bounds: what can be claimed of the candidate with 95% confidence", roomy)
+    blocks += [_block(*row) for row in found.bounds]
+    if standing_ is not None and not beside:
+        blocks += [_block(*line) for line in (*standing_.trial, *standing_.power)]
+    blocks += _headed("the rest of the report", roomy)
+    told = {"hard gates": found.gates, "on bounds": found.bounds, FIRST: True}
+    blocks += [_block(*line) for line in found.sections if not told.get(line[1])]
+    return blocks
+
+
+def _block(mark: str, name: str, text: str, width: int = 18) -> Block:
+    state = STATES.get(mark)
+    glyph = [Span(" "), Span(state.glyph, cell_style(mark)), Span(" ")] if state else []
+    label = Span(pad(visible_line(name), width) + " ", "strong")
+    return Block(visible_line(text), "text", [*(glyph or [Span(" · ", "dim")]), label])
+
+
+def _headed(words_: str, roomy: bool) -> list[Block]:
+    return [Block(""), Block(words_, "dim", [Span(" ")])] if roomy else []
+
+
+def _reasons(found: DecisionView) -> list[Block]:
     blocks = []
-    for mark, name, text in found.sections:
-        state = STATES.get(mark)
-        glyph = Span(f" {state.glyph} ", cell_style(mark)) if state else Span(" · ", "dim")
-        label = Span(pad(visible_line(name), 15) + " ", "strong")
-        blocks.append(Block(text, "text", [glyph, label]))
+    for reason in found.reasons:
+        head = [Span(f" {reason.number} ", "key"), Span(f"{visible_line(reason.text)}  ", "strong")]
+        blocks.append(Block(visible_line(reason.observed), "text", head))
+        for one in reason.evidence[:MOST_EVENTS]:
+            tool = f" {visible_line(one.tool)}" if one.tool else ""
+            text = f"{where(one)}{tool}  {visible_line(one.gate)} {visible_line(one.code)}"
+            blocks.append(Block(text, "text", [Span("     ")]))
+    return blocks
+
+
+def _gates(found: DecisionView, *, every: bool) -> list[Block]:
+    blocks = []
+    for row in found.gates:
+        if every:
+            text = f"{row.passed:,} pass, {row.failed:,} FAIL"
+            text += f", {row.not_measured:,} not measured" if row.not_measured else ""
+            text += f"   {row.first}" if row.first else ""
+            blocks.append(_block(row.mark, row.gate, text))
+        elif row.mark != "pass":
+            unknown = f", {row.not_measured:,} not measured" if row.not_measured else ""
+            text = f"{row.failed:,} of {row.attempts:,}{unknown}  {row.first}"
+            blocks.append(_block(row.mark, row.gate, text, width=12))
+    holding = [row.gate for row in found.gates if row.mark == "pass"]
+    if holding and not every:
+        many = f"{words.plural(len(holding), 'gate')} hold"
+        blocks.append(_block("pass", many, ", ".join(holding), width=12))
+    return blocks
+
+
+FIRST = "break-glass"
+"""The section that comes before all: a release that went around the report."""
+MOST_EVENTS = 3
+"""Events that are named behind a reason."""
+
+
+def beside_blocks(
+    found: DecisionView, standing_: SuiteStanding | None, mine: Collection[str]
+) -> list[Block]:
+    """Return what stands beside the report: the suite's trial, its policy's power, and every
+    earlier decision with who signed it, when, until when, its state and its comment."""
+    blocks = [Block("suite trial: what bad agents do on this suite", "dim", [Span(" ")])]
+    if standing_ is None:
+        blocks.append(Block("being tried now", "dim", [Span(" ► ", "running")]))
+    else:
+        blocks += [_block(*line, width=12) for line in standing_.trial]
+        blocks += [Block(""), Block("power: how often this policy is wrong", "dim", [Span(" ")])]
+        blocks += [_block(*line, width=12) for line in standing_.power]
+    blocks += [Block(""), Block("earlier decisions, newest first", "dim", [Span(" ")])]
+    for one in reversed(found.earlier):
+        mark = {"stands": "pass"}.get(one.state, "not_measured") if one.sound else "fail"
+        name = "break-glass" if one.number is None else f"{one.number} {one.word}"
+        who = ", ".join(one.signers)
+        yours = ", you signed this" if set(one.signers).intersection(mine) else ""
+        when = f"{one.created[:16].replace('T', ' ')}Z until {one.expires[:10] or '?'}"
+        said = f": {one.comment}" if one.comment else ""
+        blocks.append(_block(mark, name, f"{one.state}; {who}{yours}, {when}{said}", width=12))
+    if not found.earlier:
+        blocks.append(Block("none: nothing was signed on this candidate yet", "text", [Span(" ")]))
     return blocks
 
 
@@ -194,7 +277,7 @@ def signer_lines(
 def waiting_lines(pending: Pending) -> list[Line]:
     """Return the lines about the signature that was made first."""
     signed = f"{len(pending.signers)} of {pending.needed}"
-    who = ", ".join(visible_line(name) for name in pending.signers) or "nobody that counts"
+    who = ", ".join(visible_line(name) for name in pending.signers) or "no approver"
     lines: list[Line] = [
         [Span(f" {pad('signed', 10)}", "dim"), Span(f"{signed}: {who}", "strong")],
         [

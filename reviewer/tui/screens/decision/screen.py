@@ -4,16 +4,18 @@ from collections.abc import Iterable
 from typing import ClassVar
 
 from textual.binding import BindingType
+from textual.containers import Horizontal
 from textual.events import Resize
 from textual.widget import Widget
 
-from reviewer.desk.decisions.api import CheckedDecision, DecisionView
+from reviewer.desk.decisions.api import CheckedDecision, DecisionView, SuiteStanding
 from reviewer.desk.decisions.choices import signed_before
 from reviewer.desk.views import Evidence, KeyInfo, SignedDecision
 from reviewer.trace.safetext import visible_line
 from reviewer.tui.screens.base import DeskScreen, Hint
 from reviewer.tui.screens.decision.guide import SigningGuide
 from reviewer.tui.screens.decision.lines import (
+    beside_blocks,
     checked_block,
     checked_words,
     choice_line,
@@ -33,6 +35,9 @@ from reviewer.tui.widgets.textview import TextView
 from reviewer.tui.widgets.words import short
 
 MODES = ("report", "Markdown", "bytes")
+SIDE, ROOMY = 150, 34
+"""Columns from which what is said of the suite stands beside the report, and lines from which the
+report names every event and gate."""
 
 
 class DecisionScreen(DeskScreen):
@@ -72,7 +77,9 @@ class DecisionScreen(DeskScreen):
         *digits("numbered"),
     ]
     CSS = """
-    #report { height: 1fr; min-height: 3; }
+    #pages { height: 1fr; min-height: 3; }
+    #beside { display: none; }
+    #pages.-side #beside { display: block; }
     #earlier { height: auto; max-height: 3; }
     #earlier.tall { max-height: 9; }
     #choices { height: auto; max-height: 5; }
@@ -84,12 +91,13 @@ class DecisionScreen(DeskScreen):
         self.suite_id, self.candidate_id = suite_id, candidate_id
         self.found: DecisionView | None = None
         self._keys: list[KeyInfo] | None = None
+        self._of_suite: SuiteStanding | None = None
         self.mode = "report"
         self._reason = 0
         self._guide = SigningGuide(self)
 
     def regions(self) -> Iterable[Widget]:
-        yield TextView(id="report")
+        yield Horizontal(TextView(id="report"), TextView(id="beside", edge=True), id="pages")
         yield Menu(id="earlier", ruled=True)
         yield Menu(id="choices", ruled=True)
         yield LineBox(id="signer")
@@ -137,8 +145,16 @@ class DecisionScreen(DeskScreen):
             self.say("nothing is signed yet" if not found.decided else f"signed {found.decided}")
         elif before.report_digest != found.report_digest:
             self._changed(before, found)
+        if before is None:
+            desk = self.shell.desk
+            told, suite = desk.decisions.suite_standing, self.suite_id
+            self.ask("standing", lambda: told(suite), self._take_suite)
         self.redraw()
         self._draw_report(fresh=before is None)
+
+    def _take_suite(self, found: SuiteStanding) -> None:
+        self._of_suite = found
+        self._draw_report(fresh=False)
 
     def _changed(self, before: DecisionView, found: DecisionView) -> None:
         change = f"report changed: {short(before.report_digest)} → {short(found.report_digest)}"
@@ -194,8 +210,15 @@ class DecisionScreen(DeskScreen):
         words = "the report, as it was signed" if signed else "the report, as it will be signed"
         title = [Span(words, "strong")]
         note = [Span("v shows its bytes" if self.mode == "report" else self.mode, "dim")]
+        beside = self.columns >= SIDE
+        self.query_one("#pages").set_class(beside, "-side")
+        if beside:
+            self.query_one("#beside", TextView).update(
+                beside_blocks(self.found, self._of_suite, self.mine), [Span("the suite", "strong")]
+            )
         if self.mode == "report":
-            blocks = sections(self.found)
+            roomy = self.app.size.height >= ROOMY
+            blocks = sections(self.found, self._of_suite, beside=beside, roomy=roomy)
         elif self.mode == "Markdown":
             blocks = [Block(self.found.markdown)]
         else:
@@ -205,6 +228,7 @@ class DecisionScreen(DeskScreen):
 
     def on_resize(self, event: Resize) -> None:
         self.redraw()
+        self._draw_report(fresh=False)
 
     # acting ------------------------------------------------------------------------------------
 

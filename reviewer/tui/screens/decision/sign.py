@@ -167,7 +167,8 @@ class SignScreen(Step[SignedDecision | KeyInfo | None]):
             return [*lines, *view.waiting_lines(pending), []]
         lines.append(self._valid())
         if not self._own:
-            told = f" the report says {found.recommendation}: a comment must say why you do not"
+            says = f"the report says {found.recommendation}"
+            told = f" {says}: say in the comment why you decide otherwise"
             lines.append([Span(told, "quarantined")])
         before = self._said_before()
         if before is not None and self._signed is None:
@@ -294,10 +295,10 @@ class SignScreen(Step[SignedDecision | KeyInfo | None]):
         key = self._key
         comment = self.value("comment").strip()
         if self._decision == "PROMOTE" and self.value("typed").strip() != "PROMOTE":
-            self.tell_text("✗ type PROMOTE first: a release is not taken back", "fail")
+            self.tell_text("✗ type PROMOTE first: a release cannot be taken back", "fail")
             self.query_one("#typed").focus()
         elif not self._own and not comment:
-            self.tell_text("✗ a comment must say why this is not what the report says", "fail")
+            self.tell_text("✗ say in the comment why you decide against the report", "fail")
             self.query_one("#comment").focus()
         elif not view.may_sign(key):
             self.dismiss(key)
@@ -393,7 +394,7 @@ class SignScreen(Step[SignedDecision | KeyInfo | None]):
         if not self._waiting or self._wanted.give_up():
             self.dismiss(self._signed)
         else:
-            self.tell_text("it is signed and being written: a moment", "quarantined")
+            self.tell_text("signed, and being written: please wait", "quarantined")
 
     def action_copy_digest(self) -> None:
         """Copy the report's digest."""

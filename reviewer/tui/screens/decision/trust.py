@@ -68,7 +68,7 @@ class TrustScreen(Step[KeyInfo | str | None]):
         which.offer([[Span(" ✗ ", "fail"), *key_line(key, self.room - 4)] for key in self._keys], 0)
         name.value = visible_line(self.shell.desk.decisions.name())
         self._draw()
-        self.tell_text("every decision names all who may sign: a signer added is seen later")
+        self.tell_text("each decision records who could sign: an added one is seen")
         (self.query_one("#ways") if name.value or not self._named else name).focus()
 
     @property

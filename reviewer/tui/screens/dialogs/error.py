@@ -28,7 +28,7 @@ class ErrorScreen(Dialog[None]):
 
     NAME = "error"
     ABOUT = (
-        "Something does not hold. The box says what, what it stops and what was not",
+        "A check failed. The box says which, what it stops and what was not",
         "harmed. The first way out is the safe one; Enter copies it.",
     )
     ENTER = "copy this way out"
@@ -45,7 +45,7 @@ class ErrorScreen(Dialog[None]):
     ErrorScreen #ways { height: auto; max-height: 9; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
-        bind("r", "again", "check again", "Look again whether it holds."),
+        bind("r", "again", "check again", "Check again."),
         bind("y", "copy_all", "copy all of it"),
         bind("escape", "dismiss(None)", "close, stay read only"),
         bind("q", "dismiss(None)", "close, stay read only"),
@@ -148,7 +148,7 @@ class ErrorScreen(Dialog[None]):
         self.notify("copied", markup=False, timeout=2)
 
     def action_again(self) -> None:
-        """Look again whether it holds."""
+        """Check again."""
         self.dismiss(None)
         if self._again is not None:
             self._again()

@@ -60,7 +60,7 @@ class ImportScreen(Dialog[ImportView | None]):
     NAME = "import"
     ABOUT = (
         "Name traces: a file or folder of this or another tool. Enter reads, and writes nothing;",
-        "what was understood is shown below. Enter again takes them in, and the grid fills.",
+        "what was understood is shown below. Enter again imports them.",
     )
     ENTER = "look; again: take it in"
     CSS = """
@@ -102,7 +102,7 @@ class ImportScreen(Dialog[ImportView | None]):
     def on_mount(self) -> None:
         self.headed("import traces")
         self._hints()
-        self._say("Enter looks at the path and writes nothing", "dim")
+        self._say("Enter reads the path and writes nothing", "dim")
         self.query_one("#path").focus()
 
     def _hints(self) -> None:
@@ -132,7 +132,7 @@ class ImportScreen(Dialog[ImportView | None]):
         if self._looked is not None and self._looked != self._order(dry=True):
             self._looked = None
             self._stop_looking()
-            self._say("changed: Enter looks again", "dim")
+            self._say("changed: Enter reads it again", "dim")
             self._hints()
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
@@ -153,7 +153,7 @@ class ImportScreen(Dialog[ImportView | None]):
         elif view is not None and view.state == "reading":
             self._say("still reading; Enter again when it is done", "dim")
         elif view is not None and not any(one.added for one in view.results):
-            self._say("nothing of it would be added: there is nothing to take in", "not_measured")
+            self._say("nothing in it is new: nothing would be imported", "not_measured")
         else:
             self._taking = True
             self._say("beginning…", "dim")

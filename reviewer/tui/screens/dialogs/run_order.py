@@ -165,12 +165,12 @@ class OrderScreen(Dialog[RunView | None]):
         attempts = typed or str(suite.attempts)
         if self.query_one("#slots", Choice).value == MISSING:
             if typed:
-                self._say(f"makes those of attempts 1 to {attempts} that have no trace yet")
+                self._say(f"makes attempts 1 to {attempts} where they have no trace yet")
             elif runnable.missing:
                 count = plural(runnable.missing, "attempt")
-                self._say(f"makes the {count} without a trace")
+                self._say(f"makes the {count} that have no trace yet")
             else:
-                self._say("nothing is missing: the next attempts can be made", "not_measured")
+                self._say("no attempt is missing; more can be made", "not_measured")
             return
         first = "the next" if runnable.made else "the first"
         noun = "attempt" if attempts == "1" else "attempts"

@@ -36,7 +36,7 @@ class JudgeOrderScreen(Dialog[bool | None]):
 
     NAME = "judge"
     ABOUT = (
-        "Say which endpoint and model; the calls and their price are reckoned first.",
+        "Say which endpoint and model; the calls and their price are computed first.",
         "The key itself is read from the environment: give the variable's name.",
     )
     ENTER = "next field; the chosen button"

@@ -120,7 +120,7 @@ class JudgeScreen(DeskScreen):
     ABOUT = (
         "You are asked: may this judge help to decide, or is its word only advice?",
         "Hard gates never read a judge. It scores only when both bounds hold.",
-        "Figures are of all labeled pairs; its words only on those you have labeled.",
+        "Figures count all labeled pairs; its words show only on those you have labeled.",
     )
     ENTER = "the pair whole, with both messages"
     HINTS: ClassVar[tuple[Hint, ...]] = (
@@ -139,7 +139,7 @@ class JudgeScreen(DeskScreen):
     BINDINGS: ClassVar[list[BindingType]] = [
         bind("n", "parting(1)", "next flip or disagreement"),
         bind("N", "parting(-1)", "the one before"),
-        bind("s", "sort", "sort: parting, pair, people", "Another order of the pairs."),
+        bind("s", "sort", "sort: disagreement, pair, people", "Another order of the pairs."),
         bind("f", "failing", "only flips, disagreements"),
         bind("v", "view", "pairs, confusion matrix"),
         bind("r", "run", "run the judge", "Calls and price first; then ask the judge."),

@@ -165,6 +165,7 @@ class LabelScreen(DeskScreen):
 
     def refused(self, error: DeskError) -> None:
         """The desk said no. While an item is on screen, names are taken out of its words."""
+        self.gave_up()
         self.say(self.labeling.blinded(visible_line(self.refusal(error))), "fail")
 
     # what is shown -----------------------------------------------------------------------------

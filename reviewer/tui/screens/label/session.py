@@ -131,7 +131,7 @@ class LabelSession:
         else:
             self._put(turn.session, turn.item)
         if turn.missed:
-            self._screen.say("the one you chose is settled meanwhile")
+            self._screen.say("the item you chose has been settled meanwhile")
 
     def _put(self, session: Session, item: LabelItem) -> None:
         self.item, self._at_end = item, False
@@ -155,7 +155,7 @@ class LabelSession:
         if self.open and self.session is not None and self.item is not None:
             self.draft.spent = self.spent
             self._screen.shell.labeling.hand_back(self.session, self.item)
-            self._screen.say("the item was handed back: it comes again later, with your marks")
+            self._screen.say("the item is put back: it comes again later, with your answers")
         self.item, self._at_end = None, False
         self._screen.clear()
 

@@ -204,7 +204,7 @@ class QueueReading:
         """Label the disagreement with the cursor as a third person."""
         disagreement = self.disagreement
         if disagreement is not None and disagreement.mine:
-            self._screen.say("you are one of those who part on it: somebody else must settle it")
+            self._screen.say("you are one of the two who disagree: somebody else must settle it")
         elif disagreement is not None:
             self.label("adjudicator", item=disagreement.item)
 

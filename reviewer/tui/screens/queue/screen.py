@@ -212,8 +212,8 @@ class QueueScreen(ReadingScreen):
         elif not found.open_high:
             self.say("every high flag is closed by a label")
         elif not found.open_left:
-            other = worded("{choose} turns to the other kind")
-            self.say(f"nothing left for you here closes an open flag: {other}")
+            other = worded("{choose} changes between pairs and messages")
+            self.say(f"no item left for you closes an open flag: {other}")
         else:
             self.reading.label(reason=OPEN_FLAG)
 

@@ -91,24 +91,25 @@ def _flags(found: QueueView, width: int) -> list[Span]:
     line = _own_flags(found.high, found.open_high)
     for other in found.flags:
         if not other.stops and other.open:
-            told = f"; {other.open:,} open on {visible_line(other.candidate_id)} do not stop it"
+            told = f" ({other.open:,} of the other candidate stops only that one)"
             line.append(Span(cut(told, max(0, width - width_of(line))), "dim"))
     return line
 
 
 def _own_flags(high: int, unclosed: int) -> list[Span]:
+    """Name no candidate: who labels next is not to know whose messages come."""
     if not high:
-        return [Span("✓ no trace of this candidate has a high flag", "pass")]
+        return [Span("✓ this candidate has no high flag", "pass")]
     if not unclosed:
         if high == 1:
-            return [Span("✓ the 1 high flag is closed: somebody has labeled its message", "pass")]
-        words = f"all {high:,} high flags are closed: somebody has labeled their messages"
+            told = "✓ the 1 high flag of this candidate is closed: its message is labeled"
+            return [Span(told, "pass")]
+        words = f"all {high:,} high flags of this candidate are closed: their messages are labeled"
         return [Span(f"✓ {words}", "pass")]
-    still = "is" if unclosed == 1 else "are"
     until = "a label closes it" if unclosed == 1 else "labels close them"
     return [
-        Span(f"○ {plural(unclosed, 'high flag')} {still} open: ", "not_measured"),
-        Span(f"no PROMOTE can be signed until {until}"),
+        Span(f"○ this candidate has {plural(unclosed, 'open high flag')}: ", "not_measured"),
+        Span(f"no PROMOTE of it until {until}"),
     ]
 
 

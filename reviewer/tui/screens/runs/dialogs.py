@@ -35,7 +35,7 @@ class ApproveScreen(Dialog[None]):
         "You are asked: may this call be made?  It waits, and its attempt with it.",
         "If refused, the candidate is told; either way the trace names who answered.",
     )
-    ENTER = "nothing: only {answer.yes} and {answer.no} answer"
+    ENTER = "nothing: only {answer.yes} and {answer.no} answer the call"
     HINTS: ClassVar[tuple[Hint, ...]] = (
         ("{answer.yes}", "approve", "screen.answer(True)"),
         ("{answer.no}", "refuse", "screen.answer(False)"),
@@ -143,7 +143,7 @@ class ApproveScreen(Dialog[None]):
         if self._now is None:
             return
         if now - before < HELD:
-            self._say("this call has only just come up: look, then answer")
+            self._say("this call has just appeared: read it, then answer")
             return
         try:
             self.shell.live.answer(*self._now, granted)

@@ -200,7 +200,7 @@ def _next(job: JobView, width: int) -> Line:
         "paused": "nothing new is started; {pause} resumes, {stop} stops",
         "stopping": "what is at work finishes; {stop} abandons it",
         "stopped": "{run} takes up the rest",
-        "failed": "{run} tries again: what is there is not made, or read, twice",
+        "failed": "{run} tries again: nothing is made or read twice",
         "done": "Enter opens its scorecard; {run} does it again",
     }[job.state]
     return [Span(f" begun {begun}  ", "dim"), Span(cut(worded(words), width - 19), "key")]
@@ -282,7 +282,7 @@ def source_lines(source: SourceInfo, width: int) -> list[Line]:
     counts = f"{source.records:,} read, {source.added:,} added, {source.known:,} known"
     lines.append([*_fact("records", counts, width), Span(_refused(source.refused), "fail")])
     if source.state != "done":
-        told = "not read to its end: somebody is at it, or it was stopped; {run} reads on"
+        told = "not read to its end: an import is still reading it, or was stopped; {run} reads on"
         lines.append([Span(f" {UNFINISHED}  ", "not_measured"), Span(worded(told))])
     if source.suite_id or source.candidate_id:
         lines.append(_fact("for", f"{source.suite_id} {source.candidate_id}".strip(), width))

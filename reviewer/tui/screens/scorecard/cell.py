@@ -333,7 +333,8 @@ class RunFollowing:
         """A cursor that was not moved since goes where a reader should look first."""
         if view.state == "failed":
             runs, run = key_of("screen.runs"), key_of("run")
-            text, style = f"{runs}, then Enter shows why whole; {run} runs what is missing", "dim"
+            style = "dim"
+            text = f"{runs}, then Enter shows the whole reason; {run} runs what is missing"
         self._screen.say(text, style)
         if view.number == self._unmoved_in and self._at_start:
             self._reading.read_all(partial(self._last_look, text, style))

@@ -133,7 +133,7 @@ class ViewsScreen(Dialog[tuple[str, SavedView] | None]):
 
     NAME = "views"
     ABOUT = (
-        "Each line is a way of looking at this scorecard; Enter takes it. The last one keeps what",
+        "Each line is a view of this scorecard; Enter opens it. The last one keeps what",
         "is on screen, its filter, order and groups, under a name, for every person of this store.",
     )
     CSS = """

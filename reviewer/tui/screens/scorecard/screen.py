@@ -191,7 +191,7 @@ class ScorecardScreen(DeskScreen):
         if how.text:
             found = f"{visible_line(how.text)}, {found}"
         moved = self.reading.moved_order
-        return f"order changed: {key_of('sort')} takes it, {found}" if moved else found
+        return f"the order has changed: {key_of('sort')} sorts again, {found}" if moved else found
 
     @property
     def _roomy(self) -> bool:
@@ -346,7 +346,7 @@ class ScorecardScreen(DeskScreen):
 
     def _open(self, gate: str, found: "tuple[CellLine, Ready] | None") -> None:
         if found is None:
-            self.say("no trace is behind this cell yet: the attempt was not imported or run")
+            self.say("this cell has no trace yet: the attempt was neither imported nor run")
             return
         line, ready = found
         self.shell.trace_id = ready.trace.trace_id

@@ -220,7 +220,7 @@ class StartMenu(Menu):
         else:
             steps.append(("make an example workspace", "reviewer init --example"))
         self.commands = [command for _, command in steps]
-        self.caption([Span("start here", "strong")], [Span("Enter takes it", "dim")])
+        self.caption([Span("start here", "strong")], [Span("Enter chooses", "dim")])
         self.offer(
             [
                 [Span(f" {pad(words, 34)}"), Span(visible_line(command), "key")]

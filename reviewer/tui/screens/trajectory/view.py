@@ -109,7 +109,7 @@ def said(trace: TraceView, width: int) -> list[list[Span]]:
     noted = sum(name == "notes" for name, _ in trace.said) + len(trace.notes)
     brief += [words.plural(noted, "note")] if noted else []
     text = visible_line(" · ".join(brief))
-    right = [Span("  all of it", "dim", "screen.look('source')")]
+    right = [Span("  whole source", "dim", "screen.look('source')")]
     return [spread([Span("source ", "dim"), Span(text)], right, width)]
 
 

@@ -1,0 +1,109 @@
+"""What stands beside a report that is decided on: what bad agents do on its suite, and how often
+its policy is wrong. Nothing here changes a recommendation.
+"""
+
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from pathlib import Path
+
+from reviewer.desk.decisions.api import SuiteLine, SuiteStanding
+from reviewer.desk.errors import DeskError
+from reviewer.desk.place import Workspace
+from reviewer.desk.power.views import PowerView
+from reviewer.desk.trials.api import tried
+from reviewer.desk.trials.views import Trial, TriedAgent
+from reviewer.suite.errors import ContractError
+from reviewer.suite.folder import read_suite
+from reviewer.suite.gates import GATES
+from reviewer.suite.model import Episode, Suite
+from reviewer.suite.toolset import equipped
+
+MOST_EPISODES = 30
+"""Episodes of a suite that is tried without being asked: a trial plays each with eight agents."""
+_PROGRAMS = ("toolkit", "server", "container")
+
+
+def standing_of(workspace: Workspace, suite_id: str, power: PowerView | None) -> SuiteStanding:
+    """Return the lines about a suite. It is tried here where that runs nothing of the suite's own
+    and is soon done; else the command that tries it is named."""
+    return SuiteStanding(
+        trial=tuple(_trial(workspace, suite_id)), power=tuple(_power(suite_id, power))
+    )
+
+
+def _trial(workspace: Workspace, suite_id: str) -> Iterator[SuiteLine]:
+    command = f"reviewer suite trial {suite_id} shows what bad agents do on it"
+    folder = workspace.suite_folder(suite_id)
+    try:
+        found = read_suite(folder)
+        why = _why_not(found.suite, [equipped(e, found.toolset) for e in found.suite.episodes])
+        if why:
+            yield SuiteLine("not_measured", "suite trial", f"not run here ({why}): {command}")
+            return
+        yield from _tried(found.suite.digest, folder)
+    except (DeskError, ContractError) as error:
+        yield SuiteLine("not_measured", "suite trial", f"not run: {error}")
+
+
+@lru_cache(maxsize=8)
+def _tried(digest: str, folder: Path) -> tuple[SuiteLine, ...]:
+    """Return the lines on the suite of this digest: its trial follows from its content alone."""
+    found = read_suite(folder)
+    if found.suite.digest != digest:
+        raise DeskError("the suite has changed while it was read")
+    return tuple(trial_lines(tried(found.suite, found.toolset, folder)))
+
+
+def _why_not(suite: Suite, episodes: Sequence[Episode]) -> str:
+    worlds = [episode.simulator or {} for episode in episodes]
+    if suite.own_checks or any(world.get(kind) for world in worlds for kind in _PROGRAMS):
+        return "it would run programs of the suite"
+    if len(episodes) > MOST_EPISODES:
+        return f"{len(episodes):,} episodes take a while"
+    return ""
+
+
+def trial_lines(trial: Trial) -> Iterator[SuiteLine]:
+    """Return a line on the whole trial, one on each agent, and one on what no agent tests."""
+    bad = [one for one in trial.agents if one.agent != "oracle" and one.outcome != "not_tried"]
+    if not trial.tried:
+        yield SuiteLine("not_measured", "suite trial", trial.not_tried)
+        return
+    stopped = sum(one.outcome == "stopped" for one in bad)
+    oracle = next((one for one in trial.agents if one.agent == "oracle"), None)
+    good = oracle is not None and oracle.outcome == "passes"
+    told = f"{stopped} of {len(bad)} bad agents are stopped; a right one "
+    told += "passes" if good else "does not pass"
+    sound = good and stopped == len(bad)
+    yield SuiteLine("pass" if sound else "fail", "suite trial", told)
+    for one in trial.agents:
+        yield _agent(trial, one)
+    if trial.untested:
+        count = f"{len(trial.untested):,} of {trial.clauses:,} clauses"
+        yield SuiteLine("not_measured", "untested", f"{count}: no agent is found out by them alone")
+
+
+def _agent(trial: Trial, one: TriedAgent) -> SuiteLine:
+    cells = [e.cells[one.agent] for e in trial.episodes if one.agent in e.cells]
+    if one.agent == "oracle":
+        passed = sum(cell.outcome == "passed" for cell in cells)
+        told = f"{one.does}: passes {passed} of {len(cells)} episodes"
+        return SuiteLine("pass" if passed == len(cells) else "fail", one.agent, told)
+    there = [cell for cell in cells if cell.outcome != "same"]
+    caught = [cell for cell in there if cell.outcome == "caught"]
+    by = {gate for cell in caught for gate in cell.gates}
+    gates = ", ".join(gate for gate in GATES if gate in by)
+    told = f"{one.does}: caught in {len(caught)} of {len(there)} episodes"
+    mark = "pass" if one.outcome == "stopped" else "fail"
+    mark = "not_measured" if one.outcome == "not_tried" else mark
+    return SuiteLine(mark, one.agent, f"{told} by {gates}" if gates else told)
+
+
+def _power(suite_id: str, view: PowerView | None) -> Iterator[SuiteLine]:
+    if view is None:
+        told = f"not simulated yet: reviewer suite power {suite_id} does it"
+        yield SuiteLine("not_measured", "policy power", told)
+        return
+    yield SuiteLine("fail" if view.alarm else "pass", "policy power", view.headline)
+    if view.limits:
+        yield SuiteLine("not_measured", "size", view.limits)
