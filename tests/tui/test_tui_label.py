@@ -676,7 +676,7 @@ async def test_coming_back_by_escape_brings_another_item(
         await press(pilot, "L", "h", "S", "escape")
         assert "item 1 of 14" in screen_text(app)
         assert "(x)" not in screen_text(app)
-        assert "the item was handed back" in screen_text(app)
+        assert "the item is put back" in screen_text(app)
         assert asked(mine)[-1][1] == (order[0],)
 
 

@@ -122,7 +122,7 @@ async def test_r_and_enter_run_what_the_candidate_on_screen_lacks(
     async with running(app) as pilot:
         await settle(pilot)
         await press(pilot, "r")
-        assert "makes the 8 attempts without a trace" in screen_text(app)
+        assert "makes the 8 attempts that have no trace yet" in screen_text(app)
         await press(pilot, "enter")
         assert orders_of(desk) == [
             RunOrder(suite_id=SUITE, candidate_id=V8, resume=True, person=True)
@@ -352,7 +352,7 @@ async def test_the_drawer_lists_the_attempts_that_are_owed(desk: Bent, attempts:
         assert "── appeal-009 · completeness" in text
         assert "›► attempt 1           at work" in text
         await press(pilot, "enter")
-        assert "no trace is behind this cell yet" in screen_text(app)
+        assert "this cell has no trace yet" in screen_text(app)
         await finish(pilot, attempts, DAMAGED)
         await at_work(pilot, APPEAL, ATTACK)
         await finish(pilot, attempts, ATTACK)
@@ -403,7 +403,7 @@ async def test_what_lands_moves_neither_rows_nor_a_cursor_that_was_moved(
         await ends(pilot, "done")
         await stored(pilot)
         assert (grid.row, grid.column) == (0, "authority")
-        assert "order changed: s takes it" in screen_text(app)
+        assert "the order has changed: s sorts again" in screen_text(app)
 
 
 async def test_a_cursor_never_moved_stands_on_the_reason_when_the_run_is_done(
@@ -561,7 +561,7 @@ async def test_several_calls_queue_and_a_held_key_answers_only_one(
         assert attempts.answers == [("issue_refund", True)]
         assert "close_account" in screen_text(app)
         assert "1 of 2" in screen_text(app)
-        assert "look, then answer" in screen_text(app)
+        assert "read it, then answer" in screen_text(app)
         clock[0] += 1
         await press(pilot, "n")
         await until(pilot, lambda: len(newest(pilot).approvals) == 1)
