@@ -239,7 +239,7 @@ def candidate_folder(folder: Path) -> dict[str, bytes]:
     return found
 
 
-def read_bytes(path: Path, limit: int = MAX_FILE) -> bytes:
+def read_bytes(path: Path | str, limit: int = MAX_FILE) -> bytes:
     """Return a regular file's content; a link is not followed. ContractError when it cannot be
     read."""
     flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)

@@ -69,7 +69,7 @@ class LockedFiles(Mapping[str, bytes]):
         entry = self._entry(path)
         if entry is None:
             raise KeyError(path)
-        data = read_bytes(self.folder / path)
+        data = read_bytes(f"{self.folder}/{path}")
         found = hashlib.sha256(data).hexdigest()
         if found != entry[0]:
             raise self._broken(path, entry[0], found, entry[1], len(data))

@@ -100,8 +100,8 @@ def test_an_import_reads_the_contracts_that_it_needs(
     read: list[str] = []
     whole = on_demand.read_bytes
 
-    def counted(path: Path, limit: int = 1 << 26) -> bytes:
-        read.append(path.parent.name)
+    def counted(path: Path | str, limit: int = 1 << 26) -> bytes:
+        read.append(Path(path).parent.name)
         return whole(path, limit)
 
     monkeypatch.setattr(on_demand, "read_bytes", counted)

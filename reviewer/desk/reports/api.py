@@ -114,6 +114,7 @@ class Reports:
         self._workspace, self._finals, self._book = workspace, finals, book
         self._embedding_model = embedding_model
         self._store_check = StoreCheck(workspace)
+        self._held: ReadySuite | None = None
         self._kept: dict[tuple[_ReportKey, bool], tuple[object, CandidateReport]] = {}
 
     @cached_property
@@ -151,7 +152,7 @@ class Reports:
         from reviewer.desk.reports.renderings import rendering_context
 
         asked = (suite_id, candidate_id, baseline_id, together)
-        held = ready_for_report(self._workspace, connection, suite_id)
+        held = self._ready(connection, suite_id)
         with one_moment(connection):
             built = self._within(connection, held, asked, whole=True)
             found = rendering_context(
@@ -171,9 +172,17 @@ class Reports:
         built = self._made(connection, (suite_id, candidate_id, baseline_id, None), whole=False)
         return CandidateAssessment(built.gathered, built.assessment)
 
+    def _ready(self, connection: Connection, suite_id: str) -> ReadySuite:
+        held = ready_for_report(self._workspace, connection, suite_id, self._held)
+        self._held = held
+        return held
+
     def _made(self, connection: Connection, asked: _ReportKey, whole: bool) -> CandidateReport:
-        hold = ready_for_report if whole else ready_outline
-        held = hold(self._workspace, connection, asked[0])
+        held = (
+            self._ready(connection, asked[0])
+            if whole
+            else ready_outline(self._workspace, connection, asked[0])
+        )
         with one_moment(connection):  # an import may be writing at this moment
             return self._within(connection, held, asked, whole)
 

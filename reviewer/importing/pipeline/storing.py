@@ -95,6 +95,10 @@ class StoreKeys:
             self._candidates[record.suite_id, record.candidate_id] = candidate
         episodes = self._episodes[record.suite_id]
         episode = episodes.get(record.episode_id)
+        if episode is None and not suite.probe:  # it has its contract, and so its key
+            episode = registry.episode_key(self._connection, suite.id, record.episode_id)
+            if episode is not None:
+                episodes[record.episode_id] = episode
         if episode is None:
             self._fresh.append(
                 (record.suite_id, Episode(episode_id=record.episode_id, title=record.title))
@@ -112,17 +116,14 @@ class StoreKeys:
             with self._begin():
                 row = registry.register_suite(self._connection, self._suites[suite_id], self._now())
             self._rows[suite_id] = row
-            # A private suite's episodes are its contracts, which are in memory anyway.
-            known = {} if row.probe else registry.episode_ids(self._connection, row.id)
-            self._episodes[suite_id] = known
+            self._episodes[suite_id] = {}
         return row
 
     def recall(self, wanted: Iterable[JudgedRecord]) -> None:
-        """Look up the episodes of probes that are not remembered."""
+        """Look up the episodes that are not remembered."""
         unknown: dict[str, set[str]] = {}
         for record in wanted:
-            if not self._suite(record.suite_id).probe:
-                continue
+            self._suite(record.suite_id)
             if record.episode_id not in self._episodes[record.suite_id]:
                 unknown.setdefault(record.suite_id, set()).add(record.episode_id)
         for suite_id, names in unknown.items():
