@@ -1,5 +1,8 @@
 """What a store of more traces costs: `python benchmarks/scale.py [--traces 10000 100000]`.
 
+`--episodes 1000 10000 100000` measures by the number of frozen episodes instead, ten attempts of
+each: what a question or a change costs that concerns few of them, with the suite proved and not.
+
 For each number of traces: time, CPU seconds with every process started, the most memory of any one
 of them, bytes a trace, and the exponent against the number before (1.0: ten times the traces cost
 ten times as much). Two kinds of stores:
@@ -96,6 +99,27 @@ def many(folder: Path, traces: int) -> Store:
     return Store(workspace, suite.suite_id, workstation_stores.NEWER, one, None)
 
 
+def untouched(folder: Path, store: Store) -> None:
+    """Have the suite proved. What was written within two seconds is not kept."""
+    time.sleep(2.5)
+    reviewer(store.workspace, "suite", "list")
+
+
+def proving(folder: Path, store: Store) -> Cost:
+    """The first command after the suite was touched."""
+    shutil.rmtree(store.workspace / "store" / "proofs", ignore_errors=True)
+    return reviewer(store.workspace, "suite", "list")
+
+
+def figures(folder: Path, store: Store) -> Cost:
+    release = "--suite", store.suite, "--candidate", store.candidate
+    return reviewer(store.workspace, "--json", "scorecard", *release)
+
+
+def first_answers(folder: Path, store: Store) -> Cost:
+    return reviewer(store.workspace, "suite", "list")
+
+
 KINDS: dict[str, Callable[[Path, int], Store]] = {"large": large, "many": many}
 
 
@@ -145,6 +169,17 @@ WORK: dict[str, Callable[[Path, Store], Cost]] = {
 }
 
 
+PER_EPISODE: dict[str, Callable[[Path, Store], Cost]] = {
+    "suite list, proved": first_answers,
+    "import of one trace": imported,
+    "report": report,
+    "scorecard, its figures": figures,
+    "suite list, proved anew": proving,
+    "suite check": lambda folder, store: reviewer(store.workspace, "suite", "check", store.suite),
+}
+"""Each after one that proved the suite, but for the last two, which read all of it."""
+
+
 def read_all(workspace: Path) -> None:
     """The floor: every pack opened, every record decoded."""
     from reviewer.db import registry
@@ -168,19 +203,22 @@ def least(costs: list[Cost]) -> Cost:
     return Cost(*map(min, zip(*costs, strict=True)))
 
 
-def measure(kind: str, numbers: list[int], runs: int, root: Path) -> None:
+def measure(
+    kind: str, numbers: list[int], runs: int, root: Path, work: dict[str, Callable[..., Cost]]
+) -> None:
     before: dict[str, tuple[int, float]] = {}
     for traces in numbers:
         with tempfile.TemporaryDirectory(dir=root) as name:
             folder = Path(name)
             store = KINDS[kind](folder, traces)
+            untouched(folder, store)
             size = (store.workspace / "store" / "review.db").stat().st_size
             print(f"\n{kind}: {traces:,} traces, {size / traces:,.0f} bytes a trace in the store\n")
             print("| | wall s | CPU s | CPU µs a trace | peak MB | exponent |")
             print("|---|---|---|---|---|---|")
             # Alternately, so that what else the machine does falls on all alike.
-            rounds = [{name: act(folder, store) for name, act in WORK.items()} for _ in range(runs)]
-            costs = {name: least([one[name] for one in rounds]) for name in WORK}
+            rounds = [{name: act(folder, store) for name, act in work.items()} for _ in range(runs)]
+            costs = {name: least([one[name] for one in rounds]) for name in work}
             if store.cost is not None:
                 costs["import of them all"] = store.cost
             for what, cost in costs.items():
@@ -197,6 +235,7 @@ def measure(kind: str, numbers: list[int], runs: int, root: Path) -> None:
 def main() -> None:
     asked = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     asked.add_argument("--traces", type=int, nargs="+", default=[10_000, 100_000])
+    asked.add_argument("--episodes", type=int, nargs="+", help="by frozen episodes")
     asked.add_argument("--kind", choices=[*KINDS, "both"], default="both")
     asked.add_argument("--runs", type=int, default=2)
     asked.add_argument("--folder", type=Path, help="where stores are made (default: temporary)")
@@ -205,8 +244,12 @@ def main() -> None:
     if given.floor is not None:
         read_all(given.floor)
         return
+    if given.episodes is not None:
+        traces = [10 * episodes for episodes in sorted(given.episodes)]
+        measure("many", traces, given.runs, given.folder, PER_EPISODE)
+        return
     for kind in KINDS if given.kind == "both" else [given.kind]:
-        measure(kind, sorted(given.traces), given.runs, given.folder)
+        measure(kind, sorted(given.traces), given.runs, given.folder, WORK)
 
 
 if __name__ == "__main__":
