@@ -25,12 +25,13 @@ DRAFTS = "store/drafts"
 class Workspace(NamedTuple):
     """The paths of one workspace. A throw-away one has a folder of its own for keys (`keys`). With
     `draft`, a suite without a lock in this `version`, only that suite is there, and its runs are
-    kept apart from all evidence."""
+    kept apart from all evidence. Where it `keeps` nothing, not even what spares work is written."""
 
     root: Path
     keys: Path | None = None
     draft: str = ""
     version: str = ""
+    keeps: bool = True
 
     @property
     def throw_away(self) -> bool:

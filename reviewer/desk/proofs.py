@@ -84,10 +84,11 @@ class _Look(NamedTuple):
     at: int
     stats: Stats | None
     kept: _Proof | None
+    keeps: bool
 
     @property
     def keepable(self) -> bool:
-        return self.stats is not None and self.stats.newest < self.at - GRAIN
+        return self.keeps and self.stats is not None and self.stats.newest < self.at - GRAIN
 
 
 def _look(workspace: Workspace, folder: Path, digest: str) -> _Look:
@@ -101,7 +102,7 @@ def _look(workspace: Workspace, folder: Path, digest: str) -> _Look:
         and kept.version == judging_version()
         and kept.at <= at
     )
-    return _Look(at, stats, kept if holds else None)
+    return _Look(at, stats, kept if holds else None, workspace.keeps)
 
 
 def _proof(workspace: Workspace, folder: Path, digest: str, looked: _Look) -> _Proof | None:

@@ -226,6 +226,11 @@ def test_a_store_that_cannot_be_written_costs_reading(full: Door, later: None) -
         full.ok("suite", "list")
 
 
+def test_a_dry_run_keeps_no_proof(full: Door, later: None) -> None:
+    full.ok("import", one_trace(full), "--dry-run")
+    assert not proof(full).exists()
+
+
 def test_a_forged_proof_neither_passes_a_check_nor_is_signed_on(proved: Door) -> None:
     same_size(proved.suite)
     stats = stats_of(proved.suite)

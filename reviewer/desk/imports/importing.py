@@ -195,6 +195,7 @@ def import_units(
                 f"{option} holds an identifier: name it otherwise", exit_code=ExitCode.USAGE
             )
     place = store or workspace.store
+    workspace = workspace._replace(keeps=store is None)  # a dry run leaves nothing behind
     connection = open_writer(place)
     results: list[FileResult] = []
     try:
