@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from reviewer.desk.place import Workspace
     from reviewer.desk.runs.api import RunOrder
     from reviewer.tui.settings.settings import Settings
+    from reviewer.tui.shell.places import Place
 
 
 class LaterDesk:
@@ -83,9 +84,26 @@ class _LaterRoom:
 def run(arguments: argparse.Namespace) -> int:
     desk = LaterDesk(_place(arguments), arguments.reviewer, arguments.embedding_model)
     try:
-        return open_on(cast("Desk", desk), settings_of(arguments))
+        first = _first(arguments, cast("Desk", desk))
+        return open_on(cast("Desk", desk), settings_of(arguments), first=first)
     finally:
         desk.close()
+
+
+def _first(arguments: argparse.Namespace, desk: "Desk") -> "Sequence[Place]":
+    """Return the places that the command line names: a scorecard, and a comparison on top of it
+    where a baseline is named. None where it names nothing."""
+    asked = tuple(
+        getattr(arguments, name, None) or "" for name in ("suite", "candidate", "baseline")
+    )
+    if not any(asked):
+        return ()
+    from reviewer.tui.shell.places import ToCompare, ToScorecard
+
+    baseline = arguments.baseline or ""
+    found = desk.workspace.asked_for(arguments.suite or "", arguments.candidate or "", baseline)
+    card = ToScorecard(*found)
+    return (card, ToCompare(*found, baseline)) if baseline else (card,)
 
 
 def _place(arguments: argparse.Namespace) -> "Workspace":
@@ -112,9 +130,11 @@ def open_on(
     settings: "Settings",
     runs: "Sequence[RunOrder]" = (),
     tour: bool = False,
+    first: "Sequence[Place]" = (),
 ) -> int:
     """Open the screens; needs a terminal to draw on. `runs` are begun one after another, once they
-    are; `tour` shows them to somebody who may see them for the first time."""
+    are; `tour` shows them to somebody who may see them for the first time; `first` are the places
+    to open, one on top of the other."""
     import sys
 
     if plain() or not sys.stdin.isatty():
@@ -126,4 +146,4 @@ def open_on(
         )
     from reviewer.tui.app.app import run as run_app
 
-    return run_app(desk, settings=settings, runs=runs, tour=tour)
+    return run_app(desk, settings=settings, runs=runs, tour=tour, first=first)

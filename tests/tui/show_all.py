@@ -54,7 +54,7 @@ def made(app: ReviewerApp, desk: Desk) -> dict[str, Made]:
     from reviewer.tui.screens.decision import screen as decision
     from reviewer.tui.screens.decision import sign
     from reviewer.tui.screens.decision import trust as sign_trust
-    from reviewer.tui.screens.dialogs import ask as choose
+    from reviewer.tui.screens.dialogs import choose
     from reviewer.tui.screens.dialogs import ask as compare_choose
     from reviewer.tui.screens.dialogs import ask as prompt
     from reviewer.tui.screens.dialogs import ask as question

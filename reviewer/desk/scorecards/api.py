@@ -183,6 +183,22 @@ class ScorecardsRoom(Room):
             group_of(label, made.get(label, []), keys[label], asked.k, force) for label in labels
         ]
 
+    def totals(
+        self, suite_id: str, candidate_id: str, only_failing: bool = False, text: str = ""
+    ) -> Group:
+        """Return the sums over the rows that pass a filter, without their keys. Raises as
+        `order`."""
+        from reviewer.desk.scorecards.scorecard import group_of
+
+        with self._opened.reading() as connection:
+            asked, medians = self._asked(
+                connection, suite_id, candidate_id, "episode", False, only_failing, text
+            )
+            force = self._grid.suite(connection, suite_id).in_force
+            # An episode has one category, so that every row is counted once.
+            made = group_rows(connection, asked, "category", medians)
+        return group_of("", made, (), asked.k, force)
+
     def rows(self, suite_id: str, candidate_id: str, keys: list[int]) -> list[EpisodeRow]:
         """A page of the grid, in the order of `keys`."""
         from reviewer.desk.scorecards import scorecard

@@ -14,7 +14,7 @@ from reviewer.db.queries.attempts import attempts_made
 from reviewer.db.queries.episodes import is_large
 from reviewer.desk import suites
 from reviewer.desk.drafts import no_evidence
-from reviewer.desk.errors import DeskError
+from reviewer.desk.errors import DeskError, meant
 from reviewer.desk.opened import Room, refused
 from reviewer.desk.suites import newest_decision, ready_suite
 from reviewer.desk.views import CandidateInfo
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from reviewer.desk.reports.other_suites import ExplainedSuite
     from reviewer.desk.suites import ReadySuite
     from reviewer.desk.views import SuiteInfo
+    from reviewer.desk.workspace.views import FoundPlace
     from reviewer.report.assess import Assessment
 
 
@@ -54,6 +55,62 @@ class WorkspaceRoom(Room):
             return []
         with self._opened.reading() as connection:
             return candidate_infos(connection, self._opened.reports, suite_id)
+
+    def all_candidates(
+        self,
+    ) -> tuple[list[tuple[SuiteInfo, CandidateInfo]], list[SuiteInfo]]:
+        """Return every candidate with traces, on its suite, the one registered last first; then
+        the suites without one."""
+        infos = self.suites()
+        if not self._opened.has_store():
+            return [], infos
+        with self._opened.reading() as connection:
+            found = {
+                (info.suite_id, one.candidate_id): (info, one)
+                for info in infos
+                for one in candidate_infos(connection, self._opened.reports, info.suite_id)
+            }
+            newest = [
+                (one.suite_id, one.candidate_id)
+                for one in stored_releases.newest_releases(connection)
+            ]
+        order = {place: at for at, place in enumerate(newest)}
+        rows = sorted(found.items(), key=lambda item: (order.get(item[0], len(order)), item[0]))
+        used = {suite_id for suite_id, _ in found}
+        return [row for _, row in rows], [info for info in infos if info.suite_id not in used]
+
+    def found(self, text: str) -> list[FoundPlace]:
+        """Return candidates, suites, episodes and traces with the words of a text in their name."""
+        from reviewer.desk.workspace.finding import places
+
+        if not self._opened.has_store():
+            return []
+        suites_ = [info.suite_id for info in self.suites()]
+        with self._opened.reading() as connection:
+            return places(connection, suites_, text)
+
+    def asked_for(self, suite_id: str, candidate_id: str, baseline_id: str) -> tuple[str, str]:
+        """Return the suite and candidate that a command line names, the other filled in where only
+        one is given: the newest of that suite, or the newest suite of that candidate. Raises
+        DeskError for a name that has no traces here."""
+        if not self._opened.has_store():
+            raise DeskError(
+                "nothing was run or imported here yet", "reviewer demo shows an example"
+            )
+        with self._opened.reading() as connection:
+            every = [
+                (one.suite_id, one.candidate_id)
+                for one in (
+                    *stored_releases.newest_releases(connection),
+                    *stored_releases.releases(connection),
+                )
+            ]
+        _known("suite", suite_id, [suite for suite, _ in every])
+        on_suite = [place for place in every if suite_id in ("", place[0])]
+        for name in (candidate_id, baseline_id):
+            where = f" on {suite_id}" if suite_id else ""
+            _known("candidate", name, [one for _, one in on_suite], where)
+        return next(place for place in on_suite if candidate_id in ("", place[1]))
 
     def releases(self) -> list[tuple[str, str]]:
         """Return (suite, candidate) of every release that has traces, by id."""
@@ -127,6 +184,16 @@ class WorkspaceRoom(Room):
             explain_suite(
                 self._opened.place, suite_id, other_id, reason, self._opened.reviewer_name()
             )
+
+
+def _known(kind: str, name: str, names: list[str], where: str = "") -> None:
+    """Raise DeskError for a name that is none of these; an empty one is nobody's."""
+    if name and name not in names:
+        raise DeskError(
+            f"no {kind} {name} with traces{where}{meant(name, names)}",
+            "reviewer suite list shows the suites, reviewer without options opens the newest",
+            exit_code=ExitCode.USAGE,
+        )
 
 
 def candidate_infos(connection: Connection, reports: Reports, suite_id: str) -> list[CandidateInfo]:

@@ -13,6 +13,7 @@ from textual.message import Message
 
 from reviewer.desk.errors import DeskError
 from reviewer.tui.app.acts import Acts, Leaving
+from reviewer.tui.app.finding import OtherActs, Places
 from reviewer.tui.app.places import bring, named, screen_of
 from reviewer.tui.app.preferences import KeysClash, Preferences
 from reviewer.tui.app.terminal import (
@@ -70,7 +71,11 @@ class ReviewerApp(FiringTimers, App[None]):
     """
     TITLE = "reviewer"
     AUTO_FOCUS = None
-    COMMANDS: ClassVar[set[type[Provider] | Callable[[], type[Provider]]]] = {Acts}
+    COMMANDS: ClassVar[set[type[Provider] | Callable[[], type[Provider]]]] = {
+        Acts,
+        OtherActs,
+        Places,
+    }
     BINDINGS: ClassVar[list[BindingType]] = [
         bind("space", "tour_on", "the tour's next step"),
         bind("S", "go('scorecard')"),
@@ -129,8 +134,10 @@ class ReviewerApp(FiringTimers, App[None]):
         ascii_only: bool | None = None,
         runs: "Sequence[RunOrder]" = (),
         tour: bool = False,
+        first: "Sequence[Place]" = (),
     ) -> None:
         super().__init__()
+        self._first = first
         self.preferences = Preferences(self, settings or Settings())
         self.desk = desk
         self.background = Background()
@@ -174,7 +181,8 @@ class ReviewerApp(FiringTimers, App[None]):
     # places ------------------------------------------------------------------------------------
 
     def on_mount(self) -> None:
-        self.visit(ToScorecard("", ""))
+        for place in self._first or (ToScorecard("", ""),):
+            self.visit(place)
         self.preferences.take_settings()
         if self._offer_tour:
             self.tour.first_time()
@@ -452,16 +460,17 @@ def run(
     settings: Settings | None = None,
     runs: "Sequence[RunOrder]" = (),
     tour: bool = False,
+    first: "Sequence[Place]" = (),
 ) -> int:
     """Open the workstation on a desk and stay until the reader quits. The exit code: 0, 128 + the
     number of the signal that ended it, 40 when it broke.
 
     `settings` are those of the person at the terminal unless given. `runs` are started one after
     another; with nothing on screen yet, the first is followed. `tour`: the example is shown, to
-    somebody who may see it for the first time.
+    somebody who may see it for the first time. `first` are the places to open, the last on top.
     """
     settings = settings or read()
-    app = ReviewerApp(desk, settings=settings, runs=runs, tour=tour)
+    app = ReviewerApp(desk, settings=settings, runs=runs, tour=tour, first=first)
     app.error_console = crash_console()
     with ended_by_signals(app), tidied_in_pauses():
         app.run(mouse=settings.mouse)

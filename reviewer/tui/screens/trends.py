@@ -481,7 +481,7 @@ class TrendsScreen(DeskScreen):
 
     def action_choose(self) -> None:
         """Choose suite and candidate from a list."""
-        from reviewer.tui.screens.dialogs.ask import ChooseScreen
+        from reviewer.tui.screens.dialogs.choose import ChooseScreen
 
         self.app.push_screen(ChooseScreen(self.suite_id, self._who()), self._chosen)
 

@@ -49,10 +49,11 @@ class ToTrace(NamedTuple):
 
 
 class ToCompare(NamedTuple):
-    """A candidate against another of its suite."""
+    """A candidate against another of its suite, which the desk chooses where none is named."""
 
     suite_id: str
     candidate_id: str
+    baseline_id: str | None = None
 
 
 class ToAttempts(NamedTuple):

@@ -35,12 +35,14 @@ class Question(NamedTuple):
 
 class Rows(NamedTuple):
     """Row keys in order; in groups, each behind the key of its head: -1 the first, -2 the next.
-    `partial`: these are the first of them, and more are on their way."""
+    `partial`: these are the first of them, and more are on their way. `filtered` are the sums over
+    the rows, where a filter is on."""
 
     keys: list[int]
     groups: tuple[Group, ...] = ()
     totals: tuple[SideCell, ...] = ()
     partial: bool = False
+    filtered: Group | None = None
 
 
 class BrokenLock(NamedTuple):
@@ -127,7 +129,16 @@ def read_first_rows(desk: "Desk", question: Question) -> Rows:
         return read_rows(desk, question)
     place = (question.suite_id, how.of or question.candidate_id)
     keys = desk.scorecards.order(*place, how.by, how.descending, how.only_failing, how.text, FIRST)
-    return Rows(keys, partial=len(keys) == FIRST)
+    return Rows(keys, partial=len(keys) == FIRST, filtered=filtered(desk, question))
+
+
+def filtered(desk: "Desk", question: Question) -> Group | None:
+    """Return the sums over the rows of a filter; None without one. Raises DeskError."""
+    how = question.looking
+    if not (how.only_failing or how.text):
+        return None
+    place = (question.suite_id, how.of or question.candidate_id)
+    return desk.scorecards.totals(*place, how.only_failing, how.text)
 
 
 def read_rows(desk: "Desk", question: Question) -> Rows:
@@ -138,13 +149,14 @@ def read_rows(desk: "Desk", question: Question) -> Rows:
     totals: Sequence[SideCell] = ()
     if question.sides:
         totals = desk.scorecards.side_totals(question.suite_id, question.sides)
+    sums = filtered(desk, question)
     if how.group == "none":
         keys = desk.scorecards.order(*place, how.by, how.descending, how.only_failing, how.text)
-        return Rows(keys, (), tuple(totals))
+        return Rows(keys, (), tuple(totals), filtered=sums)
     groups = desk.scorecards.groups(
         *place, how.group, how.by, how.descending, how.only_failing, how.text
     )
-    return Rows(laid_out(groups, frozenset()), tuple(groups), tuple(totals))
+    return Rows(laid_out(groups, frozenset()), tuple(groups), tuple(totals), filtered=sums)
 
 
 def warm(desk: "Desk", question: Question, gates: Sequence[str]) -> None:

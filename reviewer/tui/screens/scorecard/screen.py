@@ -49,6 +49,9 @@ START_HINTS: tuple[Hint, ...] = (
     ("ctrl+q", "quit", "app.quit"),
 )
 
+LOW = 20
+"""Lines below which the reasons are one line and the drawer is folded until it is asked for."""
+
 
 class ScorecardScreen(DeskScreen):
     """Episodes by gates for one candidate, the verdict above, the cell's attempts below."""
@@ -62,6 +65,8 @@ class ScorecardScreen(DeskScreen):
     #drawer { height: 5; }
     #drawer.-tall { height: 11; }
     .-folded { display: none; }
+    #drawer.-low { display: none; }
+    #drawer.-low.-folded { display: block; max-height: 3; }
     """
     ENTER = "the event behind the cell"
     NUMBERS = "the evidence of that reason"
@@ -146,7 +151,7 @@ class ScorecardScreen(DeskScreen):
         candidate, names = self.reading.candidate_id, self.reading.names
         lines: list[Line] = [
             view.context(card.suite, candidate, card.decided, names, self.columns),
-            *view.banner(card, roomy=self._roomy, width=self.columns),
+            *view.banner(card, roomy=self._roomy, width=self.columns, low=self._low),
             *view.figures(card, self.columns),
         ]
         self._draw_frame(lines)
@@ -199,7 +204,12 @@ class ScorecardScreen(DeskScreen):
 
     def on_resize(self, event: Resize) -> None:
         self.drawer.set_class(event.size.height >= 40, "-tall")
+        self.drawer.set_class(self._low, "-low")
         self.redraw()
+
+    @property
+    def _low(self) -> bool:
+        return self.app.size.height < LOW
 
     def on_grid_moved(self, message: Grid.Moved) -> None:
         self.cell.draw()
@@ -219,6 +229,7 @@ class ScorecardScreen(DeskScreen):
             self.following.overlay,
             self.reading.folded,
             self.reading.gates,
+            self.reading.rows.filtered,
         )
 
     def run_begun(self, view: "RunView", *, asked: bool) -> None:
@@ -399,7 +410,7 @@ class ScorecardScreen(DeskScreen):
 
     def action_choose(self) -> None:
         """Choose suite and candidate from a list."""
-        from reviewer.tui.screens.dialogs.ask import ChooseScreen
+        from reviewer.tui.screens.dialogs.choose import ChooseScreen
 
         place = self.reading.suite_id, self.reading.candidate_id
         self.app.push_screen(ChooseScreen(*place), self._chosen)

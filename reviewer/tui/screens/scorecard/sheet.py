@@ -86,8 +86,10 @@ class ScorecardSheet(Sheet):
         overlay: Overlay | None = None,
         folded: frozenset[str] = frozenset(),
         gates: tuple[str, ...] = ALWAYS,
+        filtered: Group | None = None,
     ) -> None:
-        """`gates` are those of the rows that come before the card does."""
+        """`gates` are those of the rows that come before the card does; `filtered` are the sums
+        over the rows where a filter is on."""
         self._overlay, self._folded = overlay or Overlay(), folded
         self._gates = card.gates if card is not None else gates
         self.gates: Sequence[str] = self._gates if width >= 80 else ("gates",)
@@ -119,7 +121,7 @@ class ScorecardSheet(Sheet):
             x += column.width
         self._k = card.pass_hat_k if card else 0
         self.header = _header(self.columns, self._k, self._gates, staggered=width < 140)
-        self.totals = [self._totals(card)] if card else []
+        self.totals = [self._totals(card, filtered)] if card else []
 
     def flag(self, row: EpisodeRow | Group) -> Span:
         flagged = isinstance(row, EpisodeRow) and row.flags
@@ -185,9 +187,9 @@ class ScorecardSheet(Sheet):
             text += f" {cell.failed}/{cell.attempts}"
         return Span(pad(text, self._cells) if mark in RED else text, cell_style(mark))
 
-    def _totals(self, card: Scorecard) -> list[Span]:
+    def _totals(self, card: Scorecard, filtered: Group | None) -> list[Span]:
         line: list[Span] = []
-        by_gate = {total.gate: total for total in card.totals}
+        failed = {total.gate: total.failed for total in card.totals}
         figures_ = {
             "episode": f"fail in {card.critical_n:,}",
             "attempts": known_passes(card.hard_pass, self._strip),
@@ -195,14 +197,21 @@ class ScorecardSheet(Sheet):
             "cost": words.cost(card.mean_cost_usd),
             "latency": _narrow(card.latency_p50_ms),
         }
+        if filtered is not None:
+            failed = dict(zip(self._gates, filtered.failed, strict=True))
+            figures_ = {
+                "episode": f"fail in {filtered.attempts:,}",
+                "attempts": _share(filtered.counted_passes, filtered.counted, self._strip),
+                "pass_hat": words.decimal(filtered.pass_hat),
+                "cost": words.cost(filtered.mean_cost_usd),
+            }
         x = 0
         for column in self.columns:
             line.append(Span(" " * (column.x - x)))
-            total = by_gate.get(column.key)
-            if total:
-                count = f"{total.failed:,}"
+            total = failed.get(column.key)
+            if total is not None:
                 indent = 2 if self._spaced else 1
-                text, style = " " * indent + count, "fail-cell" if total.failed else "dim"
+                text, style = " " * indent + f"{total:,}", "fail-cell" if total else "dim"
             else:
                 right = column.key in NUMBERS
                 text = pad(

@@ -53,8 +53,9 @@ def context(
     return spread(left, [Span(" "), right], width)
 
 
-def banner(card: Scorecard, *, roomy: bool, width: int) -> list[Line]:
-    """The verdict in the desk's two lines; with room, a line for each of four reasons instead."""
+def banner(card: Scorecard, *, roomy: bool, width: int, low: bool = False) -> list[Line]:
+    """The verdict in the desk's two lines; with room, a line for each of four reasons instead; on
+    a low screen one line with the count of reasons."""
     if roomy and card.reasons and not card.suite.probe:
         return verdict_lines(card.candidate_id, card.recommendation, card.reasons, 4, width)
     if roomy and card.suite.probe and card.suite.teaches:
@@ -63,6 +64,10 @@ def banner(card: Scorecard, *, roomy: bool, width: int) -> list[Line]:
     first, second = (visible_line(line) for line in card.banner)
     verdict, _, reason = first.partition("  ")
     action = "screen.numbered(1)" if card.reasons else ""
+    if low:
+        many = f"{plural(len(card.reasons), 'reason')}, 1-9  " if len(card.reasons) > 1 else ""
+        rest = [Span(many, "strong"), Span(reason, "text", action)]
+        return [[Span(verdict, cell_style(state)), Span("  "), *rest]]
     return [
         [Span(verdict, cell_style(state)), Span("  "), Span(reason, "strong", action)],
         [Span(second, "text", "app.go('decision')")],
