@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 DESCRIPTION = "The release desk for AI agents: from raw episode traces to a signed decision."
 EPILOG = """\
 without a command: the workstation on the workspace of the current folder
+  reviewer --suite S --candidate C [--baseline B]   opens just that
 
 export a report, without a screen:
   reviewer --export-report OUT --suite S --candidate C [--baseline B]

@@ -170,6 +170,7 @@ def test_modules_are_imported_by_names_of_our_own() -> None:
         "reviewer/gates/__init__.py",
         "reviewer/gates/verdict.py",
         "reviewer/importing/formats/__init__.py",
+        "reviewer/tui/app/finding.py",
         "reviewer/tui/app/places.py",
         "reviewer/tui/screens/scenes.py",
         IN_ITS_OWN_ROOM,

@@ -54,12 +54,11 @@ def made(app: ReviewerApp, desk: Desk) -> dict[str, Made]:
     from reviewer.tui.screens.decision import screen as decision
     from reviewer.tui.screens.decision import sign
     from reviewer.tui.screens.decision import trust as sign_trust
-    from reviewer.tui.screens.dialogs import choose
     from reviewer.tui.screens.dialogs import ask as compare_choose
     from reviewer.tui.screens.dialogs import ask as prompt
     from reviewer.tui.screens.dialogs import ask as question
+    from reviewer.tui.screens.dialogs import choose, error
     from reviewer.tui.screens.dialogs import episode as make_episode
-    from reviewer.tui.screens.dialogs import error
     from reviewer.tui.screens.dialogs import import_traces as import_traces
     from reviewer.tui.screens.dialogs import run_order as order
     from reviewer.tui.screens.judge import dialogs as judge_order

@@ -56,7 +56,7 @@ def test_two_long_names_are_told_apart() -> None:
 
 def test_the_newest_candidate_is_first(shared: Desk) -> None:
     rows, empty = shared.workspace.all_candidates()
-    assert [one.candidate_id for _, one in rows][0] == shared.workspace.asked_for(SUITE, "", "")[1]
+    assert rows[0][1].candidate_id == shared.workspace.asked_for(SUITE, "", "")[1]
     assert SUITE not in [info.suite_id for info in empty]
 
 

@@ -218,7 +218,7 @@ async def test_candidates_by_key_and_by_list(shop: Bent) -> None:
         assert "✓ PROMOTE" in screen_text(app)
         await press(pilot, "greater_than_sign")
         assert "no candidate further" in screen_text(app)
-        await press(pilot, "c", "up", "enter")
+        await press(pilot, "c", "down", "enter")
         assert "▲ BLOCK" in screen_text(app)
 
 

@@ -10,7 +10,7 @@ from textual.widgets import Input
 
 from reviewer.desk.views import CandidateInfo, SuiteInfo
 from reviewer.trace.safetext import visible_line
-from reviewer.tui.screens.base import Dialog, hint_line
+from reviewer.tui.screens.base import Dialog, hint_line, pressing
 from reviewer.tui.settings.keys import bind, move
 from reviewer.tui.settings.theme import STATES, VERDICTS, cell_style
 from reviewer.tui.widgets.chrome import LineBox, Menu
@@ -18,7 +18,11 @@ from reviewer.tui.widgets.lines import Line, Span, cut, pad
 from reviewer.tui.widgets.words import plural, suite_word
 
 Row = tuple[SuiteInfo, CandidateInfo]
-HINTS = (("type", "to filter"), ("↑↓", "choose"), ("Enter", "go"), ("Esc", "close"))
+KEYS = (
+    pressing("Enter", "choose", "enter"),
+    pressing("↑↓", "move", "down"),
+    pressing("Esc", "leave it", "escape"),
+)
 
 
 def told_apart(name: str, width: int) -> str:
@@ -127,7 +131,7 @@ class ChooseScreen(Dialog[tuple[str, str] | None]):
         if self._empty:
             empty = ", ".join(visible_line(info.suite_id) for info in self._empty)
             lines.append([Span(cut(f" no traces yet: {empty}", room), "dim")])
-        lines.append(hint_line(tuple((key, word, "") for key, word in HINTS), room))
+        lines.append(hint_line(KEYS, room))
         self.query_one("#words", LineBox).show(lines)
 
     def on_input_changed(self, message: Input.Changed) -> None:
