@@ -60,7 +60,10 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "--baseline refund-agent-v7",
     ),
     "labels": ("reviewer labels queue --suite refund-eval-v5",),
-    "review-set": ("reviewer review-set production --sample 5% --seed 7",),
+    "review-set": (
+        "reviewer review-set production --sample 5% --seed 7",
+        "reviewer review-set support-v3 --about user --sample 20%",
+    ),
     "judge": ("reviewer judge refund-eval-v5 --dry-run",),
     "merge": ("reviewer merge ../other/store/review.db",),
     "sign": (

@@ -333,6 +333,12 @@ GLOSSARY = {
             "reviewer.review.sets",
         ),
         Term(
+            "user error",
+            "What a simulated user does wrong: by rule, which spoils the attempt where it matters, "
+            "or by label, which is counted and listed and changes no verdict.",
+            "reviewer.review.talks",
+        ),
+        Term(
             "pattern",
             "Failing attempts with the same deciding finding at the same step. Its id is a digest "
             "of these; a person may name it.",

@@ -35,6 +35,10 @@ def _review_set_arguments(command: argparse.ArgumentParser) -> None:
         "--high-cost", type=amount, metavar="USD",
         help="what costs more is high (default: the 95th percentile)",
     )  # fmt: skip
+    command.add_argument(
+        "--about", default="", metavar="WHOM",
+        help="user: the users of conversations in place of final messages, by a rubric of ours",
+    )  # fmt: skip
     command.add_argument("--rubric", default="", metavar="FILE", help="a rubric.json of its own")
     command.add_argument("--name", default="", metavar="NAME", help="what the set is called")
     command.add_argument("--suite", default="", metavar="S", help="of files: their suite")
@@ -93,6 +97,7 @@ def run(arguments: argparse.Namespace) -> int:
             pairs=arguments.pairs,
             baseline=arguments.baseline,
             format=arguments.format,
+            about=arguments.about,
         )
     )
     if not arguments.quiet:
@@ -118,7 +123,7 @@ def _list(desk: Desk, arguments: argparse.Namespace) -> int:
     for one in found:
         fact(
             f"{one.name}: {one.sample} of {one.size:,} of {one.suite_id}, "
-            f"{_kind(one.kind, one.items)}, {one.labeled:,} labeled, made {one.at}"
+            f"{_kind(one.kind, one.items, one.about)}, {one.labeled:,} labeled, made {one.at}"
         )
     if not found:
         note("no review set yet: reviewer review-set SOURCE makes one")
@@ -139,8 +144,8 @@ def _show(desk: Desk, arguments: argparse.Namespace, name: str) -> int:
     return ExitCode.DONE
 
 
-def _kind(kind: str, count: int) -> str:
-    return counted(count, "pair" if kind == "pair" else "message")
+def _kind(kind: str, count: int, about: str) -> str:
+    return counted(count, "conversation" if about else "pair" if kind == "pair" else "message")
 
 
 def _head(found: SetView) -> Iterator[str]:
@@ -148,7 +153,7 @@ def _head(found: SetView) -> Iterator[str]:
     against = f"  baseline {found.baseline_id}" if found.baseline_id else ""
     of = f", of {counted(found.files, 'file')}" if found.files else ""
     yield f"suite {found.suite_id}  candidates {', '.join(found.candidates)}{against}{of}"
-    noun = "pair" if found.kind == "pair" else "attempt"
+    noun = "conversation" if found.about else "pair" if found.kind == "pair" else "attempt"
     within = f" within {', '.join(found.strata)}" if found.strata else ""
     yield (
         f"population {counted(found.size, noun)}  sha256 {found.population[:16]}; "
@@ -159,13 +164,15 @@ def _head(found: SetView) -> Iterator[str]:
         yield f"not in the population: {count:,} {why}"
     if found.gone:
         yield f"not shown: {found.gone:,} whose attempt has other words now, or is not here"
+    if found.about:
+        yield "about the users of conversations: no hard gate and no verdict reads these labels"
     yield f"rubric {found.rubric}; labeled by {', '.join(found.reviewers) or 'nobody yet'}"
     rest = "".join(
         f", {count:,} {word}"
         for count, word in ((found.skipped, "skipped"), (found.open, "not settled"))
         if count
     )
-    yield f"labeled {found.labeled:,} of {_kind(found.kind, found.items)}{rest}"
+    yield f"labeled {found.labeled:,} of {_kind(found.kind, found.items, found.about)}{rest}"
 
 
 def _rates(rates: tuple[SetRate, ...]) -> Iterator[str]:

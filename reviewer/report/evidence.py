@@ -12,7 +12,7 @@ from msgspec import Struct
 from reviewer.gates.model import Result
 from reviewer.report.opinions import JudgeEvidence, ReviewSection, TextEvidence
 from reviewer.report.ran import Measurement
-from reviewer.stats.figures import OtherSpent, UserTalks
+from reviewer.stats.figures import OtherSpent, UserLabels, UserTalks
 from reviewer.suite.candidate import Candidate
 from reviewer.suite.gates import GATES
 from reviewer.suite.model import Suite
@@ -380,6 +380,8 @@ class Evidence(Struct, frozen=True, kw_only=True):
     others: tuple[OtherSpent, ...] = ()
     talks: UserTalks | None = None
     baseline_talks: UserTalks | None = None
+    user_labels: UserLabels | None = None
+    """What people said of the users of its conversations; None where nobody was asked."""
     lineage: tuple[LineageSuite, ...] = ()
     unmeasured: tuple[Cause, ...] = ()
     """`unknown_codes` kind by kind."""

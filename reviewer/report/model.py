@@ -250,10 +250,42 @@ class CostSection(Section, frozen=True, kw_only=True):
         return {who: line for who, line in lines.items() if line is not UNSET}
 
 
+class UserMissSection(Section, frozen=True, kw_only=True):
+    """An attempt of whose user people and rules say different things: what people answered with
+    no, or what rules found."""
+
+    trace_id: str
+    said: tuple[str, ...]
+
+
+class UserLabelSection(Section, frozen=True, kw_only=True):
+    """What people said of the users: errors `found` in `labeled` attempts of those that the lot of
+    the review set drew, and their share; null with the reason. Of the attempts that both people and
+    rules looked at: those with an error by `both`, by `rules_only` (false alarms), by
+    `labels_only` (missed by rules), by `neither`; `agreement` is the share of the first and last.
+    No gate and no verdict reads this."""
+
+    review_set: str
+    drawn: int
+    labeled: int
+    found: int
+    value: float | None
+    low: float | None
+    high: float | None
+    why: str | None
+    both: int
+    rules_only: tuple[UserMissSection, ...]
+    labels_only: tuple[UserMissSection, ...]
+    neither: int
+    agreement: float | None
+    unruled: int
+
+
 class TalkSection(Section, frozen=True, kw_only=True):
     """Simulated users: attempts that were conversations, those spoiled by their user, those in
     which a rule found an error of it that matters, and the share of these. `baseline` is there
-    where the baseline's attempts were conversations too."""
+    where the baseline's attempts were conversations too. `labels` is what people said of the users;
+    null: nobody was asked, and what the rules miss is not measured."""
 
     attempts: int
     spoiled: int
@@ -264,6 +296,7 @@ class TalkSection(Section, frozen=True, kw_only=True):
     codes: tuple[CodeCount, ...]
     baseline: BaselineTalks | UnsetType = UNSET
     comparable: bool
+    labels: UserLabelSection | None = None
 
 
 class PersonEpisode(Section, frozen=True, kw_only=True):

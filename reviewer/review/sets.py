@@ -12,6 +12,7 @@ from fractions import Fraction
 from typing import ClassVar, Literal, NamedTuple, get_args
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 from reviewer.review.items import Kind, item_name
 from reviewer.review.labels import Reason, Stratum
@@ -111,6 +112,9 @@ class ReviewSet(Value, frozen=True):
     rubric: Rubric
     rubric_digest: str
     units: tuple[Drawn, ...]
+    # Unset of final messages, so that sets made before keep their digests.
+    about: Literal["user"] | UnsetType = UNSET
+    """Whose words are read: the user's, in whole conversations. Unset: the final messages."""
 
 
 class SealedSet(NamedTuple):

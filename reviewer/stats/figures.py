@@ -138,3 +138,35 @@ class UserTalks(Value, frozen=True):
     spoiled: int
     faulty: int
     codes: tuple[tuple[str, int], ...] = ()
+
+
+class UserMiss(Value, frozen=True):
+    """An attempt of whose user people and rules say different things: the questions that people
+    answered with no, or the codes that rules found."""
+
+    trace_id: str
+    said: tuple[str, ...]
+
+
+class UserLabels(Value, frozen=True):
+    """What people said of the users of a candidate's conversations.
+
+    The rate is that of `found` errors in `labeled` attempts which the lot of the review set drew,
+    of `drawn`; None with the reason in `why`. `both`, `rules_only`, `labels_only` and `neither`
+    are all attempts, of any set, that have an answer and were looked at by the rules; `unruled`
+    have an answer alone.
+    """
+
+    review_set: str
+    drawn: int
+    labeled: int
+    found: int
+    value: float | None
+    low: float | None
+    high: float | None
+    why: str
+    both: int = 0
+    rules_only: tuple[UserMiss, ...] = ()
+    labels_only: tuple[UserMiss, ...] = ()
+    neither: int = 0
+    unruled: int = 0

@@ -158,10 +158,11 @@ _COLUMNS = (
     "t.id, t.episode, t.attempt, t.pack, t.offset, t.length, t.critical, t.passed,"
     " v.passed, t.termination, t.diagnostics, t.evidence"
 )
-_REVIEWABLE = (
+_ALL = (
     f"SELECT {_COLUMNS} FROM trace t LEFT JOIN source_verdict v ON v.trace = t.id"
-    f" WHERE t.candidate=? AND {_NOT_LOST}"
+    " WHERE t.candidate=?"
 )
+_REVIEWABLE = f"{_ALL} AND {_NOT_LOST}"
 # A cross join is read from left to right: what few rows there are picks the traces.
 _FLAGGABLE = (
     f"{_REVIEWABLE} AND (t.passed = 0 OR t.infra = 1)"
@@ -220,11 +221,17 @@ def reviewable_traces_in(
 
 
 def reviewable_trace(
-    connection: sqlite3.Connection, candidate: int, episode: int, attempt: int
+    connection: sqlite3.Connection,
+    candidate: int,
+    episode: int,
+    attempt: int,
+    *,
+    lost: bool = False,
 ) -> ReviewableTrace | None:
-    """Return the reviewable attempt in a slot."""
+    """Return the reviewable attempt in a slot; `lost`: also one that infrastructure ended."""
     row = connection.execute(
-        f"{_REVIEWABLE} AND t.episode=? AND t.attempt=?", (candidate, episode, attempt)
+        f"{_ALL if lost else _REVIEWABLE} AND t.episode=? AND t.attempt=?",
+        (candidate, episode, attempt),
     ).fetchone()
     return _reviewable(row) if row else None
 

@@ -4,7 +4,7 @@ measured, and what the harnesses that made the attempts said and spent.
 
 import sqlite3
 from collections import Counter
-from collections.abc import Container
+from collections.abc import Container, Iterator
 from typing import Any, NamedTuple
 
 import msgspec
@@ -261,28 +261,44 @@ class _TalkDetail(msgspec.Struct):
 _read_talk = msgspec.json.Decoder(_TalkDetail).decode
 
 
-def user_talks(connection: sqlite3.Connection, candidate: int) -> UserTalks | None:
-    """Count the conversations with simulated users among every attempt made, and what the users did
-    wrong in them; None where there is no conversation."""
+class TalkFaults(NamedTuple):
+    """One conversation: its slot, how it ended, and the codes of its user's errors that matter."""
+
+    episode_id: str
+    attempt: int
+    termination: str | None
+    codes: frozenset[str]
+
+
+def talk_faults(connection: sqlite3.Connection, candidate: int) -> Iterator[TalkFaults]:
+    """Yield the conversations with simulated users among every attempt made, with what a rule found
+    their users do wrong."""
     rows = connection.execute(
-        "SELECT t.termination, v.detail FROM source_verdict v CROSS JOIN trace t ON t.id = v.trace"
+        "SELECT e.episode_id, t.attempt, t.termination, v.detail FROM source_verdict v"
+        " CROSS JOIN trace t ON t.id = v.trace JOIN episode e ON e.id = t.episode"
         " WHERE t.candidate=? AND instr(v.detail, '\"user\":')",
         (candidate,),
     )
-    attempts = spoiled = faulty = 0
-    codes: Counter[str] = Counter()
-    for termination, detail in rows:
+    for episode_id, attempt, termination, detail in rows:
         try:
             user = _read_talk(detail).user
         except msgspec.ValidationError:
             continue
-        if user is None:
-            continue
-        found = {fault.code for fault in user.faults if fault.severity != "minor"}
+        if user is not None:
+            found = frozenset(fault.code for fault in user.faults if fault.severity != "minor")
+            yield TalkFaults(episode_id, attempt, termination, found)
+
+
+def user_talks(connection: sqlite3.Connection, candidate: int) -> UserTalks | None:
+    """Count the conversations with simulated users among every attempt made, and what the users did
+    wrong in them; None where there is no conversation."""
+    attempts = spoiled = faulty = 0
+    codes: Counter[str] = Counter()
+    for one in talk_faults(connection, candidate):
         attempts += 1
-        spoiled += termination == "user_error"
-        faulty += bool(found)
-        codes.update(found)
+        spoiled += one.termination == "user_error"
+        faulty += bool(one.codes)
+        codes.update(one.codes)
     if not attempts:
         return None
     return UserTalks(attempts, spoiled, faulty, tuple(sorted(codes.items())))

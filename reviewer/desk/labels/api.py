@@ -62,7 +62,8 @@ class CriterionView(View, frozen=True):
 
 class LabelItem(View, frozen=True):
     """One showing of one item. A pair has `left` and `right`, a message `message`; None where the
-    trace ends without one. `place` counts from 1; `mean_seconds` is None before the first label."""
+    trace ends without one. `place` counts from 1; `mean_seconds` is None before the first label.
+    `about` is `user` where the message is a whole conversation, and its user is judged."""
 
     item: str
     showing: int
@@ -79,6 +80,7 @@ class LabelItem(View, frozen=True):
     done: int
     skipped: int
     mean_seconds: float | None
+    about: str = ""
 
 
 class LabelDraft(View, frozen=True):

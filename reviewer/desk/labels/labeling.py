@@ -160,6 +160,7 @@ def item_view(sheet: Sheet, place: Showing, labels: Sequence[Label], session: Se
         done=len(mine),
         skipped=sum(x.skipped is not None for x in mine),
         mean_seconds=sum(timed) / len(timed) / 1000 if timed else None,
+        about=sheet.about,
     )
 
 

@@ -25,8 +25,10 @@ from reviewer.review.items import (
 from reviewer.review.labels import Reason
 from reviewer.review.queue import Entry, Queue, inclusion_probability
 from reviewer.review.sets import REASON_OF, SET_REASONS, SealedSet, in_order, stored_set
+from reviewer.review.talks import card, transcript
 from reviewer.suite.errors import shown
 from reviewer.suite.model import LabelPolicy
+from reviewer.suite.user_check import user_of
 from reviewer.trace.record import ABSENT, Event, is_user, kind_of
 
 
@@ -87,6 +89,8 @@ def sheet_of_set(connection: Connection, finals: FinalMessages, sealed: SealedSe
     queue = Queue(entries=in_order(sealed, _entries(sealed, built)), salt=sealed.uid, settled=True)
     ruled = ruled_set(connection, sealed)
     asked = {} if ruled.suite.episodes else _asked(connection, sealed, built)
+    if sealed.held.about == "user":
+        asked = _cards(ruled, built, asked)
     return Sheet(ruled, sealed.held.kind, built, {}, (), queue=queue, of_set=sealed, asked=asked)
 
 
@@ -97,6 +101,18 @@ def _asked(connection: Connection, sealed: SealedSet, built: ItemSet) -> dict[st
     rows = {row.id: (trace, row) for trace, _, row in _rows(connection, sealed) if trace in items}
     records = each_record(connection, [row for _, row in rows.values()])
     return {items[rows[key][0]]: "\n\n".join(_said(record.events)) for key, record in records}
+
+
+def _cards(ruled: RubricSuite, built: ItemSet, asked: dict[str, str]) -> dict[str, str]:
+    """Return what the user of each item asked, wants and knows: by this its words are judged."""
+    episodes = {episode.episode_id: episode for episode in ruled.suite.episodes}
+    found = {}
+    for item in built.items:
+        episode = episodes.get(item.episode_id)
+        request = asked.get(item.item, "") if episode is None else episode.user_request
+        user = None if episode is None else user_of(episode)
+        found[item.item] = card(request, user)
+    return found
 
 
 def _said(events: Iterable[Event]) -> Iterable[str]:
@@ -140,9 +156,15 @@ def _entries(sealed: SealedSet, built: ItemSet) -> Iterable[Entry]:
 def _messages(
     connection: Connection, finals: FinalMessages, sealed: SealedSet
 ) -> dict[str, TraceMessage]:
-    """Return the final messages of a set's attempts that are here, by trace."""
+    """Return the final messages of a set's attempts that are here, by trace; of a set about users,
+    the conversations."""
     found = _rows(connection, sealed)
-    texts = finals.of(connection, [row for _, _, row in found])
+    rows = [row for _, _, row in found]
+    texts = (
+        finals.of(connection, rows)
+        if sealed.held.about != "user"
+        else {key: transcript(record.events) for key, record in each_record(connection, rows)}
+    )
     return {
         trace: TraceMessage(
             trace_id=trace, episode_id=episode, attempt=row.attempt, text=texts[row.id]
@@ -152,15 +174,33 @@ def _messages(
     }
 
 
+def standing_talks(connection: Connection, sealed: SealedSet) -> frozenset[str]:
+    """Return the attempts of a set about users that are here, and hold the words that were
+    drawn."""
+    rows = _rows(connection, sealed)
+    found = {row.id: trace for trace, _, row in rows}
+    drawn = {one.unit.traces[0]: one.unit.messages for one in sealed.held.units}
+    records = each_record(connection, [row for _, _, row in rows])
+    return frozenset(
+        found[key]
+        for key, record in records
+        if (message_digest(transcript(record.events)),) == drawn[found[key]]
+    )
+
+
 def _rows(connection: Connection, sealed: SealedSet) -> list[tuple[str, str, ReviewableTrace]]:
-    """Return (trace id, episode, row) of a set's attempts that are here."""
+    """Return (trace id, episode, row) of a set's attempts that are here: of conversations those too
+    that their user spoiled."""
+    lost = sealed.held.about == "user"
     found: list[tuple[str, str, ReviewableTrace]] = []
     for trace in sorted({t for one in sealed.held.units for t in one.unit.traces}):
         try:
             place = locate(connection, trace)
         except DeskError:
             continue  # another store's attempt, or one that turned out to be another's
-        row = reviewable_trace(connection, place.candidate.id, place.episode, place.row.attempt)
+        row = reviewable_trace(
+            connection, place.candidate.id, place.episode, place.row.attempt, lost=lost
+        )
         if row is not None:
             found.append((trace, place.episode_id, row))
     return found

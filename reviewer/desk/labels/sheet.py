@@ -115,8 +115,15 @@ class Sheet:
 
     def request(self, item: Item) -> str:
         """Return what the user of an item asked; "" when nothing tells."""
+        if item.item in self._asked:
+            return self._asked[item.item]
         episode = self.episodes.get(item.episode_id)
-        return episode.user_request if episode else self._asked.get(item.item, "")
+        return episode.user_request if episode else ""
+
+    @property
+    def about(self) -> str:
+        """Whose words are read: `user` in a set about users, else ""."""
+        return "" if self.of_set is None else self.of_set.held.about or ""
 
     def place(self, item: Item, number: int) -> Showing:
         """Return one showing of an item. Raises ValueError for a showing that does not exist."""

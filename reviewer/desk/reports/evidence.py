@@ -43,6 +43,7 @@ from reviewer.db.tables import break_glass_rows, cost_entries, loss_rows
 from reviewer.desk.errors import NoTrace
 from reviewer.desk.reports.baseline import Baseline, SameEpisodes, choose_baseline
 from reviewer.desk.reports.other_suites import other_suites_of
+from reviewer.desk.reports.user_labels import user_labels
 from reviewer.desk.suites import near_ids
 from reviewer.gates.approvals import ANSWERS, PERSON, UNANSWERED, answer_of
 from reviewer.gates.model import SHARED
@@ -376,6 +377,7 @@ def read_evidence(
         others=tuple(others_spent(connection, stored.id)),
         talks=talks,
         baseline_talks=user_talks(connection, than.key) if talks and than.key else None,
+        user_labels=user_labels(connection, suite.suite_id, candidate_id, stored.id),
         ran=measurements(connection, stored.id),
     )
 

@@ -44,7 +44,10 @@ class ReviewSetsRoom(Room):
             return ()
         with self._opened.reading() as connection:
             held = map(sealed_set, review_sets(connection, suite_id))
-            return tuple(SetChoice(name=one.name, kind=one.held.kind) for one in held)
+            return tuple(
+                SetChoice(name=one.name, kind=one.held.kind, about=one.held.about or "")
+                for one in held
+            )
 
     def sets(self) -> tuple[SetLine, ...]:
         """Return every set, in the order they were made."""
@@ -66,6 +69,7 @@ class ReviewSetsRoom(Room):
                 items=one.items,
                 labeled=one.labeled,
                 at=one.at,
+                about=one.about,
             )
             for one in found
         )

@@ -5,6 +5,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple, cast
 
+from msgspec import UNSET
+
 from reviewer.db import registry
 from reviewer.db.connection import Connection, StoreError, close_writer
 from reviewer.db.queries.review_sets import (
@@ -31,6 +33,7 @@ from reviewer.desk.review_sets.population import (
     pairs_of,
     population_of,
     ruled,
+    talks_of,
     worded,
 )
 from reviewer.desk.review_sets.views import SetMade, SetOrder
@@ -50,6 +53,7 @@ from reviewer.review.sets import (
     seal,
     share_of,
 )
+from reviewer.review.talks import USER_RUBRIC
 from reviewer.suite.errors import id_problem, shown
 from reviewer.suite.folder import read_bytes
 from reviewer.suite.model import RedactionRules
@@ -98,7 +102,7 @@ def make(opened: DeskState, order: SetOrder) -> SetMade:
     attempts is the same set, and nothing is added. Raises DeskError; nothing is kept then."""
     no_evidence(opened.place)
     strata, flags = _checked(order)
-    rubric, digest = _rubric(order.rubric)
+    rubric, digest = _rubric(order.rubric, USER_RUBRIC if order.about else DEFAULT_RUBRIC)
     found = _source(opened, order)
     with opened.reading() as connection:
         made, notes = _drawn(opened, connection, order, found, (strata, flags), (rubric, digest))
@@ -128,6 +132,13 @@ def _checked(order: SetOrder) -> tuple[tuple[Dimension, ...], tuple[Flag, ...]]:
             raise _usage("--high-cost is no amount in USD", "--high-cost 1.00")
         if "high-cost" not in order.flags:
             raise _usage("--high-cost is the limit of a flag", "--flags high-cost")
+    if order.about not in ("", "user"):
+        raise _usage(f"--about {shown(order.about)}: is not user", "--about user")
+    if order.about and order.pairs:
+        raise _usage(
+            "--pairs compares final messages, and --about user reads whole conversations",
+            "leave one of them out",
+        )
     if order.baseline and not order.pairs:
         raise _usage("--baseline is whom pairs are with", "--pairs --baseline B")
     if order.name:
@@ -142,13 +153,13 @@ def _usage(text: str, *ways: str) -> DeskError:
     return DeskError(text, *ways, exit_code=ExitCode.USAGE)
 
 
-def _rubric(file: str) -> tuple[Rubric, str]:
+def _rubric(file: str, ours: Rubric) -> tuple[Rubric, str]:
     """Return the rubric of a file, or our own, with the digest of its bytes."""
     from msgspec import to_builtins
 
     if not file:
-        plain = {"schema": Rubric.SCHEMA, **to_builtins(DEFAULT_RUBRIC)}
-        return DEFAULT_RUBRIC, sha256_hex(canonical_bytes(plain, "rubric"))
+        plain = {"schema": Rubric.SCHEMA, **to_builtins(ours)}
+        return ours, sha256_hex(canonical_bytes(plain, "rubric"))
     from reviewer.suite.border import read_shape
 
     data = read_bytes(Path(file))
@@ -232,7 +243,8 @@ def _drawn(
     chosen = wanted if found.candidates else ()
     rows = recorded_attempts(connection, suite.id, chosen, found.files)
     reads = "tool" in strata or not _RECORDS.isdisjoint(flags)
-    known = population_of(connection, found.suite_id, rows, records=reads)
+    of = population_of if not order.about else talks_of
+    known = of(connection, found.suite_id, rows, records=reads)
     left = dict(known.left_out)
     groups: list[tuple[str, ...]] = [(trace,) for trace in known.attempts]
     if order.pairs:
@@ -240,6 +252,7 @@ def _drawn(
         groups, left = grouped.groups, {**left, **grouped.left_out}
     if not groups:
         noun = "pair of attempts" if order.pairs else "attempt"
+        noun = "conversation" if order.about else noun
         why = ", ".join(f"{count:,} {word}" for word, count in left.items()) or "there is none"
         raise DeskError(
             f"no {noun} of {found.suite_id} can be read ({why})",
@@ -247,7 +260,7 @@ def _drawn(
         )
     units, bands, counted = ruled(known, groups, strata, flags, order.high_cost)
     drawn = draw(units, share_of(order.sample), seed)
-    said = messages_of(
+    said = known.talks or messages_of(
         connection, opened.finals, known, {t for one in drawn for t in one.unit.traces}
     )
     held = sorted({row.candidate_id for row in known.attempts.values()})
@@ -274,6 +287,7 @@ def _drawn(
         rubric=rubric[0],
         rubric_digest=rubric[1],
         units=tuple(worded(one, said) for one in drawn),
+        about="user" if order.about else UNSET,
     ), tuple(notes)
 
 

@@ -23,6 +23,7 @@ from reviewer.review.set_rules import (
     told,
 )
 from reviewer.review.sets import Dimension, Drawn, Flag, FlagRule, Unit
+from reviewer.review.talks import transcript
 from reviewer.suite.json_values import UNREADABLE
 from reviewer.trace.record import TraceRecord
 
@@ -30,6 +31,7 @@ LOST = "lost to infrastructure"
 NOT_KEPT = "payload not stored"
 IDENTICAL = "pairs with the same message"
 ALONE = "without a partner"
+NO_TALK = "in which no user answers the agent"
 
 
 class Population(NamedTuple):
@@ -39,6 +41,8 @@ class Population(NamedTuple):
     attempts: dict[str, Recorded]
     facts: dict[str, Facts]
     left_out: dict[str, int]
+    talks: dict[str, str] = {}  # noqa: RUF012 (nothing is ever put into it)
+    """Of conversations: the digest of what was said."""
 
 
 def population_of(
@@ -86,6 +90,30 @@ def _read(known: Facts, record: TraceRecord) -> Facts:
         tools=tuple(call.tool for call in calls) if whole else None,
         most=most if whole or most >= REPEATED else None,
         started=instant_of(record.started_at),
+    )
+
+
+def talks_of(
+    connection: Connection, suite_id: str, rows: Sequence[Recorded], *, records: bool
+) -> Population:
+    """Return the attempts in which a user answers the agent, those among them too that were spoiled
+    and have no verdict, each with the digest of what was said."""
+    told = population_of(
+        connection, suite_id, [row._replace(lost=0) for row in rows], records=records
+    )
+    names = {row.id: name for name, row in told.attempts.items()}
+    said = {}
+    for key, record in each_record(connection, told.attempts.values()):
+        text = transcript(record.events)
+        if text is not None:
+            said[names[key]] = message_digest(text)
+    left = {**told.left_out, NO_TALK: len(told.attempts) - len(said)}
+    return Population(
+        suite_id,
+        {name: row for name, row in told.attempts.items() if name in said},
+        {name: facts for name, facts in told.facts.items() if name in said},
+        {why: n for why, n in left.items() if n},
+        said,
     )
 
 

@@ -29,7 +29,7 @@ def questions_of(held: ReviewSet) -> tuple[Question, ...]:
     if held.kind == "message":
         rubric = held.rubric
         each = [Question(c.title, _on(c)) for c in rubric.criteria]
-        every = Question(ALL_GOOD, lambda found, _: _all_good(found, rubric))
+        every = Question(ALL_GOOD, lambda found, _: all_good(found, rubric))
         return tuple([every, *each] if len(each) > 1 else each)
     both = (Question("no difference", _is(TIE)), Question("both bad", _is(BOTH_BAD)))
     if not held.source.baseline_id:
@@ -58,9 +58,16 @@ def _good(found: SettledItem, criterion: Criterion) -> bool | None:
     return None if level is None else level in good_levels(criterion)
 
 
-def _all_good(found: SettledItem, rubric: Rubric) -> bool | None:
+def all_good(found: SettledItem, rubric: Rubric) -> bool | None:
+    """Return whether an item is good by every question: one that is not is enough; None: not
+    settled."""
     marks = [_good(found, criterion) for criterion in rubric.criteria]
     return False if False in marks else None if None in marks else True
+
+
+def bad_questions(found: SettledItem, rubric: Rubric) -> tuple[str, ...]:
+    """Return the questions that are settled against an item, by their titles."""
+    return tuple(c.title for c in rubric.criteria if _good(found, c) is False)
 
 
 class _Said(NamedTuple):
@@ -109,6 +116,7 @@ def set_view(sealed: SealedSet, at: str, sheet: Sheet, labels: Sequence[Label]) 
         rates=tuple(_rates(held, questions, drawn)),
         flags=tuple(_flags(held, questions, units)),
         answered=tuple(_answered(sheet, questions, units, labeled)),
+        about=held.about or "",
     )
 
 

@@ -8,7 +8,8 @@ from reviewer.desk.views import View
 class SetOrder(View, frozen=True):
     """The set to make. `source` is a suite of the store, SUITE/CANDIDATE, or files; `suite`,
     `candidates` and `format` say of files what an import is told, of a suite which candidates.
-    `high_cost` is the limit in USD, None for the rule's own."""
+    `high_cost` is the limit in USD, None for the rule's own. `about` is `user` for the users of
+    conversations, "" for final messages."""
 
     source: str
     sample: str
@@ -23,6 +24,7 @@ class SetOrder(View, frozen=True):
     pairs: bool = False
     baseline: str = ""
     format: str = "auto"
+    about: str = ""
 
 
 class SetMade(View, frozen=True):
@@ -39,6 +41,7 @@ class SetChoice(View, frozen=True):
 
     name: str
     kind: LabelKind
+    about: str = ""
 
 
 class SetLine(View, frozen=True):
@@ -52,6 +55,7 @@ class SetLine(View, frozen=True):
     items: int
     labeled: int
     at: str
+    about: str = ""
 
 
 class SetRate(View, frozen=True):
@@ -99,7 +103,8 @@ class SetView(View, frozen=True):
     """A set and what people said of it. Of its `units`, `drawn` were drawn by lot and `picked` are
     there by a flag alone; they are shown as `items`, of which `labeled` have an answer, `skipped`
     only a reason not to give one, and `open` ones are not settled. `gone` units ended with other
-    words when they were last read, or are not in this store."""
+    words when they were last read, or are not in this store. `about` is `user` where the users of
+    conversations are read."""
 
     name: str
     uid: str
@@ -128,3 +133,4 @@ class SetView(View, frozen=True):
     rates: tuple[SetRate, ...]
     flags: tuple[SetFlag, ...]
     answered: tuple[SetItem, ...]
+    about: str = ""

@@ -37,6 +37,7 @@ class LabelMessageScreen(LabelScreen):
     KIND = "message"
     ABOUT = (
         "You are asked: how good is this message for this customer, by each criterion?",
+        "Of a set about users a conversation is shown: does its user keep to what it is told?",
         "A digit answers the criterion with the cursor; after the last one, Enter.",
         "Text after ┊ is quoted: no line of it is the program's.",
     )
@@ -105,7 +106,8 @@ class LabelMessageScreen(LabelScreen):
         self._passage("request").show(
             [Block(request, quoted=True)], view.request_title(item), alike(request)
         )
-        title = [Span("final message", "strong")]
+        what = "conversation: judge its user" if item.about else "final message"
+        title = [Span(what, "strong")]
         self._passage("message").show(blocks(item.message), title, alike(item.message))
 
     def show_evidence(self, found: ItemEvidence | None) -> None:

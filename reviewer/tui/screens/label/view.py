@@ -35,7 +35,8 @@ def context(session: Session, item: LabelItem | None, width: int) -> list[Span]:
 
 def request_title(item: LabelItem) -> list[Span]:
     """The rule above what the customer asked."""
-    return [Span(middle(visible_line(item.episode_id), 40), "strong"), Span(" · user request")]
+    what = " · what the user asks, wants and knows" if item.about else " · user request"
+    return [Span(middle(visible_line(item.episode_id), 40), "strong"), Span(what)]
 
 
 # what was chosen ---------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ from reviewer.tui.widgets.plot import estimate_lines
 def set_top(held: SetView, found: QueueView, width: int) -> list[Line]:
     """Lines 2 and 3 of a review set: what it is of, how far this person is, and its first rate."""
     unit, shown = ("pairs", "showings") if held.kind == "pair" else ("traces", "")
+    unit = "conversations, of their user" if held.about else unit
     left = [
         Span("set ", "dim"),
         Span(middle(visible_line(held.name), 30), "strong"),
