@@ -271,6 +271,12 @@ def _warn(folder: Path) -> None:
         return  # its problems were said
     for one in masked_excludes(suite):
         note(f"warning: {folder.name}/{one}")
+    if suite.episodes and all((one.user or {}).get("kind") == "person" for one in suite.episodes):
+        note(
+            f"warning: {folder.name}: a person plays the user of every episode: pass^k is never "
+            "measured, so no candidate can be promoted on it; add an episode whose user is a "
+            "script or a model, or that has none"
+        )
 
 
 def _freeze(arguments: argparse.Namespace) -> int:

@@ -168,6 +168,15 @@ def test_a_user_that_cannot_work_is_refused_with_its_place(lamp: Lamp) -> None:
 PERSON = {"kind": "person", "goals": [{"id": "mend", "asks": "a lamp that works"}]}
 
 
+def test_a_suite_that_only_people_play_is_told_that_it_promotes_nothing(door: Door) -> None:
+    lamp = Lamp(door, AGENT, {**EPISODE, "user": PERSON})
+    told = "a person plays the user of every episode: pass^k is never measured"
+    assert told in door.ok("suite", "check", SUITE_ID).err
+    path = lamp.folder / "episodes" / "lamp.json"
+    path.write_text(json.dumps({**EPISODE, "user": USER}))
+    assert told not in door.run("suite", "check", SUITE_ID).both
+
+
 def test_what_a_person_plays_repeats_nothing(
     door: Door, empty_template: Path, tmp_path: Path
 ) -> None:
