@@ -7,6 +7,7 @@ from reviewer.cli.opening import desk_on, release_of
 from reviewer.cli.parser import release_options
 from reviewer.cli.say import counted, fact, mark, measured, measured_s, out_json
 from reviewer.desk.desk import Desk
+from reviewer.desk.outcome_views import OutcomeCell
 from reviewer.desk.scorecards.filters import check
 from reviewer.desk.scorecards.views import Group
 from reviewer.desk.views import RED, Cell, EpisodeRow, Rate, Scorecard
@@ -91,6 +92,8 @@ def _figures(card: Scorecard) -> Iterator[str]:
         f"{slots.quarantined} quarantined, {slots.missing} missing, {slots.extra} extra"
     )
     yield f"hard pass {out_of(hard.passes, hard.unknown, hard.n)}, {_rate(hard)}"
+    if card.outcome:
+        yield f"outcome by the sources: {_outcome(card.outcome)}"
     yield from card.source_headlines
     yield from card.users
     yield from card.lost
@@ -146,14 +149,25 @@ def _row(row: EpisodeRow, k: int, gates: tuple[str, ...]) -> str:
     cells = "; ".join(_cell(gate, cell) for gate, cell in zip(gates, row.cells, strict=True))
     marks = ", ".join(mark(each.mark) for each in row.attempts)
     repeated = "by a person" if row.by_person else measured(row.pass_hat, "{:.3f}")
+    said = f"outcome {_outcome(row.outcome)}; " if row.outcome else ""
     told = (
-        f"episode {row.episode_id}: {cells}; attempts {marks or 'none'}; "
+        f"episode {row.episode_id}: {said}{cells}; attempts {marks or 'none'}; "
         f"pass^{k} {repeated}; "
         f"mean cost {measured(row.mean_cost_usd, '${:.3g}')}; "
         f"latency p50 {measured_s(row.latency_p50_ms)}"
     )
     told += f"; tags {' '.join(row.tags)}" if row.tags else ""
     return told + (f"; flags {' '.join(row.flags).replace('_', '-')}" if row.flags else "")
+
+
+def _outcome(said: OutcomeCell) -> str:
+    """What the sources say of some attempts, with their rewards in order."""
+    told = mark(said.mark)
+    if said.failed:
+        told += f" in {said.failed} of {said.attempts}"
+    told += f", {said.unknown} without a verdict" if said.unknown and said.mark == "fail" else ""
+    rewards = " ".join("none" if each is None else f"{each:g}" for each in said.rewards)
+    return told + (f", rewards {rewards}" if rewards else "")
 
 
 def _cell(gate: str, cell: Cell) -> str:

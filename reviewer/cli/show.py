@@ -8,6 +8,7 @@ from reviewer.cli.opening import desk_on
 from reviewer.cli.say import fact, mark, measured, measured_s, out, out_json, worded
 from reviewer.desk.desk import Desk
 from reviewer.desk.traces.events import FIELDS
+from reviewer.desk.traces.outcome import made_words
 from reviewer.desk.traces.text import text_of
 from reviewer.desk.views import EventRow, TraceView
 from reviewer.exit_codes import ExitCode
@@ -67,12 +68,33 @@ def _head(trace: TraceView) -> Iterator[str]:
     yield f"verdict {mark(trace.mark)}"
     for gate, result in zip(trace.gates, trace.results, strict=True):
         yield f"gate {gate}: {mark(result)}"
+    yield from _outcome(trace)
     for name, text in trace.history:
         yield f"{name}: {text}"
     for name, text in trace.said:
         yield f"source {name}: {text}"
     for text in trace.notes:
         yield f"source note: {text}"
+
+
+def _outcome(trace: TraceView) -> Iterator[str]:
+    """Yield the source's checks, and each call it expects with the one that was made."""
+    if not trace.outcome:
+        return
+    told = {True: "met", False: "not met", None: "not measured"}
+    for check in trace.outcome.checks:
+        where = f" (event {check.seq})" if check.seq is not None else ""
+        yield f"source check {check.name}: {told[check.met]}{where}"
+    for call in trace.outcome.expected:
+        where = f" (event {call.seq})" if call.seq is not None else ""
+        word = "" if call.met is None else f"; the source says {told[call.met]}"
+        by = "of the user " if call.by_user else ""
+        asked = f"{call.tool} {call.arguments}".rstrip()
+        yield f"expected {by}{asked}: {made_words(call)}{where}{word}"
+    if trace.outcome.left_out:
+        yield f"expected calls too large to keep: {trace.outcome.left_out}"
+    for tool, count in trace.outcome.others or ():
+        yield f"made and not expected: {tool} {count}"
 
 
 def _clauses(trace: TraceView) -> Iterator[str]:

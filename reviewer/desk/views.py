@@ -8,6 +8,7 @@ from typing import Literal
 
 from msgspec import UNSET, Struct, UnsetType
 
+from reviewer.desk.outcome_views import OutcomeCell, OutcomeView
 from reviewer.suite.gates import ALWAYS as ALWAYS
 
 Mark = Literal["pass", "fail", "critical", "not_measured", "infra", "missing", "quarantined"]
@@ -136,6 +137,8 @@ class EpisodeRow(View, frozen=True):
     tags: tuple[str, ...]
     flags: tuple[str, ...] = ()
     by_person: bool = False
+    outcome: OutcomeCell | UnsetType = UNSET
+    """Of a probe: what the sources say of its attempts."""
 
 
 class Scorecard(View, frozen=True):
@@ -178,6 +181,8 @@ class Scorecard(View, frozen=True):
     attempt was a conversation."""
     lost: tuple[str, ...] = ()
     """The attempts that are neither pass nor fail, in a sentence; empty where there is none."""
+    outcome: OutcomeCell | UnsetType = UNSET
+    """Of a probe: what the sources say of all attempts."""
 
     @property
     def gates(self) -> tuple[str, ...]:
@@ -254,6 +259,8 @@ class TraceView(View, frozen=True):
     """Other records of this attempt and what judging again changed, as (name, text)."""
     in_force: tuple[str, ...] | UnsetType = UNSET
     """The gates `results` is aligned with; left out where no optional gate is in force."""
+    outcome: OutcomeView | UnsetType = UNSET
+    """What the source says of this attempt, check by check; left out where it says nothing."""
 
     @property
     def gates(self) -> tuple[str, ...]:

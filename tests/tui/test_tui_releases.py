@@ -1,5 +1,6 @@
 """Every candidate of every suite on one screen, by suite and by candidate."""
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -154,3 +155,32 @@ async def test_the_releases_to_the_character(desk: Desk, size: tuple[int, int]) 
         await settle(pilot)
         same_as_golden(app, f"releases-{size[0]}x{size[1]}")
         assert {strip.cell_length for strip in strips(app)} == {size[0]}
+
+
+@pytest.mark.parametrize("size", [(80, 24), (200, 50)])
+async def test_a_probe_explains_itself_from_the_outcome_to_the_event(
+    size: tuple[int, int], door: Door
+) -> None:
+    door.ok("import", EXCERPT)
+    made = door.desk()
+    app = shell(made)
+    async with running(app, size) as pilot:
+        await settle(pilot)
+        text = screen_text(app)
+        assert "4 gates not measured" in text
+        assert "authority" not in text.partition("episodes")[2]  # it measures nothing here
+        assert "2 · outcome" in text
+        assert re.search(r"› 2 +\[✗( FAIL)? 3/4 +\]0 0 1 0 ", text)
+        await press(pilot, "n")
+        assert re.search(r"› 2 .*\[✗ ?FAIL", screen_text(app)), "the next red cell is the timeout's"
+        await press(pilot, "N", "enter")
+        text = screen_text(app)
+        assert "›   23 agent" in text, "on the event of the check that is not met"
+        assert "outcome   the source says failed, reward 0" in text
+        await press(pilot, "tab", "tab", "Z")
+        text = screen_text(app)
+        assert re.search(r"= expected +update.*JG7FMM.*│ same arguments +event 15", text)
+        assert re.search(r"– expected +update.*X7BYG1.*│ never", text)
+        await press(pilot, "j", "enter")
+        assert "JG7FMM" in screen_text(app)
+    made.close()

@@ -238,6 +238,39 @@ def source_verdict(connection: sqlite3.Connection, trace: int) -> SourceVerdict 
     return SourceVerdict(*row) if row else None
 
 
+def source_words(
+    connection: sqlite3.Connection, traces: Sequence[int]
+) -> dict[int, tuple[int | None, float | None]]:
+    """Return (passed, reward) of the sources' verdicts on some traces; absent where there is
+    none."""
+    rows = connection.execute(
+        "SELECT trace, passed, reward FROM source_verdict"
+        " WHERE trace IN (SELECT value FROM json_each(?))",
+        (json.dumps(list(traces)),),
+    )
+    return {trace: (passed, reward) for trace, passed, reward in rows}
+
+
+def source_counts(connection: sqlite3.Connection, candidate: int) -> tuple[int, int, int]:
+    """Return how many attempts of a candidate their sources say passed, failed, and neither."""
+    row = connection.execute(
+        "SELECT coalesce(sum(v.passed = 1), 0), coalesce(sum(v.passed = 0), 0), count(*)"
+        " FROM trace t LEFT JOIN source_verdict v ON v.trace = t.id WHERE t.candidate=?",
+        (candidate,),
+    ).fetchone()
+    return row[0], row[1], row[2] - row[0] - row[1]
+
+
+def failed_by_source(connection: sqlite3.Connection, candidate: int) -> set[int]:
+    """Return the episodes with an attempt of a candidate that its source says failed."""
+    rows = connection.execute(
+        "SELECT DISTINCT t.episode FROM trace t JOIN source_verdict v ON v.trace = t.id"
+        " WHERE t.candidate=? AND v.passed = 0",
+        (candidate,),
+    )
+    return {row[0] for row in rows}
+
+
 class RevisionRow(NamedTuple):
     """A record of an attempt that is not the one judged. `stands` is contained or beside,
     `findings` a JSON array of arrays, `path` and `record` its place in a source; `chunked` says

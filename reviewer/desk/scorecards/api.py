@@ -5,6 +5,8 @@ from __future__ import annotations  # what only types name is not loaded
 from threading import Lock
 from typing import TYPE_CHECKING
 
+from msgspec import UNSET
+
 from reviewer.db import journal, registry
 from reviewer.db.connection import Connection
 from reviewer.db.queries import episodes
@@ -20,9 +22,16 @@ from reviewer.db.queries.episode_order import (
 from reviewer.db.queries.episodes import is_large, side_rows, side_total
 from reviewer.db.queries.filters import FilterError, parse_filter
 from reviewer.db.queries.quarantine import quarantined
-from reviewer.db.queries.traces import TraceRow, traces_of
+from reviewer.db.queries.traces import (
+    TraceRow,
+    failed_by_source,
+    source_counts,
+    source_words,
+    traces_of,
+)
 from reviewer.desk.errors import DeskError
 from reviewer.desk.opened import Room
+from reviewer.desk.outcome_views import OUTCOME
 from reviewer.desk.scorecards.cache import ChangeClock, GridCache
 from reviewer.exit_codes import ExitCode
 
@@ -68,30 +77,42 @@ class ScorecardsRoom(Room):
         """Return the same, computed in this process however long it takes."""
         from reviewer.desk.scorecards import scorecard
         from reviewer.desk.suites import newest_decision, stored_suite_info
+        from reviewer.desk.traces.outcome import counted_cell
         from reviewer.report.render.banner import banner
 
         with self._opened.reading() as connection:
             found = self._opened.reports.assessed(connection, suite_id, candidate_id)
             key = self._opened.candidate(connection, suite_id, candidate_id)[1]
             rev = journal.head(connection).seq
+            suite = stored_suite_info(self._opened.place, connection, suite_id)
             return scorecard.scorecard_of(
                 found.assessment,
                 found.gathered,
-                stored_suite_info(self._opened.place, connection, suite_id),
+                suite,
                 newest_decision(connection, key),
                 rev,
                 banner(found.assessment),
+                counted_cell(*source_counts(connection, key)) if suite.probe else UNSET,
             )
 
     def cell(self, suite_id: str, candidate_id: str, episode_id: str, gate: str) -> list[CellLine]:
-        """Return the lines of each attempt of an episode on one gate, worst first."""
+        """Return the lines of each attempt of an episode on one gate, or by its source for
+        `outcome`, worst first."""
         from reviewer.desk.scorecards import scorecard
+        from reviewer.desk.scorecards.outcomes import outcome_lines
 
         with self._opened.reading() as connection:
             suite, candidate = self._opened.candidate(connection, suite_id, candidate_id)
             key = registry.episode_key(connection, suite, episode_id)
             if key is None:
                 raise DeskError(f"no episode {episode_id} in {suite_id}")
+            if gate == OUTCOME:
+                return outcome_lines(
+                    connection,
+                    self._opened.records,
+                    f"{suite_id}/{candidate_id}/{episode_id}",
+                    traces_of(connection, candidate, [key]),
+                )
             return scorecard.cell_lines(
                 connection,
                 f"{suite_id}/{candidate_id}/{episode_id}",
@@ -137,6 +158,11 @@ class ScorecardsRoom(Room):
         with self._opened.reading() as connection:
             return self._grid.suite(connection, suite_id).in_force
 
+    def shows_outcome(self, suite_id: str) -> bool:
+        """Return whether what sources say is a column of its own: in a probe."""
+        with self._opened.reading() as connection:
+            return self._grid.suite(connection, suite_id).probe
+
     def episode_key(self, suite_id: str, episode_id: str) -> int | None:
         """The row key of an episode, None when the suite has none of this name."""
         with self._opened.reading() as connection:
@@ -152,6 +178,8 @@ class ScorecardsRoom(Room):
                 _, candidate = self._opened.candidate(connection, suite_id, each)
                 clock = self._clock.read(connection, candidate)  # ahead of the rows
                 found |= self._grid.red(connection, candidate, clock)
+                if self._grid.suite(connection, suite_id).probe:
+                    found |= failed_by_source(connection, candidate)
         return found
 
     def groups(
@@ -218,6 +246,7 @@ class ScorecardsRoom(Room):
             planned = 0 if known.probe else max(known.attempts, declared or 0)
             k = self._grid.k(connection, known, suite, candidate)
             flags = scorecard.flags_of(connection, traces) if not known.probe else {}
+            said = source_words(connection, [t.id for t in traces]) if known.probe else {}
             return [
                 scorecard.row_of(
                     by_key[key],
@@ -228,6 +257,7 @@ class ScorecardsRoom(Room):
                     flags.get(key, ()),
                     known.in_force,
                     key in known.by_person,
+                    scorecard.outcome_cell(made.get(key, []), said) if known.probe else UNSET,
                 )
                 for key in keys
                 if key in by_key

@@ -1,10 +1,10 @@
 """The scorecard as a door shows it: an assessment and a page of rows, in the desk's words."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from functools import lru_cache
 
-from msgspec import convert
+from msgspec import UNSET, UnsetType, convert
 
 from reviewer.db.codec import CRITICAL, FAIL, UNKNOWN, gate_codes
 from reviewer.db.connection import Connection
@@ -14,7 +14,9 @@ from reviewer.db.queries.filters import newest_codes, newest_tools, tags_of_suit
 from reviewer.db.queries.traces import TraceRow, findings_of, flagging
 from reviewer.db.search import unindexed_traces
 from reviewer.desk.marks import attempt_marks
+from reviewer.desk.outcome_views import OutcomeCell
 from reviewer.desk.scorecards.views import FilterValues, Group, SideCell
+from reviewer.desk.traces.outcome import cell_of
 from reviewer.desk.views import (
     Cell,
     CellLine,
@@ -63,6 +65,7 @@ def scorecard_of(
     decided: str | None,
     rev: int,
     banner: tuple[str, str],
+    outcome: OutcomeCell | UnsetType = UNSET,
 ) -> Scorecard:
     """Return the part of a scorecard above the rows."""
     shown = assessment.figures
@@ -109,6 +112,7 @@ def scorecard_of(
             *person_texts(person_episodes(gathered, shown), shown.pass_hat.k),
         ),
         lost=tuple(lost_texts(lost_attempts(gathered, shown.slots.infrastructure))),
+        outcome=outcome,
         others_spent=tuple(others_spent({one.who: other_cost(one) for one in gathered.others})),
     )
 
@@ -180,6 +184,7 @@ def row_of(
     flags: tuple[str, ...] = (),
     in_force: tuple[str, ...] = ALWAYS,
     by_person: bool = False,
+    outcome: OutcomeCell | UnsetType = UNSET,
 ) -> EpisodeRow:
     """One row of the grid: the worst of each gate over all attempts, and one mark per attempt.
     `planned` is 0 for a probe, which plans none. Attempts whose user is played `by_person` repeat
@@ -201,7 +206,16 @@ def row_of(
         tags=roll.tags,
         flags=flags,
         by_person=by_person,
+        outcome=outcome,
     )
+
+
+def outcome_cell(
+    traces: Sequence[TraceRow], said: Mapping[int, tuple[int | None, float | None]]
+) -> OutcomeCell:
+    """Return what the sources say of some attempts, in order of attempt."""
+    ordered = sorted(traces, key=lambda trace: trace.attempt)
+    return cell_of([said.get(trace.id, (None, None)) for trace in ordered])
 
 
 @lru_cache(4096)

@@ -20,6 +20,7 @@ from reviewer.db.queries.traces import (
 )
 from reviewer.db.sources import source_by_id
 from reviewer.desk.marks import attempt_marks, finding_views, gate_marks, mark_of
+from reviewer.desk.traces.outcome import EXPECTED, outcome_in
 from reviewer.desk.traces.records import Records, TracePlace
 from reviewer.desk.views import Clause, Mark, TraceView
 from reviewer.gates import clauses, compile_contract
@@ -97,7 +98,8 @@ def _verdict(connection: Connection, trace: int) -> Iterator[tuple[str, str]]:
         "states neither passed nor failed" if passed is None else "passed" if passed else "failed"
     )
     yield "verdict", word + ("" if reward is None else f", reward {reward:g}")
-    for name, text in _members(json.loads(detail), ""):
+    told = {name: each for name, each in json.loads(detail).items() if name != EXPECTED}
+    for name, text in _members(told, ""):
         yield f"verdict {name}".strip(), text
 
 
@@ -187,6 +189,7 @@ def trace_view(
         dearest_usd=dearest,
         history=history(connection, row.id),
         in_force=UNSET if force == ALWAYS else force,
+        outcome=outcome_in(connection, records, row, head) or UNSET,
     )
 
 

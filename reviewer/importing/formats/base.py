@@ -10,6 +10,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from reviewer.importing.account import Account, holds_parts
 from reviewer.importing.draft import Draft, elapsed_ms
 from reviewer.importing.facts import FormatFacts
@@ -270,3 +272,19 @@ def enter(value: Any, account: Account) -> None:
             waiting += [one for one in part.values() if isinstance(one, (dict, list))]
         elif isinstance(part, list):
             waiting += [one for one in part if isinstance(one, (dict, list))]
+
+
+MOST_EXPECTED, LONGEST_EXPECTED = 100, 8192
+"""Expected calls that are kept of a source, and the bytes of one."""
+
+
+def expected_actions(listed: Iterable[dict[str, Any]]) -> dict[str, Any]:
+    """Return the calls that a source expects of an agent (`name`, `arguments`, and where it says
+    so `met` and `by`), as members of its verdict's detail."""
+    whole = list(listed)
+    kept = [one for one in whole if len(msgspec.json.encode(one)) <= LONGEST_EXPECTED]
+    kept = kept[:MOST_EXPECTED]
+    found: dict[str, Any] = {"expected_actions": kept} if whole else {}
+    if len(kept) < len(whole):
+        found["expected_actions_left_out"] = len(whole) - len(kept)
+    return found

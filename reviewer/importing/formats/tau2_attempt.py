@@ -19,7 +19,14 @@ from reviewer.importing.draft import (
     whole,
 )
 from reviewer.importing.foreign_json import parse_text
-from reviewer.importing.formats.base import at_path, mapping, objects, sequence, tell_rest
+from reviewer.importing.formats.base import (
+    at_path,
+    expected_actions,
+    mapping,
+    objects,
+    sequence,
+    tell_rest,
+)
 from reviewer.importing.reader import Foreign, Rejected
 from reviewer.trace.record import SourceVerdict
 
@@ -303,9 +310,23 @@ def _detail(info: dict[str, Any]) -> dict[str, Any]:
     for name, path, outcome in _CHECKS:
         if checks := sequence(info.get(name)):
             kept[name] = [_check(one, path, outcome) for one in objects(checks)]
+    kept.update(expected_actions(_expected(info.get("action_checks"))))
     if word(note := at_path(info, "info", "note")):
         kept["note"] = note
     return kept
+
+
+def _expected(checks: Any) -> Iterator[dict[str, Any]]:
+    """Yield the calls that were checked, each with the word of the source on it."""
+    for check in objects(sequence(checks)):
+        action = mapping(check.get("action"))
+        if isinstance(action.get("name"), str):
+            told = {"name": action["name"], "arguments": mapping(action.get("arguments"))}
+            if isinstance(check.get("action_match"), bool):
+                told["met"] = check["action_match"]
+            if action.get("requestor") == "user":
+                told["by"] = "user"
+            yield told
 
 
 def _check(check: dict[str, Any], path: tuple[str, ...], outcome: str) -> dict[str, Any]:

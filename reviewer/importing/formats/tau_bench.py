@@ -4,13 +4,22 @@ The file names neither the domain nor the agent; both are taken from the file's 
 It records no time, no agent cost and only a hash of the expected database: those stay null."""
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from reviewer.importing.draft import Draft, Status, amount, measured
 from reviewer.importing.facts import FormatFacts
 from reviewer.importing.foreign_json import NotJson, parse
-from reviewer.importing.formats.base import at_path, mapping, tell_rest, text
+from reviewer.importing.formats.base import (
+    at_path,
+    expected_actions,
+    mapping,
+    objects,
+    sequence,
+    tell_rest,
+    text,
+)
 from reviewer.importing.head import Head
 from reviewer.importing.reader import Foreign, Rejected
 from reviewer.trace.record import SourceVerdict
@@ -80,7 +89,11 @@ class TauBenchReader:
                 passed=abs(reward - 1.0) <= TOLERANCE,
                 reward=reward,
                 exception=str(info["error"])[:200] if info.get("error") else None,
-                detail={**_detail(info.get("reward_info")), **_beside(info)},
+                detail={
+                    **_detail(info.get("reward_info")),
+                    **_beside(info),
+                    **expected_actions(_expected(at_path(info, "task", "actions"))),
+                },
             ),
             title=f"task {record['task_id']}",
             user_request=text(instruction),
@@ -141,6 +154,13 @@ def _detail(reward_info: Any) -> dict[str, Any]:
     if not isinstance(checks, dict):
         return {}
     return {name: checks[name] for name in ("r_actions", "r_outputs", "outputs") if name in checks}
+
+
+def _expected(actions: Any) -> Iterator[dict[str, Any]]:
+    """Yield the calls that the task expects; "respond" is no call of a tool."""
+    for action in objects(sequence(actions)):
+        if isinstance(action.get("name"), str) and isinstance(action.get("kwargs"), dict):
+            yield {"name": action["name"], "arguments": action["kwargs"]}
 
 
 def _beside(info: dict[str, Any]) -> dict[str, Any]:

@@ -4,6 +4,9 @@ from collections.abc import Callable, Container, Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
+from msgspec import UNSET
+
+from reviewer.desk.outcome_views import OUTCOME
 from reviewer.desk.scorecards.views import PAGE, Group, SidesRow
 from reviewer.desk.views import ALWAYS, CellLine, EpisodeRow, Evidence, Mark
 from reviewer.trace.safetext import visible_line
@@ -39,7 +42,10 @@ Match = Callable[[Episode, int], bool]
 
 def marks_of(row: Episode) -> list[Mark]:
     """Return the mark of each cell of a row."""
-    return [cell.mark for cell in (row.cells if isinstance(row, EpisodeRow) else row.sides)]
+    if isinstance(row, SidesRow):
+        return [cell.mark for cell in row.sides]
+    first = [] if row.outcome is UNSET else [row.outcome.mark]
+    return [*first, *(cell.mark for cell in row.cells)]
 
 
 def seek(
@@ -89,7 +95,7 @@ def _seek(
         row = at(index)
         if row is None:
             continue
-        count = len(row.cells if isinstance(row, EpisodeRow) else row.sides)
+        count = len(marks_of(row))
         for cell in range(count) if step > 0 else range(count - 1, -1, -1):
             beyond = index != start.row or (cell - start.cell) * step > 0
             if beyond and match(row, cell):
@@ -136,7 +142,7 @@ class Seeking:
             sides, mine = self._reading.sides, self._reading.candidate_id
             wanted = sides.index(mine) if mine in sides else 0
         elif evidence.gate in self._reading.gates:
-            wanted = self._reading.gates.index(evidence.gate)
+            wanted = self._reading.columns_of_cells.index(evidence.gate)
         self.go(
             Place(0, -1),
             1,
@@ -238,6 +244,8 @@ class CellDrawer:
             known = isinstance(row, SidesRow) and at < len(row.sides)
             gate = row.sides[at].gate if isinstance(row, SidesRow) and known else ""
             return (reading.sides[at] if shown else reading.candidate_id), gate or ALWAYS[0]
+        if reading.outcome and column not in reading.gates:
+            return reading.candidate_id, OUTCOME
         if column not in reading.gates and isinstance(row, EpisodeRow):
             reds = [
                 name
@@ -270,7 +278,8 @@ class CellDrawer:
         if self.episode is None:
             return  # the cursor has moved on, to a head of a group
         if isinstance(row, EpisodeRow):
-            cell = row.cells[self._reading.gates.index(gate)]
+            gates, said = self._reading.gates, row.outcome
+            cell = said or None if gate == OUTCOME else row.cells[gates.index(gate)]
             self._screen.drawer.caption(*view.drawer_title(row, gate, cell))
         else:
             name = Span(f"{visible_line(row.episode_id)} · {gate}", "strong")

@@ -7,7 +7,10 @@ from importlib import import_module
 from time import monotonic
 from typing import TYPE_CHECKING
 
+from msgspec import UNSET
+
 from reviewer.desk.errors import DeskError
+from reviewer.desk.outcome_views import OUTCOME
 from reviewer.desk.scorecards.views import Group, Mode
 from reviewer.desk.views import ALWAYS, Scorecard, SuiteInfo
 from reviewer.trace.safetext import visible_line
@@ -49,6 +52,7 @@ class ScorecardReading:
         self.card: Scorecard | None = None
         self.refused: BrokenLock | None = None
         self._early_gates = ALWAYS
+        self._early_outcome = False
         self.candidates: tuple[str, ...] = ()
         self.looking = Arrangement()
         self.mode: Mode = "gates"
@@ -75,7 +79,12 @@ class ScorecardReading:
         """The columns whose cells are results: gates, or candidates."""
         if self.mode == "candidates":
             return tuple(f"{SIDE}{each}" for each in self.sides) or ("episode",)
-        return self.gates
+        return (OUTCOME, *self.gates) if self.outcome else self.gates
+
+    @property
+    def outcome(self) -> bool:
+        """True where what sources say is a column: in a probe."""
+        return self.card.outcome is not UNSET if self.card else self._early_outcome
 
     def question(self) -> Question:
         """Return the question for what this screen shows now."""
@@ -114,7 +123,7 @@ class ScorecardReading:
         known = None
         if early is not None and self.card is None:
             self.suite_id, self.candidate_id = early.suite_id, early.candidate_id
-            self._early_gates = early.gates
+            self._early_gates, self._early_outcome = early.gates, early.outcome
             self._screen.grid.column = self.columns_of_cells[0]
             self._set_rows(early.rows)
             self.clock = known = early.clock
@@ -271,6 +280,7 @@ class ScorecardReading:
             self._start_over()
         if self.card is not None:
             self._early_gates = self.card.gates
+            self._early_outcome = self.card.outcome is not UNSET
         self.card, self.refused, self.candidates = reading.card, reading.refused, reading.candidates
         if reading.card is not None:
             self.suite_id = reading.card.suite.suite_id

@@ -74,6 +74,7 @@ class Early(NamedTuple):
     rows: Rows
     clock: int | None
     gates: tuple[str, ...]
+    outcome: bool
 
 
 FIRST = 256
@@ -108,7 +109,8 @@ def read_early(desk: "Desk", question: Question) -> Early | None:
     question = question._replace(suite_id=opened[0], candidate_id=opened[1])
     clock = read_clock(desk, question)
     gates = desk.scorecards.gates(question.suite_id)
-    return Early(*opened, read_first_rows(desk, question), clock, gates)
+    outcome = desk.scorecards.shows_outcome(question.suite_id)
+    return Early(*opened, read_first_rows(desk, question), clock, gates, outcome)
 
 
 def _opened(desk: "Desk", question: Question) -> tuple[str, str] | None:

@@ -182,6 +182,10 @@ class ScorecardScreen(DeskScreen):
         title = f"episodes {count} of {of:,}"
         if self.reading.mode == "candidates" and len(self.reading.sides) < len(self.reading.names):
             title += f", {len(self.reading.sides)} of {len(self.reading.names)} candidates"
+        card = self.reading.card
+        if self.reading.mode == "gates" and card is not None and card.outcome:
+            hidden = sum(not total.passed + total.failed for total in card.totals)
+            title += f", {plural(hidden, 'gate')} not measured" if hidden else ""
         return title
 
     def _order_words(self) -> str:

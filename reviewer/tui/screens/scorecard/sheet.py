@@ -2,6 +2,9 @@
 
 from collections.abc import Sequence
 
+from msgspec import UNSET
+
+from reviewer.desk.outcome_views import OUTCOME, OutcomeCell
 from reviewer.desk.scorecards.views import Group, SideCell, SidesRow
 from reviewer.desk.views import ALWAYS, Cell, EpisodeRow, Rate, Scorecard
 from reviewer.trace.safetext import visible_line
@@ -72,6 +75,8 @@ GLYPHS = 4
 """Columns of a cell without a word: two of them take the name of any gate."""
 
 
+OUTCOMES = (OUTCOME, "reward")
+"""Columns of a probe: what the sources say of its attempts, which come before every gate."""
 NUMBERS = {"pass_hat": 6, "cost": 5, "latency": 6}
 """Columns of figures with their widths from 100 columns of the screen; below, each has 5."""
 
@@ -92,7 +97,14 @@ class ScorecardSheet(Sheet):
         over the rows where a filter is on."""
         self._overlay, self._folded = overlay or Overlay(), folded
         self._gates = card.gates if card is not None else gates
-        self.gates: Sequence[str] = self._gates if width >= 80 else ("gates",)
+        self._probe = card is not None and card.outcome is not UNSET
+        shown = [
+            at
+            for at, gate in enumerate(self._gates)
+            if card is None or not self._probe or _measured(card, gate)
+        ]
+        self._shown = shown
+        self.gates: Sequence[str] = [self._gates[at] for at in shown] if width >= 80 else ("gates",)
         self._gap = 2 if width >= 100 else 1
         self._spaced = width >= 100
         self._counts = width >= 120
@@ -100,6 +112,8 @@ class ScorecardSheet(Sheet):
         self._strip = 12 if width >= 200 else 10 if width >= 140 else 5
         sized = [(name, size if self._spaced else 5) for name, size in NUMBERS.items()]
         taken = 2 + 1 + self._strip + sum(size + self._gap for _, size in sized)
+        said = self._outcome_sizes(width) if self._probe else []
+        taken += sum(size + 1 for _, size in said)
         # So many gates that names of episodes would be cut: their cells are glyphs alone.
         self._glyphs = len(self.gates) > 1 and width - taken - len(self.gates) * (gate + 1) < NAME
         self._cells = gate = GLYPHS if self._glyphs else gate
@@ -108,6 +122,7 @@ class ScorecardSheet(Sheet):
         room -= flags + 2 if flags else 0
         tags = max(6, min(40, room - (28 if flags else 16) - 2)) if width >= 140 else 0
         columns = [Column("episode", 2, min(48, room - (tags + 2 if tags else 0)), True)]
+        columns += [Column(name, 1, size, name == OUTCOME) for name, size in said]
         columns += [Column(name, 1, gate, True) for name in self.gates]
         columns += [Column("attempts", 1, self._strip, True)]
         columns += [Column(name, self._gap, size, True) for name, size in sized]
@@ -132,8 +147,12 @@ class ScorecardSheet(Sheet):
             return self._head(row)
         size = self.columns[0].width
         found: list[Line] = [[Span(middle(visible_line(row.episode_id), size))]]
-        cells = row.cells if len(self.gates) > 1 else (_worst(row.cells),)
+        cells = [row.cells[at] for at in self._shown]
+        if self.gates == ("gates",):
+            cells = [_worst(row.cells)]
         waits = self._overlay.cell(row)
+        if self._probe:
+            found += self._outcome(row.outcome or None)
         found += [[self._cell(cell, waits)] for cell in cells]
         found.append(strip(self._overlay.marks(row), self._strip))
         figures_ = {
@@ -141,7 +160,7 @@ class ScorecardSheet(Sheet):
             "cost": words.cost(row.mean_cost_usd),
             "latency": _narrow(row.latency_p50_ms),
         }
-        for column in self.columns[len(self.gates) + 2 :]:
+        for column in self.columns[len(found) :]:
             if column.key in figures_:
                 text = figures_[column.key]
                 style = "not_measured" if text == words.UNKNOWN else "text"
@@ -152,6 +171,25 @@ class ScorecardSheet(Sheet):
             elif column.key == "tags":
                 tags = visible_line(" ".join(row.tags))
                 found.append([Span(cut(tags, column.width), "dim")])
+        return found
+
+    def _outcome_sizes(self, width: int) -> list[tuple[str, int]]:
+        sizes = [(OUTCOME, 12 if width >= 100 else 7)]
+        return [*sizes, ("reward", 12 if width >= 100 else 9)] if width >= 80 else sizes
+
+    def _outcome(self, said: OutcomeCell | None) -> list[Line]:
+        """What the sources say of the attempts: how many failed, and their rewards."""
+        mark = said.mark if said else "not_measured"
+        state = STATES[mark]
+        word = f" {state.cell}" if self._spaced else ""
+        text = f"{state.glyph}{word}"
+        if said and said.failed:
+            text += f" {said.failed}/{said.attempts}"
+        found: list[Line] = [[Span(text, cell_style(mark))]]
+        if self.columns[2].key == "reward":
+            rewards = _rewards(said.rewards if said else (), self.columns[2].width)
+            style = "text" if rewards != words.UNKNOWN else "not_measured"
+            found.append([Span(rewards, style)])
         return found
 
     def _head(self, group: Group) -> list[Line]:
@@ -192,6 +230,7 @@ class ScorecardSheet(Sheet):
         failed = {total.gate: total.failed for total in card.totals}
         figures_ = {
             "episode": f"fail in {card.critical_n:,}",
+            OUTCOME: _said(card.outcome) if card.outcome else "",
             "attempts": known_passes(card.hard_pass, self._strip),
             "pass_hat": words.decimal(card.pass_hat.value),
             "cost": words.cost(card.mean_cost_usd),
@@ -217,10 +256,31 @@ class ScorecardSheet(Sheet):
                 text = pad(
                     cut(figures_.get(column.key, ""), column.width), column.width, right=right
                 )
-                style = "dim"
+                failed = column.key == OUTCOME and card.outcome and card.outcome.failed
+                style = "fail" if failed else "dim"
             line.append(Span(pad(text, column.width), style))
             x = column.x + column.width
         return line
+
+
+def _measured(card: Scorecard, gate: str) -> bool:
+    """Return whether a gate has a verdict on any attempt."""
+    return any(each.gate == gate and each.passed + each.failed for each in card.totals)
+
+
+def _said(said: OutcomeCell) -> str:
+    return f"{said.failed:,}" + (f" {words.UNKNOWN}" if said.unknown == said.attempts else "")
+
+
+def _rewards(rewards: Sequence[float | None], room: int) -> str:
+    """The reward of each attempt in order; of many, the least and the greatest."""
+    known = [each for each in rewards if each is not None]
+    if not known:
+        return words.UNKNOWN
+    text = " ".join("-" if each is None else f"{each:g}" for each in rewards)
+    if len(text) > room:
+        text = f"{min(known):g} to {max(known):g}"
+    return cut(text, room)
 
 
 def known_passes(rate: Rate, room: int) -> str:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from reviewer.desk.outcome_views import OutcomeCell
 from reviewer.desk.views import Cell, CellLine, EpisodeRow, Rate, Scorecard, SuiteInfo
 from reviewer.trace.safetext import visible_line
 from reviewer.tui.settings.theme import RED, STATES, VERDICTS, cell_style
@@ -168,7 +169,9 @@ def _judged(value: float | None, limit: float | None) -> str:
     return "fail-cell" if limit is not None and value < limit else "text"
 
 
-def drawer_title(row: EpisodeRow, gate: str, cell: Cell | None) -> tuple[list[Span], list[Span]]:
+def drawer_title(
+    row: EpisodeRow, gate: str, cell: Cell | OutcomeCell | None
+) -> tuple[list[Span], list[Span]]:
     """The rule above the drawer: episode and gate, and in how many attempts it fails."""
     left = [Span(middle(visible_line(row.episode_id), 40), "strong"), Span(f" · {gate}")]
     if row.flags:

@@ -9,7 +9,7 @@ from textual.binding import BindingType
 from reviewer.desk.scorecards.views import GROUPS, FilterValues, Group, SavedView
 from reviewer.trace.safetext import visible_line
 from reviewer.tui.screens.scorecard.reading import Arrangement, laid_out
-from reviewer.tui.screens.scorecard.sheet import SIDE, SORTS
+from reviewer.tui.screens.scorecard.sheet import OUTCOMES, SIDE, SORTS
 from reviewer.tui.settings.keys import bind, key_of, worded
 from reviewer.tui.shell.places import ToReleases
 
@@ -48,7 +48,7 @@ class Ways:
         column = self._screen.grid.column
         if column.startswith(SIDE):
             return how._replace(by="worst", descending=False, of=column.removeprefix(SIDE))
-        by = SORTS.get(column, self._screen.cell.gate)
+        by = SORTS.get("attempts" if column in OUTCOMES else column, self._screen.cell.gate)
         if how.by == by and how.descending:
             return how._replace(by="worst", descending=False, of="")
         return how._replace(by=by, descending=how.by == by, of="")

@@ -226,7 +226,8 @@ class TrajectoryScreen(DeskScreen):
         if self._clauses_of != (id(trace), self.columns):  # a long contract is drawn once
             self._clauses_of = id(trace), self.columns
             self._clauses = view.clauses(trace, self.columns)
-        self.contract.caption([Span("contract", "strong")], view.contract_note(trace))
+        name = "outcome, contract" if trace.outcome else "contract"
+        self.contract.caption([Span(name, "strong")], view.contract_note(trace))
         seq = self.seq
         shown = next((n for n, told in enumerate(self._clauses) if told.seq == seq), None)
         lines = [told.line for told in self._clauses]

@@ -1,10 +1,13 @@
 """A trace in lines, its contract, and the pane with the chosen event."""
 
+import re
 from collections import OrderedDict
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from reviewer.desk.errors import DeskError
+from reviewer.desk.outcome_views import OUTCOME, ExpectedCall
+from reviewer.desk.traces.outcome import against
 from reviewer.desk.traces.views import EventDetail, StateView
 from reviewer.desk.views import Clause, TraceView
 from reviewer.trace.safetext import visible_line
@@ -23,7 +26,7 @@ from reviewer.tui.views.event import (
     state_tree,
 )
 from reviewer.tui.widgets import words
-from reviewer.tui.widgets.lines import Block, Span, middle, pad, spread
+from reviewer.tui.widgets.lines import Block, Span, cut, middle, pad, spread
 from reviewer.tui.widgets.value_tree import Entry, Tree
 from reviewer.tui.widgets.valueview import Part
 from reviewer.tui.widgets.words import SHORT
@@ -121,7 +124,7 @@ def clauses(trace: TraceView, width: int) -> list[ContractLine]:
     for number, clause in enumerate(trace.clauses):
         shared = clause.seq is None and clause.mark in ("pass", "not_measured")
         lines.setdefault((clause.mark, clause.text) if shared else (number,), []).append(clause)
-    told = []
+    told = outcome_lines(trace, width)
     for alike in sorted(lines.values(), key=lambda each: order.get(each[0].mark, 3)):
         gates = tuple(dict.fromkeys(clause.gate for clause in alike))
         told.append(ContractLine(_clause(alike[0], gates, width), gates, alike[0].seq))
@@ -142,6 +145,64 @@ def _clause(clause: Clause, gates: Sequence[str], width: int) -> list[Span]:
     return spread(left, [Span(f" {place} ", style)], width - 1)
 
 
+OUTCOME_MARKS = {"same": "=", "other": "~", "masked": "○", "never": "–", "unknown": "○"}
+"""How an expected call was made, where the source says nothing of the call itself."""
+
+
+def outcome_lines(trace: TraceView, width: int) -> list[ContractLine]:
+    """What the source says of this attempt: its verdict and checks, then each call it expects
+    beside the one that was made."""
+    found = trace.outcome
+    if not found:
+        return []
+    lines: list[ContractLine] = []
+
+    def add(mark: Span, words_: str, seq: int | None, name: str = OUTCOME) -> None:
+        place = "" if seq is None else f" event {seq} "
+        left = [mark, Span(f" {pad(name, 10)}", "strong"), Span(visible_line(words_))]
+        lines.append(ContractLine(spread(left, [Span(place, "key")], width - 1), (OUTCOME,), seq))
+
+    said = {True: "passed", False: "failed", None: "neither passed nor failed"}[found.passed]
+    reward = "" if found.reward is None else f", reward {found.reward:g}"
+    add(words.mark(_word(found.passed)), f"the source says {said}{reward}", None)
+    for check in found.checks:
+        told = {True: "met", False: "not met", None: "not measured"}[check.met]
+        add(words.mark(_word(check.met)), f"{check.name}: {told}", check.seq)
+    made = max((len(_made(call)) for call in found.expected), default=0)
+    half = max((width - 26) // 2, min(width - 28 - made, (width - 26) * 2 // 3))
+    for call in found.expected:
+        mark = Span(OUTCOME_MARKS[call.made], "text")
+        if call.met is not None:
+            mark = words.mark(_word(call.met))
+        arguments = call.arguments
+        if width < 120:  # the values alone: they tell calls of one tool from each other
+            arguments = re.sub(r"(^|  )[\w.-]+ ", r"\1", arguments)
+        asked = cut(visible_line(f"{call.tool} {arguments}"), half)
+        name = "user calls" if call.by_user else "expected"
+        add(mark, f"{pad(asked, half)} │ {_made(call)}", call.seq, name)
+    if found.left_out:
+        left_out = f"{words.plural(found.left_out, 'expected call')} too large to keep"
+        add(words.mark("not_measured"), left_out, None)
+    if found.others:
+        told = ", ".join(f"{name} ×{n}" if n > 1 else name for name, n in found.others)
+        add(Span(" "), f"made and not expected: {told}", None)
+    return lines
+
+
+def _word(met: bool | None) -> str:
+    return "not_measured" if met is None else "pass" if met else "fail"
+
+
+def _made(call: ExpectedCall) -> str:
+    return {
+        "same": "same arguments",
+        "masked": "made; masked arguments cannot be compared",
+        "never": "never",
+        "unknown": "not measured: events are missing, unread or too many",
+        "other": "; ".join(call.differs),
+    }[call.made]
+
+
 def contract_note(trace: TraceView) -> list[Span]:
     """Count the clauses that fail, are not measured, and hold."""
     marks = [clause.mark for clause in trace.clauses]
@@ -150,7 +211,9 @@ def contract_note(trace: TraceView) -> list[Span]:
     unknown = len(marks) - failing - holding
     text = f"{words.plural(failing, 'clause')} fail, "
     text += f"{unknown} not measured, " if unknown else ""
-    return [Span(f"{text}{holding} hold", "fail" if failing else "dim")]
+    unmet = sum(told.red for told in against(trace.outcome)) if trace.outcome else 0
+    said = f"{words.plural(unmet, 'check')} of the source not met, " if unmet else ""
+    return [Span(f"{said}{text}{holding} hold", "fail" if failing or unmet else "dim")]
 
 
 MOST_COPIED = 500_000
