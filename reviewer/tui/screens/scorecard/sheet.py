@@ -256,8 +256,8 @@ class ScorecardSheet(Sheet):
                 text = pad(
                     cut(figures_.get(column.key, ""), column.width), column.width, right=right
                 )
-                failed = column.key == OUTCOME and card.outcome and card.outcome.failed
-                style = "fail" if failed else "dim"
+                against = column.key == OUTCOME and card.outcome and card.outcome.failed
+                style = "fail" if against else "dim"
             line.append(Span(pad(text, column.width), style))
             x = column.x + column.width
         return line
