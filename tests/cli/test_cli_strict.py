@@ -378,7 +378,8 @@ def test_rerunning_until_it_is_green_shows_and_does_not_pay(desk: Door) -> None:
     finally:
         shown.close()
     assert lines["looks"].startswith("180 beyond the first set (359/360 in all)")
-    assert lines["on bounds"].startswith("repair: D2 FAIL, D3 NO EVIDENCE")
+    told = "repair: hard pass misses the policy; not enough evidence on pass^3"
+    assert lines["on bounds"].startswith(told)
 
 
 def test_who_signs_beside_another_finds_the_same_report(desk: Door) -> None:

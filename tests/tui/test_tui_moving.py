@@ -95,7 +95,7 @@ DIALOGS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "help": (("question_mark",), ("escape", "q", "question_mark")),
     "theme": (("ctrl+t",), ("escape", "q")),
     "settings": (("ctrl+p", *"settings", "enter"), ("escape", "q")),
-    "choose": (("c",), ("escape", "q")),
+    "choose": (("c",), ("escape",)),  # a letter is typed into the filter
     "views": (("v",), ("escape", "q")),
     "run": (("r",), ("escape", "q")),
     "export": (("x",), ("escape",)),

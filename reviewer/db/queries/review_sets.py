@@ -23,12 +23,21 @@ REVIEW_SETS: Table[ReviewSetRow] = Table("review_set", ReviewSetRow._fields, "re
 _COLUMNS = ", ".join(ReviewSetRow._fields)
 
 
+_ABOUT_USERS = b'"about":"user"'
+"""What the kept bytes of a set about users hold: canonical JSON, in which no text has it so."""
+
+
 def review_sets(connection: sqlite3.Connection, suite_id: str | None = None) -> list[ReviewSetRow]:
     """Return the sets of a suite, or all, in the order they were made."""
     rows = connection.execute(
         f"SELECT {_COLUMNS} FROM review_set WHERE ?1 IS NULL OR suite=?1 ORDER BY id", (suite_id,)
     ).fetchall()
     return [ReviewSetRow(*row) for row in rows]
+
+
+def sets_about_users(connection: sqlite3.Connection, suite_id: str) -> list[ReviewSetRow]:
+    """Return the sets of a suite that ask about the users of conversations."""
+    return [row for row in review_sets(connection, suite_id) if _ABOUT_USERS in row.body]
 
 
 def review_set_named(connection: sqlite3.Connection, name: str) -> ReviewSetRow | None:

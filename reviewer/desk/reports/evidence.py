@@ -36,6 +36,7 @@ from reviewer.db.queries.report_figures import (
     unmeasured_traces,
     user_talks,
 )
+from reviewer.db.queries.review_sets import sets_about_users
 from reviewer.db.queries.traces import failed_findings, failed_rows, slot_of
 from reviewer.db.ran import ran_of_candidate
 from reviewer.db.sources import made_here, origins, source_files_of, tool_maps_of_candidate
@@ -43,7 +44,6 @@ from reviewer.db.tables import break_glass_rows, cost_entries, loss_rows
 from reviewer.desk.errors import NoTrace
 from reviewer.desk.reports.baseline import Baseline, SameEpisodes, choose_baseline
 from reviewer.desk.reports.other_suites import other_suites_of
-from reviewer.desk.reports.user_labels import user_labels
 from reviewer.desk.suites import near_ids
 from reviewer.gates.approvals import ANSWERS, PERSON, UNANSWERED, answer_of
 from reviewer.gates.model import SHARED
@@ -67,6 +67,7 @@ from reviewer.report.ran import Measurement
 from reviewer.report.source_headline import BY_EPISODE
 from reviewer.signing.facts import ManifestError, agent_of, subject_name
 from reviewer.stats.cost_latency import latency_quantile
+from reviewer.stats.figures import UserLabels
 from reviewer.suite.candidate import Candidate
 from reviewer.suite.model import Episode, Policy, Suite
 
@@ -377,9 +378,22 @@ def read_evidence(
         others=tuple(others_spent(connection, stored.id)),
         talks=talks,
         baseline_talks=user_talks(connection, than.key) if talks and than.key else None,
-        user_labels=user_labels(connection, suite.suite_id, candidate_id, stored.id),
+        user_labels=_user_labels(connection, suite.suite_id, candidate_id, stored.id),
         ran=measurements(connection, stored.id),
     )
+
+
+def _user_labels(
+    connection: Connection, suite_id: str, candidate_id: str, candidate: int
+) -> UserLabels | None:
+    """Return what people said of the candidate's users; where no set asks about users, nothing that
+    reads labels is loaded."""
+    rows = sets_about_users(connection, suite_id)
+    if not rows:
+        return None
+    from reviewer.desk.reports.user_labels import user_labels
+
+    return user_labels(connection, rows, suite_id, candidate_id, candidate)
 
 
 def measurements(connection: Connection, candidate: int) -> tuple[Measurement, ...]:

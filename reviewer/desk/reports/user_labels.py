@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from reviewer.db.connection import Connection
 from reviewer.db.queries.report_figures import talk_faults
-from reviewer.db.queries.review_sets import review_sets
+from reviewer.db.queries.review_sets import ReviewSetRow
 from reviewer.db.tables import LABELS
 from reviewer.desk.labels.set_sheets import sealed_set, standing_talks
 from reviewer.desk.review_sets.rates import all_good, bad_questions
@@ -20,9 +20,6 @@ from reviewer.review.sets import SealedSet, item_of
 from reviewer.stats.figures import UserLabels, UserMiss
 from reviewer.stats.rates import clopper_pearson
 from reviewer.stats.stratified import Stratum, stratified_rate
-
-ABOUT_USERS = b'"about":"user"'
-"""What the kept bytes of a set about users hold: canonical JSON, in which no text has it so."""
 
 
 class _Answered(NamedTuple):
@@ -41,12 +38,16 @@ class _Answered(NamedTuple):
 
 
 def user_labels(
-    connection: Connection, suite_id: str, candidate_id: str, candidate: int
+    connection: Connection,
+    rows: Sequence[ReviewSetRow],
+    suite_id: str,
+    candidate_id: str,
+    candidate: int,
 ) -> UserLabels | None:
-    """Return what people said of the users of a candidate; None where no set asks for it. The rate
-    is that of the set with the most answers; what is found by label is of all."""
+    """Return what people said in these sets of a candidate's users; None where none has them. The
+    rate is that of the set with the most answers; what is found by label is of all."""
     head = f"{suite_id}/{candidate_id}/"
-    sets = [sealed_set(row) for row in review_sets(connection, suite_id) if ABOUT_USERS in row.body]
+    sets = map(sealed_set, rows)
     found = [one for held in sets if (one := _answered(connection, held, head)) is not None]
     if not found:
         return None
