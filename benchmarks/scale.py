@@ -174,7 +174,7 @@ PER_EPISODE: dict[str, Callable[[Path, Store], Cost]] = {
     "import of one trace": imported,
     "report": report,
     "scorecard, its figures": figures,
-    "suite list, proved anew": proving,
+    "suite list, proved again": proving,
     "suite check": lambda folder, store: reviewer(store.workspace, "suite", "check", store.suite),
 }
 """Each after one that proved the suite, but for the last two, which read all of it."""
