@@ -50,7 +50,10 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "formats": ("reviewer formats", "reviewer formats check FILE"),
     "sources": ("reviewer sources",),
     "score": ("reviewer score --suite refund-eval-v5",),
-    "show": ("reviewer show refund-eval-v5/refund-agent-v7/attack-014/1 --event 2",),
+    "show": (
+        "reviewer show refund-eval-v5/refund-agent-v7/attack-014/1 --event 2",
+        "reviewer show refund-eval-v5/refund-agent-v7/attack-014/1 --by turns",
+    ),
     "search": ("reviewer search issue_refund --suite refund-eval-v5",),
     "scorecard": ("reviewer scorecard --suite refund-eval-v5 --candidate refund-agent-v7",),
     "trends": ("reviewer trends --suite refund-eval-v5",),

@@ -3,6 +3,7 @@
 import argparse
 import textwrap
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from reviewer.cli.opening import desk_on
 from reviewer.cli.say import fact, mark, measured, measured_s, out, out_json, worded
@@ -10,9 +11,14 @@ from reviewer.desk.desk import Desk
 from reviewer.desk.traces.events import FIELDS
 from reviewer.desk.traces.outcome import made_words
 from reviewer.desk.traces.text import text_of
+from reviewer.desk.traces.views import GroupRow
 from reviewer.desk.views import EventRow, TraceView
 from reviewer.exit_codes import ExitCode
+from reviewer.report.formatting import counted
 from reviewer.trace.safetext import visible
+
+if TYPE_CHECKING:
+    from reviewer.desk.traces.outline import Grouping
 
 PAGE = 200
 
@@ -20,6 +26,9 @@ PAGE = 200
 def _show_arguments(show: argparse.ArgumentParser) -> None:
     show.add_argument("trace_id", metavar="TRACE_ID", help="suite/candidate/episode/attempt")
     show.add_argument("--event", type=int, metavar="SEQ", help="one event whole")
+    show.add_argument(
+        "--by", choices=("turns", "agents"), help="group the events by turn, or by agent and turn"
+    )
 
 
 ARGUMENTS = {
@@ -32,6 +41,12 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.event is not None:
         return _event(arguments, desk)
     trace = desk.traces.view(arguments.trace_id)
+    if arguments.json and arguments.by is not None:
+        import msgspec
+
+        lines = _lines(desk, trace.trace_id, arguments.by) if trace.payload else ()
+        out_json([msgspec.to_builtins(row) for _, row in lines])
+        return ExitCode.DONE
     if arguments.json:
         import msgspec
 
@@ -46,7 +61,10 @@ def run(arguments: argparse.Namespace) -> int:
         out("payload not stored: it held raw identifiers")
     else:
         fact(f"events {trace.events}")
-        for first in range(0, trace.events, PAGE):
+        if arguments.by is not None:
+            for line in _grouped(desk, trace.trace_id, arguments.by):
+                fact(line)
+        for first in range(0, 0 if arguments.by else trace.events, PAGE):
             for row in desk.traces.events(trace.trace_id, first, PAGE):
                 fact(_row(row))
     for note in desk.traces.notes(trace.trace_id):
@@ -127,6 +145,38 @@ def _row(row: EventRow) -> str:
     place, of = row.group
     told += f"; call {place} of {of} made together" if of else ""
     return told + (f"; {mark(row.mark)} {' '.join(row.codes)}".rstrip() if row.mark else "")
+
+
+def _grouped(desk: Desk, trace_id: str, by: "Grouping") -> Iterator[str]:
+    """Yield every turn with its events, in the agents they are of."""
+    for depth, row in _lines(desk, trace_id, by):
+        yield "  " * depth + (_group(row) if isinstance(row, GroupRow) else _row(row))
+
+
+def _lines(desk: Desk, trace_id: str, by: "Grouping") -> Iterator[tuple[int, EventRow | GroupRow]]:
+    """Yield (depth, line) of a listing in which nothing is folded."""
+    from reviewer.desk.traces.outline import Listing
+
+    listing = Listing(desk.traces.outline(trace_id), by)
+    listing.unfold_all()
+    for first in range(0, len(listing.keys), PAGE):
+        keys = listing.keys[first : first + PAGE]
+        for key, row in zip(keys, desk.traces.listed(trace_id, listing, keys), strict=True):
+            yield listing.depth(key), row
+
+
+def _group(row: GroupRow) -> str:
+    """A turn, a run of turns or an agent in a line: what it is about, and what is in it."""
+    first, last = row.numbers
+    told = {
+        "agent": f"agent {row.name}: {counted(last, 'turn')}",
+        "run": f"turns {first}-{last} without a finding",
+        "turn": f"turn {first} of {row.name}: {row.quoted.title} {row.quoted.call}".rstrip(),
+    }[row.kind]
+    told += f"; {counted(row.events, 'event')}, {counted(row.calls, 'call')}"
+    told += f", {row.wrong} not ok" if row.wrong else ""
+    told += f"; calls took {measured_s(row.took_ms)}" if row.calls else ""
+    return told + (f"; {mark(row.mark)}" if row.mark else "")
 
 
 def _event(arguments: argparse.Namespace, desk: Desk) -> int:

@@ -102,6 +102,8 @@ def looking(stage: Stage) -> None:
         stage.forms("show", trace)
     for seq in range(1, 6):
         stage.forms("show", f"{SUITE}/{V7}/attack-014/1", "--event", seq)
+    for by in ("turns", "agents"):
+        stage.forms("show", f"{SUITE}/{V7}/attack-014/1", "--by", by)
     stage.run("show", f"{SUITE}/{V7}/attack-014/9")
     stage.forms("search", "refund", *ON_V7)
     stage.forms("search", "no", "such", "words")

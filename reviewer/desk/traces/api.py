@@ -11,9 +11,19 @@ from reviewer.desk.traces.records import locate, position_of
 from reviewer.suite.errors import ContractError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from reviewer.db.connection import Connection
+    from reviewer.desk.traces.outline import Listing, Outline
     from reviewer.desk.traces.records import TracePlace
-    from reviewer.desk.traces.views import EventDetail, NoteKind, NoteView, SearchView, StateView
+    from reviewer.desk.traces.views import (
+        EventDetail,
+        GroupRow,
+        NoteKind,
+        NoteView,
+        SearchView,
+        StateView,
+    )
     from reviewer.desk.views import EventRow, TraceView
     from reviewer.suite.model import Suite
 
@@ -36,6 +46,24 @@ class TracesRoom(Room):
         with self._opened.reading() as connection:
             row = locate(connection, trace_id).row
             return event_window(connection, self._opened.records, row, first, count)
+
+    def outline(self, trace_id: str) -> Outline:
+        """Return the events of a trace in turns, and the agents in it. Reads all of it."""
+        from reviewer.desk.traces.outlined import read_outline
+
+        with self._opened.reading() as connection:
+            row = locate(connection, trace_id).row
+            return read_outline(connection, self._opened.records, row)
+
+    def listed(
+        self, trace_id: str, listing: Listing, keys: Sequence[int]
+    ) -> list[EventRow | GroupRow]:
+        """Return the lines with these keys of a listing of the trace."""
+        from reviewer.desk.traces.outlined import listed_rows
+
+        with self._opened.reading() as connection:
+            row = locate(connection, trace_id).row
+            return listed_rows(connection, self._opened.records, row, listing, keys)
 
     def event(self, trace_id: str, seq: int) -> EventDetail:
         """Return one event whole."""

@@ -1,7 +1,8 @@
 """The events of one trace, as a door shows them: lines of a list, and one event whole."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
+from itertools import groupby
 
 import msgspec
 
@@ -83,10 +84,46 @@ def event_window(
     connection: Connection, records: Records, row: TraceRow, first: int, count: int
 ) -> list[EventRow]:
     """List lines of the events at positions first..first+count-1, from 0."""
+    return _window(connection, records, row, first, count, findings_by_seq(connection, row))
+
+
+def findings_by_seq(connection: Connection, row: TraceRow) -> dict[int, list[FindingRow]]:
+    """Return what was found on each event, by its number; without notes."""
     by_seq: dict[int, list[FindingRow]] = {}
     for finding in findings_of(connection, [row.id]):
         if finding.seq is not None and finding.severity != "note":
             by_seq.setdefault(finding.seq, []).append(finding)
+    return by_seq
+
+
+def event_rows(
+    connection: Connection, records: Records, row: TraceRow, places: Sequence[int]
+) -> list[EventRow]:
+    """List lines of the events at these positions."""
+    by_seq = findings_by_seq(connection, row)
+    found: list[EventRow] = []
+    for _, run in groupby(enumerate(places), key=lambda each: each[1] - each[0]):
+        near = [place for _, place in run]
+        found += _window(connection, records, row, near[0], len(near), by_seq)
+    return found
+
+
+def worst_of(found: Sequence[FindingRow]) -> Mark | None:
+    """Return the mark of an event with these findings."""
+    worst = {f.severity for f in found}
+    if not worst:
+        return None
+    return "critical" if "critical" in worst else "fail" if "fail" in worst else "not_measured"
+
+
+def _window(
+    connection: Connection,
+    records: Records,
+    row: TraceRow,
+    first: int,
+    count: int,
+    by_seq: Mapping[int, list[FindingRow]],
+) -> list[EventRow]:
     reach = _reach(row)
     start = max(0, first - reach)  # a group of calls may lie across the edge
     events = records.events(connection, row, start, first - start + count + reach)
@@ -119,10 +156,6 @@ def _event_row(
     event: Event, seq: int, found: list[FindingRow], group: tuple[int, int], state: str
 ) -> EventRow:
     kind = kind_of(event)
-    worst = {f.severity for f in found}
-    mark: Mark | None = None
-    if worst:
-        mark = "critical" if "critical" in worst else "fail" if "fail" in worst else "not_measured"
     status = event.status
     if status is None and event.kind is None and event.tool is not None:
         status = "ok"
@@ -134,7 +167,7 @@ def _event_row(
         status=status,
         latency_ms=event.latency_ms,
         cost_usd=event.cost_usd,
-        mark=mark,
+        mark=worst_of(found),
         codes=tuple(f.code for f in found),
         group=group,
         call=call_words(event.arguments, " ".join(f"{f.code} {f.detail}" for f in found)),

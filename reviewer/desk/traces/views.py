@@ -3,7 +3,7 @@
 from typing import Literal
 
 from reviewer.desk.traces.text import text_of
-from reviewer.desk.views import EventRow, View
+from reviewer.desk.views import EventRow, Mark, View
 
 NoteKind = Literal["bookmark", "note"]
 
@@ -42,6 +42,26 @@ class EventDetail(View, frozen=True):
     def text(self, name: str) -> str:
         """A field as a person reads it; empty when the event has none of that name."""
         return next((field.text for field in self.fields if field.name == name), "")
+
+
+class GroupRow(View, frozen=True):
+    """One line that folds: a turn, a run of turns without a finding, or an agent. `seq` is its
+    first event, `quoted` the event that says what it is about, `numbers` those of its first and
+    last turn, `name` the agent. `events`, `calls`, `wrong` and `mark`
+    are of all that is below it; `took_ms` is the time of the calls, None where one has none."""
+
+    kind: Literal["turn", "run", "agent"]
+    node: int
+    depth: int
+    seq: int
+    numbers: tuple[int, int]
+    name: str
+    quoted: EventRow
+    events: int
+    calls: int
+    wrong: int
+    took_ms: float | None
+    mark: Mark | None
 
 
 class SearchHit(View, frozen=True):

@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 from rich.cells import cell_len
 
-from reviewer.desk.traces.views import NoteView
+from reviewer.desk.traces.outline import Listing
+from reviewer.desk.traces.views import GroupRow, NoteView
 from reviewer.desk.views import EventRow
 from reviewer.trace.record import is_user
 from reviewer.trace.safetext import visible_line
@@ -39,19 +40,22 @@ ROOMY = 100
 BARS = 120
 """From here on there are bars beside time and cost."""
 BAR = 4
+DEEPEST = 6
+"""Levels by which a line of a grouped list is indented at most."""
 _EIGHTHS = " ▏▎▍▌▋▊▉"
 
 
 class ListMarks(NamedTuple):
     """The list's additions to the events: marks by event, the events that match a search and the
     words it `wanted`, and the slowest (ms) and dearest (USD) event, which the bars are drawn
-    against."""
+    against. `listing` are the lines of a list that is grouped."""
 
     marks: Mapping[int, str] = {}
     matches: Collection[int] = ()
     slowest: float | None = None
     dearest: float | None = None
     wanted: str = ""
+    listing: Listing | None = None
 
 
 def marks_of(notes: Sequence[NoteView]) -> dict[int, str]:
@@ -111,7 +115,7 @@ class EventSheet(Sheet):
             ("mark", 1),
             ("seq", number),
             ("who", WHOLE_NAMES if self._roomy else WHO),
-            ("kind", 1),
+            *([("kind", 1)] if shown.listing is None else []),
             ("what", 0),
         ]
         bars = width >= BARS
@@ -138,14 +142,18 @@ class EventSheet(Sheet):
             line = pad(line, column.x) + name
         return line.rstrip()
 
-    def flag(self, row: EventRow) -> Span:
+    def flag(self, row: EventRow | GroupRow) -> Span:
         """A note, a bookmark, or a match."""
+        if isinstance(row, GroupRow):
+            return Span(" ")
         found = row.seq in self._shown.matches
         mark = self._shown.marks.get(row.seq, "/" if found else " ")
         return Span(mark, "match" if found else "key")
 
-    def cells(self, row: EventRow) -> list[Line]:
+    def cells(self, row: EventRow | GroupRow) -> list[Line]:
         widths = {column.key: column.width for column in self.columns}
+        if isinstance(row, GroupRow):
+            return self._group(row, widths)
         status = row.status or ""
         wrong = status not in ("", "ok")
         took = "" if row.latency_ms is None else words.seconds(row.latency_ms)
@@ -156,7 +164,7 @@ class EventSheet(Sheet):
             [words.mark(row.mark)] if row.mark else [Span(" ")],
             [Span(pad(str(row.seq), widths["seq"], right=True), "dim")],
             [Span(name, "dim" if ours else "key")],
-            [Span(KINDS.get(row.kind, "?"))],
+            *([[Span(KINDS.get(row.kind, "?"))]] if "kind" in widths else []),
             self._what(row, widths["what"], status if wrong and not self._roomy else ""),
         ]
         drawn = {
@@ -172,6 +180,10 @@ class EventSheet(Sheet):
         """What was said over the whole width; of a call, what it asked and what it got."""
         strong = "strong" if row.mark in RED else "text"
         head = [Span(group_glyph(row.group), "key")]
+        if self._shown.listing is not None:
+            listing = self._shown.listing
+            depth = listing.depth(listing.outline.place(row.seq))
+            head = [Span(f"{_indent(depth)}{KINDS.get(row.kind, '?')} "), *head]
         result = visible_line(row.result)
         if not result and not status:
             text = visible_line(f"{row.title}  {row.call}".rstrip())
@@ -201,6 +213,50 @@ class EventSheet(Sheet):
             Span(shown[start:end], "match"),
             Span(shown[end:], style),
         ]
+
+    def _group(self, row: GroupRow, widths: Mapping[str, int]) -> list[Line]:
+        """A line that folds: which turns, what they are about, and what is below it."""
+        took = "" if row.took_ms is None else words.seconds(row.took_ms)
+        agent = row.kind == "agent"
+        name = "agent" if agent else said_by(row.quoted)
+        cells: list[Line] = [
+            [words.mark(row.mark)] if row.mark else [Span(" ")],
+            [Span("")],
+            [Span(middle(name, widths["who"]), "dim" if name == "agent" else "key")],
+            self._about(row, widths["what"]),
+        ]
+        drawn = {"time": Span(pad(took, 6, right=True), "dim")}
+        rest = [c.key for c in self.columns if c.key in ("status", "time", "slow", "cost", "dear")]
+        return [*cells, *([drawn.get(name, Span(""))] for name in rest)]
+
+    def _about(self, row: GroupRow, width: int) -> list[Span]:
+        opened = self._shown.listing is not None and row.node in self._shown.listing.opened
+        head = [Span(f"{_indent(row.depth)}{'▾' if opened else '▸'} ", "key")]
+        first, last = row.numbers
+        many = last - first + 1
+        if row.kind == "agent":
+            head.append(Span(f"{visible_line(row.name)}  ", "strong"))
+            text = words.plural(many, "turn")
+        elif row.kind == "run":
+            head.append(Span(f"{first:,}-{last:,}  ", "strong"))
+            text = f"{many:,} turns without a finding"
+        else:
+            head.append(Span(f"{first:,}  ", "strong"))
+            text = visible_line(f"{row.quoted.title}  {row.quoted.call}".rstrip())
+        calls = f", {words.plural(row.calls, 'call')}" if row.calls else ""
+        wrong = f"{row.wrong:,} not ok" if row.wrong else ""
+        events = words.plural(row.events, "event")
+        told = [f"{events}{calls}", events]
+        told = [*(f"{each}, {wrong}" for each in told), wrong] if wrong else told
+        count = next((each for each in told if cell_len(each) <= self._result), told[-1])
+        right = width - self._result
+        said = self._around(text, right - 1 - width_of(head), "dim" if many > 1 else "text")
+        plain, _, bad = count.partition(wrong) if wrong else (count, "", "")
+        return [*fit([*head, *said], right), Span(plain, "dim"), Span(wrong + bad, "fail")]
+
+
+def _indent(depth: int) -> str:
+    return "  " * min(depth, DEEPEST)
 
 
 def said_by(row: EventRow) -> str:

@@ -43,7 +43,7 @@ class TraceJumps:
         if self._screen.finding.wanted:
             self._screen.finding.walk(step)
             return
-        here = self._reading.seq
+        here = self._reading.seq - self._reading.before(step)
         ahead = [seq for seq in self._reading.findings() if (seq - here) * step > 0]
         if ahead:
             self._reading.go_to(ahead[0] if step > 0 else ahead[-1])
@@ -103,7 +103,7 @@ class TraceJumps:
         trace, trace_id, desk = self._reading.trace, self._reading.trace_id, self._screen.shell.desk
         if trace is None or not self._screen.grid.keys:
             return
-        here, total = self._screen.grid.keys[self._screen.grid.row], trace.events
+        here, total = self._reading.place - self._reading.before(step), trace.events
 
         def look() -> EventRow | None:
             at = here + step
@@ -124,6 +124,20 @@ class TraceJumps:
                 self._reading.go_to(found.seq)
 
         self._screen.ask("scan", look, land)
+
+    def group(self) -> None:
+        """Group events by turn, by agent and turn, and not at all again."""
+        trace, reading = self._reading.trace, self._reading
+        if trace is None or not listed(trace):
+            self._screen.say("no events to group")
+        elif reading.grouping is None:
+            reading.group("turns")
+        elif reading.grouping == "turns" and reading.listing and reading.listing.agents > 1:
+            reading.group("agents")
+        else:
+            if reading.grouping == "turns":
+                self._screen.say("one agent alone: turns are all there is to group by")
+            reading.group(None)
 
     def only_marked(self) -> None:
         """Only events with findings, marks and matches, or all again."""
@@ -358,7 +372,7 @@ class TraceFinding:
         self._screen.ask("seek", seek.more, land)
 
     def _further(self, step: int) -> None:
-        here = self._reading.seq
+        here = self._reading.seq - self._reading.before(step)
         ahead = bisect_right(self.matches, here)
         at = ahead if step > 0 else bisect_left(self.matches, here) - 1
         if 0 <= at < len(self.matches):
@@ -444,7 +458,7 @@ class TraceMarks:
             self._screen.say("no bookmark and no note here: m sets one, w writes one")
             return
         seq = next((each for each in marked if each > self._reading.seq), marked[0])
-        self._screen.grid.go(self._reading.position(seq))
+        self._reading.go_to(seq)
         here = [note for note in self._reading.notes if note.seq == seq]
         text = next((note.text for note in here if note.text), "bookmark")
         place = f"{marked.index(seq) + 1} of {plural(len(marked), 'marked event')}"

@@ -7,7 +7,8 @@ from itertools import groupby
 from typing import TYPE_CHECKING, overload
 
 from reviewer.desk.errors import DeskError
-from reviewer.desk.traces.views import NoteView
+from reviewer.desk.traces.outline import Grouping, Listing, Outline
+from reviewer.desk.traces.views import GroupRow, NoteView
 from reviewer.desk.views import EventRow, TraceView
 from reviewer.trace.safetext import visible_line
 from reviewer.tui.shell.places import BLOCK, Ready, listed, read_whole
@@ -16,6 +17,9 @@ from reviewer.tui.views.event_list import waiting_row
 if TYPE_CHECKING:
     from reviewer.tui.screens.trajectory.screen import TrajectoryScreen
 
+Row = EventRow | GroupRow
+Block = tuple[str, int, tuple[int, ...]]
+"""Lines that are read at once: of which trace and listing, and their keys."""
 WAIT = 0.03
 """Seconds that lines of the list are waited for; what takes longer is drawn when it has come."""
 HELD = 64
@@ -40,8 +44,15 @@ class TraceReading:
         self.trace: TraceView | None = None
         self.notes: list[NoteView] = []
         self.only: list[int] | None = None
-        self._come: dict[tuple[str, int, int], list[EventRow]] = {}
-        self._late: set[tuple[str, int, int]] = set()
+        self.grouping: Grouping | None = None
+        """How events are grouped, or are to be; `listing` are the lines then, once they are
+        made."""
+        self.listing: Listing | None = None
+        self._outline: Outline | None = None
+        self._held = (0, 0)
+        """A fold and the event that was under the cursor when it folded."""
+        self._come: dict[Block, list[Row]] = {}
+        self._late: set[Block] = set()
         """Blocks that are being read, and not waited for."""
 
     def load(self, trace_id: str, seq: int | None = None, ready: Ready | None = None) -> None:
@@ -52,10 +63,11 @@ class TraceReading:
             trace, notes, blocks = found
             self.trace_id = self._screen.shell.trace_id = trace.trace_id
             self.trace, self.notes, self.only = trace, notes, None
+            self.listing = self._outline = None
             self._screen.finding.matches = []
             self._come = {
-                (trace.trace_id, number * BLOCK, len(block)): block
-                for number, block in enumerate(blocks)
+                (trace.trace_id, 0, tuple(range(n * BLOCK, n * BLOCK + len(block)))): [*block]
+                for n, block in enumerate(blocks)
             }
             self._screen.grid.set_keys(range(listed(trace)))
             target = seq if seq is not None else trace.first_finding_seq
@@ -63,6 +75,8 @@ class TraceReading:
             self._screen.value.forget()
             self._screen.redraw()
             self._screen.value.ask_event()
+            if self.grouping is not None:
+                self.group(self.grouping)
             if self.gate:
                 came = f"{trace.episode_id} · {self.gate}. Esc goes back to that cell."
                 self._screen.say(visible_line(f"from the scorecard: {came}"))
@@ -85,22 +99,26 @@ class TraceReading:
         self._screen.grid.redress()
         self._screen.value.draw(stay=True)
 
-    def page(self, keys: list[int]) -> Sequence[EventRow]:
+    def page(self, keys: list[int]) -> Sequence[Row]:
         return _Page(keys, self._block)
 
-    def _block(self, keys: Sequence[int]) -> Sequence[EventRow]:
+    def _block(self, keys: Sequence[int]) -> Sequence[Row]:
         """Some lines of the list. Events of megabytes take a while, and no key waits for them."""
-        place = self.trace_id, keys[0], len(keys)
+        listing = self.listing
+        place = self.trace_id, id(listing) if listing else 0, tuple(keys)
         if place in self._come:
             return self._come[place]
-        waiting = [waiting_row(key + 1) for key in keys]
+        waiting: list[Row] = [waiting_row(self._number(key)) for key in keys]
         if place in self._late:  # every line of a frame asks; one of them has waited
             return waiting
-        made: list[EventRow] = []
+        made: list[Row] = []
         done, desk = threading.Event(), self._screen.shell.desk
 
         def work() -> None:
             try:
+                if listing is not None:
+                    made.extend(desk.traces.listed(place[0], listing, keys))
+                    return
                 for first, count in _runs(keys):
                     made.extend(desk.traces.events(place[0], first, count))
             finally:
@@ -127,15 +145,39 @@ class TraceReading:
             return made
         return waiting
 
+    def _number(self, key: int) -> int:
+        """The number of the event of a line."""
+        return self.listing.outline.seqs[self.listing.first(key)] if self.listing else key + 1
+
     @property
     def seq(self) -> int:
-        """The number of the event under the cursor."""
+        """The number of the event under the cursor; of a fold, of its first one, or of the one that
+        was under the cursor when it folded."""
+        if self.listing is not None:
+            return self.listing.outline.seqs[self.place]
         row = self._screen.grid.current
         return row.seq if isinstance(row, EventRow) else self._screen.grid.row + 1
+
+    @property
+    def place(self) -> int:
+        """The position of that event."""
+        keys, row = self._screen.grid.keys, self._screen.grid.row
+        key = keys[row] if row < len(keys) else 0
+        if key < 0 and self._held[0] == key:
+            return self._held[1]
+        return self.listing.first(key) if self.listing else key
+
+    def before(self, step: int) -> int:
+        """1 where the cursor is on a fold and what is looked for may be its first event, else
+        0."""
+        key = self._screen.grid.keys[self._screen.grid.row] if self._screen.grid.keys else 0
+        return int(step > 0 and key < 0 and self._held[0] != key)
 
     def position(self, seq: int) -> int:
         """Return the position of the event numbered `seq`; numbers rise, but a source may leave
         some out."""
+        if self.listing is not None:
+            return self.listing.outline.place(seq)
 
         def number(at: int) -> int:
             row = self._screen.grid.at(at)
@@ -147,22 +189,93 @@ class TraceReading:
         return min(bisect_left(range(last + 1), seq, key=number), max(0, last))
 
     def go_to(self, seq: int) -> None:
-        """Put the cursor on an event; one that the list leaves out brings all of them back."""
-        at = self.position(seq)
-        row = self._screen.grid.at(at)
-        if self.only is not None and (not isinstance(row, EventRow) or row.seq != seq):
+        """Put the cursor on an event, after unfolding what hides it; one that the list leaves out
+        brings all of them back."""
+        at, listing = self.position(seq), self.listing
+        if listing is not None:
+            if listing.only is not None and at not in listing.only:
+                self.keep(None, seq)
+                return
+            row = listing.show(at)
+            self._screen.grid.set_keys(listing.keys, self._screen.grid.row)
+            self._screen.grid.go(row)
+            return
+        event = self._screen.grid.at(at)
+        if self.only is not None and (not isinstance(event, EventRow) or event.seq != seq):
             self.keep(None)
             at = self.position(seq)
         self._screen.grid.go(at)
 
-    def keep(self, only: list[int] | None) -> None:
-        """Keep these positions in the list, or all; the cursor stays on its event."""
-        trace, seq = self.trace, self.seq
-        if trace is None:
+    def keep(self, only: list[int] | None, seq: int | None = None) -> None:
+        """Keep these positions in the list, or all; the cursor stays on its event, or goes to
+        `seq`."""
+        seq = self.seq if seq is None else seq
+        if self.trace is None:
             return
         self.only = only
-        self._screen.grid.set_keys(range(listed(trace)) if only is None else only)
-        self._screen.grid.go(self.position(seq))
+        self._relist(seq)
+
+    def group(self, grouping: Grouping | None) -> None:
+        """Group the events; the cursor stays on its event."""
+        self.grouping = grouping
+        if self.trace is not None and listed(self.trace):
+            self._relist(self.seq)
+
+    def _relist(self, seq: int, grown: Listing | None = None) -> None:
+        """Make the lines of the list again, and put the cursor on an event."""
+        trace, grouping, only, trace_id = self.trace, self.grouping, self.only, self.trace_id
+        desk, outline = self._screen.shell.desk, self._outline
+        if trace is None or grouping is None:
+            self.listing = None
+            keys = range(listed(trace)) if trace and only is None else only or []
+            self._screen.grid.set_keys(keys)
+            self._screen.grid.go(self.position(seq))
+            self._screen.redraw()
+            return
+
+        def work() -> tuple[Outline, Listing]:
+            found = outline or desk.traces.outline(trace_id)
+            listing = Listing(found, grouping, only)
+            if grown is not None:
+                listing.fold_as(grown)
+            return found, listing
+
+        def land(found: tuple[Outline, Listing]) -> None:
+            if (trace_id, grouping, only) != (self.trace_id, self.grouping, self.only):
+                return
+            stay = seq if grown is None else self.seq
+            self._outline, self.listing = found
+            self._held = (0, 0)
+            place = self.listing.nearest(self.listing.outline.place(stay))
+            row = self.listing.show(place)
+            self._screen.grid.set_keys(self.listing.keys, row)
+            self._screen.redraw()
+            self._screen.value.ask_event()
+
+        self._screen.ask("outline", work, land)
+
+    def turn(self) -> None:
+        """Fold or unfold what is under the cursor, of an event its turn; the cursor stays with
+        it."""
+        if self.listing is None:
+            return
+        place = self.place
+        row = self.listing.turn(self._screen.grid.row)
+        if self.listing.first(self.listing.keys[row]) != place:
+            self._held = self.listing.keys[row], place
+        self._screen.grid.set_keys(self.listing.keys, row)
+        self._screen.redraw()
+        self._screen.value.ask_event()
+
+    def fold_all(self) -> None:
+        """Fold all but what has findings; the cursor stays with its event."""
+        if self.listing is None:
+            return
+        place = self.place
+        self.listing.fold_all()
+        row = self.listing.row_of(place)
+        self._held = self.listing.keys[row], place
+        self._screen.grid.set_keys(self.listing.keys, row)
         self._screen.redraw()
 
     def findings(self) -> list[int]:
@@ -184,7 +297,10 @@ class TraceReading:
         self._come.clear()
         self._late.clear()
         self._screen.value.forget()
-        if more and self.only is None:
+        if self.grouping is not None:
+            self._outline = None
+            self._relist(self.seq, self.listing)
+        elif more and self.only is None:
             self._screen.grid.set_keys(range(listed(trace)), self._screen.grid.row)
         self._screen.grid.reload()
         self._screen.redraw()
@@ -204,22 +320,20 @@ class TraceReading:
             self._screen.ask("live", work, self._repaint)
 
 
-class _Page(Sequence[EventRow]):
+class _Page(Sequence[Row]):
     """A page of the list, read by blocks as they are looked at."""
 
-    def __init__(
-        self, keys: Sequence[int], read: Callable[[Sequence[int]], Sequence[EventRow]]
-    ) -> None:
+    def __init__(self, keys: Sequence[int], read: Callable[[Sequence[int]], Sequence[Row]]) -> None:
         self._keys, self._read = keys, read
 
     def __len__(self) -> int:
         return len(self._keys)
 
     @overload
-    def __getitem__(self, at: int) -> EventRow: ...
+    def __getitem__(self, at: int) -> Row: ...
     @overload
-    def __getitem__(self, at: slice) -> Sequence[EventRow]: ...
-    def __getitem__(self, at: int | slice) -> EventRow | Sequence[EventRow]:
+    def __getitem__(self, at: slice) -> Sequence[Row]: ...
+    def __getitem__(self, at: int | slice) -> Row | Sequence[Row]:
         if isinstance(at, slice):
             return [self[n] for n in range(*at.indices(len(self)))]
         first = at // BLOCK * BLOCK

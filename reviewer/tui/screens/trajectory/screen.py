@@ -10,6 +10,7 @@ from textual.containers import Container
 from textual.events import Resize
 from textual.widget import Widget
 
+from reviewer.desk.traces.views import GroupRow
 from reviewer.desk.views import TraceView
 from reviewer.tui.screens.base import DeskScreen, Hint
 from reviewer.tui.screens.trajectory import view as view
@@ -26,6 +27,10 @@ from reviewer.tui.widgets.valueview import ValueView
 
 SIDE = 160
 """Columns from which the chosen event is beside the list; on a narrower screen it is below."""
+
+
+SMALL = 20
+"""Lines below which the contract is not shown beside the list."""
 
 
 class Regions(Container):
@@ -61,6 +66,7 @@ class TrajectoryScreen(DeskScreen):
         ("n", "finding", "screen.finding(1)"),
         ("[]", "attempt", "screen.attempt(1)"),
         ("{}", "episode", "screen.episode(1)"),
+        ("#", "turns", "screen.group"),
         ("Z", "zoom", "app.zoom"),
         ("v", "state", "screen.view"),
         ("/", "search", "screen.search"),
@@ -103,6 +109,7 @@ class TrajectoryScreen(DeskScreen):
         bind("asterisk", "same", "next call of this tool"),
         bind("semicolon", "again(1)", "the same jump again"),
         bind("comma", "again(-1)", "the same jump, backwards"),
+        bind("number_sign", "group", "turns, agents, plain", "Group by turn, and by agent."),
         bind("f", "only", "only findings and marks", "Only events with findings and marks."),
         bind("left_square_bracket", "attempt(-1)", "attempt before"),
         bind("right_square_bracket", "attempt(1)", "attempt after"),
@@ -124,7 +131,7 @@ class TrajectoryScreen(DeskScreen):
         bind("y", "copy_value", "copy value, pointer, id"),
         bind("o", "pager", "open in $PAGER"),
         bind("ctrl+o", "editor", "open in $EDITOR"),
-        bind("z", "fold", "fold contract; values"),
+        bind("z", "fold", "fold turn, contract; values"),
         bind("escape", "leave", "value, list, back"),
     ]
 
@@ -168,7 +175,8 @@ class TrajectoryScreen(DeskScreen):
         trace = self.reading.trace
         slowest, dearest = (trace.slowest_ms, trace.dearest_usd) if trace else (None, None)
         marks, matches = marks_of(self.reading.notes), frozenset(self.finding.matches)
-        shown = ListMarks(marks, matches, slowest, dearest, self.finding.wanted)
+        listing = self.reading.listing
+        shown = ListMarks(marks, matches, slowest, dearest, self.finding.wanted, listing)
         return EventSheet(width, trace.events if trace else 0, shown)
 
     @property
@@ -218,7 +226,9 @@ class TrajectoryScreen(DeskScreen):
         count = f"{trace.events:,}"
         if self.reading.only is not None:
             count = f"{len(self.reading.only):,} of {count}, f: all"
-        self.grid.caption([Span(f"events {count}", "strong")])
+        listing = self.reading.listing
+        title, note = view.listed_words(listing, count)
+        self.grid.caption([Span(title, "strong")], [Span(note, "dim")])
         self._draw_contract(trace)
         self.foot()
 
@@ -245,6 +255,8 @@ class TrajectoryScreen(DeskScreen):
         contract = min(wanted, high // 4 - 1 if high >= 36 else high // 5)
         side = self.app.size.width >= SIDE
         event = max(6, high * 3 // 10)
+        if high < SMALL:  # the list keeps three rows; the verdict says what fails
+            contract, event = 0, 4
         regions.styles.grid_rows = f"1fr {contract}" if side else f"1fr {event} {contract}"
 
     def clause_of(self, gate: str, seq: int) -> int | None:
@@ -288,10 +300,13 @@ class TrajectoryScreen(DeskScreen):
             self.contract.offer(self.contract.items, at)
 
     def action_fold(self) -> None:
-        """In the pane: fold every value, or unfold them. Elsewhere: fold the contract away, and
-        back."""
+        """In the pane: fold every value, or unfold them. In a list of turns: fold the turn, or
+        unfold it. Elsewhere: fold the contract away, and back."""
         if self.pane.has_focus:
             self.pane.turn_all()
+            return
+        if self.grid.has_focus and self.reading.listing is not None:
+            self.reading.turn()
             return
         self.flat = not self.flat
         self.redraw()
@@ -312,7 +327,10 @@ class TrajectoryScreen(DeskScreen):
         self.pane.action_turn()
 
     def on_grid_chosen(self, message: Grid.Chosen) -> None:
-        self.pane.focus()
+        if isinstance(self.grid.current, GroupRow):
+            self.reading.turn()
+        else:
+            self.pane.focus()
 
     def on_menu_chosen(self, message: Menu.Chosen) -> None:
         seq = self.clause_seq()
@@ -338,6 +356,13 @@ class TrajectoryScreen(DeskScreen):
         yield "error before", "The event before that is not ok.", partial(self.jumps.error, -1)
         words = "call of this tool before"
         yield words, "The call before of the same tool.", partial(self.jumps.same, -1)
+        if self.reading.listing is not None:
+            words = "fold every turn without a finding"
+            yield words, "Fold every turn but those with findings.", self.reading.fold_all
+
+    def action_group(self) -> None:
+        """Group events by turn, by agent and turn, and not at all again."""
+        self.jumps.group()
 
     def action_finding(self, step: int) -> None:
         """The next finding; while a search is on, the next match."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from reviewer.desk.errors import DeskError
 from reviewer.desk.outcome_views import OUTCOME, ExpectedCall
 from reviewer.desk.traces.outcome import against
+from reviewer.desk.traces.outline import Listing
 from reviewer.desk.traces.views import EventDetail, StateView
 from reviewer.desk.views import Clause, TraceView
 from reviewer.trace.safetext import visible_line
@@ -99,6 +100,16 @@ def verdict(trace: TraceView, finding: str, width: int) -> list[Span]:
         left += [Span(told, "not_measured"), Span("  ")]
     left.append(Span(f"{len(by_result.get('pass', ()))} pass", "dim"))
     return spread(left, [Span(f"  {finding}", "dim")], width)
+
+
+def listed_words(listing: Listing | None, events: str) -> tuple[str, str]:
+    """The rule above the list: what it counts, and how it is grouped."""
+    if listing is None:
+        return f"events {events}", "plain, # groups"
+    turns = f"turns {len(listing.outline.turns):,}"
+    if listing.grouping == "turns":
+        return f"{turns}, events {events}", "turns, # groups"
+    return f"agents {listing.agents:,}, {turns}, events {events}", "agents, # groups"
 
 
 def said(trace: TraceView, width: int) -> list[list[Span]]:
