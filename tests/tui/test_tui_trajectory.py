@@ -16,6 +16,7 @@ from tui_probe import SIZES, press, same_as_golden, screen_text, segments_with, 
 
 from reviewer.desk.errors import DeskError
 from reviewer.desk.traces import notes
+from reviewer.desk.traces.kinds import kinds_of
 from reviewer.desk.views import ALWAYS, EventRow
 from reviewer.tui.app.app import ReviewerApp
 from reviewer.tui.screens.base import DeskScreen
@@ -476,10 +477,12 @@ def test_columns_are_there_for_what_was_measured() -> None:
 def test_gates_of_which_the_same_is_said_share_a_line(shop: Bent) -> None:
     trace = shop.traces.view(trace_id(V7, "damaged-221", 1))
     alike = tuple(replace(clause, text="holds", seq=None) for clause in trace.clauses)
-    lines = clauses(replace(trace, clauses=alike), 80)
+    trace = replace(trace, clauses=alike)
+    lines = clauses(trace, kinds_of(trace), 80)
     assert len(lines) == 1
     assert lines[0].gates == ALWAYS
-    failing = clauses(shop.traces.view(ATTACK), 80)
+    whole = shop.traces.view(ATTACK)
+    failing = clauses(whole, kinds_of(whole), 80)
     assert [line.seq for line in failing] == [
         2, 4, None, None, None, 1, 3, 3, None, None, None,
     ]  # fmt: skip

@@ -149,3 +149,36 @@ async def test_hostile_turns_are_seen_and_not_obeyed(hostile: Bent) -> None:
         text = screen_text(app)
         assert "turns, # groups" in text
         assert not {"\x1b", "\x07", "\u202e", "\x9b"} & set(text)
+
+
+def repeated() -> dict[str, Any]:
+    """An attempt that does what is forbidden again and again."""
+    five = attack()["events"]
+    return {**attack(), "events": [five[0], *(five[1] for _ in range(12)), *five[2:]]}
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_equal_findings_are_one_line_and_walked_first(
+    door: Door, size: tuple[int, int]
+) -> None:
+    records = repeated()
+    records["events"] = [{**event, "seq": n} for n, event in enumerate(records["events"], 1)]
+    async with at(TrajectoryScreen(ATTACK, 2), with_attack(door, records), size) as (app, pilot):
+        screen = app.screen
+        assert isinstance(screen, TrajectoryScreen)
+        assert screen.seq == 2
+        told = [line for line in screen_text(app).splitlines() if "event" in line]
+        assert sum("authority issue_refund is forbidden" in line for line in told) == 1
+        assert any("×12" in line for line in told)
+        assert "kind 1 of" in screen_text(app)
+        await press(pilot, "n", "n")
+        assert screen.seq == 4
+        assert ", 3 of 12" in screen_text(app)
+        same_as_golden(app, f"kinds-{size[0]}x{size[1]}")
+        await press(pilot, *"nnnnnnnnn", "n")
+        assert screen.seq == 15
+        assert "kind 1 of" not in screen_text(app)
+        await press(pilot, "N")
+        assert screen.seq == 13  # the last one of the kind before
+        await press(pilot, "tab", "tab", "g", "enter")
+        assert screen.seq == 13

@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from reviewer.desk.compare.views import AttemptComparison, Comparison
     from reviewer.desk.desk import Desk
     from reviewer.desk.labels.api import LabelRole
+    from reviewer.desk.traces.kinds import Kind
     from reviewer.desk.traces.views import NoteView
     from reviewer.desk.views import EventRow, TraceView
 
@@ -88,10 +89,12 @@ SHORT_LIST = 2 * BLOCK
 
 
 class Ready(NamedTuple):
-    """A trace, what people noted on it, and the list of its events where that is short."""
+    """A trace, what people noted on it, its clauses with equal findings put together, and the list
+    of its events where that is short."""
 
     trace: "TraceView"
     notes: "list[NoteView]"
+    kinds: "tuple[Kind, ...]"
     blocks: "tuple[list[EventRow], ...]" = ()
 
 
@@ -102,10 +105,13 @@ def listed(trace: "TraceView") -> int:
 
 def read_whole(desk: "Desk", trace_id: str) -> Ready:
     """Read what the first frame of a trace shows. Raises DeskError."""
+    from reviewer.desk.traces.kinds import kinds_of
+
     trace, notes = desk.traces.view(trace_id), desk.traces.notes(trace_id)
+    kinds = kinds_of(trace)
     if listed(trace) > SHORT_LIST:
-        return Ready(trace, notes)
+        return Ready(trace, notes, kinds)
     firsts = range(0, listed(trace), BLOCK)
     counts = [min(BLOCK, listed(trace) - first) for first in firsts]
     blocks = map(desk.traces.events, [trace_id] * len(counts), firsts, counts)
-    return Ready(trace, notes, tuple(map(list, blocks)))
+    return Ready(trace, notes, kinds, tuple(map(list, blocks)))

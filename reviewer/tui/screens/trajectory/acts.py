@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from reviewer.desk.compare.views import AttemptComparison
 from reviewer.desk.scorecards.views import PAGE
+from reviewer.desk.traces.kinds import further
 from reviewer.desk.traces.views import NoteKind, NoteView, StateView
 from reviewer.desk.views import ALWAYS, CellLine, EventRow
 from reviewer.trace.safetext import visible_line
@@ -43,12 +44,14 @@ class TraceJumps:
         if self._screen.finding.wanted:
             self._screen.finding.walk(step)
             return
-        here = self._reading.seq - self._reading.before(step)
-        ahead = [seq for seq in self._reading.findings() if (seq - here) * step > 0]
-        if ahead:
-            self._reading.go_to(ahead[0] if step > 0 else ahead[-1])
-        else:
+        reading = self._reading
+        here = reading.seq - 0.5 * reading.before(step)
+        found = further(reading.kinds, here, reading.kind, step)
+        if found is None:
             self._screen.say("no more findings that way")
+            return
+        reading.kind, seq = found
+        reading.go_to(seq)
 
     def error(self, step: int = 1) -> None:
         """The next event that is not ok."""

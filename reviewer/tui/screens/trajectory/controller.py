@@ -7,6 +7,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, overload
 
 from reviewer.desk.errors import DeskError
+from reviewer.desk.traces.kinds import Kind, kinds_of
 from reviewer.desk.traces.outline import Grouping, Listing, Outline
 from reviewer.desk.traces.views import GroupRow, NoteView
 from reviewer.desk.views import EventRow, TraceView
@@ -43,6 +44,9 @@ class TraceReading:
         self.trace_id, self.start, self.gate, self.ready = trace_id, start, gate, ready
         self.trace: TraceView | None = None
         self.notes: list[NoteView] = []
+        self.kinds: tuple[Kind, ...] = ()
+        self.kind: int | None = None
+        """The kind of findings that is walked through."""
         self.only: list[int] | None = None
         self.grouping: Grouping | None = None
         """How events are grouped, or are to be; `listing` are the lines then, once they are
@@ -60,9 +64,10 @@ class TraceReading:
         desk, asked = self._screen.shell.desk, self._screen.shell.version
 
         def land(found: Ready) -> None:
-            trace, notes, blocks = found
+            trace, notes, kinds, blocks = found
             self.trace_id = self._screen.shell.trace_id = trace.trace_id
             self.trace, self.notes, self.only = trace, notes, None
+            self.kinds, self.kind = kinds, None
             self.listing = self._outline = None
             self._screen.finding.matches = []
             self._come = {
@@ -278,14 +283,14 @@ class TraceReading:
         self._screen.grid.set_keys(self.listing.keys, row)
         self._screen.redraw()
 
-    def findings(self) -> list[int]:
-        """Return the numbers of the events with findings, in order."""
+    def findings(self) -> set[int]:
+        """Return the numbers of the events with findings."""
         found = self.trace.findings if self.trace else ()
-        return sorted({each.seq for each in found if each.seq is not None})
+        return {each.seq for each in found if each.seq is not None}
 
-    def _repaint(self, found: tuple[TraceView, list[NoteView]]) -> None:
+    def _repaint(self, found: tuple[TraceView, list[NoteView], tuple[Kind, ...]]) -> None:
         """Somebody wrote: new events are appended, nothing moves."""
-        trace, notes = found
+        trace, notes, kinds = found
         if trace.trace_id != self.trace_id:
             return
         if notes != self.notes:
@@ -293,7 +298,7 @@ class TraceReading:
         if trace == self.trace:
             return
         more = listed(trace) - (listed(self.trace) if self.trace else 0)
-        self.trace = trace
+        self.trace, self.kinds = trace, kinds
         self._come.clear()
         self._late.clear()
         self._screen.value.forget()
@@ -314,8 +319,9 @@ class TraceReading:
         trace_id, desk = self.trace_id, self._screen.shell.desk
         if self.trace is not None:
 
-            def work() -> tuple[TraceView, list[NoteView]]:
-                return desk.traces.view(trace_id), desk.traces.notes(trace_id)
+            def work() -> tuple[TraceView, list[NoteView], tuple[Kind, ...]]:
+                trace = desk.traces.view(trace_id)
+                return trace, desk.traces.notes(trace_id), kinds_of(trace)
 
             self._screen.ask("live", work, self._repaint)
 

@@ -10,6 +10,7 @@ from textual.containers import Container
 from textual.events import Resize
 from textual.widget import Widget
 
+from reviewer.desk.traces.kinds import holds, kind_at
 from reviewer.desk.traces.views import GroupRow
 from reviewer.desk.views import TraceView
 from reviewer.tui.screens.base import DeskScreen, Hint
@@ -213,9 +214,7 @@ class TrajectoryScreen(DeskScreen):
             return
         around = self.shell.around
         place = f"{around.at + 1:,} of {len(around.keys):,}" if around else ""
-        found = self.reading.findings()
-        at = [seq for seq in found if seq <= self.reading.seq]
-        word = f"finding {len(at)} of {len(found)}" if found else "no finding on an event"
+        word = view.finding_words(self.reading.kinds, self.reading.kind, self.reading.seq)
         self.head(
             [
                 view.context(trace, place, self.columns),
@@ -235,11 +234,15 @@ class TrajectoryScreen(DeskScreen):
     def _draw_contract(self, trace: TraceView) -> None:
         if self._clauses_of != (id(trace), self.columns):  # a long contract is drawn once
             self._clauses_of = id(trace), self.columns
-            self._clauses = view.clauses(trace, self.columns)
+            self._clauses = view.clauses(trace, self.reading.kinds, self.columns)
         name = "outcome, contract" if trace.outcome else "contract"
         self.contract.caption([Span(name, "strong")], view.contract_note(trace))
-        seq = self.seq
+        seq, kinds = self.seq, self.reading.kinds
+        kind = kind_at(kinds, seq, self.reading.kind)
         shown = next((n for n, told in enumerate(self._clauses) if told.seq == seq), None)
+        if kind is not None:
+            alike = (n for n, told in enumerate(self._clauses) if told.kind == kind)
+            shown = next(alike, shown)
         lines = [told.line for told in self._clauses]
         self.contract.offer(lines, None if self.contract.has_focus else shown)
         self._split(0 if self.flat else 1 + len(lines))
@@ -262,13 +265,24 @@ class TrajectoryScreen(DeskScreen):
     def clause_of(self, gate: str, seq: int) -> int | None:
         """Return the line of the contract about a gate at an event, else about the gate."""
         alike = [n for n, told in enumerate(self._clauses) if gate in told.gates]
-        exact = [n for n in alike if self._clauses[n].seq == seq]
+        exact = [n for n in alike if self._shows(n, seq)]
         return next(iter((*exact, *alike)), None)
 
+    def _shows(self, line: int, seq: int) -> bool:
+        told = self._clauses[line]
+        return told.seq == seq or (
+            told.kind is not None and holds(self.reading.kinds[told.kind], seq)
+        )
+
     def clause_seq(self) -> int | None:
-        """The event that shows the clause under the cursor."""
+        """The event that shows the clause under the cursor: of equal findings the one under the
+        cursor of the list, else the first."""
         at = self.contract.cursor
-        return self._clauses[at].seq if at < len(self._clauses) else None
+        if at >= len(self._clauses):
+            return None
+        if self._clauses[at].kind is not None:
+            self.reading.kind = self._clauses[at].kind
+        return self.seq if self._shows(at, self.seq) else self._clauses[at].seq
 
     def on_resize(self, event: Resize) -> None:
         self._arrange_for(event.size.width)

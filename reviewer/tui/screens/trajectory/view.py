@@ -1,16 +1,18 @@
 """A trace in lines, its contract, and the pane with the chosen event."""
 
 import re
+from bisect import bisect_right
 from collections import OrderedDict
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from reviewer.desk.errors import DeskError
 from reviewer.desk.outcome_views import OUTCOME, ExpectedCall
+from reviewer.desk.traces.kinds import Kind, is_found, kind_at
 from reviewer.desk.traces.outcome import against
 from reviewer.desk.traces.outline import Listing
 from reviewer.desk.traces.views import EventDetail, StateView
-from reviewer.desk.views import Clause, TraceView
+from reviewer.desk.views import TraceView
 from reviewer.trace.safetext import visible_line
 from reviewer.tui.settings.theme import RED, STATES, cell_style
 from reviewer.tui.shell.places import listed
@@ -37,12 +39,18 @@ if TYPE_CHECKING:
     from reviewer.tui.screens.trajectory.screen import TrajectoryScreen
 
 
+ROOMY = 100
+"""Columns from which a line of equal findings names the last event too."""
+
+
 class ContractLine(NamedTuple):
-    """A line of the contract: the gates it speaks of, and the event that shows it."""
+    """A line of the contract: the gates it speaks of, the event that shows it, and the kind of
+    findings it counts."""
 
     line: list[Span]
     gates: tuple[str, ...]
     seq: int | None
+    kind: int | None = None
 
 
 def context(trace: TraceView, place: str, width: int) -> list[Span]:
@@ -127,33 +135,59 @@ def said(trace: TraceView, width: int) -> list[list[Span]]:
     return [spread([Span("source ", "dim"), Span(text)], right, width)]
 
 
-def clauses(trace: TraceView, width: int) -> list[ContractLine]:
-    """The contract, failing clauses first, each with the event that shows it. Gates of which the
-    same is said, and no event shows it, share a line."""
-    order = {"critical": 0, "fail": 1, "not_measured": 2}
-    lines: dict[tuple[object, ...], list[Clause]] = {}
-    for number, clause in enumerate(trace.clauses):
+def clauses(trace: TraceView, kinds: Sequence[Kind], width: int) -> list[ContractLine]:
+    """The contract, failing clauses first, each with the event that shows it, and equal findings
+    counted in one. Gates of which the same is said, and no event shows it, share a line."""
+    lines: dict[tuple[object, ...], list[tuple[int, Kind]]] = {}
+    for number, kind in enumerate(kinds):
+        clause = kind.clause
         shared = clause.seq is None and clause.mark in ("pass", "not_measured")
-        lines.setdefault((clause.mark, clause.text) if shared else (number,), []).append(clause)
+        key = (clause.mark, clause.text) if shared else (number,)
+        lines.setdefault(key, []).append((number, kind))
     told = outcome_lines(trace, width)
-    for alike in sorted(lines.values(), key=lambda each: order.get(each[0].mark, 3)):
-        gates = tuple(dict.fromkeys(clause.gate for clause in alike))
-        told.append(ContractLine(_clause(alike[0], gates, width), gates, alike[0].seq))
+    for alike in lines.values():
+        gates = tuple(dict.fromkeys(kind.clause.gate for _, kind in alike))
+        number, kind = alike[0]
+        told.append(ContractLine(_clause(kind, gates, width), gates, kind.clause.seq, number))
     return told
 
 
-def _clause(clause: Clause, gates: Sequence[str], width: int) -> list[Span]:
+def _clause(kind: Kind, gates: Sequence[str], width: int) -> list[Span]:
+    clause = kind.clause
     place = "no event" if clause.seq is None else f"event {clause.seq}"
     if clause.seq is None and clause.mark in ("pass", "not_measured"):
         place = "whole trace" if clause.mark == "pass" else ""
     names = ", ".join(SHORT.get(gate, gate) for gate in gates)
+    many: list[Span] = []
+    if kind.times > 1:
+        many = [Span(f" ×{kind.times:,} ", "strong")]
+        first, last = f"{kind.seqs[0]:,}", f"{kind.seqs[-1]:,}"
+        place = f"events {first} to {last}" if width >= ROOMY else f"from event {first}"
     left = [
         words.mark(clause.mark),
         Span(" " + (pad(names, 10) if len(gates) == 1 else f"{names}  "), "strong"),
         Span(visible_line(clause.text), "dim" if clause.mark == "pass" else "text"),
     ]
     style = "key" if clause.seq is not None else "dim"
-    return spread(left, [Span(f" {place} ", style)], width - 1)
+    return spread(left, [*many, Span(f" {place} ", style)], width - 1)
+
+
+def finding_words(kinds: Sequence[Kind], chosen: int | None, seq: int) -> str:
+    """Say which finding the cursor is on, of how many; where there are equal ones, of which
+    kind."""
+    found = [n for n, kind in enumerate(kinds) if is_found(kind)]
+    if not found:
+        return "no finding on an event"
+    at = kind_at(kinds, seq, chosen)
+    many = any(kinds[n].times > 1 for n in found)
+    if not many:
+        seqs = sorted({each for n in found for each in kinds[n].seqs})
+        return f"finding {bisect_right(seqs, seq)} of {len(seqs)}"
+    total = sum(kinds[n].times for n in found)
+    if at is None:
+        return f"{total:,} findings of {words.plural(len(found), 'kind')}"
+    place = bisect_right(kinds[at].seqs, seq)
+    return f"kind {found.index(at) + 1} of {len(found)}, {place:,} of {len(kinds[at].seqs):,}"
 
 
 OUTCOME_MARKS = {"same": "=", "other": "~", "masked": "○", "never": "–", "unknown": "○"}
