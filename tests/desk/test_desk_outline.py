@@ -7,6 +7,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reviewer.desk.traces.outline import RUNS_FROM, Listing, Outline, outline_of
+from reviewer.desk.traces.timeline import (
+    AGENT,
+    CALL,
+    CRITICAL,
+    TOLD,
+    WRONG,
+    Line,
+    column_of,
+    line_of,
+)
 from reviewer.desk.views import Mark
 from reviewer.trace.record import Event
 
@@ -148,3 +158,53 @@ def test_every_event_is_in_one_turn_whatever_is_folded(
         kept = Listing(outline, grouping, only)
         kept.unfold_all()
         assert sorted(key for key in kept.keys if key >= 0) == sorted(only)
+
+
+def columns(records: list[dict[str, Any]], width: int, marks: dict[int, Mark]) -> Line:
+    return line_of(outlined(records, marks).moments, width)
+
+
+def test_a_timeline_without_times_goes_by_event_and_says_so() -> None:
+    line = columns([says("user"), says("agent"), call("a"), result("a")], 80, {2: "critical"})
+    assert list(line.columns) == [TOLD, CRITICAL, CALL, CALL]
+    assert (line.seconds, line.known) == (None, 0)
+
+
+def test_a_timeline_by_time_has_bars_of_what_took_time() -> None:
+    day = "2026-11-22T10:00:0"
+    records = [
+        {**says("user"), "started_at": f"{day}0Z"},
+        call("a", started_at=f"{day}1Z", latency_ms=2000),
+        result("a", status="error"),  # no time of its own: when the call ended
+        {**says("agent"), "started_at": f"{day}9Z"},
+    ]
+    line = columns(records, 10, {})
+    assert list(line.columns) == [TOLD, CALL, CALL, WRONG, 0, 0, 0, 0, 0, AGENT]
+    assert (line.seconds, line.known) == (9.0, 3)
+
+
+@given(
+    st.lists(
+        st.fixed_dictionaries(
+            {"kind": st.just("message"), "message": st.just("words")},
+            optional={
+                "started_at": st.one_of(
+                    st.datetimes().map(lambda at: at.isoformat()), st.text(max_size=12)
+                ),
+                "latency_ms": st.floats(0, allow_infinity=False),
+            },
+        ),
+        min_size=1,
+        max_size=30,
+    ),
+    st.integers(1, 200),
+)
+def test_every_event_has_a_column_of_the_timeline(
+    records: list[dict[str, Any]], width: int
+) -> None:
+    moments = outlined(records).moments
+    line = line_of(moments, width)
+    assert len(line.columns) <= width
+    assert any(line.columns)
+    for place in range(len(records)):
+        assert 0 <= column_of(moments, place, width) < max(1, len(line.columns))

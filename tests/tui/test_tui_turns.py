@@ -140,6 +140,19 @@ async def test_the_grouping_stays_with_the_next_attempt(shop: Bent) -> None:
         assert screen.grid.current.seq == screen.seq
 
 
+async def test_a_grouped_trace_has_a_line_of_its_times(shop: Bent) -> None:
+    async with at(TrajectoryScreen(ATTACK, 2), shop, (120, 40)) as (app, pilot):
+        assert "timeline" not in screen_text(app)
+        await press(pilot, "number_sign")
+        told = screen_text(app).splitlines()
+        rule = next(n for n, line in enumerate(told) if "timeline by" in line)
+        assert "no times recorded" in told[rule]
+        assert told[rule + 1] == "  ▫▲▫✗▪"
+        assert told[rule + 2] == "   ^ here"
+        await press(pilot, "Z")
+        assert "timeline" not in screen_text(app)
+
+
 async def test_hostile_turns_are_seen_and_not_obeyed(hostile: Bent) -> None:
     traces = hostile.traces.search("refund", EVIL).hits
     assert traces

@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from reviewer.desk.traces.events import together
 from reviewer.desk.traces.steps import MAIN, Thread, Turn, is_private, slim, turns_of
+from reviewer.desk.traces.timeline import Moments, moments_of
 from reviewer.desk.views import Mark
 from reviewer.trace.record import Event, is_user, kind_of
 
@@ -56,6 +57,7 @@ class Outline(NamedTuple):
     says: Sequence[int]
     names: Sequence[str]
     """By thread: its agent, numbered where several have the same name."""
+    moments: Moments
 
     def place(self, seq: int) -> int:
         """Return the position of the event with this number, or of the next one."""
@@ -74,7 +76,8 @@ def outline_of(events: Iterable[Event], marks: Mapping[int, Mark]) -> Outline:
     groups = together(slims)
     totals = [_totals(turn.places, slims, groups, seqs, marks) for turn in turns]
     says = [_says(turn.places, slims) for turn in turns]
-    return Outline(seqs, turns, threads, turn_at, totals, says, _names(threads))
+    moments = moments_of(slims, [marks.get(seq) for seq in seqs])
+    return Outline(seqs, turns, threads, turn_at, totals, says, _names(threads), moments)
 
 
 def _totals(

@@ -11,6 +11,7 @@ from textual.events import Resize
 from textual.widget import Widget
 
 from reviewer.desk.traces.kinds import holds, kind_at
+from reviewer.desk.traces.timeline import Line, line_of
 from reviewer.desk.traces.views import GroupRow
 from reviewer.desk.views import TraceView
 from reviewer.tui.screens.base import DeskScreen, Hint
@@ -21,7 +22,7 @@ from reviewer.tui.screens.trajectory.view import EventPane
 from reviewer.tui.settings.keys import bind
 from reviewer.tui.shell.places import Ready
 from reviewer.tui.views.event_list import EventSheet, ListMarks, marks_of
-from reviewer.tui.widgets.chrome import Menu
+from reviewer.tui.widgets.chrome import LineBox, Menu
 from reviewer.tui.widgets.grid import Grid
 from reviewer.tui.widgets.lines import Span
 from reviewer.tui.widgets.valueview import ValueView
@@ -54,6 +55,7 @@ class TrajectoryScreen(DeskScreen):
     #contract { height: 1fr; }
     #regions.-side { grid-size: 2 2; grid-columns: 2fr 1fr; }
     #regions.-side #contract { column-span: 2; }
+    #timeline { display: none; }
     #regions.-one { grid-size: 1 1; }
     """
     ABOUT = (
@@ -154,6 +156,8 @@ class TrajectoryScreen(DeskScreen):
         """True while the contract is folded away."""
         self._clauses: list[view.ContractLine] = []
         self._clauses_of = (0, 0)
+        self._line: Line | None = None
+        self._line_of = (0, 0)
 
     @property
     def trace_id(self) -> str:
@@ -166,6 +170,7 @@ class TrajectoryScreen(DeskScreen):
         return self.reading.seq
 
     def regions(self) -> Iterable[Widget]:
+        yield LineBox(id="timeline")
         yield Regions(
             Grid(self._sheet, self.reading.page, id="events"),
             ValueView(id="detail"),
@@ -228,8 +233,30 @@ class TrajectoryScreen(DeskScreen):
         listing = self.reading.listing
         title, note = view.listed_words(listing, count)
         self.grid.caption([Span(title, "strong")], [Span(note, "dim")])
+        self._draw_timeline()
         self._draw_contract(trace)
         self.foot()
+
+    def _draw_timeline(self) -> None:
+        """Draw all events of a grouped trace on one line, and where the cursor is."""
+        box = self.query_one("#timeline", LineBox)
+        listing = self.reading.listing
+        shown = listing is not None and self.app.size.height >= 30 and self.zoomed.region is None
+        box.display = shown
+        if listing is None or not shown:
+            return
+        moments, place, width = listing.outline.moments, self.reading.place, self.columns
+        if self._line_of != (id(listing), width):  # of many events it takes a while
+            box.show(view.timeline(None, moments, place, width))
+
+            def land(line: Line) -> None:
+                self._line_of, self._line = (id(listing), width), line
+                if self.reading.listing is listing:
+                    box.show(view.timeline(line, moments, self.reading.place, width))
+
+            self.ask("timeline", lambda: line_of(moments, width - 4), land)
+        else:
+            box.show(view.timeline(self._line, moments, place, width))
 
     def _draw_contract(self, trace: TraceView) -> None:
         if self._clauses_of != (id(trace), self.columns):  # a long contract is drawn once

@@ -4,10 +4,12 @@ import re
 from bisect import bisect_right
 from collections import OrderedDict
 from collections.abc import Sequence
+from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
 from reviewer.desk.errors import DeskError
 from reviewer.desk.outcome_views import OUTCOME, ExpectedCall
+from reviewer.desk.traces import timeline as timeline_
 from reviewer.desk.traces.kinds import Kind, is_found, kind_at
 from reviewer.desk.traces.outcome import against
 from reviewer.desk.traces.outline import Listing
@@ -29,7 +31,7 @@ from reviewer.tui.views.event import (
     state_tree,
 )
 from reviewer.tui.widgets import words
-from reviewer.tui.widgets.lines import Block, Span, cut, middle, pad, spread
+from reviewer.tui.widgets.lines import Block, Span, cut, middle, pad, rule, spread
 from reviewer.tui.widgets.value_tree import Entry, Tree
 from reviewer.tui.widgets.valueview import Part
 from reviewer.tui.widgets.words import SHORT
@@ -118,6 +120,47 @@ def listed_words(listing: Listing | None, events: str) -> tuple[str, str]:
     if listing.grouping == "turns":
         return f"{turns}, events {events}", "turns, # groups"
     return f"agents {listing.agents:,}, {turns}, events {events}", "agents, # groups"
+
+
+_COLUMNS = {
+    0: (" ", "text"),
+    timeline_.TOLD: ("·", "dim"),
+    timeline_.AGENT: ("▪", "text"),
+    timeline_.CALL: ("▫", "text"),
+    timeline_.WRONG: ("*", "not_measured"),
+    timeline_.UNSURE: ("○", "not_measured"),
+    timeline_.FAIL: ("✗", "fail"),
+    timeline_.CRITICAL: ("▲", "critical"),
+}
+"""The glyph and style of each thing on the timeline."""
+_LEGEND = "user, world ·  agent ▪  call ▫  not ok *  finding ✗ ▲ ○"
+
+
+def timeline(
+    line: timeline_.Line | None, moments: timeline_.Moments, place: int, width: int
+) -> list[list[Span]]:
+    """All events on one line, and where the cursor is; without a line, that it is being read."""
+    if line is None:
+        return [rule(width, [Span("timeline", "strong")]), [Span("  reading…", "dim")], []]
+    how, right = "timeline by event", "no times recorded"
+    if line.seconds is not None:
+        how, right = "timeline by time", words.seconds(line.seconds * 1000)
+        if line.known < len(moments.what):
+            right += f", {line.known:,} of {words.plural(len(moments.what), 'event')} have a time"
+    elif line.known:
+        right = "no time passes between its events"
+    right = f"{_LEGEND}   {right}" if width >= ROOMY else right
+    spans = [Span("  ")]
+    for what, run in groupby(line.columns):
+        glyph, style = _COLUMNS[what]
+        spans.append(Span(glyph * len(list(run)), style))
+    at = timeline_.column_of(moments, place, width - 4)
+    here = f"{' ' * at}^ here" if at + 8 < width - 4 else f"{' ' * max(0, at - 5)}here ^"
+    return [
+        rule(width, [Span(how, "strong")], [Span(right, "dim")]),
+        spans,
+        [Span(f"  {here}", "key")],
+    ]
 
 
 def said(trace: TraceView, width: int) -> list[list[Span]]:
