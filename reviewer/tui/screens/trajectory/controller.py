@@ -251,6 +251,8 @@ class TraceReading:
             stay = seq if grown is None else self.seq
             self._outline, self.listing = found
             self._held = (0, 0)
+            self._come.clear()  # what was read for other lines
+            self._late.clear()
             place = self.listing.nearest(self.listing.outline.place(stay))
             row = self.listing.show(place)
             self._screen.grid.set_keys(self.listing.keys, row)

@@ -11,6 +11,7 @@ from textual.events import Resize
 from textual.widget import Widget
 
 from reviewer.desk.traces.kinds import holds, kind_at
+from reviewer.desk.traces.outline import Listing
 from reviewer.desk.traces.timeline import Line, line_of
 from reviewer.desk.traces.views import GroupRow
 from reviewer.desk.views import TraceView
@@ -157,7 +158,7 @@ class TrajectoryScreen(DeskScreen):
         self._clauses: list[view.ContractLine] = []
         self._clauses_of = (0, 0)
         self._line: Line | None = None
-        self._line_of = (0, 0)
+        self._line_of: tuple[Listing | None, int] = (None, 0)
 
     @property
     def trace_id(self) -> str:
@@ -246,11 +247,11 @@ class TrajectoryScreen(DeskScreen):
         if listing is None or not shown:
             return
         moments, place, width = listing.outline.moments, self.reading.place, self.columns
-        if self._line_of != (id(listing), width):  # of many events it takes a while
+        if self._line_of != (listing, width):  # of many events it takes a while
             box.show(view.timeline(None, moments, place, width))
 
             def land(line: Line) -> None:
-                self._line_of, self._line = (id(listing), width), line
+                self._line_of, self._line = (listing, width), line
                 if self.reading.listing is listing:
                     box.show(view.timeline(line, moments, self.reading.place, width))
 

@@ -149,7 +149,8 @@ def timeline(
             right += f", {line.known:,} of {words.plural(len(moments.what), 'event')} have a time"
     elif line.known:
         right = "no time passes between its events"
-    right = f"{_LEGEND}   {right}" if width >= ROOMY else right
+    whole = f"{_LEGEND}   {right}"
+    right = whole if len(how) + len(whole) + 12 <= width else right
     spans = [Span("  ")]
     for what, run in groupby(line.columns):
         glyph, style = _COLUMNS[what]
