@@ -442,10 +442,12 @@ class _DraftCalls:
             index = self._index = self._draft.index()
         function = part.get("function")
         inner = function if isinstance(function, dict) else part
-        own = [part[name] for name in _IDS if isinstance(part.get(name), str)]
-        tool = next((inner[n] for n in _NAMES if isinstance(inner.get(n), str)), None)
-        given = next((inner[name] for name in _ARGUMENTS if name in inner), None)
-        if given is None and part.keys() & _SEEN:
+        told = _copies[tuple(part)]
+        called = told if inner is part else _copies[tuple(inner)]
+        own = [one for name in told.ids if isinstance(one := part[name], str)]
+        tool = next((one for name in called.names if isinstance(one := inner[name], str)), None)
+        given = inner[called.given] if called.given else None
+        if given is None and told.seen:
             return not index.answered.isdisjoint(own)
         if tool is None or (given is None and _given_otherwise(inner, inner is function)):
             return False
@@ -477,6 +479,29 @@ _NEVER_OFFERED = (ARGUMENTS - {"parameters"}) | HOLDERS | _ANSWERS | {"output", 
 _HOLD = frozenset((dict, list, RepeatedMembers))
 _NAMES = tuple(sorted(NAMES))
 _ARGUMENTS = tuple(sorted(ARGUMENTS))
+
+
+class _Copy(NamedTuple):
+    """Which members of an object say what call it repeats: those there are, in the order in which
+    they are asked."""
+
+    ids: tuple[str, ...]
+    names: tuple[str, ...]
+    given: str
+    seen: bool
+
+
+def _copy(names: tuple[str, ...]) -> _Copy:
+    there = frozenset(names)
+    return _Copy(
+        ids=tuple(name for name in _IDS if name in there),
+        names=tuple(name for name in _NAMES if name in there),
+        given=next((name for name in _ARGUMENTS if name in there), ""),
+        seen=not there.isdisjoint(_SEEN),
+    )
+
+
+_copies = Remembered(_copy)
 
 
 def could_act(part: dict[str, Any]) -> bool:

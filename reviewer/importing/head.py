@@ -6,7 +6,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
 
-from reviewer.importing.foreign_json import MAX_DEPTH, NotJson, deep, extent, parse
+from reviewer.importing.foreign_json import MAX_DEPTH, NotJson, deep, extent, parse, surely_no_json
 from reviewer.importing.pipeline.opening import kind_of, opened, start_of
 from reviewer.importing.pipeline.split import Unreadable
 from reviewer.importing.walking import EACH, walk
@@ -101,7 +101,7 @@ class Head:
         if number == 0 and self.value is not None and len(line) == self._size:
             return (self.value,)
         try:
-            return (parse(line),)
+            return () if surely_no_json(line) else (parse(line),)
         except NotJson:
             return ()
 

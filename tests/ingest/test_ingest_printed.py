@@ -12,7 +12,7 @@ from doors import Door, many, passing
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviewer.importing.foreign_json import NotJson, parse
+from reviewer.importing.foreign_json import MAX_DEPTH, NotJson, deep, parse, surely_no_json
 from reviewer.importing.pipeline.split import Unreadable, pieces_of, shape
 from reviewer.importing.pipeline.units import claim
 from reviewer.importing.reader import Foreign, by_document
@@ -213,3 +213,31 @@ def test_every_format_is_read_alike_in_every_form(tmp_path: Path, key: str, form
         text = "\n".join(FORMS[form](one) for one in some)
     path.write_text(text, encoding="utf-8", newline="")
     assert read(path) == wanted
+
+
+json_like = st.one_of(
+    st.text('{}[]":,-0123456789tfnNIaelrusyi. \t\r\n\ufeff', max_size=6).map(str.encode),
+    st.recursive(
+        st.none() | st.booleans() | st.floats() | st.integers() | st.text(max_size=3),
+        lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.text(max_size=2), inner),
+        max_leaves=3,
+    ).map(lambda value: f" {json.dumps(value)}\n".encode()),
+)
+
+
+@given(json_like, st.sampled_from((b"", b"\xef\xbb\xbf")))
+def test_what_is_no_json_by_its_ends_is_none(raw: bytes, mark: bytes) -> None:
+    try:
+        parse(mark + raw)
+    except NotJson:
+        return
+    assert not surely_no_json(mark + raw)
+
+
+texts = st.text('{[]}"\\\\ a', max_size=80)
+
+
+@given(texts, texts, st.integers(1, 2 * MAX_DEPTH))
+def test_brackets_in_texts_are_no_depth(text: str, other: str, levels: int) -> None:
+    noise = json.dumps([text, "[" * 99, other])
+    assert deep(f"{'[' * levels}{noise}{']' * levels}".encode()) is (levels >= MAX_DEPTH)

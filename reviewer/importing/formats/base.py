@@ -123,7 +123,7 @@ def folder_names(path: Path, count: int) -> tuple[str, ...]:
     root, and for standard input: its place says nothing."""
     if path.name == STDIN:
         return ("",) * count
-    names = [folder.name for folder in path.absolute().parents][:count]
+    names = [folder.name for folder in islice(path.absolute().parents, count)]
     return (*names, *[""] * (count - len(names)))
 
 

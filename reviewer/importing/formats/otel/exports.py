@@ -52,7 +52,7 @@ class LangfuseReader(SpanReader):
         first = next(iter(value["observations"]), None)
         return isinstance(first, dict) and "type" in first and "traceId" in first
 
-    def roots(self, first: Any) -> tuple[Pattern, ...]:
+    def roots(self, head: Head) -> tuple[Pattern, ...]:
         return ((),)
 
     def holders(self, path: Path) -> tuple[Path, ...] | None:
@@ -69,7 +69,12 @@ class LangfuseReader(SpanReader):
     def spans(self, value: Any) -> list[Span]:
         trace, own, observations = _parts(value)
         facts = _facts(trace, value)
-        return [_span(one, own, facts) for one in observations]
+        return [_span(one, own, facts, _observed(one)) for one in observations]
+
+    def outlines(self, value: Any) -> list[Span]:
+        trace, own, observations = _parts(value)
+        facts = _facts(trace, value)
+        return [_span(one, own, facts, {}) for one in observations]
 
 
 def _parts(value: Any) -> tuple[dict[str, Any], str, list[dict[str, Any]]]:
@@ -119,13 +124,13 @@ def _opened(value: Any) -> Any:
     return value
 
 
-def _span(value: dict[str, Any], trace: str, facts: Attributes) -> Span:
+def _span(value: dict[str, Any], trace: str, facts: Attributes, observed: Attributes) -> Span:
     metadata = mapping(_opened(value.get("metadata")))
     given, about = metadata.get("attributes"), metadata.get("resourceAttributes")
     attributes: Attributes = {**mapping(given)}
     attributes.update({f"metadata.{name}": one for name, one in metadata.items()
                        if name not in ("attributes", "resourceAttributes", "scope")})  # fmt: skip
-    attributes.update(_observed(value))
+    attributes.update(observed)
     stamp = value.get("startTime")
     start = of_unknown_unit(stamp)
     return Span(
@@ -185,7 +190,8 @@ class OpenInferenceReader(SpanReader):
             value = value[name][0]
         return isinstance(value, dict) and bool(_ids(value)[0]) and bool(_SIGNS & value.keys())
 
-    def roots(self, first: Any) -> tuple[Pattern, ...]:
+    def roots(self, head: Head) -> tuple[Pattern, ...]:
+        first = head.first
         name = _list_in(first) if isinstance(first, dict) else ""
         return ((name, EACH),) if name else ((),)
 

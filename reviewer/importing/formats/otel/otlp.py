@@ -42,7 +42,7 @@ class OtlpReader(SpanReader):
         values = [head.first, *head.lines(5)]
         return any(_is_request(value) for value in values)
 
-    def roots(self, first: Any) -> tuple[Pattern, ...]:
+    def roots(self, head: Head) -> tuple[Pattern, ...]:
         return (
             *below("resourceSpans"),
             *below("resource_spans"),
@@ -219,7 +219,7 @@ class TempoReader(OtlpReader):
             return True
         return _has_batches(value) or _has_batches(inner)
 
-    def roots(self, first: Any) -> tuple[Pattern, ...]:
+    def roots(self, head: Head) -> tuple[Pattern, ...]:
         return (*below("batches"), *below("trace", "resourceSpans"), *below("trace", "batches"))
 
 
@@ -252,7 +252,7 @@ class JaegerReader(SpanReader):
         first = spans[0] if spans else None
         return "processes" in value or (isinstance(first, dict) and "operationName" in first)
 
-    def roots(self, first: Any) -> tuple[Pattern, ...]:
+    def roots(self, head: Head) -> tuple[Pattern, ...]:
         return ("data", EACH, "spans", EACH), ("spans", EACH)
 
     def holds(self, path: Path) -> Path | None:

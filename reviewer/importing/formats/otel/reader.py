@@ -59,9 +59,9 @@ class SpanReader(Format, ABC):
     """True where one operation may be several rows: a row by itself says little."""
 
     @abstractmethod
-    def roots(self, first: Any) -> tuple[Pattern, ...]:
-        """Return where spans are in a document of a file whose first value is `first`, as far as it
-        is in the file's start."""
+    def roots(self, head: Head) -> tuple[Pattern, ...]:
+        """Return where spans are in a document of the file that starts like this. Its first value
+        is parsed when it is asked for."""
 
     def holds(self, path: Path) -> Path | None:
         """Return the key of what is above spans (a resource, a scope), when it is at `path`."""
@@ -78,6 +78,11 @@ class SpanReader(Format, ABC):
     @abstractmethod
     def spans(self, value: Any) -> list[Span]:
         """Return the spans of one value, without what is above it. Raises Rejected."""
+
+    def outlines(self, value: Any) -> list[Span]:
+        """Return the spans of one value, of which only their starts, traces and conversations are
+        looked at. Raises Rejected."""
+        return self.spans(value)
 
     def holder(self, value: Any) -> Any:
         """Return what is above spans, as `under` wants it: many are below one."""
@@ -120,7 +125,7 @@ class SpanReader(Format, ABC):
 
     def _start_of(self, path: FilePath, handle: BinaryIO) -> tuple[float, frozenset[str]]:
         first, names = inf, set[str]()
-        for found in islice(values(handle, self.roots(Head(path).first)), NEAR_START):
+        for found in islice(values(handle, self.roots(Head(path))), NEAR_START):
             if found.problem or self.holds(found.path) is not None:
                 continue
             if self.holders(found.path) is None:
@@ -134,7 +139,7 @@ class SpanReader(Format, ABC):
         return first, frozenset(names)
 
     def _spans(self, raw: bytes) -> Sequence[Span]:
-        return self.spans(parse(raw))
+        return self.outlines(parse(raw))
 
     def suite_of(self, tree: Tree) -> str:
         """Return the probe suite of an episode: by the service that ran it."""
@@ -234,7 +239,7 @@ class _Files:
 
     def _note_places(self, file: int, path: FilePath, handle: BinaryIO) -> Iterator[Broken]:
         document, numbers = -1, dict[Path, int]()
-        roots = self._reader.roots(Head(path).first)
+        roots = self._reader.roots(Head(path))
         base = file << FILE_BITS
         for found in values(handle, roots):
             if path == self._source.path:

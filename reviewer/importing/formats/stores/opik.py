@@ -52,7 +52,7 @@ class OpikReader(SpanReader):
     def sniff(self, head: Head) -> bool:
         return any_row(head, _LISTS, _is_export)
 
-    def roots(self, first: Any) -> tuple[Pattern, ...]:
+    def roots(self, head: Head) -> tuple[Pattern, ...]:
         return ((),)
 
     def holders(self, path: Path) -> tuple[Path, ...] | None:

@@ -27,7 +27,8 @@ class StoreReader(SpanReader):
     def sniff(self, head: Head) -> bool:
         return any_row(head, self.lists, self.is_row)
 
-    def roots(self, first: Any) -> tuple[Pattern, ...]:
+    def roots(self, head: Head) -> tuple[Pattern, ...]:
+        first = head.first
         listed = isinstance(first, dict) and any(isinstance(first.get(n), list) for n in self.lists)
         if listed and not self.is_row(first):
             return tuple((name, EACH) for name in self.lists)
