@@ -28,12 +28,14 @@ def bare(folder: Path, attempts: int) -> float:
     from reviewer.running.world import SimulatedWorld
     from reviewer.suite.candidate import read_candidate
     from reviewer.suite.folder import read_suite
+    from reviewer.suite.toolset import equipped
 
-    suite = read_suite(folder).suite
+    held = read_suite(folder)
+    suite = held.suite
     candidate = read_candidate((folder / "candidates" / f"{CANDIDATE}.json").read_bytes())
 
     async def all_calls() -> None:
-        for episode in suite.episodes:
+        for episode in (equipped(one, held.toolset) for one in suite.episodes):
             for attempt in range(1, attempts + 1):
                 slot = Slot(SUITE, CANDIDATE, episode.episode_id, attempt)
                 task = Task(

@@ -30,6 +30,7 @@ from reviewer.running.model import (
 from reviewer.running.record import Meter, OwnClock, Recorder, WallClock
 from reviewer.running.talk.talk import TOO_LONG_A_TALK, USER_ERROR, Talk, talk_of
 from reviewer.running.world import SimulatedWorld, episode_file, simulator_of
+from reviewer.suite.candidate import PROGRAMS
 
 T = TypeVar("T")
 P = ParamSpec("P")
@@ -117,9 +118,13 @@ async def run_attempt(
 
 
 async def _aside(task: Task, measure: Callable[P, T], *args: P.args, **named: P.kwargs) -> T:
-    """Measure in a thread beside the loop: hashing may take a while, and the time of other attempts
-    must not run meanwhile. A scripted candidate is one small file, and has no real time."""
-    if task.candidate.runner.get("kind") == "scripted":
+    """Measure in a thread beside the loop, where programs are to be hashed: that may take a while,
+    and the time of other attempts must not run meanwhile. Another candidate is a few small files,
+    whose digests are remembered: a thread would take longer."""
+    world = task.episode.simulator or {}
+    if task.candidate.runner.get("kind") not in PROGRAMS and not (
+        world.get("toolkit") or world.get("server")
+    ):
         return measure(*args, **named)
     return await asyncio.to_thread(measure, *args, **named)
 

@@ -6,16 +6,15 @@ tool that does not exist; arguments that the tool's JSON Schema refuses never do
 in the suite: it may refer to its own parts (`#/…`), and nothing is ever fetched for it.
 """
 
-import copy
 import json
 import math
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
-from functools import lru_cache
 from itertools import islice
 from typing import Any
 
 from reviewer.running.approvals import Approvals, told_of
 from reviewer.running.masking import MAX_DEPTH
+from reviewer.running.memory import ByContent, copied
 from reviewer.running.model import (
     Approval,
     ApprovalRequest,
@@ -133,7 +132,7 @@ class Broker:
         if faulty is not None:
             return self._refuse(call, "error", faulty)
         # A copy, since the candidate may still hold and change the values of its call.
-        call = call._replace(arguments=copy.deepcopy(call.arguments))
+        call = call._replace(arguments=copied(call.arguments))
         since = self._meter.elapsed_ms()
         if call.tool not in self._task.episode.tools.approvals:
             return await self._carry_out(call, None, since)
@@ -244,7 +243,7 @@ class Broker:
 
     def _count_timeout(self, call: Call, status: Status) -> None:
         """Count timeouts in a row of the same call, as the timeout gate counts them."""
-        if status not in ("timeout", "ok"):
+        if status not in ("timeout", "ok") or (status == "ok" and not self._streaks):
             return
         recorded = self._recorder.mask.masked(call.arguments)
         key = call.tool, json.dumps(recorded, sort_keys=True)
@@ -287,12 +286,8 @@ class Parameters:
         return "invalid arguments: " + "; ".join(_worded(fault) for fault in faults)
 
     def _validator(self, spec: ToolSpec) -> Any:
-        for reference in _references(spec.parameters):
-            if not reference.startswith("#"):
-                reason = f"refers to `{reference}`: copy what it names into `$defs`"
-                raise self._refused(spec.name, reason)
         try:
-            return _compiled(json.dumps(spec.parameters))
+            return _compiled(spec.parameters)
         except ValueError as error:
             raise self._refused(spec.name, str(error)) from None
 
@@ -301,15 +296,19 @@ class Parameters:
         return Unrunnable(f"{where}: {cap(visible_line(reason), _LONGEST)}")
 
 
-@lru_cache(maxsize=512)
-def _compiled(schema: str) -> Any:
-    """Return a validator that fetches nothing. Raise ValueError for what is no JSON Schema."""
+@ByContent
+def _compiled(schema: Any) -> Any:
+    """Return a validator that fetches nothing. Raise ValueError for what is no JSON Schema, and for
+    one that refers to what is not in it."""
+    for reference in _references(schema):
+        if not reference.startswith("#"):
+            raise ValueError(f"refers to `{reference}`: copy what it names into `$defs`")
     from jsonschema import Draft202012Validator
     from jsonschema.exceptions import SchemaError
     from jsonschema.validators import validator_for
     from referencing import Registry
 
-    value = json.loads(schema)
+    value = json.loads(json.dumps(schema))
     try:
         kind = validator_for(value, default=Draft202012Validator)
         kind.check_schema(value)

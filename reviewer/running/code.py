@@ -12,6 +12,7 @@ import os
 import stat
 import time
 from collections.abc import Iterator
+from functools import cached_property, lru_cache
 from hashlib import file_digest
 from pathlib import Path
 from typing import NamedTuple
@@ -47,7 +48,7 @@ def measured_code(candidate: Candidate, folder: Path) -> MeasuredCode:
     base = Path(os.path.abspath(folder / CANDIDATES))
     reading = _Reading(candidate, folder, base)
     files = tuple(reading.files())
-    digest, state = code_digest(files), reading.state
+    digest, state = _digest(files), reading.state
     wanted = candidate.runner.get("code_sha256")
     if wanted:
         return MeasuredCode(digest, files, wanted == digest, state)
@@ -91,7 +92,12 @@ def _named(candidate: Candidate, folder: Path, base: Path) -> dict[str, str]:
     return {_relative(folder / path, base): digest for path, digest in pairs if path and digest}
 
 
+_digest = lru_cache(64)(code_digest)
+
+
+@lru_cache(1024)
 def _relative(path: Path, base: Path) -> str:
+    """Return a path as seen from `base`, which is absolute."""
     return os.path.relpath(os.path.abspath(path), base).replace(os.sep, "/")
 
 
@@ -100,11 +106,14 @@ class _Reading:
 
     def __init__(self, candidate: Candidate, folder: Path, base: Path) -> None:
         self._candidate, self._folder, self._base = candidate, folder, base
-        self._real = os.path.realpath(base)
         self._files = self._bytes = 0
         self._program = candidate.runner.get("kind") in PROGRAMS
         self._states: list[tuple[str, tuple[int, ...]]] = []
         self.caches: list[Path] = []
+
+    @cached_property
+    def _real(self) -> str:
+        return os.path.realpath(self._base)
 
     @property
     def state(self) -> str:
@@ -214,11 +223,16 @@ _digests: dict[tuple[int, ...], str] = {}
 _MOST_REMEMBERED = 50_000
 
 
+def remembered_sha256(found: os.stat_result) -> str | None:
+    """Return the digest of a file's content that was read before, for a file that has not changed
+    since: same inode, size and times, the last of which is long enough ago that no later write can
+    have left them as they are."""
+    return _digests.get(_version(found))
+
+
 def file_sha256(path: Path, found: os.stat_result) -> str:
-    """Return the digest of a file's content, remembered for a file that has not changed since:
-    same inode, size and times, the last of which is long enough ago that no later write can have
-    left them as they are. Raises OSError."""
-    known = _digests.get(_version(found))
+    """Return the digest of a file's content, or the one remembered. Raises OSError."""
+    known = remembered_sha256(found)
     if known is not None:
         return known
     # Not blocking, should a pipe have come into the file's place meanwhile.

@@ -158,7 +158,7 @@ async def carry_out(
 
 
 class _Run:
-    """The state of one `carry_out`: waiting attempts, one that waits for a place, running ones."""
+    """The state of one `carry_out`: attempts that wait for a place, and running ones."""
 
     def __init__(
         self, tasks: Iterable[Task], executor: Executor, control: Control, events: Events
@@ -167,21 +167,21 @@ class _Run:
         self._executor, self._control, self._events = executor, control, events
         self._losses: Counter[Slot] = Counter()
         self._running = 0
-        self._next: Task | None = None
         self._placing: asyncio.Task[None] | None = None
         self._collecting: asyncio.Task[FinishedAttempt | LostAttempt] | None = None
 
     async def to_the_end(self, changed: asyncio.Event) -> None:
         steered = asyncio.ensure_future(changed.wait())
         try:
-            while await self._arranged():
+            while await self._arranged(changed):
                 busy = {task for task in (self._placing, self._collecting) if task is not None}
                 await asyncio.wait({*busy, steered}, return_when=asyncio.FIRST_COMPLETED)
                 if steered.done():
                     changed.clear()
                     steered = asyncio.ensure_future(changed.wait())
                 if self._placing is not None and self._placing.done():
-                    self._placed(self._placing)
+                    placed, self._placing = self._placing, None
+                    placed.result()
                 if self._collecting is not None and self._collecting.done():
                     collected, self._collecting = self._collecting, None
                     await self._ended(collected.result())
@@ -190,36 +190,39 @@ class _Run:
             await _cancelled(self._placing)
             await _cancelled(self._collecting)
 
-    async def _arranged(self) -> bool:
+    async def _arranged(self, changed: asyncio.Event) -> bool:
         """Begin what may begin now and take back what may not; False when there is nothing left
         to wait for."""
         state = self._control.state
         if state == "abandoned":
             return False
         if state == "open" and self._placing is None and self._waiting:
-            self._next = self._waiting.popleft()
-            self._placing = asyncio.create_task(self._executor.submit(self._next))
+            self._placing = asyncio.create_task(self._place(changed))
         elif state != "open" and self._placing is not None:
-            placing = self._placing
+            placing, self._placing = self._placing, None
             await _cancelled(placing)
-            if placing.cancelled():
-                assert self._next is not None  # what was being placed
-                self._waiting.appendleft(self._next)
-                self._placing = None
-            else:
-                self._placed(placing)
+            if not placing.cancelled():
+                placing.result()
         if self._running and self._collecting is None:
             self._collecting = asyncio.create_task(self._executor.collect())
         if self._placing is not None or self._collecting is not None:
             return True
         return state == "paused" and bool(self._waiting)
 
-    def _placed(self, placing: "asyncio.Task[None]") -> None:
-        self._placing = None
-        placing.result()
-        assert self._next is not None  # what was being placed
-        self._running += 1
-        self._events.started(self._next.slot)
+    async def _place(self, changed: asyncio.Event) -> None:
+        """Give waiting attempts a place, one after another; those that find one free begin
+        together. Cancelled, it puts back the one that had none yet."""
+        while self._waiting:
+            task = self._waiting.popleft()
+            try:
+                await self._executor.submit(task)
+            except asyncio.CancelledError:
+                self._waiting.appendleft(task)
+                raise
+            self._running += 1
+            self._events.started(task.slot)
+            if self._collecting is None:
+                changed.set()
 
     async def _ended(self, outcome: FinishedAttempt | LostAttempt) -> None:
         self._running -= 1

@@ -10,7 +10,10 @@ from contextlib import suppress
 from multiprocessing.connection import Connection
 from typing import Any, NamedTuple
 
+from msgspec.structs import replace
+
 from reviewer.running.attempt import run_attempt
+from reviewer.running.candidates.openai_http import kept_connections
 from reviewer.running.model import (
     Approval,
     ApprovalRequest,
@@ -18,6 +21,7 @@ from reviewer.running.model import (
     FinishedAttempt,
     LostAttempt,
     PersonTurn,
+    Slot,
     Task,
     TurnRequest,
     Unrunnable,
@@ -87,11 +91,19 @@ GRACE = 3.0
 """Seconds that attempts have to close their environments."""
 
 
+class EpisodeMessage(NamedTuple):
+    """To the worker, once: what the attempts of one episode have in common, as the task of the
+    first of them."""
+
+    task: Task
+
+
 class StartMessage(NamedTuple):
-    """To the worker: run this attempt. The result comes back under its number."""
+    """To the worker: run this attempt, of the episode as it was sent last. The result comes back
+    under its number."""
 
     number: int
-    task: Task
+    slot: Slot
 
 
 class AnswerMessage(NamedTuple):
@@ -103,6 +115,9 @@ class AnswerMessage(NamedTuple):
 
 class StopMessage(NamedTuple):
     """To the worker: close everything and exit."""
+
+
+ToWorker = EpisodeMessage | StartMessage | AnswerMessage | StopMessage
 
 
 class ResultMessage(NamedTuple):
@@ -129,7 +144,12 @@ def work(connection: "Connection[Any, Any]", attempt: Attempt) -> None:
     """Run a worker process from its start to its end."""
     # Ctrl-C in a terminal reaches all its processes; the parent decides what it means.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    asyncio.run(_Worker(connection, attempt).serve())
+    asyncio.run(_serve(connection, attempt))
+
+
+async def _serve(connection: "Connection[Any, Any]", attempt: Attempt) -> None:
+    async with kept_connections():
+        await _Worker(connection, attempt).serve()
 
 
 class _Worker:
@@ -139,16 +159,20 @@ class _Worker:
         self._connection, self._attempt = connection, attempt
         self._sending = threading.Lock()
         self._running: set[asyncio.Task[None]] = set()
+        self._episodes: dict[str, Task] = {}
         self._waiting: dict[int, asyncio.Future[Approval | None]] = {}
         self._asked = 0
 
     async def serve(self) -> None:
-        inbox: asyncio.Queue[StartMessage | AnswerMessage | StopMessage] = asyncio.Queue()
+        inbox: asyncio.Queue[ToWorker] = asyncio.Queue()
         loop = asyncio.get_running_loop()
         threading.Thread(target=self._listen, args=(loop, inbox), daemon=True).start()
         while not isinstance(message := await inbox.get(), StopMessage):
-            if isinstance(message, StartMessage):
-                running = asyncio.create_task(self._run(message))
+            if isinstance(message, EpisodeMessage):
+                self._episodes[message.task.slot.episode_id] = message.task
+            elif isinstance(message, StartMessage):
+                task = replace(self._episodes[message.slot.episode_id], slot=message.slot)
+                running = asyncio.create_task(self._run(message.number, task))
                 self._running.add(running)
                 running.add_done_callback(self._running.discard)
             elif (waiting := self._waiting.get(message.number)) and not waiting.done():
@@ -159,25 +183,21 @@ class _Worker:
             await asyncio.wait(self._running, timeout=GRACE)
         os._exit(0)  # threads and handles left over must not keep the process alive
 
-    def _listen(
-        self,
-        loop: asyncio.AbstractEventLoop,
-        inbox: "asyncio.Queue[StartMessage | AnswerMessage | StopMessage]",
-    ) -> None:
+    def _listen(self, loop: asyncio.AbstractEventLoop, inbox: "asyncio.Queue[ToWorker]") -> None:
         """Read all the time, so that a sender never waits for this worker."""
         while True:
             try:
-                message = self._connection.recv()
+                message: ToWorker = self._connection.recv()
             except (EOFError, OSError):
                 message = StopMessage()
             loop.call_soon_threadsafe(inbox.put_nowait, message)
             if isinstance(message, StopMessage):
                 return
 
-    async def _run(self, begin: StartMessage) -> None:
-        outcome = await outcome_of(begin.task, self._attempt, self)
+    async def _run(self, number: int, task: Task) -> None:
+        outcome = await outcome_of(task, self._attempt, self)
         told = str(outcome) if isinstance(outcome, Unrunnable) else outcome
-        await asyncio.to_thread(self._send, ResultMessage(begin.number, told))
+        await asyncio.to_thread(self._send, ResultMessage(number, told))
 
     def _send(self, message: ResultMessage | QuestionMessage | WithdrawalMessage) -> None:
         with self._sending, suppress(OSError):  # the parent may be gone
@@ -213,9 +233,19 @@ class _Process:
         self.process.start()
         theirs.close()  # so that the worker's death is an end of file
         self.tasks: dict[int, Task] = {}
+        self._sent: dict[str, Task] = {}
         self.asking: dict[int, asyncio.Task[None]] = {}
 
-    def send(self, message: StartMessage | AnswerMessage | StopMessage) -> None:
+    def begin(self, number: int, task: Task) -> None:
+        """Have an attempt run, its episode sent before it where this worker does not have it."""
+        self.tasks[number] = task
+        sent = self._sent.get(task.slot.episode_id)
+        if sent is None or not _alike(sent, task):
+            self._sent[task.slot.episode_id] = task
+            self.send(EpisodeMessage(task))
+        self.send(StartMessage(number, task.slot))
+
+    def send(self, message: ToWorker) -> None:
         with suppress(OSError):  # its listener reports one that is gone
             self.connection.send(message)
 
@@ -243,8 +273,7 @@ class ProcessExecutor(_Places):
         await self._places.acquire()
         worker = self._worker()
         self._begun += 1
-        worker.tasks[self._begun] = task
-        worker.send(StartMessage(self._begun, task))
+        worker.begin(self._begun, task)
 
     def _worker(self) -> _Process:
         """Return a new worker while there are too few, else the one with the least to do."""
@@ -301,6 +330,14 @@ class ProcessExecutor(_Places):
         for worker in workers:
             worker.send(StopMessage())
         await asyncio.gather(*(asyncio.to_thread(_join, worker.process) for worker in workers))
+
+
+def _alike(one: Task, other: Task) -> bool:
+    """Return whether two tasks are of the very same values but for their slots."""
+    return all(
+        field == "slot" or getattr(one, field) is getattr(other, field)
+        for field in Task.__struct_fields__
+    )
 
 
 def _join(process: Any) -> None:

@@ -63,15 +63,17 @@ class Mask:
         self._replaced = 0
         self.hits = 0
 
-    def counted(self, value: Any) -> Any:
-        """Mask as `masked` does, and count what was masked."""
+    def counted(self, value: Any) -> tuple[Any, bytes]:
+        """Mask as `masked` does, and count what was masked. Return it also as `dumped`."""
         self._replaced = 0
         plain = self._plain(value, 0)
         self.hits += self._replaced
-        if not self._redactor.suspect(dumped(plain)):
-            return plain
+        data = dumped(plain)
+        if not self._redactor.suspect(data):
+            return plain, data
         self.hits += len(self._redactor.findings(plain))
-        return self._mask(plain)
+        masked = self._mask(plain)
+        return masked, dumped(masked)
 
     def places(self, value: Any, root: str) -> list[str]:
         """Return where a value holds what judges, identifiers and secrets of the run; paths start
@@ -142,7 +144,10 @@ class Mask:
 
 def dumped(value: Any) -> bytes:
     """Compact JSON in UTF-8, members in their order."""
-    return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
+    return _encoder.encode(value).encode()
+
+
+_encoder = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 
 @lru_cache(maxsize=16)

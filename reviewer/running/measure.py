@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from reviewer.running.code import MeasuredCode, file_sha256, measured_code, pinned_code
+from reviewer.running.memory import ByContent
 from reviewer.running.model import Answered, Task, Unrunnable
 from reviewer.suite.candidate import PROGRAMS
 from reviewer.suite.code import REWRITTEN, UNREADABLE, CodeFile, code_digest
@@ -52,14 +53,15 @@ def begun(task: Task) -> Begun:
         "isolation": _isolation() if kind in PROGRAMS else None,
         "seed": task.seed,
     }
-    return Begun(code, facts, _simulator(task))
+    return Begun(code, facts, _simulator(task.episode.simulator))
 
 
-def _simulator(task: Task) -> str | None:
-    """Return the digest of the episode's simulator; None for one without a canonical form, such as
+@ByContent
+def _simulator(simulator: Any) -> str | None:
+    """Return the digest of an episode's simulator; None for one without a canonical form, such as
     one with an integer that JSON cannot carry everywhere."""
     try:
-        return sha256_hex(canonical_bytes(task.episode.simulator, "simulator"))
+        return sha256_hex(canonical_bytes(simulator, "simulator"))
     except ContractError:
         return None
 
@@ -99,7 +101,12 @@ def ended(
 def stored_form(ran: dict[str, Any]) -> bytes:
     """Return a measurement as the store keeps it, once for all attempts that it is of: RFC 8785
     JSON, without the simulator, which is the episode's."""
-    return canonical_bytes({name: ran[name] for name in ran if name != "simulator"}, "ran")
+    return _canonical({name: ran[name] for name in ran if name != "simulator"})
+
+
+@ByContent
+def _canonical(ran: dict[str, Any]) -> bytes:
+    return canonical_bytes(ran, "ran")
 
 
 def _interpreter(task: Task) -> dict[str, str] | None:

@@ -5,9 +5,9 @@ With toolset.json the offer is what that file lists. A suite without one offers 
 tools that its episodes simulate, by name.
 """
 
-import copy
 from collections.abc import Iterable, Mapping
 
+from reviewer.running.memory import copied
 from reviewer.running.model import Offer, ToolSpec
 from reviewer.suite.model import Episode
 from reviewer.suite.toolset import Toolset, simulated
@@ -43,7 +43,7 @@ def offered(offer: Offer, episode: Episode, own: Iterable[ToolSpec]) -> dict[str
         listed = found
     left_out = episode.tools.not_offered
     return {
-        name: spec._replace(parameters=copy.deepcopy(spec.parameters))
+        name: spec._replace(parameters=copied(spec.parameters))
         for name, spec in listed.items()
         if name not in left_out
     }

@@ -318,7 +318,11 @@ class Recorder:
         }
         known = {name: part for name, part in took.items() if part is not None}
         whole = {"seq": self.next_seq, "kind": kind, **event, **known, **(whose or {})}
-        data = dumped(self._fitted(self.mask.counted(whole)))
+        masked, data = self.mask.counted(whole)
+        if len(data) > LARGEST or any(
+            not 0 < len(masked.get(name, "-")) <= _LONGEST_NAME for name in ("tool", "call_id")
+        ):
+            data = dumped(self._fitted(masked))
         if self._size + len(data) >= MAX_RECORD - _FREE.get(kind, _FREE_ELSE):
             return False
         self._size += len(data) + 1

@@ -5,12 +5,12 @@ Each world starts from a deep copy of the episode's initial state, and whatever 
 copy too: neither another attempt nor a caller that keeps what it was given can reach its state.
 """
 
-import copy
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from reviewer.running.memory import ByContent, copied
 from reviewer.running.model import Answer, ToolSpec, Unrunnable, WorldGap
 from reviewer.suite.blanks import answered_meanwhile, blanks_in
 from reviewer.suite.errors import ContractError, shown
@@ -61,6 +61,9 @@ def simulator_of(episode: Episode, file: str) -> dict[str, Any]:
     return simulator
 
 
+_start_digest = ByContent[str](start_state_digest)
+
+
 class SimulatedWorld:
     """One attempt of an episode whose `simulator` has `tools`.
 
@@ -80,7 +83,7 @@ class SimulatedWorld:
         simulator = simulator_of(episode, file)
         self._tools: dict[str, dict[str, Any]] = simulator.get("tools") or {}
         self._final = simulator.get("final_state")
-        self._state: dict[str, Any] = copy.deepcopy(episode.initial_state)
+        self._state: dict[str, Any] = copied(episode.initial_state)
         self._attempt = attempt
         self._faults = faults or {}
         self._called: Counter[str] = Counter()
@@ -88,7 +91,7 @@ class SimulatedWorld:
         self._index: dict[tuple[str, str], _Index] = {}
         self._due: dict[str, dict[int, Fault]] = {}
         try:
-            self.start_digest = start_state_digest(self._state)
+            self.start_digest = _start_digest(self._state)
         except ContractError as error:
             raise Unrunnable(f"{file}: $.initial_state: {error.reason}") from None
 
@@ -97,7 +100,7 @@ class SimulatedWorld:
             ToolSpec(
                 name,
                 tool.get("description", ""),
-                copy.deepcopy(tool.get("parameters", {"type": "object"})),
+                copied(tool.get("parameters", {"type": "object"})),
             )
             for name, tool in self._tools.items()
         )
@@ -106,7 +109,7 @@ class SimulatedWorld:
         """Return what the tool answers. Raises KeyError for a tool that is none of `specs`, and
         WorldGap for a call whose answer nobody recorded, where the attempt cannot go on."""
         answer, changed = self.answered(tool, arguments)
-        return answer._replace(state=copy.deepcopy(self._state)) if changed else answer
+        return answer._replace(state=copied(self._state)) if changed else answer
 
     def answered(self, tool: str, arguments: dict[str, Any]) -> tuple[Answer, bool]:
         """Return what `call` does, without the state, and whether the call changed that."""
@@ -127,7 +130,7 @@ class SimulatedWorld:
         for _, effect in self._fitting(tool, "effects", told.get("effects"), arguments):
             changes += alters(self._state, effect["merge"])
             self._state = merged(self._state, effect["merge"])
-        content = answered_meanwhile(copy.deepcopy(self._response((tool, number), case)))
+        content = answered_meanwhile(copied(self._response((tool, number), case)))
         if next(blanks_in(content), None) is not None:
             raise WorldGap(tool)  # what the tool answers is left open in the episode
         # What one effect changed no other put back.
@@ -137,7 +140,8 @@ class SimulatedWorld:
     @property
     def present(self) -> dict[str, Any]:
         """A copy of the state."""
-        return copy.deepcopy(self._state)
+        state: dict[str, Any] = copied(self._state)
+        return state
 
     async def state(self) -> dict[str, Any]:
         return self.present
@@ -233,7 +237,7 @@ def _shape(value: Any) -> Any:
 def final_state_of(state: dict[str, Any], path: str | None) -> Any:
     """Return a copy of the state, or of its value at the simulator's `final_state` (None when it is
     not there)."""
-    return copy.deepcopy(state if path is None else _value_at(state, path))
+    return copied(state if path is None else _value_at(state, path))
 
 
 def _value_at(state: dict[str, Any], path: str) -> Any:

@@ -48,6 +48,10 @@ async def at_once(of: Task, approver: Approver | None) -> FinishedAttempt:
     return record(of, pid=os.getpid())
 
 
+async def seed_of(of: Task, approver: Approver | None) -> FinishedAttempt:
+    return record(of, seed=of.seed)
+
+
 async def killed_at_first(of: Task, approver: Approver | None) -> FinishedAttempt:
     """Attempt 2 takes its worker with it until a file says that it has done so."""
     marker = os.path.join(of.folder, f"killed-{of.slot.attempt}")

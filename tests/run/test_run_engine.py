@@ -248,3 +248,20 @@ async def test_an_approval_is_asked_of_whoever_answers() -> None:
     await carry_out(tasks(3), executor, Control(), heard.events)
     said = {f.slot.attempt: json.loads(f.raw) for f in heard.finished}
     assert [said[n]["granted"] for n in (1, 2, 3)] == [False, True, False]
+
+
+async def test_attempts_that_find_a_place_begin_together() -> None:
+    """No attempt goes on before all that have a place have begun."""
+    order: list[str] = []
+
+    async def attempt(of: Task, approver: Approver | None) -> FinishedAttempt:
+        order.append("begins")
+        await asyncio.sleep(0)
+        order.append("goes on")
+        return record(of)
+
+    heard = Heard()
+    async with asyncio.timeout(5):
+        await carry_out(tasks(5), LocalExecutor(4, attempt=attempt), Control(), heard.events)
+    assert order[:4] == ["begins"] * 4
+    assert sorted(heard.ended) == [1, 2, 3, 4, 5] == sorted(heard.started)

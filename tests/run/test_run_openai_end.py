@@ -91,6 +91,15 @@ async def test_attempts_share_connections_while_one_of_them_lives() -> None:
         assert server.connections == 2
 
 
+async def test_a_run_keeps_connections_and_has_no_more_than_attempts_at_a_time() -> None:
+    async with serving(GOOD) as server:
+        async with openai_http.kept_connections():
+            for _ in range(3):
+                await asyncio.gather(*(asked(server, Patience()) for _ in range(4)))
+                assert server.connections == 4
+        await server.left()
+
+
 def test_each_event_loop_has_its_own_client() -> None:
     async def one() -> str | None:
         async with serving(GOOD) as server:

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 import run_fakes
 from doors import environment
+from msgspec.structs import replace
 from run_fakes import tasks
 from test_run_engine import Heard
 
@@ -138,3 +139,15 @@ def alive(pid: int) -> bool:
         return False
     stat = Path(f"/proc/{pid}/stat")
     return not stat.exists() or stat.read_text().rpartition(")")[2].split()[0] != "Z"
+
+
+async def test_a_worker_runs_each_attempt_as_it_was_ordered(tmp_path: Path) -> None:
+    """A worker is sent an episode once; a task that differs in anything else is sent whole."""
+    first, second = tasks(2, folder=str(tmp_path))
+    heard = Heard()
+    ordered = [first, replace(second, seed=7), replace(first, slot=second.slot._replace(attempt=3))]
+    async with asyncio.timeout(60):
+        executor = ProcessExecutor(1, 1, attempt=run_fakes.seed_of)
+        await carry_out(ordered, executor, Control(), heard.events)
+    seeds = {f.slot.attempt: json.loads(f.raw)["seed"] for f in heard.finished}
+    assert seeds == {1: 0, 2: 7, 3: 0}

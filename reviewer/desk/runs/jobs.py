@@ -24,6 +24,7 @@ from reviewer.exit_codes import ExitCode
 from reviewer.importing.scored import JudgedRecord
 from reviewer.report.formatting import counted
 from reviewer.running.attempt import run_attempt
+from reviewer.running.candidates.openai_http import kept_connections
 from reviewer.running.engine import Control, ControlState, Events, Place, carry_out
 from reviewer.running.executors import Attempt, LocalExecutor, ProcessExecutor
 from reviewer.running.model import (
@@ -303,6 +304,10 @@ class RunHandle(AbandonableJob[RunView]):
         return problem
 
     async def _carried(self, writer: RunWriter) -> None:
+        async with kept_connections():
+            await self._attempts(writer)
+
+    async def _attempts(self, writer: RunWriter) -> None:
         self._loop = asyncio.get_running_loop()
         records: asyncio.Queue[FinishedAttempt | None] = asyncio.Queue(HELD)
         events = Events(self._started, self._lost, records.put)

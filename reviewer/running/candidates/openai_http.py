@@ -14,7 +14,7 @@ import math
 import random
 import threading
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from functools import lru_cache
@@ -247,29 +247,55 @@ Metering = Callable[[Sequence[Any]], tuple[Usage | None, float | None]]
 
 MAX_ANSWER = 16 * 1024 * 1024
 _MAX_COMPLAINT = 64 * 1024
-_IDLE_CONNECTIONS = 20
 
 
 class _Shared:
     """State that all candidates of one event loop share: connections while one of them is open, and
-    the gates of the hosts."""
+    the gates of the hosts.
+
+    Each request under way has a client with one connection to its host, which the next one takes
+    over. One client with a connection for each attempt looks through all of them at every request:
+    with 256 that takes longer than all the rest.
+    """
 
     def __init__(self) -> None:
         self.gates: dict[str, HostGate] = {}
-        self._client: httpx.AsyncClient | None = None
+        self._free: dict[str, list[httpx.AsyncClient]] = {}
         self._users = 0
 
-    def enter(self) -> "httpx.AsyncClient":
-        if self._client is None:
-            self._client = _new_client()
+    def enter(self) -> None:
+        """Keep connections until `leave` is called as often as this."""
         self._users += 1
-        return self._client
+
+    @contextlib.contextmanager
+    def client(self, host: str) -> "Iterator[httpx.AsyncClient]":
+        """Lend a client for one request."""
+        free = self._free.setdefault(host, [])
+        client = free.pop() if free else _new_client()
+        try:
+            yield client
+        finally:
+            free.append(client)
 
     async def leave(self) -> None:
+        """Close all connections when nobody is left."""
         self._users -= 1
-        if self._users == 0 and self._client is not None:
-            client, self._client = self._client, None
-            await client.aclose()
+        if self._users == 0:
+            freed, self._free = self._free, {}
+            for each in (client for clients in freed.values() for client in clients):
+                with contextlib.suppress(Exception):
+                    await each.aclose()
+
+
+@contextlib.asynccontextmanager
+async def kept_connections() -> AsyncIterator[None]:
+    """Keep the connections of this event loop's candidates from one attempt to the next."""
+    shared = _shared()
+    shared.enter()
+    try:
+        yield
+    finally:
+        await shared.leave()
 
 
 _loops: dict[asyncio.AbstractEventLoop, _Shared] = {}
@@ -296,7 +322,7 @@ def _new_client() -> "httpx.AsyncClient":
         cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
         follow_redirects=False,
         timeout=None,  # the whole exchange is timed, not each of its reads
-        limits=httpx.Limits(max_connections=None, max_keepalive_connections=_IDLE_CONNECTIONS),
+        limits=httpx.Limits(max_connections=None, max_keepalive_connections=1),
     )
 
 
@@ -313,7 +339,6 @@ class Endpoint:
     def __init__(self, settings: Settings, redaction: RedactionRules, pace: Pace) -> None:
         self._settings, self._redaction, self._pace = settings, redaction, pace
         self._shared: _Shared | None = None
-        self._client: httpx.AsyncClient | None = None
         self._flight: asyncio.Task[Any] | None = None
         self._closed = False
         self._waited_s = 0.0
@@ -354,10 +379,9 @@ class Endpoint:
                 self._flight.cancel()
                 await asyncio.wait([self._flight])
         finally:
-            shared, self._shared, self._client = self._shared, None, None
+            shared, self._shared = self._shared, None
             if shared is not None:
-                with contextlib.suppress(Exception):
-                    await shared.leave()
+                await shared.leave()
 
     def waited_s(self) -> float:
         """Return how long it has waited so far for a provider that was busy or failing: all the
@@ -372,9 +396,9 @@ class Endpoint:
     def _connect(self) -> None:
         if self._closed:
             raise self._was_ended()
-        if self._client is None:
+        if self._shared is None:
             self._shared = _shared()
-            self._client = self._shared.enter()
+            self._shared.enter()
 
     def _was_ended(self) -> Infrastructure:
         return Infrastructure(f"{self._settings.host}: the candidate was ended")
@@ -425,15 +449,13 @@ class Endpoint:
     async def _exchange(self, url: str, content: bytes) -> dict[str, Any]:
         import httpx
 
-        assert self._client is not None
+        assert self._shared is not None
         timeout_s = self._settings.timeout_s
-        stream = self._client.stream
         try:
-            async with (
-                asyncio.timeout(timeout_s),
-                stream("POST", url, content=content, headers=self._headers()) as response,
-            ):
-                return await self._answer(response)
+            with self._shared.client(self._settings.host) as client:
+                stream = client.stream("POST", url, content=content, headers=self._headers())
+                async with asyncio.timeout(timeout_s), stream as response:
+                    return await self._answer(response)
         except TimeoutError:
             raise RetryableError(f"no whole answer came within {timeout_s:g} s") from None
         except httpx.InvalidURL:

@@ -6,15 +6,17 @@ episode and attempt, so neither order nor process matters.
 """
 
 import hashlib
+import os
 from collections.abc import Sequence
-from functools import lru_cache
 from pathlib import Path
+from stat import S_ISDIR, S_ISREG
 from typing import Any
 
 from reviewer.running.candidates.manifest import manifest_file, read_below
+from reviewer.running.code import remembered_sha256
 from reviewer.running.model import Brief, Call, Observation, Task, Turn, Unrunnable
 from reviewer.suite.candidate import Candidate
-from reviewer.suite.errors import ContractError, shown
+from reviewer.suite.errors import ContractError, path_problem, shown
 from reviewer.suite.script import Plan, Script, ScriptedAttempt, read_script
 from reviewer.suite.values import EPISODES
 
@@ -154,13 +156,38 @@ def _script(candidate: Candidate, folder: Path) -> Script:
             f"{manifest}: $.runner.script_sha256: is missing: without the script's digest this "
             "manifest does not say which candidate it is"
         )
+    file = f"{folder.name}/{path}"
+    known = _known_scripts.get((sha256, file))
+    if known is not None and _still(folder, path, sha256):
+        return known
     data = read_below(folder, path, sha256, f"{manifest}: $.runner.script")
-    return _parsed(data, f"{folder.name}/{path}")
-
-
-@lru_cache(maxsize=16)
-def _parsed(data: bytes, file: str) -> Script:
     try:
-        return read_script(data, file)
+        script = read_script(data, file)
     except ContractError as error:
         raise Unrunnable(str(error)) from None
+    if len(_known_scripts) >= _MOST_SCRIPTS:
+        _known_scripts.clear()
+    _known_scripts[sha256, file] = script
+    return script
+
+
+_known_scripts: dict[tuple[str, str], Script] = {}
+_MOST_SCRIPTS = 16
+
+
+def _still(folder: Path, path: str, sha256: str) -> bool:
+    """Return whether a file is for certain the one of this digest, as `read_below` would find it.
+    An attempt's code is measured when it begins, which is how the digest is remembered."""
+    if path_problem(path) is not None:
+        return False
+    place = str(folder)
+    *folders, _ = steps = path.split("/")
+    try:
+        for step in folders:
+            place = f"{place}/{step}"
+            if not S_ISDIR(os.lstat(place).st_mode):  # a link may lead anywhere
+                return False
+        found = os.lstat(f"{place}/{steps[-1]}")
+    except (OSError, ValueError):
+        return False
+    return S_ISREG(found.st_mode) and remembered_sha256(found) == sha256

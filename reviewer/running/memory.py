@@ -1,0 +1,52 @@
+"""What attempts of a run would make again and again of equal JSON values: made once, and found by
+their content. And copies of JSON values.
+"""
+
+import copy
+import marshal
+from collections.abc import Callable
+from hashlib import sha256
+from typing import Any, Generic, TypeVar
+
+T = TypeVar("T")
+
+_MOST = 4096
+
+
+class ByContent(Generic[T]):
+    """A function of a JSON value that remembers its results. What it raises is raised again by the
+    same value, and so is everything for a value that is no JSON."""
+
+    def __init__(self, make: Callable[[Any], T]) -> None:
+        self._make = make
+        self._made: dict[bytes, T] = {}
+
+    def __call__(self, value: Any) -> T:
+        try:
+            # Version 2 has no references, so that equal values are equal bytes; 1, 1.0 and true are
+            # not, nor are the members in another order.
+            content = sha256(marshal.dumps(value, 2)).digest()
+        except ValueError:
+            return self._make(value)
+        if content in self._made:
+            return self._made[content]
+        made = self._make(value)
+        if len(self._made) >= _MOST:
+            self._made = {}
+        self._made[content] = made
+        return made
+
+
+_PLAIN = frozenset({str, int, float, bool, type(None)})
+
+
+def copied(value: Any) -> Any:
+    """Return a copy of a JSON value: a change of one does not reach the other."""
+    kind = type(value)
+    if kind in _PLAIN:
+        return value
+    if kind is dict:
+        return {name: copied(part) for name, part in value.items()}
+    if kind is list:
+        return [copied(part) for part in value]
+    return copy.deepcopy(value)
