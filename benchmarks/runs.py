@@ -7,6 +7,7 @@ calls in one process, and keeps nothing: no broker, no record, no masking, no ga
 import argparse
 import asyncio
 import os
+import resource
 import subprocess
 import sys
 import tempfile
@@ -21,8 +22,8 @@ ENVIRONMENT = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTEC
 ENVIRONMENT["PYTHONPATH"] = str(HERE.parent)
 
 
-def bare(folder: Path, attempts: int) -> float:
-    """Seconds for the calls alone, imports not counted."""
+def bare(folder: Path, attempts: int) -> tuple[float, float]:
+    """Wall and CPU seconds for the calls alone, imports not counted."""
     from reviewer.running.candidates.scripted import Scripted
     from reviewer.running.model import Brief, Slot, Task
     from reviewer.running.world import SimulatedWorld
@@ -49,22 +50,24 @@ def bare(folder: Path, attempts: int) -> float:
                         await world.call(call.tool, call.arguments)
                     turn = await adapter.proceed([])
 
-    started = time.perf_counter()
+    started, used = time.perf_counter(), time.process_time()
     asyncio.run(all_calls())
-    return time.perf_counter() - started
+    return time.perf_counter() - started, time.process_time() - used
 
 
-def run(workspace: Path, attempts: int, *options: str) -> float:
-    """Seconds of the whole command on a new store, start-up included."""
+def run(workspace: Path, attempts: int, *options: str) -> tuple[float, float]:
+    """Wall and CPU seconds of the whole command on a new store, start-up included."""
     for left in (workspace / "store").glob("review.db*"):
         left.unlink()
     command = [
         sys.executable, "-m", "reviewer", "--workspace", str(workspace), "--quiet",
         "run", SUITE, CANDIDATE, "--attempts", str(attempts), *options,
     ]  # fmt: skip
-    started = time.perf_counter()
+    started, before = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN)
     subprocess.run(command, env=ENVIRONMENT, check=True, stdout=subprocess.DEVNULL)
-    return time.perf_counter() - started
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return time.perf_counter() - started, used
 
 
 def main() -> None:
@@ -84,17 +87,17 @@ def main() -> None:
             "reviewer run, this process": lambda: run(workspace, asked.attempts),
             "reviewer run, 2 processes": lambda: run(workspace, asked.attempts, "--workers", "2"),
         }
-        found: dict[str, list[float]] = {name: [] for name in kinds}
+        found: dict[str, list[tuple[float, float]]] = {name: [] for name in kinds}
         for _ in range(asked.repeat):
             for name, measure in kinds.items():
                 found[name].append(measure())
     made = 3 * asked.attempts
-    floor = min(found["bare loop of the same calls"])
+    floor = min(cpu for _, cpu in found["bare loop of the same calls"])
     print(f"\n{made:,} scripted attempts; n={asked.repeat}, least of each\n")
-    print("| | s | attempts/s | × bare loop |\n|---|---|---|---|")
-    for name, seconds in found.items():
-        least = min(seconds)
-        print(f"| {name} | {least:.2f} | {made / least:,.0f} | {least / floor:.1f} |")
+    print("| | s | attempts/s | CPU s | CPU × bare loop |\n|---|---|---|---|---|")
+    for name, each in found.items():
+        least, cpu = min(wall for wall, _ in each), min(cpu for _, cpu in each)
+        print(f"| {name} | {least:.2f} | {made / least:,.0f} | {cpu:.2f} | {cpu / floor:.1f} |")
 
 
 if __name__ == "__main__":

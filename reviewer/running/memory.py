@@ -3,7 +3,6 @@ their content. And copies of JSON values.
 """
 
 import copy
-import marshal
 from collections.abc import Callable
 from hashlib import sha256
 from typing import Any, Generic, TypeVar
@@ -14,8 +13,8 @@ _MOST = 4096
 
 
 class ByContent(Generic[T]):
-    """A function of a JSON value that remembers its results. What it raises is raised again by the
-    same value, and so is everything for a value that is no JSON."""
+    """A function of a JSON value that remembers its results. What it raises, it raises again for
+    the same value."""
 
     def __init__(self, make: Callable[[Any], T]) -> None:
         self._make = make
@@ -23,10 +22,10 @@ class ByContent(Generic[T]):
 
     def __call__(self, value: Any) -> T:
         try:
-            # Version 2 has no references, so that equal values are equal bytes; 1, 1.0 and true are
-            # not, nor are the members in another order.
-            content = sha256(marshal.dumps(value, 2)).digest()
-        except ValueError:
+            # Of JSON this is one text for one value: 1, 1.0 and true are three, and so are members
+            # in another order, or named by a number.
+            content = sha256(repr(value).encode()).digest()
+        except RecursionError:
             return self._make(value)
         if content in self._made:
             return self._made[content]
