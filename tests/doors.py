@@ -26,6 +26,15 @@ V7, V8 = "refund-agent-v7", "refund-agent-v8"
 SHIPPED = REPOSITORY / "suites" / SUITE
 
 
+def by_day(values: Iterable[Any], every: int) -> list[Any]:
+    """Return parameters of which the first and each `every`-th after it run by day, all by
+    night."""
+    return [
+        value if number % every == 0 else pytest.param(value, marks=pytest.mark.nightly)
+        for number, value in enumerate(values)
+    ]
+
+
 class Said(NamedTuple):
     """What a command said and how it left."""
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from reviewer.suite.power import Power, PowerSize
+from reviewer.suite.power import Power, PowerAsked, PowerSize
 
 ASKED_FOR = 0.10
 """More identical agents than this share are too many to stop without saying so."""
@@ -82,7 +82,16 @@ def assumption_lines(power: Power) -> list[str]:
         f"the same episodes; every failing attempt is taken to miss its end. Critical failures: "
         f"{asked.critical_rate:g} of attempts.",
         f"Taken as passed: {', '.join(power.not_modeled)}.",
+        *_played(asked),
     ]
+
+
+def _played(asked: PowerAsked) -> list[str]:
+    if not asked.by_person:
+        return []
+    noun = "episode" if asked.episodes == 1 else "episodes"
+    said = f"A person plays the user of {asked.by_person} of {asked.episodes} {noun}"
+    return [f"{said}: pass^{asked.k} is of the others, in every size."]
 
 
 RATE_HEAD = ("agent", "promoted of 100", "range", "gates passed of 100", "stopped by")

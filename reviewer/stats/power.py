@@ -57,7 +57,8 @@ class Limits(NamedTuple):
 class Design(NamedTuple):
     """A release: how large, by what agent, against which baseline. `worse_by` is how much lower
     than `true_rate`, which is the baseline's, the candidate's mean rate is; `critical_rate` is the
-    chance that an attempt fails critically."""
+    chance that an attempt fails critically. A person plays the user of `by_person` episodes: they
+    are no repetitions, so that pass^k is of the others, and may only be lowered by them."""
 
     episodes: int
     attempts: int
@@ -66,6 +67,7 @@ class Design(NamedTuple):
     worse_by: float = 0.0
     baseline: bool = True
     critical_rate: float = 0.0
+    by_person: int = 0
 
 
 class Chances(NamedTuple):
@@ -155,9 +157,14 @@ def chances(design: Design, limits: Limits, draws: int = DRAWS, seed: int = SEED
     # One stream for each size of release: rows of one table share their chance, and compare well.
     stream = np.random.default_rng([whole("seed", seed), design.episodes, design.attempts])
     cells = _cells(design)
-    drawn = stream.multinomial(design.episodes, cells.ravel(), size=size)
+    drawn = stream.multinomial(design.episodes - design.by_person, cells.ravel(), size=size)
+    if design.by_person:
+        played = stream.multinomial(design.by_person, cells.ravel(), size=size)
+        drawn = np.hstack([drawn, played])
     first, times = _alike(drawn)
-    held = _held(design, limits, drawn[first].reshape(-1, *cells.shape))
+    parts = drawn[first].reshape(len(first), -1, *cells.shape)
+    repeated = parts[:, 0] if design.by_person else None
+    held = _held(design, limits, parts.sum(axis=1), repeated)
     all_of_them: Truths = np.ones(len(first), bool)
     gates = {}
     clean = (1.0 - design.critical_rate) ** (design.episodes * design.attempts)
@@ -189,6 +196,8 @@ def _keys(rows: "Counts") -> "Counts":
 
 def _checked(design: Design) -> Design:
     whole("episodes", design.episodes, 1)
+    if whole("by_person", design.by_person, 0) > design.episodes:
+        raise ValueError(f"by_person must be at most {design.episodes}, not {design.by_person}")
     if whole("attempts", design.attempts, 1) > MOST_ATTEMPTS:
         raise ValueError(f"attempts must be at most {MOST_ATTEMPTS}, not {design.attempts}")
     if not 0.0 <= design.true_rate <= 1.0:
@@ -268,8 +277,11 @@ def _rates(mean: float, icc: float, nodes: int) -> "tuple[Floats, Floats]":
 # gates --------------------------------------------------------------------------------------------
 
 
-def _held(design: Design, limits: Limits, pairs: "Counts") -> "dict[str, Truths]":
-    """Return which of these releases pass each gate that is asked for."""
+def _held(
+    design: Design, limits: Limits, pairs: "Counts", repeated: "Counts | None" = None
+) -> "dict[str, Truths]":
+    """Return which of these releases pass each gate that is asked for. `repeated` are the pairs
+    without the episodes that a person plays; None where no person plays one."""
     import numpy as np
 
     m, k = design.attempts, limits.k
@@ -280,12 +292,17 @@ def _held(design: Design, limits: Limits, pairs: "Counts") -> "dict[str, Truths]
         if least is not None:
             found[name] = _rate_holds(by_passes, of_attempts, m, least, limits)
     if limits.pass_hat is not None:
-        if k > m:
+        if k > m or design.by_person == design.episodes:
             found["pass_hat"] = np.zeros(len(pairs), bool)
         else:
             ways = np.array([math.comb(c, k) for c in range(m + 1)])
-            strict = limits.pass_hat
-            found["pass_hat"] = _mean_holds(by_passes, ways, math.comb(m, k), strict, limits)
+            most, least = math.comb(m, k), limits.pass_hat
+            if repeated is None:
+                found["pass_hat"] = _mean_holds(by_passes, ways, most, least, limits)
+            else:
+                held = _mean_holds(repeated.sum(axis=2), ways, most, least, limits)
+                held &= _mean_holds(by_passes, ways, most, least, limits._replace(strict=False))
+                found["pass_hat"] = held
     if limits.margin is not None and design.baseline:
         found["regression"] = _not_worse(pairs, m, limits)
     return found

@@ -14,14 +14,16 @@ PowerGate = Literal["critical", "hard_pass", "completion", "pass_hat", "regressi
 _Chances = dict[PowerGate, Rate]
 
 
-class PowerAsked(Value, frozen=True, kw_only=True):
-    """What the figures follow from: the policy's limits, the size, what is assumed of agents."""
+class PowerAsked(Value, frozen=True, kw_only=True, omit_defaults=True):
+    """What the figures follow from: the policy's limits, the size, what is assumed of agents.
+    Defaults are left out, so that what was locked before they were known has the same bytes."""
 
     formulas: Annotated[Positive, "The version of the formulas."]
     seed: Annotated[Count, "The seed of the simulated releases."]
     draws: Annotated[Positive, "Simulated releases behind each figure."]
     episodes: Annotated[Positive, "Episodes of the suite."]
     attempts: Annotated[Positive, "Attempts of each episode."]
+    by_person: Annotated[Count, "Episodes whose user a person plays: they are not in pass^k."] = 0
     mode: Annotated[Mode, "The policy's mode."]
     stopping: Annotated[Stopping, "The policy's rule of stopping."]
     hard_pass_rate: Annotated[Rate, "The policy's limit of the same name."]

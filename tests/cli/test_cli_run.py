@@ -139,6 +139,7 @@ def test_a_killed_run_is_resumed_with_exactly_what_is_missing(door: Door) -> Non
     assert door.one("SELECT count(*) FROM source") == 1
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_a_killed_run_with_workers_leaves_none_behind(door: Door) -> None:
     process = begun(door, "--workers", 2, "--quiet")

@@ -282,11 +282,16 @@ def check(trace, episode):
     return [] if called else [{"gate": "process", "text": "nothing was called"}]
 """
 OWN_CHECK = pytest.param(
-    "check", marks=pytest.mark.skipif(not can_run(), reason="this machine cannot isolate a check")
+    "check",
+    marks=[
+        pytest.mark.skipif(not can_run(), reason="this machine cannot isolate a check"),
+        pytest.mark.nightly,
+    ],
 )
+BY_NIGHT = [pytest.param(name, marks=pytest.mark.nightly) for name in ("toolkit", "folder")]
 
 
-@pytest.mark.parametrize("changed", ["contract", "toolset", "toolkit", "folder", OWN_CHECK])
+@pytest.mark.parametrize("changed", ["contract", "toolset", *BY_NIGHT, OWN_CHECK])
 def test_a_version_that_is_another_asks_for_the_baseline(succeeded: Door, changed: str) -> None:
     suite = NEXT
     if changed == "folder":

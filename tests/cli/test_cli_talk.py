@@ -42,6 +42,7 @@ def lamp(door: Door) -> Lamp:
 
 
 def test_a_conversation_is_run_judged_and_shown(lamp: Lamp) -> None:
+    assert "by_person" not in (lamp.folder / "power.json").read_text("utf-8")
     lamp.run("--attempts", 2)
     door = lamp.door
     assert door.rows("SELECT passed, termination FROM traces") == [(1, "user_stop")] * 2
@@ -172,6 +173,9 @@ def test_a_suite_that_only_people_play_is_told_that_it_promotes_nothing(door: Do
     lamp = Lamp(door, AGENT, {**EPISODE, "user": PERSON})
     told = "a person plays the user of every episode: pass^k is never measured"
     assert told in door.ok("suite", "check", SUITE_ID).err
+    power = json.loads(door.ok("suite", "power", SUITE_ID, "--json").out)
+    assert (power["asked"]["by_person"], power["stopped"]) == (1, 1.0)
+    assert "A person plays the user of 1 of 1 episode" in door.ok("suite", "power", SUITE_ID).out
     path = lamp.folder / "episodes" / "lamp.json"
     path.write_text(json.dumps({**EPISODE, "user": USER}))
     assert told not in door.run("suite", "check", SUITE_ID).both

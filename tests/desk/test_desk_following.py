@@ -376,6 +376,7 @@ def test_a_hostile_line_costs_no_more_than_a_measurement(followed: Followed, raw
     followed.door.healthy()
 
 
+@pytest.mark.nightly
 def test_a_line_of_50_megabytes(followed: Followed) -> None:
     followed.append(*STORY[:2])
     followed.after()

@@ -113,6 +113,7 @@ def test_a_pause_that_comes_too_late_or_twice_is_let_be(door: Door) -> None:
     assert handle.view().state == "done"
 
 
+@pytest.mark.nightly
 def test_a_paused_import_is_stopped_and_read_on_later(door: Door) -> None:
     path = door.root / "many.jsonl"
     path.write_bytes(lines(many(MANY)))
@@ -130,6 +131,7 @@ def test_a_paused_import_is_stopped_and_read_on_later(door: Door) -> None:
     door.healthy()
 
 
+@pytest.mark.nightly
 def test_an_import_whose_workstation_died_while_it_was_paused_ends(door: Door) -> None:
     path = door.root / "many.jsonl"
     path.write_bytes(lines(many(MANY)))

@@ -17,7 +17,7 @@ from reviewer.importing.messages.blocks import parts_of
 from reviewer.importing.messages.turns import turn_of
 from reviewer.testing.mutants import CANARIES
 
-LARGEST, BY_DAY = 200_000, 30_000
+LARGEST, BY_DAY = 200_000, 15_000
 """Bytes of the files that are tried, in all and by day."""
 IDS = ("id", "uuid", "session", "thread", "run", "trace", "task", "conversation", "group", "key")
 KINDS = ("type", "kind", "role", "status", "state", "name", "event", "object", "method", "author")

@@ -20,7 +20,7 @@ from reviewer.testing.mutants import Mutator
 
 pytestmark = pytest.mark.filterwarnings("ignore:Duplicate name:UserWarning")  # of archives
 
-BY_DAY, BY_NIGHT = 14, 2_000
+BY_DAY, BY_NIGHT = 8, 2_000
 MOST_S = 10.0
 """Of processor time: no mutant of a file of at most 190 kB may take longer, whatever is in it."""
 

@@ -15,7 +15,7 @@ from reviewer.importing.facts import FormatFacts
 from reviewer.importing.formats import OURS, foreign_readers
 from reviewer.importing.reader import Broken, Foreign
 from reviewer.importing.source import Source
-from reviewer.testing import broken_rules, check_reader
+from reviewer.testing import broken_rules, check_reader, conformance
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "fuzz"))
 
@@ -31,13 +31,34 @@ EXCERPT = ("no such file", "it gives no attempt", "Import them with")
 """What is said of samples that are a part of a run."""
 
 
-@pytest.mark.parametrize("reader", foreign_readers()[: len(OURS)], ids=lambda one: one.name)
-def test_our_readers_keep_the_rules(reader: Any, tmp_path: Path) -> None:
+OUR_READERS = pytest.mark.parametrize(
+    "reader", foreign_readers()[: len(OURS)], ids=lambda one: one.name
+)
+
+
+@OUR_READERS
+def test_our_readers_keep_the_rules(
+    reader: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With a quarter of the cuts, broken lines and changed calls; tests/fuzz has mutants."""
+    monkeypatch.setattr(conformance, "CUTS", 16)
+    monkeypatch.setattr(conformance, "MOST_LINES", 10)
+    monkeypatch.setattr(conformance, "fewer", partial(conformance.fewer, most=8))
+    _kept(reader, tmp_path, mutants=1)
+
+
+@pytest.mark.nightly
+@OUR_READERS
+def test_our_readers_keep_the_rules_wherever_they_are_tried(reader: Any, tmp_path: Path) -> None:
+    _kept(reader, tmp_path, mutants=20)
+
+
+def _kept(reader: Any, tmp_path: Path, mutants: int) -> None:
     files = [
         laid_out(sample, tmp_path / str(number))
         for number, sample in enumerate(SAMPLES[reader.name])
     ]
-    broken = broken_rules(reader, *files, mutants=4)  # tests/fuzz makes many
+    broken = broken_rules(reader, *files, mutants=mutants)
     found = [
         one
         for one in broken

@@ -2,6 +2,7 @@
 none is made, so a sample held in a cycle would stay until its batch is written."""
 
 import gc
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
@@ -41,7 +42,6 @@ def _read(units: list[Unit]) -> int:
 def _left_by(units: list[Unit]) -> tuple[int, int]:
     """(attempts made, dicts and lists found in cycles) of reading these units. What is not counted
     holds no data: `ast.literal_eval` leaves its own functions behind."""
-    gc.collect()
     gc.freeze()  # what is there already need not be looked through again
     gc.disable()
     gc.set_debug(gc.DEBUG_SAVEALL)
@@ -52,8 +52,13 @@ def _left_by(units: list[Unit]) -> tuple[int, int]:
     finally:
         gc.set_debug(0)
         gc.garbage.clear()
-        gc.unfreeze()
         gc.enable()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _thawed() -> Iterator[None]:
+    yield
+    gc.unfreeze()
 
 
 @cache

@@ -81,6 +81,7 @@ def kill_loop(door: Door, kills: int, count: int, seed: int) -> None:
     whole(door, count)
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_kills_at_any_moment_lose_and_double_nothing(door: Door) -> None:
     kill_loop(door, kills=5, count=BATCH + 500, seed=1)
@@ -93,6 +94,7 @@ def test_two_hundred_kills_lose_and_double_nothing(tmp_path: Path, empty_templat
         kill_loop(door, kills=20, count=2 * BATCH + 500, seed=round_)
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_kills_while_the_store_is_being_made_leave_one_that_can_be_made(
     tmp_path: Path, empty_template: Path
@@ -133,6 +135,7 @@ def test_two_files_at_once(door: Door) -> None:
         whole(door, count, name)
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_the_same_file_at_once(door: Door) -> None:
     count = BATCH + 700
@@ -251,6 +254,7 @@ def test_a_resumed_import_numbers_attempts_as_one_would_have(door: Door) -> None
     assert found == [(r["episode_id"], n % 3 + 1) for n, r in enumerate(records)]
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_a_killed_large_import_leaves_no_process_behind(door: Door) -> None:
     """Files this large are judged in processes of their own."""

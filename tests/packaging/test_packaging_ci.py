@@ -123,6 +123,7 @@ def test_the_page_shows_the_files_that_its_pipelines_name() -> None:
         assert f"`{file}`" in text
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 @pytest.mark.skipif(bool(MISSING), reason=f"not on this machine: {', '.join(MISSING)}")
 def test_a_suite_that_wants_labels_is_promoted_by_those_in_the_repository(

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from reviewer.gates.model import Finding
@@ -187,7 +187,6 @@ FINDINGS = st.fixed_dictionaries(
 
 
 @isolated
-@settings(max_examples=40, deadline=None)
 @given(st.recursive(PLAIN, lambda inner: st.lists(inner, max_size=3)) | st.lists(FINDINGS))
 def test_whatever_is_returned_is_findings_of_two_gates_or_a_reason(returned: Any) -> None:
     body = f"return json.loads({json.dumps(returned)!r})"

@@ -82,7 +82,7 @@ def test_pass_hat_holds_the_truth_too() -> None:
 
 
 def test_the_bound_of_the_cost_misses_less_than_a_normal_interval() -> None:
-    ours, normal = sim.cost_misses(12)
+    ours, normal = sim.cost_misses(6)
     assert sum(ours) / len(ours) <= 0.025
     assert sum(normal) / len(normal) > 0.05
 

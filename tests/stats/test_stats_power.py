@@ -176,3 +176,17 @@ def test_a_dead_episode_is_found_from_five_attempts_on():
         limits = power.Limits(margin=Fraction(1, 20))
         design = power.Design(30, attempts, 0.9, 0.3)
         assert bool(power._held(design, limits, pairs)["regression"][0]) is found
+
+
+def test_what_a_person_plays_is_in_no_repetition():
+    limits = power.Limits(pass_hat=Fraction(1, 2), k=3, strict=True)
+    fewer = power.Design(10, 3, 0.9, 0.3, baseline=False)
+    some = fewer._replace(episodes=40, by_person=30)
+    chance = [power.chances(design, limits).gates["pass_hat"] for design in (fewer, some)]
+    assert chance[0] == pytest.approx(chance[1], abs=0.03)
+    every = fewer._replace(episodes=40)
+    assert power.chances(every, limits).gates["pass_hat"] > chance[1] + 0.1
+    alone = power.chances(fewer._replace(by_person=10), limits)
+    assert (alone.gates["pass_hat"], alone.promote) == (0.0, 0.0)
+    with pytest.raises(ValueError, match="by_person must be at most 10, not 11"):
+        power.chances(fewer._replace(by_person=11), limits)

@@ -237,6 +237,7 @@ def test_a_disk_full_while_the_store_is_made_leaves_none_half_made(door: Door, r
     door.healthy()
 
 
+@pytest.mark.nightly
 @pytest.mark.skipif(shutil.which("mount") is None or os.geteuid() != 0, reason="needs a tmpfs")
 @pytest.mark.slow
 def test_a_really_full_disk(door: Door, tmp_path: Path) -> None:

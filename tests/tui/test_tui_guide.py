@@ -23,7 +23,7 @@ from cryptography.hazmat.primitives.serialization import (
     PrivateFormat,
     PublicFormat,
 )
-from doors import SUITE, V7, V8, Door
+from doors import SUITE, V7, V8, Door, by_day
 from template import Bent, StillDatetime, refusing
 from test_tui_screens import running, shell
 from textual.pilot import Pilot
@@ -41,7 +41,7 @@ from reviewer.tui.screens.decision.sign import SignScreen
 from reviewer.tui.screens.decision.step import Step
 from reviewer.tui.screens.decision.trust import TrustScreen
 
-BOTH = ((80, 24), (200, 50))
+BOTH = by_day([(80, 24), (200, 50)], every=2)
 SECRET = "open sesame"
 PROMOTE = ("greater_than_sign", "D")
 """To the decision on the candidate that may be promoted."""
@@ -674,6 +674,7 @@ desk.decisions.trust("dana", key.public)
 """
 
 
+@pytest.mark.nightly
 def test_killed_at_any_step_nothing_is_half_done(fresh: Desk, ssh: Path) -> None:
     environ = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, os.sys.path))}  # type: ignore[attr-defined]
     codes = []

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from doors import SUITE, V7, copied
+from doors import SUITE, V7, by_day, copied
 from label_desks import labels_of_kim, saved, showing
 from template import Bent, many
 from test_tui_screens import running, shell
@@ -108,7 +108,7 @@ DIALOGS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
 }
 
 
-@pytest.mark.parametrize("name", DIALOGS)
+@pytest.mark.parametrize("name", by_day(DIALOGS, every=2))
 async def test_a_dialog_is_left_as_all_are(name: str, labeled: Bent) -> None:
     ways, leaving = DIALOGS[name]
     app = shell(labeled)

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from doors import SUITE, V7, V8, Door, shipped
+from doors import SUITE, V7, V8, Door, by_day, shipped
 from msgspec.structs import replace
 from run_desks import (
     APPEAL,
@@ -869,7 +869,7 @@ async def test_a_run_on_screen(
 WIDTHS = ((60, 20), (80, 24), (133, 31))
 
 
-@pytest.mark.parametrize("first", WIDTHS)
+@pytest.mark.parametrize("first", by_day(WIDTHS, every=3))
 async def test_every_line_fills_its_width_while_a_run_goes_on(
     first: tuple[int, int], desk: Bent, attempts: Attempts
 ) -> None:

@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 import pytest
-from doors import PROGRAM, SUITE, V8, Door, environment
+from doors import PROGRAM, SUITE, V8, Door, by_day, environment
 from terminal import Terminal, terminal
 from wire import Wire, wire
 
@@ -105,7 +105,7 @@ def test_a_signal_gives_the_terminal_back(full: Door, number: int) -> None:
     full.healthy()
 
 
-@pytest.mark.parametrize("wait", range(6))
+@pytest.mark.parametrize("wait", by_day(range(6), every=3))
 @pytest.mark.parametrize("how", ["key", "signal"])
 def test_it_can_be_left_at_any_moment_of_its_opening(full: Door, how: str, wait: int) -> None:
     """A screen that is cut off on its way up, a question half asked: nobody sees a traceback."""

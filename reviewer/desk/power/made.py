@@ -56,6 +56,7 @@ def asked_of(
         draws=_draws(policy.attempts),
         episodes=episodes,
         attempts=policy.attempts,
+        by_person=sum((one.user or {}).get("kind") == "person" for one in suite.episodes),
         mode=policy.mode,
         stopping=policy.stopping,
         hard_pass_rate=policy.hard_pass_rate,
@@ -125,6 +126,7 @@ class _Table:
             asked.true_rate,
             asked.icc,
             critical_rate=asked.critical_rate,
+            by_person=asked.by_person,
         )
         rows = tuple(self._row(at._replace(true_rate=rate)) for rate in RATES)
         stopped = 1.0 - self._chances(at).promote

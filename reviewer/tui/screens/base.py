@@ -10,6 +10,7 @@ from textual.containers import Horizontal
 from textual.content import Content
 from textual.css.query import QueryType
 from textual.events import Resize, ScreenResume
+from textual.geometry import Size
 from textual.screen import ModalScreen, Screen
 from textual.widget import Widget
 
@@ -101,6 +102,15 @@ class Asking(FiringTimers, Screen[R]):
     BLIND: ClassVar[bool] = False
     """True where nothing may name a candidate, a gate, a cost or a judge: words about runs wait
     until the reader is on another screen."""
+
+    def _screen_resized(self, size: Size) -> None:
+        """Lay out for another size.
+
+        Textual also asks for it once more after each first layout of a screen, with the size that
+        was just laid out, and for every screen below: a third of the work of opening one.
+        """
+        if size != self._size:
+            super()._screen_resized(size)
 
     @property
     def shell(self) -> "Shell":
