@@ -58,8 +58,9 @@ def _roomy() -> bool:
 
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
-    """One more than there are processors: a third of the time is waiting for other programs."""
-    return (os.cpu_count() or 1) + 1
+    """Two more than there are processors: a third of the time is waiting for other programs, and
+    with one more a tenth of what two processors could do was left."""
+    return (os.cpu_count() or 1) + 2
 
 
 @pytest.hookimpl(tryfirst=True)
