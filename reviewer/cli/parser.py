@@ -96,13 +96,10 @@ GROUPS = {
     "people and judges": {
         "review-set": Command(
             "review_sets",
-            "recorded attempts for people to read, drawn by lot and by flags, and the rates they "
-            "give",
+            "draw recorded attempts for people to read, and show the rates they give",
         ),
         "episode": Command("episodes", "make an episode of a recorded attempt, and prove it"),
-        "labels": Command(
-            "labels", "what is to be labeled, and labels as files to join those of several"
-        ),
+        "labels": Command("labels", "show what waits for labels, and exchange labels as files"),
         "judge": Command("judge", "ask the suite's judge about final messages, and print its role"),
         "judgments": Command("labels", "answers of a judge as files"),
     },

@@ -24,7 +24,8 @@ _COLUMNS = ", ".join(ReviewSetRow._fields)
 
 
 _ABOUT_USERS = b'"about":"user"'
-"""What the kept bytes of a set about users hold: canonical JSON, in which no text has it so."""
+"""A part of every stored set about users, and of no other: sets are canonical JSON, and a text in
+one has its quotes escaped."""
 
 
 def review_sets(connection: sqlite3.Connection, suite_id: str | None = None) -> list[ReviewSetRow]:

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any, cast
 
 import msgspec
-from msgspec import structs
 
 from reviewer.desk.errors import DeskError
 from reviewer.desk.place import Workspace, write_private
@@ -274,6 +273,6 @@ def read_power(data: bytes) -> Power:
 
 
 def _cache_file(workspace: Workspace, suite: Suite, asked: PowerAsked) -> Path:
-    told = {**structs.asdict(asked), "not_modeled": not_modeled(suite.policy)}
-    key = sha256_hex(canonical_bytes(msgspec.to_builtins(told), "power"))
+    told = {**msgspec.to_builtins(asked), "not_modeled": not_modeled(suite.policy)}
+    key = sha256_hex(canonical_bytes(told, "power"))
     return workspace.root / "store" / "cache" / f"power-{key[:32]}.json"

@@ -118,7 +118,7 @@ MOST_EVENTS = 3
 def beside_blocks(
     found: DecisionView, standing_: SuiteStanding | None, mine: Collection[str]
 ) -> list[Block]:
-    """Return what stands beside the report: the suite's trial, its policy's power, and every
+    """Return what is shown beside the report: the suite's trial, its policy's power, and every
     earlier decision with who signed it, when, until when, its state and its comment."""
     blocks = [Block("suite trial: what bad agents do on this suite", "dim", [Span(" ")])]
     if standing_ is None:

@@ -36,8 +36,8 @@ from reviewer.tui.widgets.words import short
 
 MODES = ("report", "Markdown", "bytes")
 SIDE, ROOMY = 150, 34
-"""Columns from which what is said of the suite stands beside the report, and lines from which the
-report names every event and gate."""
+"""Columns from which the suite is shown beside the report, and lines from which the report names
+every event and gate."""
 
 
 class DecisionScreen(DeskScreen):
