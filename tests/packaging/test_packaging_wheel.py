@@ -86,7 +86,6 @@ def trapped(folder: Path) -> Path:
     return folder
 
 
-@pytest.mark.nightly
 @pytest.mark.slow
 def test_the_main_job_in_a_clean_environment_among_hostile_files(
     clean: Path, tmp_path: Path
