@@ -38,6 +38,13 @@ def test_every_act_on_suites_has_help(door: Door, act: str) -> None:
     assert door.run("suite", act, "--help").code == 0
 
 
+def test_a_trace_is_grouped_or_one_event_is_shown(full: Door) -> None:
+    trace = f"{SUITE}/{V7}/attack-014/1"
+    said = full.run("show", trace, "--by", "turns", "--event", 2)
+    assert said.code == 2
+    assert "--event: not allowed with argument --by" in said.err
+
+
 @pytest.mark.parametrize(
     "argv",
     [
