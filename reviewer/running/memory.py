@@ -1,5 +1,5 @@
-"""What attempts of a run would make again and again of equal JSON values: made once, and found by
-their content. And copies of JSON values.
+"""Results that the attempts of a run share: computed once for each JSON value, and looked up by its
+content. Also copies of JSON values.
 """
 
 import copy

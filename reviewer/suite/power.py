@@ -16,7 +16,7 @@ _Chances = dict[PowerGate, Rate]
 
 class PowerAsked(Value, frozen=True, kw_only=True, omit_defaults=True):
     """What the figures follow from: the policy's limits, the size, what is assumed of agents.
-    Defaults are left out, so that what was locked before they were known has the same bytes."""
+    Members with their default are not written, so that a file keeps its bytes when one is added."""
 
     formulas: Annotated[Positive, "The version of the formulas."]
     seed: Annotated[Count, "The seed of the simulated releases."]

@@ -138,8 +138,8 @@ class SuiteLine(NamedTuple):
 
 
 class SuiteStanding(View, frozen=True):
-    """What bad agents do on a suite, and how often its policy is wrong: for each a headline,
-    then the lines that explain it."""
+    """What bad agents do on a suite, and how often its policy is wrong: the first line of each is a
+    headline, the others explain it."""
 
     trial: tuple[SuiteLine, ...]
     power: tuple[SuiteLine, ...]

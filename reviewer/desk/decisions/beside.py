@@ -1,4 +1,4 @@
-"""What is shown beside a report that is decided on: what bad agents do on its suite, and how often
+"""Facts shown beside a report before its decision: what bad agents do on its suite, and how often
 its policy is wrong. Nothing here changes a recommendation.
 """
 

@@ -61,9 +61,10 @@ def kind_at(kinds: Sequence[Kind], seq: int, chosen: int | None = None) -> int |
 def further(
     kinds: Sequence[Kind], seq: float, chosen: int | None, step: int
 ) -> tuple[int, int] | None:
-    """Return (kind, event) of the next finding: of the kind that event `seq` shows, behind the last
-    one of the next kind on another event. From an event without a finding, the nearest one that
-    way. None where there is none."""
+    """Return (kind, event) of the next finding in the direction of `step`; None if there is none.
+
+    From an event with a finding this is the next event of the same kind, after the last of them
+    the first event of the next kind. From any other event it is the nearest one with a finding."""
     here = kind_at(kinds, int(seq), chosen) if seq == int(seq) else None
     if here is None:
         near = [(ahead, n) for n, kind in enumerate(kinds) if is_found(kind)
@@ -85,11 +86,11 @@ def further(
 
 
 def _next(seqs: Sequence[int], seq: float, step: int) -> Sequence[int]:
-    """Return the next one that way, if there is one."""
+    """Return the next number in the direction of `step`, as a sequence of one or none."""
     at = bisect_right(seqs, seq) if step > 0 else bisect_left(seqs, seq) - 1
     return seqs[at : at + 1] if at >= 0 else ()
 
 
 def _ends(seqs: Sequence[int], step: int) -> Sequence[int]:
-    """Return the first two from that side."""
+    """Return the two numbers that come first in the direction of `step`."""
     return seqs[:2] if step > 0 else seqs[:-3:-1]

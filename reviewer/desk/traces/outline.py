@@ -145,7 +145,7 @@ class Node(Struct):
 
     @property
     def place(self) -> tuple[str, int, int]:
-        """What it is, whatever else there is."""
+        """Return what identifies it while the trace grows."""
         return self.kind, self.thread, self.first
 
 

@@ -54,7 +54,7 @@ def is_private(event: Event) -> bool:
 
 
 class Turn(NamedTuple):
-    """What belongs together: the positions of its events, in order, and the thread it is of."""
+    """One step of a conversation: its thread, and the positions of its events, in order."""
 
     thread: int
     places: list[int]

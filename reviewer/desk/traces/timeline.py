@@ -11,7 +11,7 @@ from reviewer.desk.views import Mark
 from reviewer.trace.record import Event, is_user, kind_of
 
 TOLD, AGENT, CALL, WRONG, UNSURE, FAIL, CRITICAL = range(1, 8)
-"""What a column shows, the least first: of several events the one that matters most."""
+"""What a column can show, by rising weight: a column of several events shows the heaviest."""
 _FOUND: dict[Mark | None, int] = {"critical": CRITICAL, "fail": FAIL, "not_measured": UNSURE}
 
 
