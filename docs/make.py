@@ -1,6 +1,6 @@
 """Write what the documentation takes from the program: docs/cli.md, the man page docs/reviewer.1,
-docs/glossary.md, docs/settings.md, docs/screens.md, docs/importable.md and docs/schemas/*.json; and
-the script for new stores, store/schema/new/store.sql.
+docs/glossary.md, docs/settings.md, docs/screens.md, docs/importable.md, the tables of
+docs/parquet.md and docs/schemas/*.json; and the script for new stores, store/schema/new/store.sql.
 
 Run `python docs/make.py` after a change of the command line, of a file's shape or of the store's
 schema; a test says when it is due.
@@ -15,6 +15,7 @@ from pathlib import Path
 from reviewer.cli.examples import EXAMPLES
 from reviewer.cli.glossary import GLOSSARY
 from reviewer.cli.parser import parser
+from reviewer.db.archive.tables import TABLES
 from reviewer.db.schema import new_store_file, new_store_script
 from reviewer.desk.imports.formats import formats, refused_by_name
 from reviewer.desk.workspace.api import kinds, schema
@@ -159,7 +160,31 @@ def importable() -> str:
     return "\n".join(parts) + "\n"
 
 
+TABLES_FOLLOW = "## Tables"
+
+
+def parquet() -> str:
+    """Return docs/parquet.md: the tables of an archive behind what is written by hand."""
+    head = (DOCS / "parquet.md").read_text(encoding="utf-8").partition(TABLES_FOLLOW)[0]
+    parts = [
+        f"{head.rstrip()}\n\n{TABLES_FOLLOW}\n",
+        "From here on written by `python docs/make.py` from `reviewer/db/archive/tables.py`.\n",
+    ]
+    for table in TABLES.values():
+        first = " ".join(("(with `--payloads`)",) if table.name == "payloads" else ())
+        parts += [f"### {table.name}\n", f"{_capital(table.text)} {first}".rstrip() + ".\n"]
+        parts += ["| column | type | what it holds |", "|---|---|---|"]
+        parts += [f"| `{one.name}` | {one.type} | {_cell(one.text)} |" for one in table.columns]
+        parts.append("")
+    return "\n".join(parts).rstrip() + "\n"
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
 def main() -> None:
+    (DOCS / "parquet.md").write_text(parquet(), encoding="utf-8")
     (DOCS / "importable.md").write_text(importable(), encoding="utf-8")
     (DOCS / "cli.md").write_text(cli(), encoding="utf-8")
     (DOCS / "reviewer.1").write_text(man(), encoding="utf-8")

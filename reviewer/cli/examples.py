@@ -15,6 +15,10 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "doctor": ("reviewer doctor", "reviewer doctor --json"),
     "backup": ("reviewer backup monday.db",),
     "restore": ("reviewer restore monday.db",),
+    "export": (
+        "reviewer export --parquet november",
+        "reviewer export --parquet november --suite refund-eval-v5 --payloads",
+    ),
     "schema": ("reviewer schema episode",),
     "glossary": ("reviewer glossary",),
     "completion": (

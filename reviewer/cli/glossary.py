@@ -421,6 +421,12 @@ GLOSSARY = {
             "reviewer.db",
         ),
         Term(
+            "archive",
+            "A folder of Parquet files with all that a store holds at one moment, for questions "
+            "over millions of attempts.",
+            "reviewer.db.archive",
+        ),
+        Term(
             "journal",
             "A hash chain in the store of every act that changes what may be believed.",
             "reviewer.db.journal",

@@ -130,6 +130,11 @@ GROUPS = {
             "workspace",
             "put a backup in the store's place, once it is proved to be as its journal says",
         ),
+        "export": Command(
+            "archives",
+            "write the store as an archive of Parquet files, for questions over millions of "
+            "attempts (extra: archive)",
+        ),
     },
     "other doors": {
         "serve": Command("serve", "the workstation in a browser on this machine (extra: serve)"),

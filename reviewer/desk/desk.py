@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from reviewer.desk.opened import DeskState, late
 
 if TYPE_CHECKING:
+    from reviewer.desk.archives.api import ArchivesRoom
     from reviewer.desk.compare.api import CompareRoom
     from reviewer.desk.decisions.api import DecisionsRoom
     from reviewer.desk.episodes.api import EpisodesRoom
@@ -49,6 +50,12 @@ class Desk:
         from reviewer.desk.traces.api import TracesRoom
 
         return TracesRoom(self.opened)
+
+    @late
+    def archives(self) -> ArchivesRoom:
+        from reviewer.desk.archives.api import ArchivesRoom
+
+        return ArchivesRoom(self.opened)
 
     @late
     def compare(self) -> CompareRoom:

@@ -26,6 +26,11 @@ pytestmark = [
 
 NO_CASE = {
     "completion": "its script is argcomplete's; tests/cli/test_cli_completion.py asks it",
+    "export": "wants the extra `archive`; tests/cli/test_cli_archive.py",
+    "export --no-events": "as export",
+    "export --parquet": "as export",
+    "export --payloads": "as export",
+    "export --suite": "as export",
     "serve": "does not end; tests/web reads its pages",
     "serve --port": "as serve",
     "serve --host": "as serve",

@@ -162,6 +162,12 @@ def test_the_page_of_formats_is_current() -> None:
     assert (ROOT / "docs" / "importable.md").read_text(encoding="utf-8") == made, due
 
 
+def test_the_tables_of_an_archive_are_those_that_are_written() -> None:
+    made = generator().parquet()
+    due = "run python docs/make.py"
+    assert (ROOT / "docs" / "parquet.md").read_text(encoding="utf-8") == made, due
+
+
 def test_the_script_for_new_stores_is_current() -> None:
     due = "run python docs/make.py"
     assert new_store_file().read_text(encoding="utf-8") == new_store_script(), due

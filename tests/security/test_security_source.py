@@ -15,12 +15,13 @@ SHELLS = {"os.system", "os.popen", "subprocess.getoutput", "subprocess.getstatus
 LOADS = {"pickle", "cPickle", "_pickle", "dill", "cloudpickle", "joblib", "marshal", "shelve",
          "yaml", "ruamel", "jsonpickle", "code", "codeop", "runpy"}  # fmt: skip
 NET = {"httpx", "requests", "urllib.request", "http.client", "aiohttp", "websockets", "socket",
-       "ftplib", "smtplib", "telnetlib", "ssl"}  # fmt: skip
+       "ftplib", "smtplib", "telnetlib", "ssl", "duckdb"}  # fmt: skip
 
 ITS_OWN_COPY = "reviewer/cli/head_start.py"
 """Reads answers, pickled, from the pipe of a copy that it made of its own process."""
 MAY_REACH = {
     "reviewer/cli/serve.py",  # listens, when asked to
+    "reviewer/db/archive/engine.py",  # DuckDB, which is kept from loading what reaches anything
     "reviewer/running/candidates/openai_http.py",  # a judge or a candidate that a manifest names
     "reviewer/running/mcp_child.py",  # connects to its own server on loopback, to empty its queue
     "reviewer/signing/agent.py",  # the ssh-agent's socket on this machine

@@ -1,0 +1,109 @@
+"""DuckDB, which writes and asks archives: opened so that it reads no file, no variable and no
+network by itself. It comes with the extra `archive` and is imported here alone, when needed."""
+
+import importlib.util
+import os
+import re
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from reviewer.db.archive.tables import SCHEMA, Table
+
+INSTALL = "pip install 'release-reviewer[archive]'"
+MEMORY = "1GB"
+"""What DuckDB may hold in memory; more goes to a file in its own temporary folder."""
+_WRITING = "512MB"
+_ROW_GROUP = 122_880
+
+
+class ArchiveError(Exception):
+    """An archive cannot be written or read this way; the text says what is wrong, and where."""
+
+
+@cache
+def is_installed() -> bool:
+    """Return whether DuckDB is installed."""
+    return importlib.util.find_spec("duckdb") is not None
+
+
+def connect(scratch: Path, memory: str = MEMORY) -> Any:
+    """Return a connection to a database in memory. What does not fit goes below `scratch`, a
+    private folder; extensions and secrets of the user are not looked at."""
+    import duckdb
+
+    return duckdb.connect(
+        ":memory:",
+        config={
+            "allow_persistent_secrets": "false",
+            "allow_unsigned_extensions": "false",
+            "autoinstall_known_extensions": "false",
+            "autoload_known_extensions": "false",
+            "extension_directory": str(scratch / "extensions"),
+            "memory_limit": memory,
+            "python_enable_replacements": "false",
+            "temp_directory": str(scratch / "spill"),
+            "threads": str(min(os.cpu_count() or 1, 8)),
+        },
+    )
+
+
+def text(value: str) -> str:
+    """Return a text as a literal of SQL."""
+    return "'" + value.replace("'", "''") + "'"
+
+
+def name(value: str) -> str:
+    """Return a name as an identifier of SQL."""
+    return '"' + value.replace('"', '""') + '"'
+
+
+def path(value: Path) -> str:
+    """Return a path as a literal of SQL, in which no character stands for others."""
+    return text(_MAGIC.sub(r"[\1]", str(value)))
+
+
+_MAGIC = re.compile(r"([\[*?])")
+
+
+class Writer:
+    """Makes Parquet files of lines of JSON."""
+
+    def __init__(self, scratch: Path) -> None:
+        self._base = connect(scratch, _WRITING)
+
+    def write(self, table: Table, lines: Path, longest: int, target: Path) -> int:
+        """Write the rows in `lines`, the longest of which has so many bytes, to a new file; return
+        how many there were. A member that is absent is null."""
+        columns = ", ".join(f"{name(one.name)}: {text(one.type)}" for one in table.columns)
+        shown = ", ".join(name(one.name) for one in table.columns)
+        source = (
+            f"read_json({path(lines)}, format='newline_delimited', columns={{{columns}}},"
+            f" maximum_object_size={max(longest + 1024, 1 << 16)})"
+        )
+        kept = f'KV_METADATA {{schema: {text(SCHEMA)}, "table": {text(table.name)}}}'
+        try:
+            (rows,) = self._base.execute(
+                f"COPY (SELECT {shown} FROM {source}) TO {text(str(target))}"
+                f" (FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE {_ROW_GROUP}, {kept})"
+            ).fetchone()
+        except self._error as error:
+            raise ArchiveError(f"{target}: {str(error).partition(chr(10))[0]}") from error
+        return int(rows)
+
+    @property
+    def _error(self) -> type[Exception]:
+        import duckdb
+
+        found: type[Exception] = duckdb.Error
+        return found
+
+    def close(self) -> None:
+        self._base.close()
+
+
+def rows_of(base: Any, sql: str, bound: Sequence[object] = ()) -> list[tuple[Any, ...]]:
+    """Return all rows of a question of our own."""
+    found: list[tuple[Any, ...]] = base.execute(sql, list(bound)).fetchall()
+    return found
