@@ -16,6 +16,7 @@ from reviewer.cli.examples import EXAMPLES
 from reviewer.cli.glossary import GLOSSARY
 from reviewer.cli.parser import parser
 from reviewer.db.archive.tables import TABLES
+from reviewer.db.archive.views import VIEWS
 from reviewer.db.schema import new_store_file, new_store_script
 from reviewer.desk.imports.formats import formats, refused_by_name
 from reviewer.desk.workspace.api import kinds, schema
@@ -168,8 +169,12 @@ def parquet() -> str:
     head = (DOCS / "parquet.md").read_text(encoding="utf-8").partition(TABLES_FOLLOW)[0]
     parts = [
         f"{head.rstrip()}\n\n{TABLES_FOLLOW}\n",
-        "From here on written by `python docs/make.py` from `reviewer/db/archive/tables.py`.\n",
+        "From here on written by `python docs/make.py` from `reviewer/db/archive/tables.py` "
+        "and `views.py`.\n",
     ]
+    parts += ["### Ready views\n", "| view | rows and what they hold |", "|---|---|"]
+    parts += [f"| `{view.name}` | {_cell(view.text)} |" for view in VIEWS]
+    parts.append("")
     for table in TABLES.values():
         first = " ".join(("(with `--payloads`)",) if table.name == "payloads" else ())
         parts += [f"### {table.name}\n", f"{_capital(table.text)} {first}".rstrip() + ".\n"]

@@ -15,6 +15,11 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "doctor": ("reviewer doctor", "reviewer doctor --json"),
     "backup": ("reviewer backup monday.db",),
     "restore": ("reviewer restore monday.db",),
+    "query": (
+        'reviewer query "select candidate_id, k, value from pass_k" november',
+        'reviewer query "from gates_per_day where failed > 0" november --json',
+        'reviewer query "show tables"',
+    ),
     "export": (
         "reviewer export --parquet november",
         "reviewer export --parquet november --suite refund-eval-v5 --payloads",

@@ -88,6 +88,10 @@ GROUPS = {
             "trends",
             "the figures of a suite's reports, candidate after candidate, with their targets",
         ),
+        "query": Command(
+            "archives",
+            "a question in SQL over stores and archives, with ready views (extra: archive)",
+        ),
         "notes": Command("notes", "bookmarks and notes on events: list, write, and as files"),
         "costs": Command(
             "costs", "costs of people and incidents, added to those of attempts: enter, list"

@@ -4,7 +4,6 @@ network by itself. It comes with the extra `archive` and is imported here alone,
 import importlib.util
 import os
 import re
-from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -49,6 +48,14 @@ def connect(scratch: Path, memory: str = MEMORY) -> Any:
     )
 
 
+def error_class() -> type[Exception]:
+    """Return the class of DuckDB's errors."""
+    import duckdb
+
+    found: type[Exception] = duckdb.Error
+    return found
+
+
 def text(value: str) -> str:
     """Return a text as a literal of SQL."""
     return "'" + value.replace("'", "''") + "'"
@@ -88,22 +95,9 @@ class Writer:
                 f"COPY (SELECT {shown} FROM {source}) TO {text(str(target))}"
                 f" (FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE {_ROW_GROUP}, {kept})"
             ).fetchone()
-        except self._error as error:
+        except error_class() as error:
             raise ArchiveError(f"{target}: {str(error).partition(chr(10))[0]}") from error
         return int(rows)
 
-    @property
-    def _error(self) -> type[Exception]:
-        import duckdb
-
-        found: type[Exception] = duckdb.Error
-        return found
-
     def close(self) -> None:
         self._base.close()
-
-
-def rows_of(base: Any, sql: str, bound: Sequence[object] = ()) -> list[tuple[Any, ...]]:
-    """Return all rows of a question of our own."""
-    found: list[tuple[Any, ...]] = base.execute(sql, list(bound)).fetchall()
-    return found

@@ -1,4 +1,4 @@
-"""Writing archives of a store."""
+"""Writing archives of a store, and asking stores and archives in SQL."""
 
 from __future__ import annotations  # what only types name is not loaded
 
@@ -11,6 +11,7 @@ from reviewer.desk.opened import Room
 
 if TYPE_CHECKING:
     from reviewer.desk.archives.export import Exported, Progress
+    from reviewer.desk.archives.views import QueryAnswer
 
 
 class ArchivesRoom(Room):
@@ -41,3 +42,37 @@ class ArchivesRoom(Room):
                 return export(connection, Path(folder), wanted, progress)
         except ArchiveError as error:
             raise DeskError(str(error)) from error
+
+    def ask(
+        self,
+        sql: str,
+        sources: Sequence[str] = (),
+        limit: int = 0,
+        progress: Progress = lambda _, __: None,
+    ) -> QueryAnswer:
+        """Return the answer of one question in SQL over stores and archives, by their paths (none
+        named: this store); at most so many rows (0: all).
+
+        Raises DeskError where DuckDB is not installed, a path is neither, or the question could do
+        more than read or fails.
+        """
+        from reviewer.desk.archives.ask import Source, ask
+
+        if sources:
+            return ask_elsewhere(sql, sources, limit, progress)
+        if not self._opened.has_store():
+            raise DeskError(f"{self._opened.place.store} is not there yet: nothing to ask")
+        own = Source(self._opened.place.root.name, self._opened.place.store, self._opened.reading)
+        return ask([own], sql, limit, progress)
+
+
+def ask_elsewhere(
+    sql: str,
+    sources: Sequence[str],
+    limit: int = 0,
+    progress: Progress = lambda _, __: None,
+) -> QueryAnswer:
+    """Return what `ask` does, of sources that are named: no workspace is needed."""
+    from reviewer.desk.archives.ask import ask, source_of
+
+    return ask([source_of(one) for one in sources], sql, limit, progress)

@@ -1,0 +1,175 @@
+"""The ready views over the tables of an archive: the figures of a report, in SQL.
+
+docs/parquet.md lists them. `origin` says which archive or store a row is of, and every view counts
+each of them apart, so that an attempt that is in two of them is never counted twice.
+"""
+
+from typing import NamedTuple
+
+from reviewer.db.archive.tables import GATE_PREFIX
+from reviewer.suite.gates import GATES
+
+MACROS = (
+    # How many ways there are to choose k of n: exact, step by step.
+    "CREATE MACRO choose(n, k) AS CASE WHEN k > n THEN 0::HUGEINT ELSE"
+    " list_reduce(range(1, k + 1), lambda a, i: (a * (n - k + i) // i)::HUGEINT, 1::HUGEINT) END",
+)
+
+
+class View(NamedTuple):
+    """A view: what it answers, its SQL, and the tables that it needs."""
+
+    name: str
+    text: str
+    sql: str
+    needs: tuple[str, ...] = ("facts",)
+
+
+_WHO = "origin, suite_id, candidate_id"
+
+_GATES = " UNION ALL ".join(
+    f"SELECT {_WHO}, day, '{gate}' AS gate, {place} AS place, {GATE_PREFIX}{gate} AS result"
+    f" FROM attempts WHERE NOT lost AND {GATE_PREFIX}{gate} IS NOT NULL"
+    for place, gate in enumerate(GATES)
+)
+_COUNTED_GATES = (
+    "count(*) FILTER (result = 'pass') AS passed,"
+    " count(*) FILTER (result IN ('fail', 'critical')) AS failed,"
+    " count(*) FILTER (result = 'not_measured') AS not_measured"
+)
+
+# Attempts and passes of each episode's first complete set; of an episode without an attempt too.
+_EPISODES = f"""
+WITH made AS (
+  SELECT {_WHO}, episode_id,
+    count(*) FILTER (counted AND NOT lost) AS attempts,
+    count(*) FILTER (counted AND NOT lost AND passed IS NOT NULL) AS measured,
+    count(*) FILTER (counted AND passed) AS passes,
+    count(*) FILTER (NOT lost AND critical) AS critical,
+    coalesce(sum(cost_nano) FILTER (counted), 0) AS cost_nano,
+    count(*) FILTER (counted AND cost_nano IS NULL) AS cost_unknown
+  FROM facts GROUP BY ALL)
+SELECT c.origin, c.suite_id, c.candidate_id, e.episode_id, e.position, e.by_person,
+  coalesce(m.attempts, 0) AS attempts, coalesce(m.measured, 0) AS measured,
+  coalesce(m.passes, 0) AS passes, coalesce(m.critical, 0) AS critical,
+  coalesce(m.cost_nano, 0) AS cost_nano, coalesce(m.cost_unknown, 0) AS cost_unknown
+FROM candidates c JOIN episodes e USING (origin, suite_id)
+LEFT JOIN made m USING (origin, suite_id, candidate_id, episode_id)
+"""
+
+# C(passes, k) / C(measured, k), added over a common denominator, so that the mean is the exact one
+# wherever the numbers fit; else added as doubles.
+_PASS_K = f"""
+WITH seen AS (
+  SELECT e.*, s.pass_k, s.probe,
+    min(e.measured) OVER (PARTITION BY e.origin, e.suite_id, e.candidate_id) AS least
+  FROM candidate_episodes e JOIN suites s USING (origin, suite_id) WHERE NOT e.by_person),
+ks AS (
+  SELECT *, unnest(range(1, shown + 1)) AS k FROM (
+    SELECT *, CASE WHEN probe THEN least(greatest(least, 1), 10) WHEN pass_k > 10 THEN pass_k
+      ELSE least(greatest(least, pass_k), 10) END AS shown FROM seen)),
+alike AS (
+  SELECT {_WHO}, k, least(pass_k, shown) AS pass_k, measured, passes, count(*) AS episodes,
+    sum(attempts - measured) AS open
+  FROM ks GROUP BY ALL),
+common AS (
+  SELECT {_WHO}, k, list_reduce(list(DISTINCT choose(measured, k)) FILTER (measured >= k),
+    lambda a, b: (a // greatest(gcd(a, b), 1) * b)::HUGEINT, 1::HUGEINT) AS whole
+  FROM alike GROUP BY ALL),
+summed AS (
+  SELECT a.origin, a.suite_id, a.candidate_id, a.k, a.pass_k, min(a.measured) AS least,
+    sum(a.open) AS open, sum(a.episodes) AS episodes,
+    sum(a.episodes * choose(a.passes, a.k) * (c.whole // choose(a.measured, a.k)))
+      FILTER (a.measured >= a.k) AS over, any_value(c.whole) * sum(a.episodes) AS under
+  FROM alike a JOIN common c USING (origin, suite_id, candidate_id, k) GROUP BY ALL)
+SELECT {_WHO}, k, k = pass_k AS of_policy, episodes,
+  CASE WHEN open = 0 AND least >= k
+    THEN (over // gcd(over, under))::DOUBLE / (under // gcd(over, under))::DOUBLE END AS value,
+  open AS verdicts_not_measured
+FROM summed ORDER BY ALL
+"""
+
+VIEWS = (
+    View(
+        "attempts",
+        "the facts, with the `day` on which an attempt began",
+        "SELECT *, CAST(started_at AS DATE) AS day FROM facts",
+    ),
+    View(
+        "candidate_episodes",
+        "candidates × episodes: attempts, those with a verdict, passes and cost of the first "
+        "complete set; critical failures of all",
+        _EPISODES,
+        ("facts", "candidates", "episodes"),
+    ),
+    View(
+        "verdicts",
+        "candidates: attempts made and those that infrastructure lost; of the others how many "
+        "pass, fail, are critical, are not measured; and the hard pass rate of the first "
+        "complete set",
+        f"SELECT {_WHO}, count(*) AS made, count(*) FILTER (lost) AS lost,"
+        " count(*) FILTER (NOT lost AND passed) AS passed,"
+        " count(*) FILTER (NOT lost AND NOT passed) AS failed,"
+        " count(*) FILTER (NOT lost AND critical) AS critical,"
+        " count(*) FILTER (NOT lost AND passed IS NULL) AS not_measured,"
+        " CASE WHEN count(*) FILTER (counted AND NOT lost AND passed IS NULL) = 0 THEN"
+        " count(*) FILTER (counted AND passed) / nullif(count(*) FILTER (counted AND NOT lost), 0)"
+        " END AS hard_pass_rate FROM facts GROUP BY ALL ORDER BY ALL",
+    ),
+    View(
+        "gates",
+        "candidates × gates in force: how many attempts pass, fail, are not measured; as in "
+        "report.json",
+        f"SELECT {_WHO}, gate, {_COUNTED_GATES} FROM ({_GATES}) GROUP BY {_WHO}, gate, place"
+        f" ORDER BY {_WHO}, place",
+    ),
+    View(
+        "gates_per_day",
+        "the same by day; attempts whose time is not known are under null",
+        f"SELECT {_WHO}, day, gate, {_COUNTED_GATES} FROM ({_GATES})"
+        f" GROUP BY {_WHO}, day, gate, place ORDER BY {_WHO}, day, place",
+    ),
+    View(
+        "pass_k",
+        "candidates × k: pass^k up to the policy's k (`of_policy`) and what the attempts allow, at "
+        "most 10; null where an episode has fewer attempts or a verdict is not measured",
+        _PASS_K,
+        ("facts", "candidates", "episodes", "suites"),
+    ),
+    View(
+        "costs",
+        "candidates: the cost of the first complete set, those lost to infrastructure too, and the "
+        "cost per success; null where a cost or a verdict is not known",
+        f"SELECT {_WHO}, count(*) AS attempts, count(*) FILTER (cost_nano IS NULL) AS cost_unknown,"
+        " sum(cost_nano)::DOUBLE / 1e9 AS known_usd,"
+        " CASE WHEN count(*) FILTER (cost_nano IS NULL) = 0 THEN sum(cost_nano)::DOUBLE / 1e9 END"
+        " AS total_usd, count(*) FILTER (passed) AS successes,"
+        " CASE WHEN count(*) FILTER (cost_nano IS NULL OR NOT lost AND passed IS NULL) = 0 THEN"
+        " sum(cost_nano)::DOUBLE / nullif(count(*) FILTER (passed) * 1000000000, 0)::DOUBLE END"
+        " AS cost_per_success_usd FROM facts WHERE counted GROUP BY ALL ORDER BY ALL",
+    ),
+    View(
+        "latencies",
+        "candidates: quantiles of the latencies that are known, of the first complete set, in ms",
+        f"SELECT {_WHO}, count(latency_ms) AS measured, count(*) - count(latency_ms) AS unknown,"
+        " quantile_cont(latency_ms, 0.5) AS p50, quantile_cont(latency_ms, 0.95) AS p95,"
+        " max(latency_ms) AS max FROM facts WHERE counted AND NOT lost GROUP BY ALL ORDER BY ALL",
+    ),
+    View(
+        "codes",
+        "candidates × gates × codes: how many attempts have a finding, and of what severity",
+        f"SELECT {_WHO}, gate, code, severity, count(DISTINCT trace_id) AS attempts FROM findings"
+        f" GROUP BY ALL ORDER BY attempts DESC, {_WHO}, gate, code",
+        ("findings",),
+    ),
+    View(
+        "tools",
+        "candidates × tools: calls, those that failed, and the median latency",
+        f"SELECT {_WHO}, tool, count(*) AS calls,"
+        " count(*) FILTER (status IN ('error', 'timeout', 'denied')) AS failed,"
+        " quantile_cont(latency_ms, 0.5) AS p50_ms FROM events WHERE kind = 'tool_call'"
+        f" GROUP BY ALL ORDER BY calls DESC, {_WHO}, tool",
+        ("events",),
+    ),
+)
+"""The ready views, each after those it is made of."""
