@@ -4,15 +4,20 @@ Reads requests and writes replies as lines of JSON: {argv, cwd, env, stdin} and 
 Each command runs in a fork of its own, so that none sees what another left in memory.
 """
 
+import contextlib
 import gc
 import importlib
+import io
 import json
 import os
 import pkgutil
 import sys
 import tempfile
 import traceback
+from pathlib import Path
 from typing import Any
+
+DATA = Path(__file__).resolve().parent.parent / "data"
 
 LATE = ("reviewer.tui", "reviewer.web", "reviewer.__main__")
 """What no command without a screen imports."""
@@ -28,18 +33,29 @@ def preload() -> None:
     for found in pkgutil.walk_packages(reviewer.__path__, "reviewer.", onerror=failed):
         if not found.name.startswith(LATE):
             importlib.import_module(found.name)
-    _make_what_depends_on_nothing()
+    _use_once()
 
 
-def _make_what_depends_on_nothing() -> None:
-    """Make the shapes of files and the patterns that a process makes when it first needs them."""
-    from reviewer.suite.border import FILES, shape_of
-    from reviewer.trace.redaction import Redactor
+def _use_once() -> None:
+    """Run a few commands, so that the patterns, shapes and decoders that a process makes when it
+    first needs them are there: four fifths of what importing a small file takes."""
+    from reviewer.cli.main import main
 
-    for kind in FILES.values():
-        shape_of(kind)
-    Redactor().suspect(b'{"a": 1}')
-    Redactor().suspect_written(b'{"a":1}')
+    here = Path.cwd()
+    told = io.StringIO()
+    silent = contextlib.redirect_stdout(told), contextlib.redirect_stderr(told)
+    with tempfile.TemporaryDirectory() as folder, silent[0], silent[1]:
+        os.chdir(folder)
+        which = ["--suite", "refund-eval-v5", "--candidate", "refund-agent-v7"]
+        for command in (
+            ["init", "--example", "."],
+            ["import", str(DATA / "atif")],
+            ["import", "suites/refund-eval-v5/traces"],
+            ["scorecard", *which],
+            ["--export-report", "out", *which],
+        ):
+            main(command)
+        os.chdir(here)
 
 
 def reply(request: dict[str, Any]) -> dict[str, Any]:
