@@ -188,6 +188,7 @@ def test_a_store_of_a_draft_counts_nowhere_else(draft: Door) -> None:
     assert draft.run("scorecard", "--suite", SUITE, "--candidate", V8).code == 20
     assert "9 of 9 attempts made" in draft.ok("run", SUITE, V8).out
     assert "attempts 9 of 9 valid" in draft.ok("scorecard", "--suite", SUITE).out
+    draft.store.unlink()  # a process before may still hold it open
     shutil.copy(store, draft.store)
     for path in draft.store.parent.glob("review.db-*"):
         path.unlink()
