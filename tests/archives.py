@@ -1,5 +1,6 @@
 """A workspace whose archive has everything in it that could be lost on the way."""
 
+import random
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +36,27 @@ def records() -> list[dict[str, Any]]:
     return found
 
 
+def generated() -> list[dict[str, Any]]:
+    """Attempts of two candidates with whatever a seed gives them."""
+    seed, found = random.Random(4), []
+    for candidate in ("gen-a", "gen-b"):
+        for episode in ("damaged-221", "appeal-009", "attack-014"):
+            for number in range(1, seed.choice((4, 7))):
+                one = passing(episode, candidate, number, seed.random() * 1000)
+                one["cost_usd"] = round(seed.random() / 7, seed.choice((3, 6, 12)))
+                kind = seed.random()
+                if kind < 0.2:
+                    one["final_state"] = "request_open"
+                elif kind < 0.3:
+                    one |= {"termination": "infrastructure_error", "final_state": None}
+                    one["events"] = []
+                found.append(one)
+    return found
+
+
+GENERATED = len(generated())
+
+
 def varied(template: Path, folder: Path) -> Door:
     """The shipped candidates and those attempts, one refused for its shape and one for what it
     holds."""
@@ -42,6 +64,7 @@ def varied(template: Path, folder: Path) -> Door:
     bad = passing("damaged-221", ODD, 9)
     del bad["events"]
     door.take("odd.jsonl", [*records(), bad])
+    door.take("generated.jsonl", generated())
     raw = passing("damaged-221", "leaky", 1, final_message=f"Write to {MAIL}.")
     door.take("leaky.jsonl", [raw])
     large = shipped("refund-agent-v8")[0] | {"candidate_id": "large", "attempt": 1}

@@ -38,6 +38,10 @@ def _compare_arguments(compare: argparse.ArgumentParser) -> None:
         "--attempts", nargs=2, metavar="TRACE_ID",
         help="two attempts of one episode, the baseline first",
     )  # fmt: skip
+    compare.add_argument(
+        "--archive", metavar="DIR",
+        help="two candidates of an archive that reviewer export made, without a store",
+    )  # fmt: skip
 
 
 ARGUMENTS = {
@@ -51,6 +55,8 @@ def run(arguments: argparse.Namespace) -> int:
             "--attempts names both sides: leave out EPISODE, --candidate and --baseline",
             exit_code=ExitCode.USAGE,
         )
+    if arguments.archive:
+        return _of_archive(arguments)
     named = arguments.attempts[0].partition("/")[0] if arguments.attempts else arguments.suite
     desk = desk_on(arguments, named)
     found: Comparison | AttemptComparison
@@ -72,6 +78,27 @@ def run(arguments: argparse.Namespace) -> int:
         _candidates(found)
     else:
         _attempts(found)
+    return ExitCode.DONE
+
+
+def _of_archive(arguments: argparse.Namespace) -> int:
+    if arguments.attempts or arguments.episode or not arguments.candidate:
+        return fail(
+            "of an archive two candidates are compared: --candidate C, no EPISODE, no --attempts",
+            "attempts are compared event by event in the store",
+            exit_code=ExitCode.USAGE,
+        )
+    from reviewer.desk.archives.api import archived_comparison
+
+    found = archived_comparison(
+        arguments.archive, arguments.suite or "", arguments.candidate, arguments.baseline
+    )
+    if arguments.json:
+        import msgspec
+
+        out_json(msgspec.to_builtins(found))
+    else:
+        _candidates(found)
     return ExitCode.DONE
 
 

@@ -17,6 +17,9 @@ WHOSE = {
 
 def _trends_arguments(trends: argparse.ArgumentParser) -> None:
     trends.add_argument("--suite", default="", metavar="S", help="suite id")
+    trends.add_argument(
+        "--archive", metavar="DIR", help="of an archive that reviewer export made, without a store"
+    )
 
 
 ARGUMENTS = {
@@ -25,8 +28,13 @@ ARGUMENTS = {
 
 
 def run(arguments: argparse.Namespace) -> int:
-    desk = desk_on(arguments, arguments.suite)
-    found = desk.trends.figures(arguments.suite or only_suite(desk))
+    if arguments.archive:
+        from reviewer.desk.archives.api import archived_trends
+
+        found = archived_trends(arguments.archive, arguments.suite)
+    else:
+        desk = desk_on(arguments, arguments.suite)
+        found = desk.trends.figures(arguments.suite or only_suite(desk))
     if arguments.json:
         import msgspec
 
@@ -50,7 +58,12 @@ def _head(found: Trends) -> None:
     for number, one in enumerate(found.candidates, 1):
         fact(
             f"candidate {number} {one.candidate_id}: {one.at or 'time not said'}, "
-            f"{counted(one.attempts, 'attempt')}, recommendation {one.recommendation}"
+            f"{counted(one.attempts, 'attempt')}, "
+            + (
+                f"recommendation {one.recommendation}"
+                if one.recommendation
+                else "nothing is recommended of an archive"
+            )
         )
 
 

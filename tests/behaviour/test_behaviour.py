@@ -31,6 +31,8 @@ NO_CASE = {
     "export --parquet": "as export",
     "export --payloads": "as export",
     "export --suite": "as export",
+    "compare --archive": "as query",
+    "trends --archive": "as query",
     "query": "wants the extra `archive`; tests/cli/test_cli_query.py",
     "query --limit": "as query",
     "serve": "does not end; tests/web reads its pages",

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from archives import MAIL, ODD, needs_duckdb, varied
+from archives import GENERATED, MAIL, ODD, needs_duckdb, varied
 from doors import Door
 
 from reviewer.db.archive import engine
@@ -56,7 +56,7 @@ def test_every_attempt_is_there_with_the_figures_of_the_store(store: Door, archi
     names = ("passed", "critical", "infrastructure", "cost_usd", "latency_ms", "steps", "timeouts")
     names += ("events", "termination", "final_state", "sha256", "source_path", "source_record")
     gates = ("completeness", "state", "authority", "redaction", "process", "timeout", "budget")
-    assert len(rows) == len(made) == 18 + 11 + 2
+    assert len(rows) == len(made) == 18 + 11 + 2 + GENERATED
     for trace_id, *row in rows:
         fact = made[trace_id]
         assert [fact[name] for name in names] == row[: len(names)]
@@ -144,7 +144,7 @@ def test_one_suite_or_no_events_can_be_asked_for(store: Door, tmp_path: Path) ->
                     "refund-eval-v5", "--json")  # fmt: skip
     tables = json.loads(said.out)["tables"]
     assert not {"events", "payloads"} & set(tables)
-    assert tables["facts"]["rows"] == 31
+    assert tables["facts"]["rows"] == 31 + GENERATED
     unknown = store.run("export", "--parquet", tmp_path / "b", "--suite", "x")
     assert "nothing to export" in unknown.err
 

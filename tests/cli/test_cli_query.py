@@ -31,7 +31,7 @@ def asked(door: Door, sql: str, *sources: object) -> list[dict[str, Any]]:
     return [dict(zip(names, row, strict=True)) for row in found["rows"]]
 
 
-@pytest.mark.parametrize("candidate", [V7, V8, ODD])
+@pytest.mark.parametrize("candidate", [V7, V8, ODD, "gen-a", "gen-b"])
 def test_the_ready_views_give_the_figures_of_the_report(
     store: Door, archive: Path, candidate: str, tmp_path: Path
 ) -> None:
@@ -204,3 +204,53 @@ def test_what_is_no_archive_is_refused(store: Door, archive: Path, tmp_path: Pat
         said = store.run("query", "select 1", bent)
         assert said.code == 20
         assert why in said.err
+
+
+def told(door: Door, *command: object) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(door.ok(*command, "--json").out)
+    return found
+
+
+def test_trends_of_an_archive_are_those_of_its_store(store: Door, archive: Path) -> None:
+    of_store = told(store, "trends", "--suite", SUITE)
+    of_archive = told(store, "trends", "--suite", SUITE, "--archive", archive)
+    assert {one.pop("recommendation") for one in of_archive["candidates"]} == {None}
+    assert {one.pop("recommendation") for one in of_store["candidates"]} > {"block"}
+    (labels,) = [one for one in of_archive["figures"] if one["measure"] == "human_pass"]
+    assert {one["why"] for one in labels["points"]} == {
+        "labels are not in an archive: the store's own trends have them"
+    }
+    for found in (of_store, of_archive):
+        found["figures"] = [one for one in found["figures"] if one["measure"] != "human_pass"]
+    assert of_archive == of_store
+    assert len(of_archive["candidates"]) == 7
+    plain = store.ok("trends", "--archive", archive).out
+    assert "nothing is recommended of an archive" in plain
+
+
+@pytest.mark.parametrize(("candidate", "baseline"), [(V8, V7), (V7, V8), (ODD, V8), ("leaky", ODD), ("gen-a", "gen-b")])
+def test_a_comparison_in_an_archive_is_that_of_its_store(
+    store: Door, archive: Path, candidate: str, baseline: str
+) -> None:
+    asked_for = ("--suite", SUITE, "--candidate", candidate, "--baseline", baseline)
+    found = [
+        told(store, "compare", *asked_for, *more) for more in ((), ("--archive", archive))
+    ]
+    for one in found:
+        for episode in one["episodes"]:
+            episode.pop("key")
+    assert sorted(found[1].pop("candidates")) == sorted(found[0].pop("candidates"))
+    assert found[1] == found[0]
+
+
+def test_an_archive_needs_no_workspace_and_says_what_it_cannot_compare(
+    store: Door, archive: Path, tmp_path: Path
+) -> None:
+    nowhere = Door(tmp_path)
+    said = nowhere.ok("compare", "--archive", archive, "--candidate", V8)
+    assert said.out.startswith(f"suite {SUITE}  baseline {V7}  candidate {V8}\n")
+    assert nowhere.run("query", "from costs", archive).code == 0
+    assert nowhere.run("compare", "damaged-221", "--archive", archive).code == 2
+    assert "is no archive" in nowhere.run("trends", "--archive", tmp_path).err
+    unknown = nowhere.run("compare", "--archive", archive, "--candidate", "refund-agent-v9")
+    assert "did you mean" in unknown.err

@@ -43,6 +43,7 @@ FACTS = Table(
     "one row per attempt",
     (
         *_WHOSE,
+        Column("key", "BIGINT", "its key in the store: the order in which attempts came in"),
         Column("suite_digest", "VARCHAR", "sha256 of the suite's lock"),
         Column("candidate_digest", "VARCHAR", "digest of the manifest; null: not known"),
         Column("episode_id", "VARCHAR", "the episode"),
@@ -195,6 +196,7 @@ CANDIDATES = Table(
         Column("candidate_id", "VARCHAR", "the candidate"),
         Column("candidate_digest", "VARCHAR", "digest of its manifest; null: not known"),
         Column("position", "BIGINT", "its place in the order of registration, from 1"),
+        Column("registered_at", "VARCHAR", "when the store's journal first names it"),
         Column("planned", "BIGINT", "attempts per episode planned for it; null: a probe"),
     ),
 )

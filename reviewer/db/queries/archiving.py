@@ -10,13 +10,14 @@ from reviewer.suite.gates import in_force
 
 
 class ArchivedCandidate(NamedTuple):
-    """A candidate with its suite: the attempts per episode that are `planned` for it (None: a
-    probe), and which gates are in force."""
+    """A candidate with its suite: when the journal first names it, the attempts per episode that
+    are `planned` for it (None: a probe), and which gates are in force."""
 
     id: int
     candidate_id: str
     digest: str | None
     suite: registry.SuiteRow
+    at: str | None
     planned: int | None
     gates: frozenset[str]
 
@@ -42,8 +43,10 @@ def archived_candidates(
         stored = sorted(registry.candidates(connection, suite.id), key=lambda one: one.seq)
         for one in stored:
             plan = None if head.probe else registry.plan_of(head, one.planned).attempts
+            entry = journal.entry_body(connection, one.seq)
+            at = json.loads(entry).get("at") if entry else None
             found.append(
-                ArchivedCandidate(one.id, one.candidate_id, one.digest, suite, plan, gates)
+                ArchivedCandidate(one.id, one.candidate_id, one.digest, suite, at, plan, gates)
             )
     return found
 

@@ -12,6 +12,8 @@ from reviewer.desk.opened import Room
 if TYPE_CHECKING:
     from reviewer.desk.archives.export import Exported, Progress
     from reviewer.desk.archives.views import QueryAnswer
+    from reviewer.desk.compare.views import Comparison
+    from reviewer.desk.trends.views import Trends
 
 
 class ArchivesRoom(Room):
@@ -76,3 +78,24 @@ def ask_elsewhere(
     from reviewer.desk.archives.ask import ask, source_of
 
     return ask([source_of(one) for one in sources], sql, limit, progress)
+
+
+def archived_trends(folder: str, suite_id: str = "") -> Trends:
+    """Return the trends of a suite of an archive (its only one, where none is named): no workspace
+    is needed. Raises DeskError."""
+    from reviewer.desk.archives.ask import Wanted, archive_at, asked
+    from reviewer.desk.archives.figures import ArchivedSuite
+
+    with asked([archive_at(folder)], Wanted()) as opened:
+        return ArchivedSuite(opened, suite_id).trends()
+
+
+def archived_comparison(
+    folder: str, suite_id: str, candidate_id: str, baseline_id: str | None = None
+) -> Comparison:
+    """Return one candidate of an archive against another, episode by episode. Raises DeskError."""
+    from reviewer.desk.archives.ask import Wanted, archive_at, asked
+    from reviewer.desk.archives.figures import ArchivedSuite
+
+    with asked([archive_at(folder)], Wanted()) as opened:
+        return ArchivedSuite(opened, suite_id).comparison(candidate_id, baseline_id)

@@ -47,6 +47,17 @@ def source_of(told: str) -> Source:
     )
 
 
+def archive_at(told: str) -> Source:
+    """Return the archive at a path. Raises DeskError for anything else."""
+    if not (Path(told) / MANIFEST).is_file():
+        raise DeskError(
+            f"{told} is no archive: there is no {MANIFEST} in it",
+            f"reviewer export --parquet {told} makes one of a store",
+            exit_code=ExitCode.USAGE,
+        )
+    return source_of(told)
+
+
 def _name(path: Path) -> str:
     return path.resolve().name
 
@@ -64,7 +75,9 @@ def _opened(store: Path) -> Iterator[Connection]:
 
 @contextmanager
 def asked(
-    sources: Sequence[Source], wanted: Wanted, progress: Callable[[int, int], None]
+    sources: Sequence[Source],
+    wanted: Wanted,
+    progress: Callable[[int, int], None] = lambda _, __: None,
 ) -> Iterator[asking.Asked]:
     """Open these sources for questions. Raises DeskError."""
     needs_duckdb()

@@ -327,6 +327,7 @@ def _candidate(each: archiving.ArchivedCandidate, position: int) -> dict[str, An
         "candidate_id": each.candidate_id,
         "candidate_digest": each.digest,
         "position": position,
+        "registered_at": each.at,
         "planned": each.planned,
     }
 

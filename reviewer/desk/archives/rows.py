@@ -79,6 +79,7 @@ def fact_row(told: Told) -> Row:
     lost = bool(row.infra) and row.passed is None
     found = {
         **told.whose,
+        "key": row.id,
         "suite_digest": of.suite.digest,
         "candidate_digest": of.digest,
         "episode_id": told.episode_id,

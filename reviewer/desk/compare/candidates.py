@@ -76,8 +76,20 @@ def compare_candidates(
     """
     now = reports.assessed(connection, suite.suite_id, who.candidate_id, who.baseline_id)
     then = reports.assessed(connection, suite.suite_id, who.baseline_id)
+    return comparison(suite, who, now, then, registry.episode_ids(connection, key))
+
+
+def comparison(
+    suite: SuiteInfo,
+    who: CandidatePair,
+    now: CandidateAssessment,
+    then: CandidateAssessment,
+    keys: dict[str, int],
+) -> Comparison:
+    """Return the comparison of two candidates whose figures are there; `keys` are those of the
+    episodes in the store."""
     against = now.assessment.regression
-    episodes = _episodes(now, registry.episode_ids(connection, key))
+    episodes = _episodes(now, keys)
     by_word = {word: tuple(e.episode_id for e in episodes if e.change == word) for word in ORDER}
     rates = _rate(then), _rate(now)
     return Comparison(

@@ -164,9 +164,19 @@ def trends(connection: Connection, reports: Reports, book: Book, suite: SuiteInf
             _candidate(connection, one, each) for one, each in zip(shown, found, strict=True)
         ),
         earlier=len(stored) - len(shown),
-        figures=tuple(_figure(kind, found) for kind in _KINDS),
+        figures=trend_figures(found),
         clock=CLOCK,
     )
+
+
+def trend_figures(found: Sequence[CandidateAssessment]) -> tuple[TrendFigure, ...]:
+    """Return each figure of these candidates, in their order."""
+    return tuple(_figure(kind, found) for kind in _KINDS)
+
+
+def attempts_made(found: CandidateAssessment) -> int:
+    """Return the attempts made, with those that infrastructure ended."""
+    return sum(e.attempts + e.infrastructure for e in found.assessment.figures.episodes)
 
 
 def _figures_of(
@@ -191,7 +201,7 @@ def _candidate(
     return TrendCandidate(
         candidate_id=stored.candidate_id,
         at=str(json.loads(entry).get("at", "")) if entry else "",
-        attempts=sum(e.attempts + e.infrastructure for e in found.assessment.figures.episodes),
+        attempts=attempts_made(found),
         recommendation=found.assessment.recommendation,
     )
 

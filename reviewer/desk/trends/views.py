@@ -55,12 +55,12 @@ class TrendFigure(View, frozen=True):
 
 class TrendCandidate(View, frozen=True):
     """One candidate. `at` is when this store's journal first names it (UTC, RFC 3339), "" when the
-    journal does not say; `attempts` are those made."""
+    journal does not say; `attempts` are those made. Nothing is recommended of an archive."""
 
     candidate_id: str
     at: str
     attempts: int
-    recommendation: Recommendation
+    recommendation: Recommendation | None
 
 
 class Trends(View, frozen=True):
