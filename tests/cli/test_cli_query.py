@@ -228,14 +228,15 @@ def test_trends_of_an_archive_are_those_of_its_store(store: Door, archive: Path)
     assert "nothing is recommended of an archive" in plain
 
 
-@pytest.mark.parametrize(("candidate", "baseline"), [(V8, V7), (V7, V8), (ODD, V8), ("leaky", ODD), ("gen-a", "gen-b")])
+@pytest.mark.parametrize(
+    ("candidate", "baseline"),
+    [(V8, V7), (V7, V8), (ODD, V8), ("leaky", ODD), ("gen-a", "gen-b")],
+)
 def test_a_comparison_in_an_archive_is_that_of_its_store(
     store: Door, archive: Path, candidate: str, baseline: str
 ) -> None:
     asked_for = ("--suite", SUITE, "--candidate", candidate, "--baseline", baseline)
-    found = [
-        told(store, "compare", *asked_for, *more) for more in ((), ("--archive", archive))
-    ]
+    found = [told(store, "compare", *asked_for, *more) for more in ((), ("--archive", archive))]
     for one in found:
         for episode in one["episodes"]:
             episode.pop("key")
