@@ -83,7 +83,8 @@ def ask_elsewhere(
 def archived_trends(folder: str, suite_id: str = "") -> Trends:
     """Return the trends of a suite of an archive (its only one, where none is named): no workspace
     is needed. Raises DeskError."""
-    from reviewer.desk.archives.ask import Wanted, archive_at, asked
+    from reviewer.desk.archives.ask import archive_at, asked
+    from reviewer.desk.archives.export import Wanted
     from reviewer.desk.archives.figures import ArchivedSuite
 
     with asked([archive_at(folder)], Wanted()) as opened:
@@ -94,7 +95,8 @@ def archived_comparison(
     folder: str, suite_id: str, candidate_id: str, baseline_id: str | None = None
 ) -> Comparison:
     """Return one candidate of an archive against another, episode by episode. Raises DeskError."""
-    from reviewer.desk.archives.ask import Wanted, archive_at, asked
+    from reviewer.desk.archives.ask import archive_at, asked
+    from reviewer.desk.archives.export import Wanted
     from reviewer.desk.archives.figures import ArchivedSuite
 
     with asked([archive_at(folder)], Wanted()) as opened:

@@ -39,8 +39,10 @@ _COUNTS = (
     " count(*) FILTER (cost_nano IS NULL) AS cost_unknown,"
     " coalesce(sum(steps), 0) AS steps"
 )
-_NAMES = ("attempts", "measured", "passes", "critical", "infrastructure", "in_plan")
-_NAMES += ("cost_nano", "cost_unknown", "steps")
+_NAMES = (
+    *("attempts", "measured", "passes", "critical", "infrastructure", "in_plan"),
+    *("cost_nano", "cost_unknown", "steps"),
+)
 _BY_GATE = ", ".join(
     f"count(*) FILTER (NOT lost AND {GATE_PREFIX}{gate} IN ({words}))"
     for words in ("'fail', 'critical'", "'not_measured'")
