@@ -48,6 +48,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "run": (
         "reviewer run refund-eval-v5 refund-agent-v8",
         "reviewer run refund-eval-v5 refund-agent-v8 --episode attack-014 --attempts 1",
+        "reviewer run refund-eval-v5 refund-agent-v8 --shard 2/8 --resume",
     ),
     "import": (
         "reviewer import traces.jsonl",

@@ -191,6 +191,12 @@ GLOSSARY = {
             "reviewer.db.revisions",
         ),
         Term("run", "The making of attempts of one candidate on one suite by `reviewer run`."),
+        Term(
+            "shard",
+            "One of N disjoint parts of the planned slots of a run, made in a store of its own by "
+            "`reviewer run --shard` and joined by `reviewer merge`.",
+            "reviewer.running.shards.Shard",
+        ),
         Term("sandbox", "The isolated process and state in which one attempt runs."),
         Term(
             "simulator",

@@ -16,7 +16,7 @@ from reviewer.cli.say import counted, note, out, out_json
 from reviewer.desk.desk import Desk
 from reviewer.desk.errors import DeskError
 from reviewer.desk.imports.importing import index_behind
-from reviewer.desk.runs.api import ApprovalView, RunOrder, RunView
+from reviewer.desk.runs.api import ApprovalView, RunOrder, RunView, shard_of
 from reviewer.exit_codes import ExitCode
 
 if TYPE_CHECKING:
@@ -41,6 +41,11 @@ def _run_arguments(make: argparse.ArgumentParser) -> None:
     make.add_argument(
         "--episode", action="append", default=[], metavar="E",
         help="run only this one; may be given again (default: every episode)",
+    )  # fmt: skip
+    make.add_argument(
+        "--shard", metavar="I/N",
+        help="make only part I of N of the plan, in a workspace of its own (merge joins "
+        "the parts); with --resume a job may be started again",
     )  # fmt: skip
     make.add_argument("--jobs", type=from_one, default=4, metavar="N", help="at a time (4)")
     make.add_argument(
@@ -76,6 +81,7 @@ def run(arguments: argparse.Namespace) -> int:
         approvals=arguments.approve,
         network=arguments.network,
         episodes=tuple(arguments.episode),
+        shard=shard_of(arguments.shard) if arguments.shard is not None else None,
     )
     if order.approvals == "ask" and not (sys.stdin.isatty() and sys.stderr.isatty()):
         raise DeskError(
@@ -272,10 +278,16 @@ def _resume(view: RunView) -> str:
 
 def _summary(view: RunView, report: "Report | None") -> Iterator[str]:
     name = f"{view.candidate_id} on {view.suite_id}"
+    shard = view.order.shard
+    if not view.planned and shard is not None:
+        yield f"nothing to make of {name} in shard {shard}: every slot of it holds a trace"
+        return
     if not view.planned:
         yield f"nothing to make of {name}: every slot holds a trace"
         return
     yield f"{view.done:,} of {counted(view.planned, 'attempt')} made of {name}"
+    if shard is not None:
+        yield f"shard {shard} of a plan of {counted(view.whole, 'attempt')}"
     yield (
         f"{view.passed} passed, {view.failed} failed ({view.critical} critical), "
         f"{view.not_measured} not measured, {view.infrastructure} infra"
@@ -314,4 +326,5 @@ def _plain(view: RunView) -> dict[str, Any]:
         "not_made": [f"{episode}/{attempt}" for episode, attempt in view.pending],
         "seconds": round(view.seconds, 3),
         "problem": view.problem,
+        **({"shard": str(view.order.shard), "plan": view.whole} if view.order.shard else {}),
     }

@@ -228,7 +228,8 @@ def origins(connection: sqlite3.Connection) -> Origins:
         if entry.type == "run.started":
             runs.add(entry.source)
         elif entry.type == "store.merged":
-            merged[entry.source] = sorted((*merged.get(entry.source, ()), *entry.runs))
+            # One that was cut off names what was left of it again, with gaps.
+            merged[entry.source] = joined((*merged.get(entry.source, ()), *entry.runs))
             for one in entry.mapped:
                 maps.setdefault(entry.source, []).append(
                     (one.records, _tool_map(one.map, one.tools))
@@ -284,6 +285,17 @@ def spans(records: Iterable[int]) -> list[tuple[int, int]]:
     return found
 
 
+def joined(named: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Return spans that may overlap as spans that do not."""
+    found: list[tuple[int, int]] = []
+    for first, last in sorted(named):
+        if found and first <= found[-1][1] + 1:
+            found[-1] = found[-1][0], max(found[-1][1], last)
+        else:
+            found.append((first, last))
+    return found
+
+
 class SourceResult(NamedTuple):
     """The attempts of a candidate in one imported file or run: (episode_id, attempt, passed or
     None, hex sha256 of the record), by place in the suite, then by attempt."""
@@ -308,10 +320,10 @@ def source_results(connection: sqlite3.Connection, candidate: int) -> list[Sourc
     return [SourceResult(source, digests[source], tuple(rows)) for source, rows in found.items()]
 
 
-def source_files_of(connection: sqlite3.Connection, candidate: int) -> list[tuple[str, str]]:
-    """(path, sha256) of every file that gave this candidate a trace, in import order."""
+def source_files_of(connection: sqlite3.Connection, candidate: int) -> list[tuple[int, str, str]]:
+    """(key, path, sha256) of every file that gave this candidate a trace, in import order."""
     return connection.execute(
-        "SELECT path, sha256 FROM source WHERE id IN"
+        "SELECT id, path, sha256 FROM source WHERE id IN"
         f" (SELECT DISTINCT t.source FROM trace t WHERE {traces_clause(connection, candidate)})"
         " ORDER BY id",
         (candidate,),

@@ -5,7 +5,7 @@ from roll-ups, so a report over a million traces reads thousands of rows, not mi
 """
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from msgspec import Struct
 
@@ -323,6 +323,14 @@ class EvidenceRef(Struct, frozen=True, kw_only=True):
     tool: str | None
 
 
+class MissingShard(NamedTuple):
+    """Shard `number` of `of`, and how many of its planned slots hold no trace."""
+
+    number: int
+    of: int
+    slots: int
+
+
 class Evidence(Struct, frozen=True, kw_only=True):
     """The evidence of one report.
 
@@ -373,6 +381,8 @@ class Evidence(Struct, frozen=True, kw_only=True):
     draft: bool = False
     """Whether the suite has no lock: nothing that was made on it is evidence."""
     planned: int | None = None
+    shards_missing: tuple[MissingShard, ...] = ()
+    """The shards that planned slots without a trace belong to, where a run had shards."""
     judge: JudgeEvidence | None = None
     review: ReviewSection | None = None
     text: TextEvidence | None = None

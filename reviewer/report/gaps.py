@@ -11,6 +11,7 @@ from reviewer.report.evidence import (
     Evidence,
     EvidenceRef,
     MissingLabels,
+    MissingShard,
     leaked_episodes,
     standing,
 )
@@ -337,6 +338,9 @@ def _slot_gaps(evidence: Evidence, shown: Figures) -> list[Gap]:
             what += f", {asked} for want of a person to answer"
             again = f"reviewer run {evidence.suite.suite_id} {evidence.candidate_id} --resume"
             spread += f"; {asked} with a person to answer: {again} --approve ask"
+        if remedy == "more run" and evidence.shards_missing:
+            what += f", of {_of_shards(evidence.shards_missing)}"
+            spread += "; reviewer merge brings a shard's, run --shard with --resume makes them"
         one = gap(
             what,
             f"{slots.valid} of {slots.planned} valid",
@@ -345,6 +349,14 @@ def _slot_gaps(evidence: Evidence, shown: Figures) -> list[Gap]:
         )
         found.append(structs.replace(one, short=f"needs {need}"))
     return found
+
+
+def _of_shards(missing: Sequence[MissingShard]) -> str:
+    """Return shards by their numbers, each with its slots where there are several."""
+    parts = [f"{one.number}/{one.of}" for one in missing]
+    if len(parts) == 1:
+        return f"shard {parts[0]}"
+    return f"shards {named([f'{p} ({one.slots})' for p, one in zip(parts, missing, strict=True)])}"
 
 
 def _unanswered(evidence: Evidence, places: Sequence[Place]) -> int:

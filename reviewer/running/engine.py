@@ -11,6 +11,7 @@ import asyncio
 from collections import Counter, deque
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from itertools import count, islice
 from threading import Lock
 from typing import Any, Literal, NamedTuple
 
@@ -40,20 +41,26 @@ def next_places(episodes: Sequence[str], made: MadeAttempts, attempts: int) -> l
 
 
 def missing_places(
-    episodes: Sequence[str], made: MadeAttempts, planned: int, last: Mapping[str, int]
+    episodes: Sequence[str],
+    made: MadeAttempts,
+    planned: int,
+    last: Mapping[str, int],
+    mine: Callable[[str, int], bool] = lambda episode_id, attempt: True,
 ) -> list[Place]:
     """Return the attempts of every episode, 1 to its `last`, that hold no trace; and for each
     attempt within the plan that infrastructure took, one beyond, unless one beyond makes it good
-    already."""
+    already. Of a shard, only attempts that are `mine` are looked at and chosen."""
     places: list[Place] = []
     for episode in episodes:
-        held = made.get(episode, {})
-        absent = [n for n in range(1, last[episode] + 1) if n not in held]
+        held = {n: taken for n, taken in made.get(episode, {}).items() if mine(episode, n)}
+        own = (n for n in range(1, last[episode] + 1) if mine(episode, n))
+        absent = [n for n in own if n not in held]
         lost = sum(taken for n, taken in held.items() if n <= planned)
         beyond = sum(not taken for n, taken in held.items() if n > planned)
         beyond += sum(n > planned for n in absent)
-        free = max([last[episode], *held]) + 1
-        absent += range(free, free + max(0, lost - beyond))
+        free = max([last[episode], *made.get(episode, {})]) + 1
+        more = (n for n in count(free) if mine(episode, n))
+        absent += islice(more, max(0, lost - beyond))
         places += [Place(episode, n) for n in absent]
     return _by_attempt(places, episodes)
 

@@ -146,6 +146,25 @@ def running(stage: Stage) -> None:
     stage.keep_store()
 
 
+def sharding(stage: Stage) -> None:
+    """A run in two shards, each in a workspace of its own, joined in a third."""
+    parts = [("--workspace", f"part-{number}") for number in (1, 2)]
+    for part in (*parts, ()):
+        stage.run(*part, "init", *part[1:])
+        stage.copy(REPOSITORY / "suites" / SUITE, "/".join([*part[1:], "suites", SUITE]))
+    one = ("--jobs", "1")
+    for number, part in enumerate(parts, 1):
+        stage.run(*part, "run", SUITE, V8, *one, "--shard", f"{number}/2", "--json")
+        stage.run("merge", f"part-{number}/store/review.db")
+        _report(stage, SUITE, V8)
+    stage.run(*parts[0], "run", SUITE, V8, *one, "--shard", "1/2")
+    stage.run(*parts[0], "run", SUITE, V8, *one, "--resume")
+    stage.run("run", SUITE, V8, *one, "--shard", "3/2")
+    stage.run("merge", "part-1/store/review.db")
+    stage.run("doctor")
+    stage.keep_store()
+
+
 def reviewing(stage: Stage) -> None:
     """Labels, judgments, notes and costs, and the reports that count them."""
     _begun(stage)
@@ -645,6 +664,7 @@ SCENES: dict[str, Scene] = {
         program,
         looking,
         running,
+        sharding,
         reviewing,
         production,
         deciding,

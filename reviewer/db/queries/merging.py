@@ -6,13 +6,14 @@ from typing import NamedTuple
 
 
 class EvidenceRow(NamedTuple):
-    """An attempt by its evidence, and the reader that brought it."""
+    """An attempt by its evidence, and where it was read."""
 
     episode: int
     attempt: int
     evidence: int
     id: int
-    reader: str
+    source: int
+    record: int
 
 
 class RecordPlace(NamedTuple):
@@ -37,8 +38,8 @@ class StatedVerdict(NamedTuple):
 def attempts_by_evidence(connection: sqlite3.Connection, candidate: int) -> list[EvidenceRow]:
     """Return a candidate's attempts, by episode and number."""
     rows = connection.execute(
-        "SELECT t.episode, t.attempt, t.evidence, t.id, o.reader FROM trace t"
-        " JOIN source o ON o.id = t.source WHERE t.candidate=? ORDER BY t.episode, t.attempt",
+        "SELECT episode, attempt, evidence, id, source, record FROM trace"
+        " WHERE candidate=? ORDER BY episode, attempt",
         (candidate,),
     ).fetchall()
     return [EvidenceRow(*row) for row in rows]
@@ -58,10 +59,9 @@ def evidences_of(connection: sqlite3.Connection, traces: Iterable[int]) -> dict[
     )
 
 
-def revision_evidence(connection: sqlite3.Connection, trace: int) -> list[int]:
-    """Return the evidence of each record of an attempt that is not the one judged."""
-    rows = connection.execute("SELECT evidence FROM revision WHERE trace=?", (trace,)).fetchall()
-    return [evidence for (evidence,) in rows]
+def revision_evidence(connection: sqlite3.Connection) -> list[tuple[int, int]]:
+    """Return (trace, evidence) of each record of an attempt that is not the one judged."""
+    return connection.execute("SELECT trace, evidence FROM revision").fetchall()
 
 
 def last_trace(connection: sqlite3.Connection) -> int:

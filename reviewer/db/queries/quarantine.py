@@ -91,7 +91,7 @@ def quarantined(
 
 
 def unnamed_refusals(connection: sqlite3.Connection, sources: Collection[tuple[str, str]]) -> int:
-    """Return how many refused records of these files, as `source_files_of` gives them, name no
+    """Return how many refused records of these files (path, sha256) name no
     candidate: each may belong to any candidate with attempts in its file."""
     return sum(
         count

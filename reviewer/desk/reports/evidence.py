@@ -44,6 +44,7 @@ from reviewer.db.tables import break_glass_rows, cost_entries, loss_rows
 from reviewer.desk.errors import NoTrace
 from reviewer.desk.reports.baseline import Baseline, SameEpisodes, choose_baseline
 from reviewer.desk.reports.other_suites import other_suites_of
+from reviewer.desk.reports.shards import arrivals, shards_missing
 from reviewer.desk.suites import near_ids
 from reviewer.gates.approvals import ANSWERS, PERSON, UNANSWERED, answer_of
 from reviewer.gates.model import SHARED
@@ -317,7 +318,8 @@ def read_evidence(
     known, latency_unknown = latencies(connection, stored.id)
     codes = unmeasured(connection, stored.id)
     than = choose_baseline(connection, row, stored.id, baseline_id, same)
-    sources = tuple(source_files_of(connection, stored.id))
+    files = source_files_of(connection, stored.id)
+    arrived = arrivals(connection, files, suite.suite_id, candidate_id)
     talks = user_talks(connection, stored.id)
     known_as = candidate is not None and candidate.digest == stored.digest
     return Evidence(
@@ -344,7 +346,8 @@ def read_evidence(
         unmeasured=_causes(connection, f"{suite.suite_id}/{candidate_id}", stored.id, codes),
         diagnostics=diagnostics(connection, stored.id) if whole else DiagnosticMeans(),
         duplicates_refused=_duplicates(connection, suite.suite_id, candidate_id),
-        quarantined_unplaced=unplaced + unnamed_refusals(connection, frozenset(sources)),
+        quarantined_unplaced=unplaced
+        + unnamed_refusals(connection, {(path, sha256) for _, path, sha256 in files}),
         lineage=other_suites_of(connection, row, stored.id),
         break_glass=broken_glass(connection, candidate_id, manifest),
         journal_losses=journal_losses(connection),
@@ -352,18 +355,19 @@ def read_evidence(
             ImportMap(sha256=one.digest, tools=dict(one.names))
             for one in (tool_maps_of_candidate(connection, stored.id) if whole else ())
         ),
-        source_files=sources,
+        source_files=arrived.sources,
         rubric_criteria=criteria,
         baseline_id=than.baseline_id,
         baseline=_baseline_counts(connection, row, than),
         baseline_suite=than.other.suite_id if than.other is not None else None,
         promoted=than.promoted,
-        peeking=_peeking(connection, row.id, stored.id, len(sources)),
+        peeking=_peeking(connection, row.id, stored.id, len(arrived.sources)),
         latency_within=_within(connection, stored.id, suite.policy, known),
         ledger=ledger(connection, suite.suite_id, candidate_id),
         attempt_cap_usd=attempt_cap(connection, row.id, stored.id),
         probes=probes(connection, suite, candidate_id),
         planned=stored.planned,
+        shards_missing=shards_missing(connection, arrived, row.id, stored, suite, made.episodes),
         said=tuple(
             HarnessScores(
                 reader=one.reader.partition("/")[0],  # its version follows the slash

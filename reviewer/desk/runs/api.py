@@ -5,8 +5,11 @@ from __future__ import annotations  # what only types name is not loaded
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Literal
 
+from reviewer.desk.errors import DeskError
 from reviewer.desk.opened import Room, late
 from reviewer.desk.views import View
+from reviewer.exit_codes import ExitCode
+from reviewer.running.shards import Shard, parse_shard
 from reviewer.suite.gates import ALWAYS
 
 if TYPE_CHECKING:
@@ -21,7 +24,8 @@ class RunOrder(View, frozen=True):
     """An order of a run. `attempts` None is the policy's; `workers` 0 runs in this process; `pace`
     stretches a scripted candidate's own time to real time. `person` says that somebody is there to
     answer the calls that a rule of an episode puts to a person; with approvals `ask` there is.
-    `episodes` are the only ones to run; empty are all."""
+    `episodes` are the only ones to run; empty are all. `shard` is the part of the planned slots to
+    make; None is all of them, or with `resume` the part of the run that is resumed."""
 
     suite_id: str
     candidate_id: str
@@ -35,6 +39,19 @@ class RunOrder(View, frozen=True):
     pace: float = 0.0
     person: bool = False
     episodes: tuple[str, ...] = ()
+    shard: Shard | None = None
+
+
+def shard_of(text: str) -> Shard:
+    """Return the shard that `I/N` names. Raises DeskError."""
+    try:
+        return parse_shard(text)
+    except ValueError as error:
+        raise DeskError(
+            f"--shard {error}",
+            "--shard 1/8 to --shard 8/8 are the eight parts of a run",
+            exit_code=ExitCode.USAGE,
+        ) from None
 
 
 class Runnable(View, frozen=True):
@@ -86,7 +103,8 @@ class RunView(View, frozen=True):
     unknown. `approvals` and `turns` wait for a person. `began` is in seconds of Unix time. Of the
     attempts lost to `infrastructure`, `unanswered` ones needed a person's answer when nobody was
     there. `faults` ended by a fault of the candidate; `fault` is why the first of them did, in one
-    masked line ("" where that is not kept), and `fault_trace` its trace."""
+    masked line ("" where that is not kept), and `fault_trace` its trace. `whole` counts the
+    attempts of the whole plan, of which a shard plans a part."""
 
     number: int
     order: RunOrder
@@ -115,6 +133,7 @@ class RunView(View, frozen=True):
     faults: int = 0
     fault: str = ""
     fault_trace: str = ""
+    whole: int = 0
 
 
 class RunsRoom(Room):

@@ -53,9 +53,14 @@ class Progress:
     """The progress of a run. Thread-safe; `view` is an immutable snapshot."""
 
     def __init__(
-        self, number: int, order: RunOrder, places: Sequence[Place], in_force: tuple[str, ...]
+        self,
+        number: int,
+        order: RunOrder,
+        places: Sequence[Place],
+        in_force: tuple[str, ...],
+        whole: int = 0,
     ) -> None:
-        self.number, self.order = number, order
+        self.number, self.order, self._whole = number, order, whole
         self._in_force = in_force
         self.watch = Stopwatch()
         self._began = time.time()
@@ -164,6 +169,7 @@ class Progress:
                 faults=self._faults,
                 fault=self._fault,
                 fault_trace=self._fault_trace,
+                whole=self._whole,
                 **self._marks,
             )
 
@@ -198,7 +204,7 @@ class RunHandle(AbandonableJob[RunView]):
         super().__init__(on_change)
         self._begun, self._attempt, self._keep = begun, attempt, keep
         self._control = Control()
-        self._progress = Progress(number, begun.order, begun.places, begun.in_force)
+        self._progress = Progress(number, begun.order, begun.places, begun.in_force, begun.plan)
         self._refused: list[str] = []
         self._loop: asyncio.AbstractEventLoop | None = None
         self._dirty = asyncio.Event()

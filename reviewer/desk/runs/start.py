@@ -4,12 +4,12 @@ in the journal."""
 import fcntl
 import hashlib
 import os
+import secrets
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import msgspec
 import rfc8785
 
 from reviewer.db import journal, registry, sources
@@ -26,38 +26,26 @@ from reviewer.desk.fencing import hold_unfenced
 from reviewer.desk.imports.importing import INLINE_EVENTS, clock
 from reviewer.desk.place import Workspace
 from reviewer.desk.runs.api import Runnable, RunOrder
+from reviewer.desk.runs.choosing import Choice, as_begun, check_numbers, choose
 from reviewer.desk.runs.turns import with_person
 from reviewer.desk.suites import CandidateManifest, ReadySuite, ready_suite
-from reviewer.exit_codes import ExitCode
 from reviewer.importing.pipeline.outcome import Tally
 from reviewer.importing.pipeline.scoring import ImportOptions, Order, Scorer
 from reviewer.importing.pipeline.split import Piece
 from reviewer.importing.pipeline.storing import Batcher, Manifest
 from reviewer.importing.scored import JudgedRecord
 from reviewer.running.candidates import check_runnable
-from reviewer.running.engine import MadeAttempts, Place, missing_places, next_places, span
+from reviewer.running.engine import MadeAttempts, Place, missing_places, span
 from reviewer.running.model import FinishedAttempt, Slot, Task, Unrunnable
 from reviewer.running.offer import offer_of
 from reviewer.running.sandbox.protection import describe, protection
-from reviewer.suite.approvals import flag_decides
+from reviewer.running.shards import Shard
 from reviewer.suite.candidate import PROGRAMS, Candidate
-from reviewer.suite.errors import ContractError, shown
+from reviewer.suite.errors import ContractError
 from reviewer.suite.folder import candidate_files
 from reviewer.suite.gates import in_force
 from reviewer.suite.model import Suite
 from reviewer.suite.toolset import equipped
-
-
-def check_numbers(order: RunOrder) -> None:
-    """Raise DeskError for a number out of range."""
-    for name, value, least, most in (
-        ("attempts", order.attempts, 1, 100_000),
-        ("jobs", order.jobs, 1, 1_000),
-        ("workers", order.workers, 0, 256),
-        ("seed", order.seed, 0, (1 << 53) - 1),
-    ):
-        if value is not None and not least <= value <= most:
-            raise DeskError(f"--{name} {value}: from {least} to {most:,}", exit_code=ExitCode.USAGE)
 
 
 def runnable_suite(workspace: Workspace, suite_id: str) -> ReadySuite:
@@ -259,7 +247,8 @@ def batcher(
 
 class StartedRun(NamedTuple):
     """A run that may begin: its attempts, its writer, and the locks it holds. `writer` is None when
-    there is nothing to do; `isolation` says what holds the programs it starts, "" when none."""
+    there is nothing to do; `isolation` says what holds the programs it starts, "" when none; `plan`
+    counts the slots of the whole plan, of which a shard is a part."""
 
     order: RunOrder
     places: list[Place]
@@ -268,6 +257,7 @@ class StartedRun(NamedTuple):
     locks: tuple[int, ...]
     in_force: tuple[str, ...]
     isolation: str = ""
+    plan: int = 0
 
 
 def start_run(workspace: Workspace, order: RunOrder) -> StartedRun:
@@ -317,6 +307,12 @@ def runs_of(connection: Connection, suite_id: str, candidate_id: str) -> list[di
     ]
 
 
+def chance_name() -> str:
+    """Return a name by chance. Two jobs may start the same shard within a second: by its name the
+    entry of each run is its own."""
+    return secrets.token_hex(8)
+
+
 class _RunStart:
     """The start of one run, inside one transaction of the store."""
 
@@ -345,44 +341,19 @@ class _RunStart:
             made = filled_attempts(self.connection, suite.id, known.id)
             earlier = runs_of(self.connection, suite.suite_id, known.candidate_id)
             if self.order.resume and earlier:
-                self.order = _as_begun(self.order, earlier[-1], self.suite)
-            places, ends = self._chosen(known, made, earlier)
-            force = in_force(self.suite.policy.limits)
+                self.order = as_begun(self.order, earlier[-1], self.suite)
+            planned = registry.plan_of(self.suite, known.planned).attempts
+            chosen = choose(self.order, self.suite, planned, made, earlier)
+            places, force = chosen.places, in_force(self.suite.policy.limits)
+            begun = StartedRun(self.order, places, iter(()), None, (), force, plan=len(chosen.plan))
             if not places:
-                return StartedRun(self.order, [], iter(()), None, (), force)
+                return begun
             declared = self._declare(known, made)
-            source = self._source(places, earlier, now)
-            self._note(places, ends, declared, source, now)
+            source = self._source(chosen.plan, earlier, now)
+            self._note(chosen, declared, source, now)
         self._settle_others(source)
         writer = RunWriter(self.connection, store, self.suite, source, self.manifest)
-        return StartedRun(self.order, places, self._tasks(places), writer, locks, force)
-
-    def _chosen(
-        self, known: registry.CandidateRow, made: MadeAttempts, earlier: list[dict[str, Any]]
-    ) -> tuple[list[Place], dict[str, int]]:
-        """Return the attempts to make, and up to which number each episode will then be
-        complete."""
-        every = [episode.episode_id for episode in self.suite.episodes]
-        if unknown := [one for one in self.order.episodes if one not in every]:
-            raise DeskError(
-                f"--episode {shown(unknown[0])}: {self.suite.suite_id} has no such episode",
-                f"reviewer suite show {self.suite.suite_id} lists them",
-                exit_code=ExitCode.USAGE,
-            )
-        episodes = [one for one in every if one in self.order.episodes] or every
-        asked = self.order.attempts
-        if not self.order.resume:
-            more = asked or self.suite.policy.attempts
-            made_of = {e: max(made.get(e, {}), default=0) for e in every}
-            ends = {e: n + more * (e in episodes) for e, n in made_of.items()}
-            return next_places(episodes, made, more), ends
-        planned = registry.plan_of(self.suite, known.planned).attempts
-        ends = dict.fromkeys(every, asked or planned)
-        for entry in earlier if asked is None else ():
-            for episode in every:
-                begun = entry["last_of"].get(episode, entry["last"])
-                ends[episode] = max(ends[episode], begun)
-        return missing_places(episodes, made, planned, ends), ends
+        return begun._replace(tasks=self._tasks(places), writer=writer, locks=locks)
 
     def _declare(self, known: registry.CandidateRow, made: MadeAttempts) -> int | None:
         """Declare the attempts of the run: more than the policy plans count only when declared
@@ -395,15 +366,16 @@ class _RunStart:
         return wanted
 
     def _source(
-        self, places: list[Place], earlier: list[dict[str, Any]], now: str
+        self, plan: list[Place], earlier: list[dict[str, Any]], now: str
     ) -> sources.SourceRow:
-        """Return the source of these records: that of the run which is resumed, or a new one."""
+        """Return the source of these records: that of the run which is resumed, or a new one. It
+        is named by the whole plan, so that the shards of a run are known for one run."""
         if self.order.resume and earlier:
             known = source_by_id(self.connection, earlier[-1]["source"])
             if known is not None:
                 reopen_source(self.connection, known.id)
                 return known
-        numbers = [place.attempt for place in places]
+        numbers = [place.attempt for place in plan]
         identity: dict[str, Any] = {
             "schema": "reviewer/run@1",
             "suite": self.suite.digest,
@@ -418,7 +390,7 @@ class _RunStart:
             self.connection,
             {
                 "sha256": hashlib.sha256(rfc8785.dumps(identity)).hexdigest(),
-                "path": f"run of {self.candidate.candidate_id}, {span(places)}",
+                "path": f"run of {self.candidate.candidate_id}, {span(plan)}",
                 "size": 0,
                 "reader": READER,
                 "suite": self.suite.suite_id,
@@ -429,13 +401,14 @@ class _RunStart:
 
     def _note(
         self,
-        places: list[Place],
-        ends: dict[str, int],
+        chosen: Choice,
         declared: int | None,
         source: sources.SourceRow,
         now: str,
     ) -> None:
-        last = max(ends.values())
+        """Enter the run in the journal. `first`, `last` and `last_of` are of the whole plan,
+        `attempts` counts those that this process makes."""
+        last, shard = max(chosen.ends.values()), self.order.shard
         journal.append(
             self.connection,
             {
@@ -444,10 +417,11 @@ class _RunStart:
                 "suite": self.suite.digest,
                 "candidate_id": self.candidate.candidate_id,
                 "candidate": self.candidate.digest,
-                "first": min(place.attempt for place in places),
+                "first": min(place.attempt for place in chosen.plan),
                 "last": last,
-                "last_of": {episode: n for episode, n in ends.items() if n != last},
-                "attempts": len(places),
+                "last_of": {episode: n for episode, n in chosen.ends.items() if n != last},
+                "attempts": len(chosen.places),
+                **({} if shard is None else self._shard(shard, chosen)),
                 "declared": declared,
                 "resumed": self.order.resume,
                 "seed": self.order.seed,
@@ -456,9 +430,16 @@ class _RunStart:
                 "jobs": self.order.jobs,
                 "workers": self.order.workers,
                 "source": source.id,
+                **({"records": source.records} if source.records else {}),
                 "at": now,
             },
         )
+
+    def _shard(self, shard: Shard, chosen: Choice) -> dict[str, Any]:
+        return {
+            "shard": {"number": shard.number, "of": shard.of, "plan": len(chosen.plan)},
+            "run": chance_name(),
+        }
 
     def _settle_others(self, source: sources.SourceRow) -> None:
         """Settle earlier runs of this candidate that were killed: the missing attempts are made by
@@ -489,26 +470,3 @@ class _RunStart:
                 network=order.network,
                 pace=order.pace,
             )
-
-
-def _as_begun(order: RunOrder, entry: dict[str, Any], suite: Suite) -> RunOrder:
-    """Return the order of a resumed run, with the seed and the rule for approvals that it began
-    with.
-
-    Raises DeskError when other ones were named: its attempts would not be of one kind. Where the
-    episodes have a rule for every tool that needs an approval, the run's own rule answers nothing,
-    and may differ: so an attempt that a person was to be asked in can be made again with a person.
-    """
-    own = "make a run of its own without --resume"
-    if order.seed not in (0, entry["seed"]):
-        said = f"the run to resume was started with {entry['seed']}"
-        raise DeskError(
-            f"--seed {order.seed}: {said}", "leave --seed out", own, exit_code=ExitCode.USAGE
-        )
-    ruled = any(each.approval_rules for each in suite.episodes) and not flag_decides(suite.episodes)
-    if order.approvals != entry["approvals"] and not ruled:
-        said = f"the run to resume was started with --approve {entry['approvals']}"
-        raise DeskError(
-            said, f"--resume --approve {entry['approvals']}", own, exit_code=ExitCode.USAGE
-        )
-    return msgspec.structs.replace(order, seed=entry["seed"])

@@ -24,6 +24,7 @@ from reviewer.db.connection import (
 from reviewer.db.copies import copy_whole
 from reviewer.db.integrity import content_faults
 from reviewer.db.queries.merging import evidence_of, last_trace
+from reviewer.db.run_records import RunRecords
 from reviewer.db.schema import bring_up_to_date, foreign_parts, open_writer, version_of
 from reviewer.db.search import catch_up, pending_events
 from reviewer.db.sources import open_source, settle_source
@@ -41,14 +42,9 @@ from reviewer.desk.reports.costs import take_costs
 from reviewer.desk.suites import ReadySuite, ready_suite
 from reviewer.desk.traces import note_files
 from reviewer.desk.traces.records import locate
+from reviewer.desk.workspace.merge_matching import Runs, SharedCandidate, match_traces
 from reviewer.desk.workspace.merge_sets import take_review_sets
-from reviewer.desk.workspace.merge_traces import (
-    READER,
-    SharedCandidate,
-    TraceCarrier,
-    match_traces,
-    new_refusals,
-)
+from reviewer.desk.workspace.merge_traces import READER, TraceCarrier, new_refusals
 from reviewer.exit_codes import ExitCode
 from reviewer.importing.pipeline.outcome import Tally
 from reviewer.importing.pipeline.revising import JudgeAgain
@@ -322,8 +318,10 @@ class _Merge:
                 key = row.suite_id, theirs.candidate_id
                 plan.manifests[key] = manifest
                 ours = known.id if known else None
+                each = (theirs.planned or 0, known.planned or 0 if known else 0)
+                planned = 0 if row.probe else max(held.suite.policy.attempts, *each)
                 one = SharedCandidate(
-                    held.suite, theirs.candidate_id, theirs.id, ours, episodes, here
+                    held.suite, theirs.candidate_id, theirs.id, ours, episodes, here, planned
                 )
                 plan.shared.append(one)
                 if theirs.planned is not None:
@@ -374,7 +372,8 @@ class _Merge:
 
     def _traces(self, plan: _Plan) -> tuple[int, int, int, dict[str, str]]:
         """Join the traces; returns (added, known, refused, ids that differ here)."""
-        found = [match_traces(self.other, self.ours, one) for one in plan.shared]
+        runs = Runs(RunRecords(self.other), RunRecords(self.ours))
+        found = [match_traces(self.other, self.ours, one, runs) for one in plan.shared]
         new = [one for identified in found for one in identified.new]
         known = sum(identified.known for identified in found)
         renamed = {old: now for one in found for old, now in one.renamed.items()}
@@ -388,7 +387,7 @@ class _Merge:
         )
         if not new and not refused:
             return 0, known, 0, renamed
-        carrier = TraceCarrier(self.other, self.path, plan.shared)
+        carrier = TraceCarrier(self.other, self.path, plan.shared, runs.theirs)
         batcher = self._batcher(plan, carrier.origin(new), carrier.again)
         records = max([last, *(one.record for one in refused)])
         batcher.take(Group(1, records, [], [], [], {}, []))

@@ -1,29 +1,22 @@
-"""The traces of another store: finding those that are new here, and bringing them in.
+"""Bringing in traces of another store: they are read in groups, and judged again from their
+payloads by the code that imports files."""
 
-A trace is identified by its evidence: evidence of an episode that this store has as often as the
-other adds nothing. A new trace keeps its attempt number, or takes the next free one when that slot
-holds other evidence. Where one of its records belongs to an attempt here, it is that attempt, and
-all its records come in as revisions. Everything is judged again from its payload, by the code that
-imports files.
-"""
-
-import json
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from reviewer.db import payload
 from reviewer.db.connection import Connection
 from reviewer.db.intake import NewRefusal
 from reviewer.db.payload import PACK_TRACES, pack_of
 from reviewer.db.queries import merging
-from reviewer.db.queries.imports import attempts_named
 from reviewer.db.queries.quarantine import quarantine
 from reviewer.db.queries.traces import FindingRow, TraceRow, findings_of, traces_by_id
 from reviewer.db.ran import any_ran, ran_of_trace
-from reviewer.db.revisions import judged_record, revision_as_trace, revisions_of_candidate
+from reviewer.db.revisions import revision_as_trace
+from reviewer.db.run_records import RunRecord, RunRecords, made_spans, plan_entries
 from reviewer.db.sources import origins, spans
 from reviewer.desk.workspace.merge_judging import (
     GroupJudge,
@@ -35,19 +28,15 @@ from reviewer.desk.workspace.merge_judging import (
     Task,
     judged_beside,
 )
+from reviewer.desk.workspace.merge_matching import REVISION, SharedCandidate
 from reviewer.importing import processes
-from reviewer.importing.pipeline.sessions import STRONG, fits
 from reviewer.importing.scored import Group, JudgedRecord
-from reviewer.suite.model import RedactionRules, Suite
+from reviewer.suite.model import RedactionRules
 from reviewer.suite.tool_names import NO_MAP, ToolMap, map_problems
 from reviewer.trace.record import SourceVerdict
 from reviewer.trace.redaction import redactor_of
 
 READER = "merge/1"
-MADE = ("run/1", READER)
-"""Readers of attempts that were really made: two of their attempts may be equal."""
-REVISION = 1 << 40
-"""Revisions of the other store are numbered after this."""
 READ_AT_ONCE = 1024
 FEW = 16
 """Traces that are a pack of their own when the next one lies in another."""
@@ -55,149 +44,14 @@ WORTH = 4096
 """Traces that repay starting processes."""
 
 
-class SharedCandidate(NamedTuple):
-    """A candidate that both stores may have: its keys there and here (None: not yet)."""
-
-    suite: Suite
-    candidate_id: str
-    theirs: int
-    ours: int | None
-    episodes_theirs: dict[int, str]
-    episodes_ours: dict[str, int]
-
-    @property
-    def prefix(self) -> str:
-        return f"{self.suite.suite_id}/{self.candidate_id}"
-
-
-class TraceMatches(NamedTuple):
-    """The traces of one candidate that are new, the number of known ones, the refused ones (their
-    evidence has another name here), and the trace ids that differ here."""
-
-    new: list[NewTrace]
-    known: int
-    refused: list[NewRefusal]
-    renamed: dict[str, str]
-
-
-class _StoredAttempt(NamedTuple):
-    episode_id: str
-    attempt: int
-    evidence: int
-    id: int
-    reader: str
-
-
-def match_traces(other: Connection, ours: Connection, one: SharedCandidate) -> TraceMatches:
-    """Match the traces of one candidate by their evidence."""
-    named = {key: name for name, key in one.episodes_ours.items()}
-    here = _held(ours, one.ours, named) if one.ours is not None else []
-    there = _held(other, one.theirs, one.episodes_theirs)
-    filled: dict[str, set[int]] = {}
-    alike: dict[tuple[str, int], deque[int]] = {}
-    for row in here:
-        filled.setdefault(row.episode_id, set()).add(row.attempt)
-        alike.setdefault((row.episode_id, row.evidence), deque()).append(row.attempt)
-    last: Counter[str] = Counter()
-    for row in (*here, *there):
-        last[row.episode_id] = max(last[row.episode_id], row.attempt)
-    found, known = TraceMatches([], 0, [], {}), 0
-    theirs = _records(other, one.theirs)
-    mine = _lines(ours, here) if one.ours is not None else {}
-    names = _sessions(other) if here else {}
-    for row in there:
-        twins = alike.get((row.episode_id, row.evidence))
-        taken = filled.setdefault(row.episode_id, set())
-        line = {row.evidence, *(evidence for _, evidence in theirs.get(row.id, ()))}
-        lineage = {mine[row.episode_id, e] for e in line if (row.episode_id, e) in mine}
-        if twins:
-            attempt = twins.popleft()
-            known += 1
-        elif lineage and (theirs.get(row.id) or (row.episode_id, row.evidence) in mine):
-            attempt = min(lineage)
-            if (row.episode_id, row.evidence) in mine:
-                known += 1
-            else:
-                found.new.append(NewTrace(row.id, one.theirs, row.episode_id, attempt, True))
-        elif (part := _of_session(other, ours, one, row, names.get(row.id, ()))) is not None:
-            attempt = part
-            found.new.append(NewTrace(row.id, one.theirs, row.episode_id, attempt, True))
-        else:
-            attempt = row.attempt
-            if attempt in taken:
-                attempt = last[row.episode_id] = last[row.episode_id] + 1
-            taken.add(attempt)
-            found.new.append(NewTrace(row.id, one.theirs, row.episode_id, attempt))
-        for key, evidence in theirs.get(row.id, ()):
-            if (row.episode_id, evidence) not in mine:
-                more = NewTrace(REVISION + key, one.theirs, row.episode_id, attempt, True)
-                found.new.append(more)
-        if attempt != row.attempt:
-            old = f"{one.prefix}/{row.episode_id}/{row.attempt}"
-            found.renamed[old] = f"{one.prefix}/{row.episode_id}/{attempt}"
-    return found._replace(known=known)
-
-
-def _held(connection: Connection, candidate: int, names: Mapping[int, str]) -> list[_StoredAttempt]:
-    rows = merging.attempts_by_evidence(connection, candidate)
-    return [_StoredAttempt(names[row.episode], *row[1:]) for row in rows]
-
-
-def _records(connection: Connection, candidate: int) -> dict[int, list[tuple[int, int]]]:
-    """Return (id, evidence) of the records of each attempt that are not the one judged."""
-    found: dict[int, list[tuple[int, int]]] = {}
-    for trace, key, evidence in revisions_of_candidate(connection, candidate):
-        found.setdefault(trace, []).append((key, evidence))
-    return found
-
-
-def _lines(connection: Connection, here: Sequence[_StoredAttempt]) -> dict[tuple[str, int], int]:
-    """Return (episode, evidence) of every record that an attempt has here → the attempt's
-    number."""
-    found = {(row.episode_id, row.evidence): row.attempt for row in here}
-    by_id = {row.id: row for row in here}
-    for trace, row in by_id.items():
-        for evidence in merging.revision_evidence(connection, trace):
-            found[row.episode_id, evidence] = row.attempt
-    return found
-
-
-def _sessions(connection: Connection) -> dict[int, list[str]]:
-    """Return the names that sources give the sessions of each attempt."""
-    found: dict[int, list[str]] = {}
-    for name, trace in merging.attempt_names(connection):
-        if name.startswith(STRONG):
-            found.setdefault(trace, []).append(name)
-    return found
-
-
-def _of_session(
-    other: Connection,
-    ours: Connection,
-    one: SharedCandidate,
-    row: _StoredAttempt,
-    names: Iterable[str],
-) -> int | None:
-    """Return the attempt here that a trace there is a part of, as both are of one session."""
-    episode = one.episodes_ours.get(row.episode_id)
-    if one.ours is None or episode is None:
-        return None
-    for name in names:
-        for here in attempts_named(ours, name, (one.ours, episode)):
-            mine, theirs = judged_record(ours, here.trace), judged_record(other, row.id)
-            if mine is None or theirs is None:
-                continue
-            if fits(name, [json.loads(mine)], json.loads(theirs)):
-                return here.attempt
-    return None
-
-
 class TraceCarrier:
     """Reads traces of the other store and has them judged again, in groups that a `Batcher` takes.
     `problems` collects what could not be brought in, and why."""
 
-    def __init__(self, other: Connection, path: Path, shared: Iterable[SharedCandidate]) -> None:
-        self._other = other
+    def __init__(
+        self, other: Connection, path: Path, shared: Iterable[SharedCandidate], runs: RunRecords
+    ) -> None:
+        self._other, self._runs = other, runs
         self._shared = {one.theirs: one for one in shared}
         self._order = MergeOrder(
             {key: (one.suite, one.candidate_id) for key, one in self._shared.items()}, str(path)
@@ -206,6 +60,7 @@ class TraceCarrier:
         self._last: dict[str, Kind] = {}
         self._made = origins(other)
         self._sound: dict[tuple[str, ToolMap], bool] = {}
+        self._masked = redactor_of(RedactionRules()).masked
         self.problems: list[str] = []
 
     def origin(self, new: Sequence[NewTrace]) -> dict[str, Any]:
@@ -213,14 +68,29 @@ class TraceCarrier:
         made, and which were imported under a map of tools."""
         wanted = {one.id: self._shared[one.candidate] for one in new}
         runs: list[int] = []
+        made: list[tuple[int, RunRecord]] = []
+        # Of which suites and candidates anything else than a shard of a run is new.
+        besides: set[tuple[str, str]] = set()
         mapped: dict[ToolMap, list[int]] = {}
         for key, *place in merging.record_places(self._other, REVISION):
             if key in wanted and self._made.own(*place):
                 runs.append(key)
+            if key in wanted and (run := self._runs.of(*place)) is not None:
+                made.append((key, run))
+            if key in wanted and not self._runs.sharded(*place):
+                besides.add(wanted[key].name)
             if key in wanted and (tools := self._tools(wanted[key], *place)) != NO_MAP:
                 mapped.setdefault(tools, []).append(key)
+        shards = {
+            one.name: held
+            for one in self._shared.values()
+            if (held := self._runs.shards.get(one.name))
+        }
+        plans = list(plan_entries(shards, shards.keys() - besides, self._masked))
         return {
             "runs": _listed(runs),
+            **({"made": made_spans(made)} if made else {}),
+            **({"shards": plans} if plans else {}),
             "mapped": [
                 {"records": _listed(keys), "map": tools.digest, "tools": dict(tools.names)}
                 for tools, keys in mapped.items()

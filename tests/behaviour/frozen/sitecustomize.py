@@ -58,6 +58,7 @@ PLACES: dict[str, dict[str, Any]] = {
     # How long this machine takes for a run and for its attempts.
     "reviewer.desk.jobs": {"time": StillClock},
     "reviewer.running.record": {"time": StillClock},
+    "reviewer.desk.runs.start": {"chance_name": lambda: "0" * 16},
     "reviewer.desk.runs.jobs": {"asyncio": WholeRun()},
 }
 """What is replaced, by module and name: a name that a module lacks is an error."""

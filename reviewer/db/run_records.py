@@ -1,0 +1,202 @@
+"""What the journal says of runs: which run made each record, here and in the stores merged into
+this one, and which shards of a plan they were.
+
+Two attempts of our own runner may be equal to the byte, so their evidence does not tell whether one
+store has the other's attempt. The entry with which their run began does, with their number in it.
+"""
+
+import sqlite3
+from bisect import bisect_right
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from operator import itemgetter
+from typing import Annotated, Any, NamedTuple
+
+import msgspec
+
+from reviewer.db.connection import StoreError
+from reviewer.db.sources import joined, spans
+
+RunRecord = tuple[str, int]
+"""The hash of the entry with which a run began, and the number of a record in the run's source."""
+UNTIL = 1 << 62
+
+
+class PlanSource(NamedTuple):
+    """The source of a run by its whole plan, as it is called whether or not the run had shards."""
+
+    path: str
+    sha256: str
+
+
+class ShardOfPlan(NamedTuple):
+    """A shard that a run made, the source of its plan, and the hash of the run's entry."""
+
+    number: int
+    of: int
+    source: PlanSource
+    run: str
+
+
+_Hash = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{64}$")]
+
+
+class _Part(msgspec.Struct):
+    number: int
+    of: int
+
+
+class _Made(msgspec.Struct):
+    run: _Hash
+    records: tuple[tuple[int, int, int], ...]
+
+
+class _Plan(msgspec.Struct):
+    suite_id: str
+    candidate_id: str
+    path: str
+    sha256: _Hash
+    parts: tuple[tuple[int, int, _Hash], ...]
+    alone: bool
+
+
+class _Entry(msgspec.Struct):
+    type: str
+    source: int = 0
+    records: int = 0
+    suite_id: str = ""
+    candidate_id: str = ""
+    shard: _Part | None = None
+    made: tuple[_Made, ...] = ()
+    shards: tuple[_Plan, ...] = ()
+
+
+_decode = msgspec.json.Decoder(_Entry).decode
+
+
+class RunRecords:
+    """The runs that a journal knows. `shards` are by (suite id, candidate id), in the order they
+    came."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self.shards: dict[tuple[str, str], list[ShardOfPlan]] = {}
+        self._alone: dict[tuple[int, str, str], list[PlanSource] | None] = {}
+        self._sharded: set[str] = set()
+        found: dict[int, list[tuple[int, int, str, int]]] = {}
+        for digest, body in connection.execute(
+            "SELECT hash, body FROM journal WHERE instr(body, '\"run.started\"')"
+            " OR instr(body, '\"store.merged\"') ORDER BY seq"
+        ).fetchall():
+            try:
+                entry = _decode(body)
+            except msgspec.MsgspecError as error:
+                said = f"an entry of the journal is not from this program: {error}"
+                raise StoreError(said) from None
+            if entry.type == "run.started":
+                each = found.setdefault(entry.source, [])
+                # An entry from before the count was kept continues the run that it resumed.
+                if not each or entry.records:
+                    each.append((entry.records + 1, UNTIL, digest.hex(), entry.records + 1))
+                if entry.shard is not None:
+                    self._began(connection, entry, entry.shard, digest.hex())
+            elif entry.type == "store.merged":
+                found.setdefault(entry.source, []).extend(_merged(entry))
+                self._came(entry)
+        self._spans = {source: _settled(each) for source, each in found.items()}
+
+    def _began(
+        self, connection: sqlite3.Connection, entry: _Entry, part: _Part, digest: str
+    ) -> None:
+        row = connection.execute(
+            "SELECT path, sha256 FROM source WHERE id=?", (entry.source,)
+        ).fetchone()
+        if row is not None:
+            self._sharded.add(digest)
+            shard = ShardOfPlan(part.number, part.of, PlanSource(*row), digest)
+            self.shards.setdefault((entry.suite_id, entry.candidate_id), []).append(shard)
+
+    def _came(self, entry: _Entry) -> None:
+        for plan in entry.shards:
+            of, source = (plan.suite_id, plan.candidate_id), PlanSource(plan.path, plan.sha256)
+            for number, count, run in plan.parts:
+                self._sharded.add(run)
+                shard = ShardOfPlan(number, count, source, run)
+                self.shards.setdefault(of, []).append(shard)
+            held = self._alone.setdefault((entry.source, *of), [])
+            if held is not None and plan.alone:
+                held.append(source)
+            else:
+                self._alone[entry.source, *of] = None
+
+    def of(self, source: int, record: int) -> RunRecord | None:
+        """Return the run that made a record and its number in it; None for one that was imported,
+        or merged by a version that did not keep it."""
+        each = self._spans.get(source, ())
+        place = bisect_right(each, record, key=itemgetter(0))
+        if not place or record > each[place - 1][1]:
+            return None
+        first, _, run, number = each[place - 1]
+        return run, number + record - first
+
+    def sharded(self, source: int, record: int) -> bool:
+        """Return whether a shard of a run made a record."""
+        made = self.of(source, record)
+        return made is not None and made[0] in self._sharded
+
+    def plan_sources(self, source: int, suite_id: str, candidate_id: str) -> list[PlanSource]:
+        """Return the sources of the plans whose shards alone a merged source brought; empty for
+        any other source."""
+        return self._alone.get((source, suite_id, candidate_id)) or []
+
+
+def made_spans(records: Iterable[tuple[int, RunRecord]]) -> list[dict[str, Any]]:
+    """Return, of (number here, record of a run), each run with the spans of its records: first and
+    last here, and the number of the first in the run."""
+    apart: dict[tuple[str, int], list[int]] = {}
+    for here, (run, number) in records:
+        apart.setdefault((run, number - here), []).append(here)
+    found: dict[str, list[list[int]]] = {}
+    for (run, shift), numbers in apart.items():
+        each = spans(numbers)
+        found.setdefault(run, []).extend([first, last, first + shift] for first, last in each)
+    return [{"run": run, "records": sorted(each)} for run, each in sorted(found.items())]
+
+
+def plan_entries(
+    shards: Mapping[tuple[str, str], Iterable[ShardOfPlan]],
+    alone: Collection[tuple[str, str]],
+    masked: Callable[[str], str],
+) -> Iterator[dict[str, Any]]:
+    """Yield what an entry of a merge says of the plans whose shards came. `alone` are the suites
+    and candidates of which nothing else came; `masked` masks what the other store wrote."""
+    for of, each in sorted(shards.items()):
+        plans: dict[PlanSource, set[tuple[int, int, str]]] = {}
+        for shard in each:
+            plans.setdefault(shard.source, set()).add((shard.number, shard.of, shard.run))
+        for source, parts in sorted(plans.items()):
+            yield {
+                "suite_id": of[0],
+                "candidate_id": of[1],
+                "path": masked(source.path),
+                "sha256": source.sha256,
+                "parts": [list(part) for part in sorted(parts)],
+                "alone": of in alone,
+            }
+
+
+def _merged(entry: _Entry) -> Iterator[tuple[int, int, str, int]]:
+    for made in entry.made:
+        for first, last, number in made.records:
+            yield first, last, made.run, number
+
+
+def _settled(named: list[tuple[int, int, str, int]]) -> list[tuple[int, int, str, int]]:
+    """Return the spans in order, so that the last one to begin before a record has it: a merge that
+    was cut off named what was left of it again."""
+    apart: dict[tuple[str, int], list[tuple[int, int]]] = {}
+    for first, last, run, number in named:
+        apart.setdefault((run, number - first), []).append((first, last))
+    return sorted(
+        (first, last, run, first + shift)
+        for (run, shift), each in apart.items()
+        for first, last in joined(each)
+    )
