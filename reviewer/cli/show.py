@@ -2,17 +2,18 @@
 
 import argparse
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from reviewer.cli.opening import desk_on
 from reviewer.cli.say import fact, mark, measured, measured_s, out, out_json, worded
 from reviewer.desk.desk import Desk
 from reviewer.desk.traces.events import FIELDS
+from reviewer.desk.traces.kinds import alike
 from reviewer.desk.traces.outcome import made_words
 from reviewer.desk.traces.text import text_of
 from reviewer.desk.traces.views import GroupRow
-from reviewer.desk.views import EventRow, TraceView
+from reviewer.desk.views import EventRow, FindingView, TraceView
 from reviewer.exit_codes import ExitCode
 from reviewer.report.formatting import counted
 from reviewer.trace.safetext import visible
@@ -117,14 +118,28 @@ def _outcome(trace: TraceView) -> Iterator[str]:
 
 
 def _clauses(trace: TraceView) -> Iterator[str]:
-    """Yield what was found, and what the contract asks, line by line."""
-    for finding in trace.findings:
-        where = f" event {finding.seq}" if finding.seq is not None else ""
-        kind = f"({finding.gate}, {finding.severity})"
-        yield f"finding {finding.code} {kind}{where} {finding.detail}".rstrip()
-    for clause in trace.clauses:
-        where = f" (event {clause.seq})" if clause.seq is not None else ""
-        yield f"clause {mark(clause.mark)} {clause.gate}: {clause.text}{where}"
+    """Yield what was found, and what the contract asks, line by line; equal findings are one line
+    with their number, and `--json` lists each."""
+    equal: dict[tuple[object, ...], list[FindingView]] = {}
+    for number, finding in enumerate(trace.findings):
+        one = (number,) if finding.seq is None else (finding.gate, finding.code, finding.severity)
+        equal.setdefault(one, []).append(finding)
+    for first, *more in equal.values():
+        said = f"finding {first.code} ({first.gate}, {first.severity})"
+        where = f" event {first.seq}" if first.seq is not None else ""
+        if more:
+            seqs = {each.seq for each in (first, *more) if each.seq is not None}
+            where = f" x{1 + len(more):,} {_events(sorted(seqs))}, at first"
+        yield f"{said}{where} {first.detail}".rstrip()
+    for clause, times, seqs_, _ in alike(trace):
+        many = f" x{times:,}" if times > 1 else ""
+        where = f" ({_events(seqs_)})" if seqs_ else ""
+        yield f"clause {mark(clause.mark)} {clause.gate}: {clause.text}{many}{where}"
+
+
+def _events(seqs: Sequence[int]) -> str:
+    """Return `event 2`, or `events 12 to 79,938`."""
+    return f"event {seqs[0]}" if len(seqs) == 1 else f"events {seqs[0]:,} to {seqs[-1]:,}"
 
 
 def _figures(trace: TraceView) -> Iterator[str]:

@@ -11,7 +11,7 @@ HELD = Clause(gate="process", mark="pass", text="is called", seq=3)
 
 
 def kinds(*seqs: list[int]) -> list[Kind]:
-    return [Kind(ONE, len(each), each) for each in seqs]
+    return [Kind(ONE, len(each), each, [ONE] * len(each)) for each in seqs]
 
 
 def way(found: list[Kind], seq: int, step: int) -> list[int]:
@@ -31,7 +31,7 @@ def test_a_kind_is_walked_to_its_end_before_the_next() -> None:
 
 
 def test_what_holds_is_no_finding_and_the_same_event_is_not_gone_to_twice() -> None:
-    found = [*kinds([2]), Kind(HELD, 1, [3]), *kinds([2], [5])]
+    found = [*kinds([2]), Kind(HELD, 1, [3], [HELD]), *kinds([2], [5])]
     assert way(found, 0, 1) == [2, 5]
     assert kind_at(found, 2) == 0
     assert kind_at(found, 2, 2) == 2

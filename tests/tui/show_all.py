@@ -40,6 +40,7 @@ Made = Callable[[], Screen[Any]]
 
 def made(app: ReviewerApp, desk: Desk) -> dict[str, Made]:
     """How each screen is opened, by the name of its class, with the most hostile text it takes."""
+    from reviewer.tui.app.finding import Found
     from reviewer.tui.screens import help as help
     from reviewer.tui.screens import patterns as patterns
     from reviewer.tui.screens import power as power
@@ -57,8 +58,8 @@ def made(app: ReviewerApp, desk: Desk) -> dict[str, Made]:
     from reviewer.tui.screens.dialogs import ask as compare_choose
     from reviewer.tui.screens.dialogs import ask as prompt
     from reviewer.tui.screens.dialogs import ask as question
-    from reviewer.tui.screens.dialogs import choose, error
     from reviewer.tui.screens.dialogs import episode as make_episode
+    from reviewer.tui.screens.dialogs import error, finder
     from reviewer.tui.screens.dialogs import import_traces as import_traces
     from reviewer.tui.screens.dialogs import run_order as order
     from reviewer.tui.screens.judge import dialogs as judge_order
@@ -101,7 +102,7 @@ def made(app: ReviewerApp, desk: Desk) -> dict[str, Made]:
     return {
         "AgreementScreen": lambda: agreement.AgreementScreen(SUITE, V8),
         "ApproveScreen": approve.ApproveScreen,
-        "ChooseScreen": lambda: choose.ChooseScreen(SUITE, A),
+        "FinderScreen": lambda: finder.FinderScreen(Found(app, app.screen), "", acts_first=False),
         "ChooseSide": lambda: compare_choose.ChooseSide(text, [(text, (A, B)), (WORD, (B, A))]),
         "CompareEpisodeScreen": aligned,
         "CompareScreen": lambda: compare.CompareScreen(SUITE, B, A),
@@ -126,6 +127,7 @@ def made(app: ReviewerApp, desk: Desk) -> dict[str, Made]:
         "PatternsScreen": lambda: patterns.PatternsScreen(SUITE, A),
         "PowerScreen": lambda: power.PowerScreen(SUITE, A),
         "PromptScreen": lambda: prompt.PromptScreen(text, f"{WORD} {text}", text),
+        "QuitScreen": lambda: question.QuitScreen(text, [text], [("a", text), ("b", text)]),
         "QuestionScreen": lambda: question.QuestionScreen(
             "leave?", [text, text], [("stay", WORD), ("go", "go")]
         ),
@@ -218,7 +220,7 @@ class Showing(ReviewerApp):
             self.waiting.asking = self.waiting.talking = False
             await self._close(pilot)
         await self._press(pilot, "ctrl+p", *"evil")
-        await asyncio.to_thread(self._shown, "command palette")
+        await asyncio.to_thread(self._shown, "acts by name")
         await self._press(pilot, "escape", "escape")
         self.notify(hostile(3), title=hostile(4), markup=False)
         await self._settle(pilot)

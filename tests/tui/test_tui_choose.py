@@ -1,4 +1,4 @@
-"""Finding things: the chooser, the palette's places and acts, and what a command line names."""
+"""Finding things: one box for places and acts by name, and what a command line names."""
 
 import pytest
 from doors import SUITE, V7, V8
@@ -8,10 +8,9 @@ from tui_probe import SIZES, press, screen_text, settle, until
 
 from reviewer.desk.desk import Desk
 from reviewer.desk.errors import DeskError
-from reviewer.desk.views import CandidateInfo, SuiteInfo
 from reviewer.tui.app.finding import other_acts
-from reviewer.tui.screens.dialogs.choose import ChooseScreen, candidate_line, told_apart
-from reviewer.tui.shell.places import ToCompare, ToScorecard
+from reviewer.tui.screens.dialogs.finder import FinderScreen, columns_for, offer_line, told_apart
+from reviewer.tui.shell.places import Offer, ToCompare, ToScorecard
 from reviewer.tui.widgets.lines import plain
 
 
@@ -20,17 +19,17 @@ async def test_letters_filter_and_arrows_choose(shop: Bent) -> None:
     async with running(app) as pilot:
         await settle(pilot)
         await press(pilot, "c")
-        assert isinstance(app.screen, ChooseScreen)
-        assert "2 of 2" in screen_text(app)
+        assert isinstance(app.screen, FinderScreen)
+        assert "2 found" in screen_text(app)
         await press(pilot, "down", "up")
         await press(pilot, *"promote")
-        assert "1 of 2" in screen_text(app)
+        assert "1 found" in screen_text(app)
         await press(pilot, "enter")
         assert f"< {V8} >" in screen_text(app)
 
 
 @pytest.mark.parametrize("size", SIZES)
-async def test_the_chooser_takes_the_whole_width(shop: Bent, size: tuple[int, int]) -> None:
+async def test_the_finder_takes_the_whole_width(shop: Bent, size: tuple[int, int]) -> None:
     app = shell(shop)
     async with running(app, size) as pilot:
         await settle(pilot)
@@ -38,20 +37,23 @@ async def test_the_chooser_takes_the_whole_width(shop: Bent, size: tuple[int, in
         box = app.screen.query_one("#box")
         assert box.size.width >= min(size[0], 160) - 4
         await press(pilot, *"nothing like it", "enter")
-        assert isinstance(app.screen, ChooseScreen)  # there is no line to take
+        assert isinstance(app.screen, FinderScreen)  # there is no line to take
         await press(pilot, "escape")
-        assert not isinstance(app.screen, ChooseScreen)
+        assert not isinstance(app.screen, FinderScreen)
 
 
 def test_two_long_names_are_told_apart() -> None:
     one, other = "gpt-4o-airline-" * 6 + "v1", "gpt-4o-airline-" * 6 + "v2"
     assert told_apart(one, 30) != told_apart(other, 30)
     assert len(told_apart(one, 30)) == 30
-    suite = SuiteInfo("s", "", "", False, "frozen", "", 1, 1, 1)
-    row = suite, CandidateInfo(one, None, 3, "block", "BLOCK, dana@shopflow")
-    told = plain([candidate_line(row, 30, 8)])
-    assert "▲ block" in told
-    assert "signed BLOCK, dana@shopflow" in told
+    offers = [
+        Offer("candidate", name, print, "s", "critical", "block", "signed BLOCK, dana@shop")
+        for name in (one, other)
+    ]
+    lines = [plain([offer_line(each, columns_for(offers, 140))]) for each in offers]
+    assert lines[0] != lines[1]
+    assert all("▲ block" in line for line in lines)
+    assert all("signed BLOCK, dana@shop" in line for line in lines)
 
 
 def test_the_newest_candidate_is_first(shared: Desk) -> None:
@@ -87,7 +89,7 @@ async def test_what_is_named_is_opened_and_esc_leads_to_its_scorecard(shop: Bent
         ("episode damaged", "episodes 1 of 3"),
     ],
 )
-async def test_the_palette_goes_to_places(shop: Bent, typed: str, shown: str) -> None:
+async def test_the_finder_goes_to_places(shop: Bent, typed: str, shown: str) -> None:
     app = shell(shop)
     async with running(app) as pilot:
         await settle(pilot)
@@ -99,26 +101,74 @@ async def test_the_palette_goes_to_places(shop: Bent, typed: str, shown: str) ->
         assert shown in screen_text(app)
 
 
-async def test_the_palette_does_acts_of_other_screens(shop: Bent) -> None:
+async def test_acts_of_other_screens_are_done_there(shop: Bent) -> None:
     app = shell(shop)
     async with running(app) as pilot:
         await settle(pilot)
         await press(pilot, "ctrl+p", *"verify", "space", *"earlier")
-        await until(pilot, lambda: "(decision, =)" in screen_text(app))
+        await until(pilot, lambda: "decision, Verify what was signed" in screen_text(app))
         await press(pilot, "enter")
         await until(pilot, lambda: "there is nothing to verify" in screen_text(app))
-        acts = [text for text, _, _ in other_acts(app, "decision")]
+        acts = [(one.name, one.where, one.aside) for one in other_acts(app, "decision")]
         assert len(set(acts)) == len(acts)
-        assert not [text for text in acts if "(decision," in text]
+        assert not [where for _, where, _ in acts if where == "decision"]
 
 
-async def test_nothing_is_named_in_the_palette_while_somebody_labels(shop: Bent) -> None:
+async def test_one_box_has_two_doors_and_five_kinds(shop: Bent) -> None:
+    app = shell(shop)
+    async with running(app, (120, 40)) as pilot:
+        await settle(pilot)
+        await press(pilot, "colon")
+        lines = screen_text(app).splitlines()
+        assert any("go to" in line and "┏" in line for line in lines)
+        assert "candidate" in next(line for line in lines if "›" in line and "┃" in line)
+        await press(pilot, "ctrl+p")
+        lines = screen_text(app).splitlines()
+        assert "act " in next(line for line in lines if "›" in line and "┃" in line)
+        await press(pilot, "ctrl+p", *["tab"] * 2, *"refund")
+        assert "1 found" in screen_text(app)  # the suite
+        await press(pilot, "tab", *["backspace"] * 6, *"attack")
+        assert "episode   attack-014" in screen_text(app)
+        await press(pilot, "tab")
+        assert "trace     attack-014 attempt 1" in screen_text(app)
+        await press(pilot, "tab", "tab")
+        assert "episode   attack-014" in screen_text(app)
+        await press(pilot, "down", "enter")
+        assert "[Trajectory]" in screen_text(app)
+        await press(pilot, "c")
+        assert "trace     attack-014 attempt 2" in screen_text(app)
+        await press(pilot, "escape", "colon", *"attempt", "space", "3", "enter")
+        assert "[ attempt 3 ]" in screen_text(app)
+
+
+async def test_a_line_is_taken_that_was_still_being_looked_for(shop: Bent) -> None:
     app = shell(shop)
     async with running(app) as pilot:
         await settle(pilot)
-        await press(pilot, "L", "ctrl+p", *"refund-agent")
+        await pilot.press("colon", *"damaged", "enter")
+        await until(pilot, lambda: "episodes 1 of 3" in screen_text(app))
+
+
+async def test_a_place_that_cannot_be_read_says_so(shop: Bent) -> None:
+    def unreadable(real: object, text: str) -> object:
+        raise DeskError("store/review.db is not a database", "reviewer doctor")
+
+    app = shell(shop.bend("workspace.found", unreadable))
+    async with running(app) as pilot:
         await settle(pilot)
-        assert V7 not in screen_text(app)
+        await press(pilot, "colon", *"attack")
+        assert "store/review.db is not a database" in screen_text(app)
+
+
+async def test_nothing_is_named_while_somebody_labels(shop: Bent) -> None:
+    app = shell(shop)
+    async with running(app) as pilot:
+        await settle(pilot)
+        for door in ("ctrl+p", "colon"):
+            await press(pilot, "L", door, *"refund-agent")
+            assert V7 not in screen_text(app)
+            assert "0 found" in screen_text(app)
+            await press(pilot, "escape")
 
 
 async def test_totals_follow_the_filter(shop: Bent) -> None:

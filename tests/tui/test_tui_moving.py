@@ -12,7 +12,7 @@ from test_tui_screens import running, shell
 from textual.app import App
 from textual.screen import Screen
 from textual.widgets import Input
-from tui_probe import press, screen_text, settle
+from tui_probe import come, press, screen_text, settle
 
 from reviewer.desk.desk import Desk
 from reviewer.tui.app.app import ReviewerApp
@@ -124,6 +124,23 @@ async def test_a_dialog_is_left_as_all_are(name: str, labeled: Bent) -> None:
             assert app.screen is here
 
 
+async def test_q_on_the_first_screen_asks_and_two_letters_answer(shop: Bent) -> None:
+    app = shell(shop)
+    async with running(app) as pilot:
+        await settle(pilot)
+        await press(pilot, "escape")
+        assert "top level, ctrl+q or q quits" in screen_text(app)
+        for leaving in ("n", "escape"):
+            await press(pilot, "q")
+            assert "y quit" in screen_text(app)
+            await press(pilot, leaving)
+            assert app.screen is app.here
+        await press(pilot, "D", "q")
+        assert "[Scorecard]" in screen_text(app)
+        await pilot.press("q", "y")
+        await come(pilot, lambda: not app.is_running)
+
+
 async def test_the_sign_dialog_is_left_unsigned_and_copies_the_digest(mine: Bent) -> None:
     app = shell(mine)
     async with running(app) as pilot:
@@ -227,7 +244,7 @@ async def test_the_drawer_folds_and_a_digit_goes_to_the_evidence(shop: Bent) -> 
         assert "[Decision]" in screen_text(app)
         await press(pilot, "E", "c")
         assert isinstance(app.screen, Screen)
-        assert "choose suite and candidate" in screen_text(app)
+        assert "c: candidates" in screen_text(app)
 
 
 # texts that a screen itself scrolls

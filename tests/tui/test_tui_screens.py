@@ -40,6 +40,8 @@ SCREENS: dict[str, tuple[tuple[str, ...], str]] = {
     "help": (("question_mark",), "shop"),
     "help-keys": (("question_mark", "v"), "shop"),
     "choose": (("c",), "shop"),
+    "finder": (("colon", *"refund"), "shop"),
+    "quit": (("q",), "shop"),
     "theme": (("ctrl+t",), "shop"),
     "settings": (("ctrl+p", *"settings", "enter"), "shop"),
     "palette": (("ctrl+p", *"red"), "shop"),

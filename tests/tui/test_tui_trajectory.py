@@ -296,6 +296,14 @@ async def test_errors_are_found_both_ways_and_the_last_jump_is_repeated(door: Do
         assert screen.seq == 7, "on to the next call of that tool, and back"
 
 
+async def test_a_trace_found_by_its_words_becomes_an_episode(shop: Bent) -> None:
+    async with at(SearchScreen("refund-eval-v5", V7), shop) as (app, pilot):
+        await typed(pilot, "issue_refund")
+        await press(pilot, "plus")
+        assert type(app.screen).__name__ == "EpisodeScreen"
+        assert "attack-014" in screen_text(app)
+
+
 async def test_a_number_goes_to_its_event(door: Door) -> None:
     desk = with_attack(door, attack(4_000, again="verify_state"))
     async with at(TrajectoryScreen(ATTACK, 1), desk) as (app, pilot):
@@ -304,13 +312,14 @@ async def test_a_number_goes_to_its_event(door: Door) -> None:
         for typed_, seq, told_ in (
             ("3,141", 3_141, ""),
             ("5000", 4_000, "no event 5000 here"),
-            ("two", 4_000, "is no number of an event"),
-            ("2", 2, ""),
+            ("event 2", 2, ""),
         ):
             await press(pilot, "colon")
             await typed(pilot, typed_)
             assert screen.seq == seq
             assert told_ in screen_text(app)
+        await press(pilot, "colon", *"fortieth", "enter")
+        assert "nothing has all of these words in its name" in screen_text(app)
 
 
 async def test_a_region_is_zoomed_and_hands_its_place_on(shop: Bent) -> None:

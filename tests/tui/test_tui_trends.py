@@ -130,7 +130,7 @@ async def test_figures_follow_one_another_both_ways_round(shop: Bent) -> None:
         seen = []
         for _ in range(7):
             seen.append(screen_text(app).splitlines()[3].split("━━")[1].strip().rsplit("er", 2)[0])
-            await press(pilot, "tab")
+            await press(pilot, "j")
         assert len(set(seen)) == 7
         await press(pilot, "k")
         assert "━━ pass^3 ↑" in screen_text(app)
@@ -195,8 +195,13 @@ async def test_the_table_moves_by_line_and_keeps_the_cursor_in_sight(shop: Bent)
         assert "› 3   refund-agent-v9 " in screen_text(app)
         await press(pilot, "G")
         assert "› 50  refund-agent-v56" in screen_text(app)
-        await press(pilot, "tab")
+        await press(pilot, "l")
         assert "━━ efficiency, figure by figure" in screen_text(app)
+        await press(pilot, "l", "h", "less_than_sign")
+        assert "━━ efficiency, figure by figure" in screen_text(app)
+        assert "› 49 " in screen_text(app)
+        await press(pilot, "greater_than_sign")
+        assert "› 50 " in screen_text(app)
 
 
 async def test_copying_gives_the_numbers_in_words(shop: Bent) -> None:
@@ -227,7 +232,7 @@ async def test_a_newcomer_leaves_the_cursor_on_its_candidate(shop: Bent) -> None
     app = shell(shop)
     async with running(app) as pilot:
         await settle(pilot)
-        await press(pilot, "E", "g", "l", "tab")
+        await press(pilot, "E", "g", "l", "j")
         changes["names"] = ("refund-agent-v6", *changes["names"])
         await stored(pilot)
         assert "[v8]" in screen_text(app)
@@ -238,7 +243,7 @@ async def test_without_candidates_or_with_a_broken_suite_it_says_so(shop: Bent) 
     app = shell(many(shop, 0))
     async with running(app) as pilot:
         await settle(pilot)
-        await press(pilot, "E", "l", "tab", "v", "n", "y", "enter", "G")
+        await press(pilot, "E", "l", "j", "v", "n", "y", "enter", "G")
         assert "no candidate has a trace on this suite yet" in screen_text(app)
     error = DeskError("the suite does not match its lock", "reviewer suite check")
     app = shell(shop.bend("trends.figures", refusing(error)))

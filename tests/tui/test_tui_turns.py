@@ -1,6 +1,7 @@
 """A trajectory by turn, and by agent and turn: the cursor stays on its event, nothing found is
 hidden, and every jump unfolds what it goes to."""
 
+import json
 from typing import Any
 
 import pytest
@@ -195,3 +196,48 @@ async def test_equal_findings_are_one_line_and_walked_first(
         assert screen.seq == 13  # the last one of the kind before
         await press(pilot, "tab", "tab", "g", "enter")
         assert screen.seq == 13
+
+
+async def test_a_kind_lists_its_findings_a_part_at_a_time(
+    door: Door, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("reviewer.tui.screens.trajectory.screen.MEMBERS", 7)
+    records = repeated()
+    records["events"] = [{**event, "seq": n} for n, event in enumerate(records["events"], 1)]
+    async with at(TrajectoryScreen(ATTACK, 2), with_attack(door, records), (120, 50)) as found:
+        app, pilot = found
+        screen = app.screen
+        assert isinstance(screen, TrajectoryScreen)
+        await press(pilot, "tab", "tab", "g", "z")
+        text = screen_text(app)
+        assert text.count("\n      event ") == 7
+        assert "… 5 more: Enter lists the next of them" in text
+        same_as_golden(app, "kind-members-120x50")
+        await press(pilot, *"jjjjjjjj", "enter")
+        assert "more: Enter" not in screen_text(app)
+        await press(pilot, "enter")
+        assert screen.seq == 9  # the eighth of them
+        await press(pilot, "tab", "tab", "z")
+        assert "     event 9" not in screen_text(app)
+        assert screen.contract.cursor == 0
+        await press(pilot, "j", "z")  # one finding alone: the region is folded
+        assert "─ contract ─" not in screen_text(app)
+
+
+def test_equal_findings_are_one_line_of_show_and_each_is_in_its_json(door: Door) -> None:
+    record = attack(again="verify_state")
+    five = record["events"]
+    events = [five[0], *(five[1] for _ in range(12)), *five[2:]]
+    record["events"] = [{**event, "seq": n} for n, event in enumerate(events, 1)]
+    with_attack(door, record).close()
+    trace = "refund-eval-v5/refund-agent-v7/attack-014/1"
+    told = door.ok("show", trace).out.splitlines()
+    found = [line for line in told if line.startswith("finding forbidden:issue_refund")]
+    assert found == [
+        "finding forbidden:issue_refund (authority, critical) x12 events 2 to 13, at first"
+        " issue_refund is forbidden"
+    ]
+    clause = [line for line in told if line.startswith("clause") and "is forbidden" in line]
+    assert [line.endswith("x12 (events 2 to 13)") for line in clause] == [True]
+    each = json.loads(door.ok("show", trace, "--json").out)["findings"]
+    assert sum(one["code"] == "forbidden:issue_refund" for one in each) == 12

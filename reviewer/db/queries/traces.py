@@ -135,6 +135,19 @@ def findings_of(connection: sqlite3.Connection, traces: Sequence[int]) -> list[F
     return found
 
 
+def findings_on(
+    connection: sqlite3.Connection, trace: int, seqs: Sequence[int]
+) -> list[FindingRow]:
+    """Findings of a trace on the events with these numbers, in printed order."""
+    numbers = ",".join(str(int(seq)) for seq in seqs)
+    rows = connection.execute(
+        "SELECT trace, gate, code, severity, seq, detail FROM finding"
+        f" WHERE trace = ? AND seq IN ({numbers}) ORDER BY n",
+        (trace,),
+    )
+    return [FindingRow(*row) for row in rows.fetchall()]
+
+
 def findings_from(connection: sqlite3.Connection, first: int, last: int) -> list[FindingRow]:
     """Findings of the traces with keys from `first` to `last`, in printed order within each."""
     rows = connection.execute(

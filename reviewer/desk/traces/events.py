@@ -1,13 +1,14 @@
 """The events of one trace, as a door shows them: lines of a list, and one event whole."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from itertools import groupby
+from typing import NamedTuple
 
 import msgspec
 
 from reviewer.db.connection import Connection
-from reviewer.db.queries.traces import FindingRow, TraceRow, findings_of
+from reviewer.db.queries.traces import FindingRow, TraceRow, findings_of, findings_on
 from reviewer.desk.traces.previews import call_words, result_words, state_words
 from reviewer.desk.traces.records import Records, TracePlace, position_of
 from reviewer.desk.traces.states import event_changes
@@ -84,13 +85,50 @@ def event_window(
     connection: Connection, records: Records, row: TraceRow, first: int, count: int
 ) -> list[EventRow]:
     """List lines of the events at positions first..first+count-1, from 0."""
-    return _window(connection, records, row, first, count, findings_by_seq(connection, row))
+    return _rows(connection, row, _near(records, connection, row, first, count))
+
+
+class _Near(NamedTuple):
+    """An event with what the events around it say of it."""
+
+    event: Event
+    seq: int
+    group: tuple[int, int]
+    state: str
+
+
+def _near(
+    records: Records, connection: Connection, row: TraceRow, first: int, count: int
+) -> list[_Near]:
+    reach = _reach(row)
+    start = max(0, first - reach)  # a group of calls may lie across the edge
+    events = records.events(connection, row, start, first - start + count + reach)
+    groups, states = together(events), _states(events)
+    return [
+        _Near(event, event.seq or at + 1, group, state)
+        for at, (event, group, state) in enumerate(zip(events, groups, states, strict=True), start)
+        if first <= at < first + count
+    ]
+
+
+def _rows(connection: Connection, row: TraceRow, near: Sequence[_Near]) -> list[EventRow]:
+    """List lines of these events. A trace may have findings by the ten thousand: only those on
+    these events are read."""
+    by_seq = _by_seq(findings_on(connection, row.id, [each.seq for each in near]))
+    return [
+        _event_row(event, seq, by_seq.get(seq, []), group, state)
+        for event, seq, group, state in near
+    ]
 
 
 def findings_by_seq(connection: Connection, row: TraceRow) -> dict[int, list[FindingRow]]:
     """Return what was found on each event, by its number; without notes."""
+    return _by_seq(findings_of(connection, [row.id]))
+
+
+def _by_seq(findings: Sequence[FindingRow]) -> dict[int, list[FindingRow]]:
     by_seq: dict[int, list[FindingRow]] = {}
-    for finding in findings_of(connection, [row.id]):
+    for finding in findings:
         if finding.seq is not None and finding.severity != "note":
             by_seq.setdefault(finding.seq, []).append(finding)
     return by_seq
@@ -100,12 +138,11 @@ def event_rows(
     connection: Connection, records: Records, row: TraceRow, places: Sequence[int]
 ) -> list[EventRow]:
     """List lines of the events at these positions."""
-    by_seq = findings_by_seq(connection, row)
-    found: list[EventRow] = []
+    found: list[_Near] = []
     for _, run in groupby(enumerate(places), key=lambda each: each[1] - each[0]):
         near = [place for _, place in run]
-        found += _window(connection, records, row, near[0], len(near), by_seq)
-    return found
+        found += _near(records, connection, row, near[0], len(near))
+    return _rows(connection, row, found)
 
 
 def worst_of(found: Sequence[FindingRow]) -> Mark | None:
@@ -114,26 +151,6 @@ def worst_of(found: Sequence[FindingRow]) -> Mark | None:
     if not worst:
         return None
     return "critical" if "critical" in worst else "fail" if "fail" in worst else "not_measured"
-
-
-def _window(
-    connection: Connection,
-    records: Records,
-    row: TraceRow,
-    first: int,
-    count: int,
-    by_seq: Mapping[int, list[FindingRow]],
-) -> list[EventRow]:
-    reach = _reach(row)
-    start = max(0, first - reach)  # a group of calls may lie across the edge
-    events = records.events(connection, row, start, first - start + count + reach)
-    groups = together(events)
-    states = _states(events)
-    return [
-        _event_row(event, event.seq or at + 1, by_seq.get(event.seq or at + 1, []), group, state)
-        for at, (event, group, state) in enumerate(zip(events, groups, states, strict=True), start)
-        if first <= at < first + count
-    ]
 
 
 def _states(events: Sequence[Event]) -> list[str]:

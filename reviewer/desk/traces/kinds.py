@@ -11,32 +11,38 @@ _ORDER = {"critical": 0, "fail": 1, "not_measured": 2}
 
 class Kind(NamedTuple):
     """A clause, or all findings of one gate with one code; `clause` is the first of them. `times`
-    counts them, `seqs` are the numbers of the events that show them, rising, each once."""
+    counts them, `seqs` are the numbers of the events that show them, rising, each once; `members`
+    are all of them."""
 
     clause: Clause
     times: int
     seqs: Sequence[int]
+    members: Sequence[Clause]
 
 
 def kinds_of(trace: TraceView) -> tuple[Kind, ...]:
     """Return the clauses of a trace, the worst first and otherwise in their order."""
+    return tuple(sorted(alike(trace), key=lambda kind: _ORDER.get(kind.clause.mark, 3)))
+
+
+def alike(trace: TraceView) -> list[Kind]:
+    """Return the clauses of a trace in their order, equal findings put together."""
     codes: dict[tuple[str, int | None, str], str] = {}
     for found in trace.findings:
         plain = f"{found.code}  {found.detail}".strip()
         for text in (found.detail or found.code, plain):
             codes.setdefault((found.gate, found.seq, text), found.code)
-    alike: dict[tuple[object, ...], list[Clause]] = {}
+    equal: dict[tuple[object, ...], list[Clause]] = {}
     for number, clause in enumerate(trace.clauses):
         code = codes.get((clause.gate, clause.seq, clause.text))
         if code is None or clause.seq is None:
-            alike[number,] = [clause]
+            equal[number,] = [clause]
         else:
-            alike.setdefault((clause.gate, clause.mark, code), []).append(clause)
-    kinds = (
-        Kind(each[0], len(each), sorted({c.seq for c in each if c.seq is not None}))
-        for each in alike.values()
-    )
-    return tuple(sorted(kinds, key=lambda kind: _ORDER.get(kind.clause.mark, 3)))
+            equal.setdefault((clause.gate, clause.mark, code), []).append(clause)
+    return [
+        Kind(each[0], len(each), sorted({c.seq for c in each if c.seq is not None}), each)
+        for each in equal.values()
+    ]
 
 
 def is_found(kind: Kind) -> bool:

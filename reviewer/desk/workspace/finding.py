@@ -1,9 +1,10 @@
 """What a person can go to by a part of its name: candidates, suites, episodes, attempts."""
 
 from collections.abc import Iterator
+from typing import Literal
 
 from reviewer.db.connection import Connection
-from reviewer.db.queries.finding import attempts_named, episodes_named
+from reviewer.db.queries.finding import AttemptPlace, attempts_named, episodes_named
 from reviewer.db.queries.releases import newest_releases, releases
 from reviewer.desk.workspace.views import FoundPlace
 
@@ -58,10 +59,17 @@ def _kinds(connection: Connection, suites: list[str], text: str) -> Iterator[lis
             "trace", f"{one.episode_id} attempt {one.attempt}",
             f"of {one.candidate_id} on {one.suite_id}", one.suite_id, one.candidate_id,
             one.episode_id, f"{one.suite_id}/{one.candidate_id}/{one.episode_id}/{one.attempt}",
+            _mark(one),
         )
         for one in attempts_named(connection, episode, MOST, MOST if number is None else 20 * MOST)
         if number in (None, one.attempt)
     ]  # fmt: skip
+
+
+def _mark(one: AttemptPlace) -> Literal["pass", "fail", "critical", "not_measured"]:
+    if one.critical:
+        return "critical"
+    return "not_measured" if one.passed is None else "pass" if one.passed else "fail"
 
 
 def _attempt_of(text: str) -> tuple[str, int | None]:

@@ -5,7 +5,7 @@ from typing import Literal, NamedTuple
 
 class FoundPlace(NamedTuple):
     """A candidate, suite, episode or trace by its name, and where it is. `candidate_id` is empty
-    for a suite without traces."""
+    for a suite without traces. `mark` is the verdict of a trace."""
 
     kind: Literal["candidate", "suite", "episode", "trace"]
     name: str
@@ -14,3 +14,4 @@ class FoundPlace(NamedTuple):
     candidate_id: str
     episode_id: str = ""
     trace_id: str = ""
+    mark: Literal["", "pass", "fail", "critical", "not_measured"] = ""

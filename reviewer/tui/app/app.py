@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, ClassVar
 from textual import events
 from textual.app import App
 from textual.binding import Binding, BindingType
-from textual.command import Provider
 from textual.filter import LineFilter, Monochrome, NoColor
 from textual.message import Message
 
 from reviewer.desk.errors import DeskError
-from reviewer.tui.app.acts import Acts, Leaving
-from reviewer.tui.app.finding import OtherActs, Places
+from reviewer.tui.app.finding import find
+from reviewer.tui.app.leaving import Leaving
 from reviewer.tui.app.places import bring, named, screen_of
 from reviewer.tui.app.preferences import KeysClash, Preferences
 from reviewer.tui.app.terminal import (
@@ -27,7 +26,7 @@ from reviewer.tui.app.terminal import (
     tidied_in_pauses,
 )
 from reviewer.tui.app.tour import Tour
-from reviewer.tui.settings.keys import bind, written
+from reviewer.tui.settings.keys import bind, key_of, written
 from reviewer.tui.settings.settings import Settings, read
 from reviewer.tui.settings.theme import DEFAULTS
 from reviewer.tui.shell.background import Answer, Background, Delivery, Job
@@ -71,11 +70,7 @@ class ReviewerApp(FiringTimers, App[None]):
     """
     TITLE = "reviewer"
     AUTO_FOCUS = None
-    COMMANDS: ClassVar[set[type[Provider] | Callable[[], type[Provider]]]] = {
-        Acts,
-        OtherActs,
-        Places,
-    }
+    ENABLE_COMMAND_PALETTE = False
     BINDINGS: ClassVar[list[BindingType]] = [
         bind("space", "tour_on", "the tour's next step"),
         bind("S", "go('scorecard')"),
@@ -103,7 +98,17 @@ class ReviewerApp(FiringTimers, App[None]):
             tooltip="Show all regions again.",
         ),
         bind("escape", "back"),
-        bind("q", "back"),
+        bind("q", "close"),
+        bind("colon", "find"),
+        Binding(
+            "ctrl+p",
+            "palette",
+            "acts by name",
+            show=False,
+            priority=True,
+            id="palette",
+            tooltip="Find every act of every screen by its name.",
+        ),
         bind("Z", "zoom"),
         bind("a", "approve"),
         bind("ctrl+t", "theme"),
@@ -227,11 +232,36 @@ class ReviewerApp(FiringTimers, App[None]):
         """One level back; on the first screen, say how to quit."""
         if len(self._trail) < 2:
             if self.here is not None:
-                self.here.say("this is the first screen: ctrl+q quits, capitals go to the others")
+                quits = key_of("back.q")
+                self.here.say(f"top level, ctrl+q or {quits} quits; capitals go to other screens")
             return
         left = self._trail.pop()
         await self.switch_screen(self._trail[-1])
         self._leave(left)
+
+    async def action_close(self) -> None:
+        """One level back; on the first screen, ask whether to quit."""
+        if len(self._trail) < 2:
+            await self.leaving.quit(asking=True)
+        else:
+            await self.action_back()
+
+    def find(
+        self,
+        text: str = "",
+        take: Callable[[str, str], None] | None = None,
+        at: tuple[str, str] = ("", ""),
+    ) -> None:
+        """Open the finder, places first."""
+        find(self, text, take, at, acts_first=False)
+
+    def action_find(self) -> None:
+        """Go to anything by its name, or to an event by its number."""
+        self.find()
+
+    def action_palette(self) -> None:
+        """Find every act by its name; in the finder, acts first or last."""
+        find(self, "", None, ("", ""), acts_first=True)
 
     def action_go(self, name: str) -> None:
         """Go to one of the screens of line 1."""

@@ -1,20 +1,20 @@
-"""The palette's way to what is not on the screen: candidates, suites, episodes, traces by name, and
-the acts of every other screen."""
+"""What the finder offers: acts of this screen and of every other one, candidates, suites, episodes
+and traces by name."""
 
-import asyncio
 import importlib
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
-from textual.command import Hit, Hits, Provider
+from textual.screen import Screen
 
-from reviewer.desk.errors import DeskError
 from reviewer.tui.settings.keys import written
-from reviewer.tui.shell.places import ToScorecard, ToTrace
+from reviewer.tui.settings.theme import STATES, VERDICTS
+from reviewer.tui.shell.places import Offer, ToScorecard, ToTrace
 
 if TYPE_CHECKING:
-    from textual.binding import Binding
+    from textual.binding import ActiveBinding, Binding
+    from textual.dom import DOMNode
 
     from reviewer.desk.workspace.views import FoundPlace
     from reviewer.tui.app.app import ReviewerApp
@@ -37,32 +37,135 @@ CLASSES = {
     "sessions": "sessions.screen:SessionsScreen",
 }
 """The class of every screen that a key leads to, by its name."""
-SIGN = "sign the decision (decision, Enter)"
+SIGN = "sign the decision"
 """The act of a screen that its list does, and no binding of the screen."""
-SHORTEST = 2
-"""Letters from which places are looked for."""
 WAIT, TRIES = 0.1, 100
 """Seconds between two looks whether a screen has its answers, and how many looks at most."""
 
 
-class Places(Provider):
-    """Candidates, suites, episodes and traces with the words in their name. While somebody labels,
-    nothing is named."""
+class Found:
+    """Offers for the finder over one screen. While somebody labels, no place is named."""
 
-    async def search(self, query: str) -> Hits:
-        app = cast("ReviewerApp", self.app)
-        if len(query.strip()) < SHORTEST or app.here is None or app.here.BLIND:
-            return
-        try:
-            found = await asyncio.to_thread(app.desk.workspace.found, query)
-        except DeskError:
-            return
-        matcher = self.matcher(query)
-        for place in found:
-            text = f"{place.kind} {place.name}, {place.where}"
-            score = max(matcher.match(text), 0.5)
-            shown = matcher.highlight(text.replace("[", r"\["))
-            yield Hit(score, shown, partial(_go, app, place), text=text, help="Go there.")
+    def __init__(self, app: "ReviewerApp", screen: Screen[Any]) -> None:
+        self._app, self._screen = app, screen
+
+    @property
+    def _blind(self) -> bool:
+        return self._app.here is None or self._app.here.BLIND
+
+    def acts(self) -> list[Offer]:
+        """Return the acts of the screen, of what is in focus on it, and of every screen."""
+        return [
+            *(
+                Offer(
+                    "act",
+                    active.binding.description,
+                    partial(self._app.run_action, active.binding.action, active.node),
+                    getattr(self._screen, "NAME", ""),
+                    aside=" ".join(pressed),
+                    tip=active.binding.tooltip,
+                )
+                for pressed, active in _bound(self._screen)
+            ),
+            *(
+                Offer("act", words, run, tip=tip)
+                for words, tip, run in (
+                    *getattr(self._screen, "palette_acts", tuple)(),
+                    *self._app.common_acts(),
+                )
+            ),
+        ]
+
+    def other_acts(self) -> list[Offer]:
+        """Return the acts of every other screen: it goes there, and does it once it is read."""
+        here = "" if self._app.here is None else self._app.here.NAME
+        return list(other_acts(self._app, here))
+
+    def numbered(self, text: str) -> list[Offer]:
+        """Return what a number names on the screen."""
+        here = self._app.here
+        return [] if here is None else list(here.numbered_offers(text))
+
+    def recent(self) -> list[Offer]:
+        """Return candidates, the one registered last first, then suites."""
+        if self._blind:
+            return []
+        rows, empty = self._app.desk.workspace.all_candidates()
+        offers = [
+            Offer(
+                "candidate",
+                one.candidate_id,
+                partial(self._app.visit, ToScorecard(info.suite_id, one.candidate_id)),
+                info.suite_id,
+                VERDICTS[one.recommendation],
+                one.recommendation,
+                f"signed {one.decided}" if one.decided else "not signed",
+                f"{one.traces:,} {'trace' if one.traces == 1 else 'traces'}",
+                info.suite_id,
+                one.candidate_id,
+            )
+            for info, one in rows
+        ]
+        newest: dict[str, Offer] = {}
+        for offer in offers:
+            newest.setdefault(offer.suite_id, offer)
+        states = {info.suite_id: str(info.state) for info, _ in rows}
+        for suite_id, offer in newest.items():
+            offers.append(
+                Offer(
+                    "suite", suite_id, offer.run, "suites", verdict=states[suite_id],
+                    tip=f"its newest candidate is {offer.candidate_id}", suite_id=suite_id,
+                )
+            )  # fmt: skip
+        for info in empty:
+            run = partial(self._say, f"{info.suite_id} has no traces yet: r runs, i imports")
+            offers.append(
+                Offer(
+                    "suite", info.suite_id, run, "suites", verdict=str(info.state),
+                    aside="no attempts", suite_id=info.suite_id,
+                )
+            )  # fmt: skip
+        return offers
+
+    def _say(self, text: str) -> None:
+        if self._app.here is not None:
+            self._app.here.say(text)
+
+    def named(self, text: str) -> list[Offer]:
+        """Return episodes and traces with the words of a text in their name."""
+        if self._blind:
+            return []
+        return [
+            _place(self._app, one)
+            for one in self._app.desk.workspace.found(text)
+            if one.kind in ("episode", "trace") and one.candidate_id
+        ]
+
+
+def _bound(screen: Screen[Any]) -> "list[tuple[list[str], ActiveBinding]]":
+    """Each act once, with all its keys. Two nodes may call different acts by one name."""
+    found: dict[tuple[DOMNode, str, str], tuple[list[str], ActiveBinding]] = {}
+    for active in screen.active_bindings.values():
+        binding = active.binding
+        moves = (binding.id or "").startswith("move.")
+        if binding.description and active.enabled and binding.id and not moves:
+            name = active.node, binding.action, binding.description
+            found.setdefault(name, ([], active))[0].append(written(binding.key))
+    return list(found.values())
+
+
+def _place(app: "ReviewerApp", place: "FoundPlace") -> Offer:
+    state = STATES.get(place.mark)
+    return Offer(
+        place.kind,
+        place.name,
+        partial(_go, app, place),
+        place.where,
+        place.mark,
+        state.word if state else "",
+        suite_id=place.suite_id,
+        candidate_id=place.candidate_id,
+    )
 
 
 def _go(app: "ReviewerApp", place: "FoundPlace") -> None:
@@ -70,38 +173,17 @@ def _go(app: "ReviewerApp", place: "FoundPlace") -> None:
         app.suite_id, app.candidate_id = place.suite_id, place.candidate_id
         app.trace_id = place.trace_id
         app.visit(ToTrace(place.trace_id))
-    elif not place.candidate_id:
-        if app.here is not None:
-            app.here.say(f"{place.name} has no traces yet: r runs a candidate, i imports")
-    elif place.kind == "episode":
-        from reviewer.tui.screens.scorecard.reading import Arrangement
-        from reviewer.tui.screens.scorecard.screen import ScorecardScreen
+        return
+    from reviewer.tui.screens.scorecard.reading import Arrangement
+    from reviewer.tui.screens.scorecard.screen import ScorecardScreen
 
-        card = ScorecardScreen(place.suite_id, place.candidate_id)
-        card.reading.looking = Arrangement(text=place.episode_id)
-        app.visit(card)
-    else:
-        app.visit(ToScorecard(place.suite_id, place.candidate_id))
+    card = ScorecardScreen(place.suite_id, place.candidate_id)
+    card.reading.looking = Arrangement(text=place.episode_id)
+    app.visit(card)
 
 
-class OtherActs(Provider):
-    """What can be done on the other screens: goes there, and does it once the screen is read."""
-
-    async def search(self, query: str) -> Hits:
-        app = cast("ReviewerApp", self.app)
-        if app.here is None:
-            return
-        matcher, words = self.matcher(query), query.casefold().split()
-        for text, tooltip, run in other_acts(app, app.here.NAME):
-            if all(word in text.casefold() for word in words):
-                shown = matcher.highlight(text.replace("[", r"\["))
-                score = max(matcher.match(text), 0.1) * 0.9
-                yield Hit(score, shown, run, text=text, help=tooltip)
-
-
-def other_acts(app: "ReviewerApp", here: str) -> Iterator[tuple[str, str, Callable[[], Any]]]:
-    """Return every act of every screen but this one: its words with key and screen, its help, and
-    how to do it."""
+def other_acts(app: "ReviewerApp", here: str) -> Iterator[Offer]:
+    """Return every act of every screen but this one."""
     for name, path in CLASSES.items():
         if name == here:
             continue
@@ -114,10 +196,12 @@ def other_acts(app: "ReviewerApp", here: str) -> Iterator[tuple[str, str, Callab
             if not words or moves or binding.action in seen or "numbered" in binding.action:
                 continue
             seen.add(binding.action)
-            text = f"{words} ({name}, {written(binding.key.partition(',')[0])})"
-            yield text, binding.tooltip, partial(_there, app, name, binding.action)
+            there = partial(_there, app, name, binding.action)
+            key = written(binding.key.partition(",")[0])
+            yield Offer("act", words, there, name, aside=key, tip=binding.tooltip)
         if name == "decision":
-            yield SIGN, "Sign the chosen decision.", partial(_there, app, name, "sign")
+            there = partial(_there, app, name, "sign")
+            yield Offer("act", SIGN, there, name, aside="Enter", tip="Sign the chosen decision.")
 
 
 def _there(app: "ReviewerApp", name: str, action: str) -> None:
@@ -134,3 +218,31 @@ def _there(app: "ReviewerApp", name: str, action: str) -> None:
             app.call_next(app.run_action, action, app.here)
 
     app.set_timer(WAIT, partial(look, TRIES))
+
+
+def find(
+    app: "ReviewerApp",
+    text: str,
+    take: Callable[[str, str], None] | None,
+    at: tuple[str, str],
+    *,
+    acts_first: bool,
+) -> None:
+    """Open the finder over the screen. `take` gets the suite and candidate that were chosen; all
+    else is gone to, or done."""
+    from reviewer.tui.screens.dialogs.finder import FinderScreen
+
+    if isinstance(app.screen, FinderScreen):
+        app.screen.acts()
+        return
+
+    def chosen(offer: Offer | None) -> None:
+        if offer is None:
+            return
+        if take is not None and offer.kind == "candidate":
+            take(offer.suite_id, offer.candidate_id)
+        else:
+            app.call_next(offer.run)
+
+    source = Found(app, app.screen)
+    app.push_screen(FinderScreen(source, text, acts_first=acts_first, at=at), chosen)

@@ -65,7 +65,9 @@ def named(shell: "Shell", name: str) -> "DeskScreen | str":
 def _of_candidate(shell: "Shell", name: str) -> "DeskScreen":
     where = shell.suite_id, shell.candidate_id
     if name == "compare":
-        return screen_of(shell, ToCompare(*where))
+        trace = getattr(shell.here, "NAME", "") == "trajectory" and shell.trace_id.split("/")
+        episode = trace[-2] if trace and len(trace) > 1 else ""
+        return screen_of(shell, ToCompare(*where, episode_id=episode))
     if name == "decision":
         from reviewer.tui.screens.decision.screen import DecisionScreen
 

@@ -107,7 +107,7 @@ STEPS = (
         "above",
         "The last line names the keys that act here; each is a button too. {help} explains the "
         "screen you are on, ctrl+p finds every act by its name. That was the tour.",
-        acts=("explain", "command_palette"),
+        acts=("explain", "palette"),
     ),
 )
 

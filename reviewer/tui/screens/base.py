@@ -18,6 +18,7 @@ from reviewer.desk.errors import DeskError
 from reviewer.trace.safetext import visible, visible_line
 from reviewer.tui.settings.keys import key_of, keyboard, worded
 from reviewer.tui.shell.background import Answer, Job
+from reviewer.tui.shell.places import Offer
 from reviewer.tui.shell.timers import FiringTimers
 from reviewer.tui.widgets.chrome import LineBox
 from reviewer.tui.widgets.lines import Line, Span, fit, plain, spread, width_of
@@ -291,6 +292,10 @@ class DeskScreen(Asking[None]):
         if zoomed is not None:
             self.zoomed.on(self.focused or zoomed)
             self.rearrange()
+
+    def numbered_offers(self, text: str) -> Iterable[Offer]:
+        """Yield what a number, or `attempt` and one, names here."""
+        return ()
 
     # the frame ---------------------------------------------------------------------------------
 

@@ -24,10 +24,11 @@ def screens() -> list[type[Screen[Any]]]:
 def opens(screen: type[Screen[Any]]) -> bool:
     """Tell whether a class is a screen itself, and not a base of screens."""
     from reviewer.tui.screens.dialogs.ask import (
-        PromptScreen,  # which another dialog is made of too
+        PromptScreen,  # which other dialogs are made of too
+        QuestionScreen,
     )
 
-    return screen is PromptScreen or not any(
+    return screen in (PromptScreen, QuestionScreen) or not any(
         each.__module__.startswith("reviewer.") for each in screen.__subclasses__()
     )
 

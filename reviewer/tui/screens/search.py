@@ -36,12 +36,14 @@ class SearchScreen(DeskScreen):
         ("/", "other words", "screen.words"),
         ("v", "all, suite, candidate", "screen.scope"),
         ("y", "copy trace id", "screen.copy_id"),
+        ("+", "episode", "screen.make_episode"),
         ("?", "help", "app.explain"),
     )
     BINDINGS: ClassVar[list[BindingType]] = [
         bind("slash", "words", "search for other words"),
         bind("v", "scope", "all, this suite, this candidate"),
         bind("y", "copy_id", "copy the trace id"),
+        bind("plus", "make_episode", "an episode of this trace"),
     ]
 
     def __init__(self, suite_id: str, candidate_id: str, text: str = "") -> None:
@@ -192,6 +194,14 @@ class SearchScreen(DeskScreen):
         word = inside[0] if inside else found.words[0]
         self.shell.around = None
         self.shell.visit(ToTrace(hit.trace_id, hit.seq, wanted=word))
+
+    def action_make_episode(self) -> None:
+        """Make an episode of the trace; the call that was found is offered as the wrong one."""
+        from reviewer.tui.screens.dialogs.episode import EpisodeScreen
+
+        if (hit := self._hit) is not None:
+            wrong = str(hit.seq) if hit.kind == "tool_call" else ""
+            self.app.push_screen(EpisodeScreen(hit.trace_id, wrong))
 
     def action_copy_id(self) -> None:
         """Copy the id of the trace."""

@@ -294,8 +294,8 @@ class TrendsScreen(DeskScreen):
     )
     ENTER = "the candidate's scorecard"
     HINTS: ClassVar[tuple[Hint, ...]] = (
-        ("hl", "candidate", "screen.point(1)"),
-        ("tab", "next figure", "screen.next_figure(1)"),
+        ("hl", "candidate", "screen.turn(1)"),
+        ("jk", "figure", "screen.rise(1)"),
         ("v", "table", "screen.view"),
         ("Enter", "scorecard", "screen.enter"),
         ("n", "next missed", "screen.missed(1)"),
@@ -304,13 +304,12 @@ class TrendsScreen(DeskScreen):
         ("c", "choose", "screen.choose"),
     )
     BINDINGS: ClassVar[list[BindingType]] = [
-        move("move.left", "point(-1)", "candidate before"),
-        move("move.right", "point(1)", "candidate after"),
+        move("move.left", "turn(-1)", "candidate before; table: figure"),
+        move("move.right", "turn(1)", "candidate after; table: figure"),
         move("move.up", "rise(-1)", "figure before"),
         move("move.down", "rise(1)", "next figure"),
         move("move.first", "end(-1)", "first candidate"),
         move("move.last", "end(1)", "last candidate"),
-        bind("tab", "next_figure(1)", "next figure", "The next figure."),
         bind("less_than_sign", "point(-1)"),
         bind("greater_than_sign", "point(1)"),
         bind("enter", "enter", "its scorecard", "The scorecard of this candidate."),
@@ -411,7 +410,8 @@ class TrendsScreen(DeskScreen):
 
     def hints(self) -> Iterable[Hint]:
         word = "plot" if self.table else "table"
-        return [(key, word if key == "v" else words, act) for key, words, act in self.HINTS]
+        other = {"v": word} | ({"hl": "figure", "jk": "candidate"} if self.table else {})
+        return [(key, other.get(key, words), act) for key, words, act in self.HINTS]
 
     # acts --------------------------------------------------------------------------------------
 
@@ -432,9 +432,12 @@ class TrendsScreen(DeskScreen):
         """The first or the last candidate."""
         self._to(0 if step < 0 else len(self.found.candidates) if self.found else 0, self.at)
 
-    def action_next_figure(self, step: int) -> None:
-        """The next figure."""
-        self._to(self.cursor, self.at + step)
+    def action_turn(self, step: int) -> None:
+        """The candidate before or after; in the table, whose lines they are, the next figure."""
+        if self.table:
+            self._to(self.cursor, self.at + step)
+        else:
+            self.action_point(step)
 
     def action_figure(self, number: int) -> None:
         """The figure with that number."""
@@ -452,7 +455,7 @@ class TrendsScreen(DeskScreen):
         if self.table:
             self.action_point(step)
         else:
-            self.action_next_figure(step)
+            self._to(self.cursor, self.at + step)
 
     def action_view(self) -> None:
         """The table behind the plot, or the plot."""
@@ -481,17 +484,14 @@ class TrendsScreen(DeskScreen):
 
     def action_choose(self) -> None:
         """Choose suite and candidate from a list."""
-        from reviewer.tui.screens.dialogs.choose import ChooseScreen
+        self.shell.find("c:", self._chosen, (self.suite_id, self._who()))
 
-        self.app.push_screen(ChooseScreen(self.suite_id, self._who()), self._chosen)
-
-    def _chosen(self, place: tuple[str, str] | None) -> None:
-        if place is None:
-            return
-        if place[0] != self.suite_id:
+    def _chosen(self, suite_id: str, candidate_id: str) -> None:
+        if suite_id != self.suite_id:
             self.found = None
-        self.suite_id, self.candidate_id = place
+        self.suite_id, self.candidate_id = suite_id, candidate_id
         if self.found is not None:
             names = [one.candidate_id for one in self.found.candidates]
-            self._to(names.index(place[1]) if place[1] in names else self.cursor, self.at)
+            at = names.index(candidate_id) if candidate_id in names else self.cursor
+            self._to(at, self.at)
         self._read()

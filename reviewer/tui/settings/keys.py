@@ -29,7 +29,7 @@ VERBS: dict[str, tuple[str, str, str]] = {
     "R": ("screen.runs", "Runs", "Go to sources and refused records."),
     "I": ("screen.sessions", "Sessions", "Go to the sessions of coding agents found here."),
     "escape": ("back", "back, close", "Back one level. Never quits, never discards."),
-    "q": ("back.q", "back, close", "Back one level, as Esc."),
+    "q": ("back.q", "back, close", "Back one level; on the first screen, ask whether to quit."),
     "enter": ("enter", "go in", "The evidence behind this."),
     "n": ("next", "next that needs attention", "The next item that needs attention."),
     "N": ("previous", "the one before", "The previous item that needs attention."),
@@ -41,13 +41,14 @@ VERBS: dict[str, tuple[str, str, str]] = {
     "v": ("view", "the other view", "The next view of this screen."),
     "equals_sign": ("verify", "verify", "Verify what was signed, offline."),
     "z": ("fold", "fold, unfold", "Fold or unfold the lower region."),
-    "c": ("choose", "choose", "Choose suite and candidate."),
+    "c": ("choose", "choose", "Choose what this screen is about."),
     "y": ("copy", "copy", "Copy the id, value or digest."),
     "o": ("pager", "open in $PAGER", "Open it in $PAGER."),
     "x": ("export", "export", "Write the report and its renderings to a folder."),
     "e": ("evidence", "what was done", "Open what was done, or close it."),
     "d": ("error", "next that is not ok", "The next event that is not ok."),
-    "colon": ("goto", "go to a number", "Go to the event with a number."),
+    "colon": ("goto", "go to", "Go to a candidate, suite, episode, trace or event by its name."),
+    "ctrl+p": ("palette", "acts by name", "Find every act of every screen by its name."),
     "Z": ("zoom", "zoom this region", "Give this region the whole screen; again: back."),
     "asterisk": ("same", "next of this tool", "The next call of the same tool."),
     "semicolon": ("jump.again", "the same jump again", "The last jump again."),
@@ -161,8 +162,8 @@ MOTIONS: dict[str, Motion] = {
 }
 """Movement, everywhere. Arrows, pages and ends keep their meaning whatever the settings say."""
 
-ANSWERS = {"answer.yes": ("y", "approve the call"), "answer.no": ("n", "refuse the call")}
-"""Verbs of the one dialog where two letters mean something else than everywhere."""
+ANSWERS = {"answer.yes": ("y", "yes: approve the call, quit"), "answer.no": ("n", "no")}
+"""Verbs of the two dialogs that ask a question: a call that waits for approval, and quitting."""
 
 FIXED = frozenset(
     {
@@ -170,6 +171,7 @@ FIXED = frozenset(
         "enter",
         "region",
         "quit",
+        "palette",
         "move.page.up",
         "move.page.down",
         *(f"numbered.{digit}" for digit in range(1, 10)),
@@ -390,12 +392,13 @@ def everywhere() -> list[tuple[str, str]]:
         ("PgUp PgDn", f"a page; {said('^u ^d')} half of one"),
         ("tab", "next region"),
         ("Z", "one region over the whole screen"),
-        ("Esc q", "back, close; never quits"),
+        ("Esc q", "back, close; q at the top: quit"),
+        (":", "go to anything by its name"),
         ("STCLQJDRE", "the screens in line 1"),
         ("A F I", "agreement, search, sessions"),
         ("a", "answer a waiting call"),
         ("?", "this help"),
-        ("ctrl+p", "palette: every act by name"),
+        ("ctrl+p", "every act by its name"),
         ("ctrl+t", "theme: the colors"),
         ("ctrl+c", "copy the selection"),
         ("ctrl+q", "quit (asks during a run)"),

@@ -1,8 +1,8 @@
 """Places that a screen can send the reader to. A place names its screen and holds what the screen
 opens on, so that no screen has to import another one."""
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     from reviewer.desk.compare.views import AttemptComparison, Comparison
@@ -14,6 +14,41 @@ if TYPE_CHECKING:
 
 
 By = Literal["suite", "candidate"]
+
+
+class Offer(NamedTuple):
+    """A line of the finder: an act, or a place by its name. `aside` is the key of an act, else the
+    signature; `mark` is the state whose glyph `verdict` has."""
+
+    kind: Literal["act", "candidate", "suite", "episode", "trace", "event"]
+    name: str
+    run: Callable[[], Any]
+    where: str = ""
+    mark: str = ""
+    verdict: str = ""
+    aside: str = ""
+    tip: str = ""
+    suite_id: str = ""
+    candidate_id: str = ""
+
+
+class Source(Protocol):
+    """What the finder offers."""
+
+    def acts(self) -> list[Offer]:
+        """Return the acts of the screen below."""
+
+    def numbered(self, text: str) -> list[Offer]:
+        """Return what a number names on the screen below."""
+
+    def other_acts(self) -> list[Offer]:
+        """Return the acts of every other screen."""
+
+    def recent(self) -> list[Offer]:
+        """Return candidates, the newest first, then suites. Raises DeskError."""
+
+    def named(self, text: str) -> list[Offer]:
+        """Return episodes and traces with the words of a text in their name. Raises DeskError."""
 
 
 class Around(NamedTuple):
@@ -50,11 +85,13 @@ class ToTrace(NamedTuple):
 
 
 class ToCompare(NamedTuple):
-    """A candidate against another of its suite, which the desk chooses where none is named."""
+    """A candidate against another of its suite, which the desk chooses where none is named, with
+    the cursor on an episode."""
 
     suite_id: str
     candidate_id: str
     baseline_id: str | None = None
+    episode_id: str = ""
 
 
 class ToAttempts(NamedTuple):

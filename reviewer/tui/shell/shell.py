@@ -120,6 +120,14 @@ class Shell(Host, Protocol):
     async def action_back(self) -> None:
         """Go one level back."""
 
+    def find(
+        self,
+        text: str = "",
+        take: Callable[[str, str], None] | None = None,
+        at: tuple[str, str] = ("", ""),
+    ) -> None:
+        """Open the finder; `take` gets the suite and candidate that were chosen."""
+
     def action_go(self, name: str) -> None:
         """Go to one of the screens of line 1."""
 

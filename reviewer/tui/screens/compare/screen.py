@@ -59,8 +59,15 @@ class CompareScreen(DeskScreen):
     CompareScreen.-tall #evidence { height: 14; }
     """
 
-    def __init__(self, suite_id: str, candidate_id: str, baseline_id: str | None = None) -> None:
+    def __init__(
+        self,
+        suite_id: str,
+        candidate_id: str,
+        baseline_id: str | None = None,
+        episode_id: str = "",
+    ) -> None:
         super().__init__()
+        self._first = episode_id
         self.suite_id, self.candidate_id, self.baseline_id = suite_id, candidate_id, baseline_id
         self.found: Comparison | None = None
         self.pair: AttemptComparison | None = None
@@ -115,6 +122,7 @@ class CompareScreen(DeskScreen):
 
     def _take(self, found: Comparison) -> None:
         here = self.current.episode_id if self.current and self._same_sides(found) else None
+        here = here or (self._first if self.found is None else None)
         before = [each.episode_id for each in self.found.episodes] if self.found else []
         if here is not None and sorted(before) == sorted(e.episode_id for e in found.episodes):
             # What others write never moves the rows under the reader.

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from textual.app import ComposeResult
-from textual.binding import BindingType
+from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Input
@@ -145,6 +145,7 @@ class QuestionScreen(Dialog[str | None]):
 
     NAME = "question"
     ABOUT = ("Nothing is decided until you choose: Esc leaves everything as it is.",)
+    KEYS: ClassVar[tuple[Hint, ...]] = choosing("take it", "leave it")
     CSS = """
     QuestionScreen #box { width: 72; max-width: 100%; }
     """
@@ -171,11 +172,46 @@ class QuestionScreen(Dialog[str | None]):
         self.query_one("#facts", LineBox).show([[], *facts, []])
         menu = self.query_one(Menu)
         menu.offer([[Span(f" {pad(words, 64)}")] for _, words in self._choices], 0)
-        self.query_one("#end", LineBox).show([[], hint_line(choosing("take it", "leave it"), 68)])
+        self.query_one("#end", LineBox).show([[], hint_line(self.KEYS, 68)])
         menu.focus()
 
     def on_menu_chosen(self, message: Menu.Chosen) -> None:
         self.dismiss(self._choices[message.menu.cursor][0])
+
+
+class QuitScreen(QuestionScreen):
+    """Asks whether to quit: `y` takes the second choice, which stops at a safe point; `n` stays."""
+
+    NAME = "quit"
+    CSS = "QuitScreen #box { width: 72; max-width: 100%; }"
+    KEYS = (
+        *choosing("take it", "stay"),
+        ("{answer.yes}", "quit", "screen.answer(True)"),
+        ("{answer.no}", "stay", "screen.answer(False)"),
+    )
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding(
+            "y", "answer(True)", "quit", show=False, id="answer.yes",
+            tooltip="Quit; what is at work is stopped at a safe point first.",
+        ),
+        Binding("n", "answer(False)", "stay", show=False, id="answer.no", tooltip="Stay here."),
+    ]  # fmt: skip
+
+    def __init__(
+        self, title: str, facts: Sequence[str], choices: Sequence[tuple[str, str]]
+    ) -> None:
+        super().__init__(title, facts, choices)
+        self._yes = choices[1][0]
+
+    def action_answer(self, yes: bool) -> None:
+        """Quit, or stay."""
+        self.dismiss(self._yes if yes else "stay")
+
+
+def leaving_idle() -> QuestionScreen:
+    """Ask whether the reader quits while nothing is at work."""
+    facts = ("Nothing is at work here. What was written is kept.",)
+    return QuitScreen("quit?", facts, (("stay", "stay here"), ("quit", "quit")))
 
 
 def leaving(views: Sequence[RunView]) -> QuestionScreen:
@@ -188,7 +224,7 @@ def leaving(views: Sequence[RunView]) -> QuestionScreen:
         f"{plural(at_work, 'attempt')} at work, {waiting:,} not begun. What has finished is kept.",
         worded("Ctrl+Q again quits now: what is at work is abandoned, {run} makes it again."),
     )
-    return QuestionScreen(
+    return QuitScreen(
         "a run is at work",
         facts,
         (
@@ -206,7 +242,7 @@ def leaving_judge(view: JudgeRunView) -> QuestionScreen:
         "What has been answered is kept and not asked, or paid for, again.",
         "Ctrl+Q again quits now: answers under way are lost.",
     )
-    return QuestionScreen(
+    return QuitScreen(
         "a judge is at work",
         facts,
         (("stay", "stay here"), ("stop", "make no more calls, and quit when those made answer")),

@@ -45,7 +45,7 @@ START_HINTS: tuple[Hint, ...] = (
     ("Enter", "take it", "screen.start(0)"),
     ("r", "run", "screen.run"),
     ("?", "help", "app.explain"),
-    ("ctrl+p", "palette", "app.command_palette"),
+    ("ctrl+p", "acts", "app.palette"),
     ("ctrl+q", "quit", "app.quit"),
 )
 
@@ -414,14 +414,8 @@ class ScorecardScreen(DeskScreen):
 
     def action_choose(self) -> None:
         """Choose suite and candidate from a list."""
-        from reviewer.tui.screens.dialogs.choose import ChooseScreen
-
         place = self.reading.suite_id, self.reading.candidate_id
-        self.app.push_screen(ChooseScreen(*place), self._chosen)
-
-    def _chosen(self, place: tuple[str, str] | None) -> None:
-        if place is not None:
-            self.reading.turn_to(*place)
+        self.shell.find("c:", self.reading.turn_to, place)
 
     def action_fold(self) -> None:
         """Fold the drawer away, and back."""

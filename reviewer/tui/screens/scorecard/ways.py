@@ -119,7 +119,7 @@ class Ways:
             group=how.group,
             mode=self._reading.mode,
         )
-        said = f"saved the view {visible_line(name)}: {key_of('view')} and the palette offer it"
+        said = f"saved the view {visible_line(name)}: {key_of('view')} and ctrl+p offer it"
         self._keep(partial(self._screen.shell.desk.scorecards.save_view, view), said)
 
     def _keep(self, work: Any, words: str) -> None:

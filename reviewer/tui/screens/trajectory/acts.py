@@ -1,7 +1,8 @@
 """Acts on a trace: jumps to events and attempts, searching it, bookmarks and notes."""
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from reviewer.desk.compare.views import AttemptComparison
@@ -11,7 +12,7 @@ from reviewer.desk.traces.views import NoteKind, NoteView, StateView
 from reviewer.desk.views import ALWAYS, CellLine, EventRow
 from reviewer.trace.safetext import visible_line
 from reviewer.tui.settings.theme import RED
-from reviewer.tui.shell.places import ToAttempts, listed
+from reviewer.tui.shell.places import Offer, ToAttempts, listed
 from reviewer.tui.widgets.words import plural
 
 if TYPE_CHECKING:
@@ -57,26 +58,23 @@ class TraceJumps:
         """The next event that is not ok."""
         self._look_for(Jump(_failed, "event that is not ok"), step)
 
-    def goto(self) -> None:
-        """Ask for the number of an event, and go there."""
-        from reviewer.tui.screens.dialogs.ask import PromptScreen
-
+    def numbered(self, text: str) -> Iterator[Offer]:
+        """Yield the event with a number, or the attempt with the number after `attempt` or `a`."""
         trace = self._reading.trace
-        if trace is None or not listed(trace):
-            self._screen.say("no events to go to")
+        word, _, number = text.strip().replace(",", "").rpartition(" ")
+        if trace is None or not (number.isascii() and number.isdigit() and len(number) < 10):
             return
-        hint = f"the number of an event; there are {trace.events:,}"
-        self._screen.app.push_screen(PromptScreen("go to event", "", hint), self._gone)
+        wanted = int(number)
+        if word in ("", "event") and listed(trace):
+            where = f"of {trace.events:,} in this trace"
+            yield Offer("event", f"event {wanted}", partial(self._to_event, wanted), where)
+        elif word in ("a", "attempt"):
+            where = f"of {trace.episode_id}"
+            yield Offer("trace", f"attempt {wanted}", partial(self.attempt_to, wanted), where)
 
-    def _gone(self, text: str | None) -> None:
-        number = (text or "").strip().lstrip(":").replace(",", "")
-        if text is None or not number:
-            return
-        if not (number.isascii() and number.isdigit() and len(number) < 10):
-            self._screen.say(visible_line(f"“{text}” is no number of an event"), "fail")
-            return
-        self._reading.go_to(int(number))
-        if self._reading.seq != int(number):
+    def _to_event(self, number: int) -> None:
+        self._reading.go_to(number)
+        if self._reading.seq != number:
             self._screen.say(f"no event {number} here: this is the nearest one")
 
     def same(self, step: int = 1) -> None:

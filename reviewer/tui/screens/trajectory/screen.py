@@ -21,7 +21,7 @@ from reviewer.tui.screens.trajectory.acts import TraceFinding, TraceJumps, Trace
 from reviewer.tui.screens.trajectory.controller import TraceReading
 from reviewer.tui.screens.trajectory.view import EventPane
 from reviewer.tui.settings.keys import bind
-from reviewer.tui.shell.places import Ready
+from reviewer.tui.shell.places import Offer, Ready
 from reviewer.tui.views.event_list import EventSheet, ListMarks, marks_of
 from reviewer.tui.widgets.chrome import LineBox, Menu
 from reviewer.tui.widgets.grid import Grid
@@ -34,6 +34,10 @@ SIDE = 160
 
 SMALL = 20
 """Lines below which the contract is not shown beside the list."""
+
+
+MEMBERS = 200
+"""Findings of a kind that are listed at once."""
 
 
 class Regions(Container):
@@ -75,7 +79,7 @@ class TrajectoryScreen(DeskScreen):
         ("v", "state", "screen.view"),
         ("/", "search", "screen.search"),
         ("?", "help", "app.explain"),
-        (":", "go to", "screen.goto"),
+        (":", "go to", "app.find"),
         ("m", "mark", "screen.bookmark"),
         ("y", "copy", "screen.copy_value"),
         ("w", "note", "screen.note"),
@@ -84,7 +88,7 @@ class TrajectoryScreen(DeskScreen):
         ("*", "same tool", "screen.same"),
         (",", "back", "screen.again(-1)"),
         ("f", "only findings", "screen.only"),
-        ("c", "compare", "screen.beside"),
+        ("C", "compare", "app.go('compare')"),
         ("o", "pager", "screen.pager"),
         ("z", "fold", "screen.fold"),
         ("F", "all traces", "app.go('search')"),
@@ -109,7 +113,6 @@ class TrajectoryScreen(DeskScreen):
         bind("n", "finding(1)", "next finding, match"),
         bind("N", "finding(-1)", "the one before"),
         bind("d", "error", "next that is not ok"),
-        bind("colon", "goto", "go to an event"),
         bind("asterisk", "same", "next call of this tool"),
         bind("semicolon", "again(1)", "the same jump again"),
         bind("comma", "again(-1)", "the same jump, backwards"),
@@ -125,7 +128,7 @@ class TrajectoryScreen(DeskScreen):
         bind("shift+down", "episode(1)", "episode after"),
         bind("left_parenthesis", "snapshot(-1)", "state before"),
         bind("right_parenthesis", "snapshot(1)", "state after"),
-        bind("c", "beside", "compare this attempt", "Compare this attempt with another."),
+        bind("c", "choose", "choose another trace"),
         bind("m", "bookmark", "bookmark"),
         bind("apostrophe", "marks", "next bookmark, note"),
         bind("w", "note", "note on this event", "Write a note that goes into the report."),
@@ -156,7 +159,8 @@ class TrajectoryScreen(DeskScreen):
         self.flat = False
         """True while the contract is folded away."""
         self._clauses: list[view.ContractLine] = []
-        self._clauses_of = (0, 0)
+        self._clauses_of: tuple[object, ...] = ()
+        self._opened: view.Opened | None = None
         self._line: Line | None = None
         self._line_of: tuple[Listing | None, int] = (None, 0)
 
@@ -260,9 +264,12 @@ class TrajectoryScreen(DeskScreen):
             box.show(view.timeline(self._line, moments, place, width))
 
     def _draw_contract(self, trace: TraceView) -> None:
-        if self._clauses_of != (id(trace), self.columns):  # a long contract is drawn once
-            self._clauses_of = id(trace), self.columns
-            self._clauses = view.clauses(trace, self.reading.kinds, self.columns)
+        if self._clauses_of[:1] != (id(trace),):
+            self._opened = None
+        of = id(trace), self.columns, self._opened
+        if self._clauses_of != of:  # a long contract is drawn once
+            self._clauses_of = of
+            self._clauses = view.clauses(trace, self.reading.kinds, self.columns, self._opened)
         name = "outcome, contract" if trace.outcome else "contract"
         self.contract.caption([Span(name, "strong")], view.contract_note(trace))
         seq, kinds = self.seq, self.reading.kinds
@@ -310,6 +317,8 @@ class TrajectoryScreen(DeskScreen):
             return None
         if self._clauses[at].kind is not None:
             self.reading.kind = self._clauses[at].kind
+        if self._clauses[at].member:
+            return self._clauses[at].seq
         return self.seq if self._shows(at, self.seq) else self._clauses[at].seq
 
     def on_resize(self, event: Resize) -> None:
@@ -350,9 +359,24 @@ class TrajectoryScreen(DeskScreen):
         if self.grid.has_focus and self.reading.listing is not None:
             self.reading.turn()
             return
+        if self.contract.has_focus and self._open_kind():
+            return
         self.flat = not self.flat
         self.redraw()
         self.grid.focus()
+
+    def _open_kind(self) -> bool:
+        """List the findings of the kind under the cursor, or list them no more; whether it has
+        more than one."""
+        told = self._clauses[self.contract.cursor] if self._clauses else None
+        if told is None or told.kind is None or self.reading.kinds[told.kind].times < 2:
+            return False
+        opened = self._opened is not None and self._opened.kind == told.kind
+        self._opened = None if opened else view.Opened(told.kind, MEMBERS)
+        self.redraw()
+        at = next(n for n, each in enumerate(self._clauses) if each.kind == told.kind)
+        self.contract.offer(self.contract.items, at)
+        return True
 
     def action_step(self, step: int) -> None:
         """The next event, whichever region is in focus."""
@@ -375,6 +399,11 @@ class TrajectoryScreen(DeskScreen):
             self.pane.focus()
 
     def on_menu_chosen(self, message: Menu.Chosen) -> None:
+        told = self._clauses[self.contract.cursor] if self._clauses else None
+        if told is not None and told.member and told.seq is None and self._opened is not None:
+            self._opened = self._opened._replace(listed=self._opened.listed + MEMBERS)
+            self.redraw()
+            return
         seq = self.clause_seq()
         if seq is None:
             self.say("no single event shows this clause")
@@ -394,13 +423,20 @@ class TrajectoryScreen(DeskScreen):
             await self.shell.action_back()
 
     def palette_acts(self) -> Iterator[tuple[str, str, Any]]:
-        """The ways back, which have no key of their own."""
+        """The ways back and a comparison of two attempts, which have no key of their own."""
+        words = "compare this attempt with another"
+        yield words, "Choose an attempt of this episode, of any candidate.", self.jumps.beside
         yield "error before", "The event before that is not ok.", partial(self.jumps.error, -1)
         words = "call of this tool before"
         yield words, "The call before of the same tool.", partial(self.jumps.same, -1)
         if self.reading.listing is not None:
             words = "fold every turn without a finding"
             yield words, "Fold every turn but those with findings.", self.reading.fold_all
+
+    def action_choose(self) -> None:
+        """Choose another trace by its name, among those of this episode first."""
+        trace = self.reading.trace
+        self.shell.find("t:" + (trace.episode_id if trace else ""))
 
     def action_group(self) -> None:
         """Group events by turn, by agent and turn, and not at all again."""
@@ -414,9 +450,9 @@ class TrajectoryScreen(DeskScreen):
         """The next event that is not ok."""
         self.jumps.error(step)
 
-    def action_goto(self) -> None:
-        """Go to the event with a number."""
-        self.jumps.goto()
+    def numbered_offers(self, text: str) -> Iterator[Offer]:
+        """Yield the event, or the attempt, with a number."""
+        return self.jumps.numbered(text)
 
     def action_same(self, step: int = 1) -> None:
         """The next call of the same tool."""
@@ -445,10 +481,6 @@ class TrajectoryScreen(DeskScreen):
     def action_episode(self, step: int) -> None:
         """The episode before or after, in the order of the scorecard you came from."""
         self.jumps.episode(step)
-
-    def action_beside(self) -> None:
-        """Choose what to set this attempt beside: another attempt, another candidate's, or all."""
-        self.jumps.beside()
 
     def action_bookmark(self) -> None:
         """Put a bookmark on this event, or take it away."""

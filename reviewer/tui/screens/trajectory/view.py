@@ -3,7 +3,7 @@
 import re
 from bisect import bisect_right
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -47,12 +47,20 @@ ROOMY = 100
 
 class ContractLine(NamedTuple):
     """A line of the contract: the gates it speaks of, the event that shows it, and the kind of
-    findings it counts."""
+    findings it counts. `member`: it is one of them; without an event, those not listed yet."""
 
     line: list[Span]
     gates: tuple[str, ...]
     seq: int | None
     kind: int | None = None
+    member: bool = False
+
+
+class Opened(NamedTuple):
+    """The kind of findings whose members are listed, and how many of them."""
+
+    kind: int
+    listed: int
 
 
 def context(trace: TraceView, place: str, width: int) -> list[Span]:
@@ -179,9 +187,12 @@ def said(trace: TraceView, width: int) -> list[list[Span]]:
     return [spread([Span("source ", "dim"), Span(text)], right, width)]
 
 
-def clauses(trace: TraceView, kinds: Sequence[Kind], width: int) -> list[ContractLine]:
+def clauses(
+    trace: TraceView, kinds: Sequence[Kind], width: int, opened: Opened | None = None
+) -> list[ContractLine]:
     """The contract, failing clauses first, each with the event that shows it, and equal findings
-    counted in one. Gates of which the same is said, and no event shows it, share a line."""
+    counted in one, below which those of the opened kind stand. Gates of which the same is said,
+    and no event shows it, share a line."""
     lines: dict[tuple[object, ...], list[tuple[int, Kind]]] = {}
     for number, kind in enumerate(kinds):
         clause = kind.clause
@@ -193,7 +204,25 @@ def clauses(trace: TraceView, kinds: Sequence[Kind], width: int) -> list[Contrac
         gates = tuple(dict.fromkeys(kind.clause.gate for _, kind in alike))
         number, kind = alike[0]
         told.append(ContractLine(_clause(kind, gates, width), gates, kind.clause.seq, number))
+        if opened is not None and opened.kind == number:
+            told += _members(kind, gates, number, opened.listed)
     return told
+
+
+def _members(
+    kind: Kind, gates: tuple[str, ...], number: int, listed: int
+) -> Iterator[ContractLine]:
+    for each in kind.members[:listed]:
+        line = [
+            Span("     "),
+            Span(pad(f"event {each.seq:,}", 15), "key"),
+            Span(visible_line(each.text)),
+        ]
+        yield ContractLine(line, gates, each.seq, number, member=True)
+    left = kind.times - listed
+    if left > 0:
+        words_ = f"     … {left:,} more: Enter lists the next of them"
+        yield ContractLine([Span(words_, "dim")], gates, None, number, member=True)
 
 
 def _clause(kind: Kind, gates: Sequence[str], width: int) -> list[Span]:
