@@ -90,7 +90,7 @@ variable `REVIEWER_SETTINGS` names another file, and `reviewer --settings FILE` 
 before both. `--no-mouse` and `NO_COLOR` count before any file.
 
 `reviewer settings` prints what is in force and which file and line says so; `reviewer settings
---defaults` prints the file below. In the workstation, "Settings" in the list of acts (`ctrl+p`) shows
+--defaults` prints the file below. In the workstation, "Settings" under `ctrl+p` shows
 the same.
 
 What a file may not say is refused with its file and line and, where there is one, the word that was
