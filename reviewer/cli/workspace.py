@@ -5,16 +5,24 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reviewer.cli.opening import workspace_of
-from reviewer.cli.say import counted, note, out, out_json, plain
+from reviewer.cli.say import counted, note, out, out_json, plain, table
 from reviewer.exit_codes import ExitCode
 
 if TYPE_CHECKING:
     from reviewer.desk.integrity.backups import Head
+    from reviewer.desk.integrity.sizes import Sizes
 
 
 def _init_arguments(init: argparse.ArgumentParser) -> None:
     init.add_argument("folder", nargs="?", default=".", help="where (default: here)")
     init.add_argument("--example", action="store_true", help="with the example suites in it")
+
+
+def _doctor_arguments(doctor: argparse.ArgumentParser) -> None:
+    doctor.add_argument(
+        "--sizes", action="store_true",
+        help="say instead what takes the room: by kind, suite and candidate",
+    )  # fmt: skip
 
 
 def _backup_arguments(backup: argparse.ArgumentParser) -> None:
@@ -36,6 +44,7 @@ def _schema_arguments(schema: argparse.ArgumentParser) -> None:
 
 ARGUMENTS = {
     "init": _init_arguments,
+    "doctor": _doctor_arguments,
     "backup": _backup_arguments,
     "restore": _restore_arguments,
     "schema": _schema_arguments,
@@ -68,6 +77,8 @@ def _init(arguments: argparse.Namespace) -> int:
 
 
 def _doctor(arguments: argparse.Namespace) -> int:
+    if arguments.sizes:
+        return _sizes(arguments)
     from reviewer.desk.integrity.doctor import examine
 
     found = examine(workspace_of(arguments))
@@ -79,6 +90,38 @@ def _doctor(arguments: argparse.Namespace) -> int:
             how = f"{words.split()[1]} " if plain() else words
             out(f"{how}{check.name}: {check.text}")
     return ExitCode.INVALID if any(check.ok is False for check in found) else ExitCode.DONE
+
+
+def _sizes(arguments: argparse.Namespace) -> int:
+    from reviewer.desk.integrity.sizes import sizes
+
+    found = sizes(workspace_of(arguments))
+    if arguments.json:
+        from msgspec import to_builtins
+
+        out_json(to_builtins(found))
+        return ExitCode.DONE
+    out(
+        f"{found.path}: {found.file_bytes:,} bytes, {found.free_bytes:,} of them free; "
+        f"log {found.log_bytes:,} bytes"
+    )
+    for kind, count in (found.kinds or {}).items():
+        out(f"{kind}: {count:,} bytes")
+    if found.kinds is None:
+        out("bytes by kind: not measured: this SQLite was built without dbstat")
+    rows = []
+    for suite in found.suites:
+        rows.append((suite.suite_id, *_sized(suite.sizes)))
+        for candidate_id, one in suite.candidates.items():
+            rows.append((f"{suite.suite_id}/{candidate_id}", *_sized(one)))
+    if rows:
+        table(rows, ("of", "traces", "revisions", "payload bytes", "event bytes"))
+    return ExitCode.DONE
+
+
+def _sized(one: "Sizes") -> tuple[str, ...]:
+    counts = (one.traces, one.revisions, one.payload_bytes, one.event_bytes)
+    return tuple(f"{count:,}" for count in counts)
 
 
 def _backup(arguments: argparse.Namespace) -> int:

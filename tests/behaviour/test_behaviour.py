@@ -25,6 +25,7 @@ pytestmark = [
 ]
 
 NO_CASE = {
+    "doctor --sizes": "its bytes are those of this SQLite; tests/desk/test_desk_sizes.py",
     "completion": "its script is argcomplete's; tests/cli/test_cli_completion.py asks it",
     "export": "wants the extra `archive`; tests/cli/test_cli_archive.py",
     "export --no-events": "as export",
