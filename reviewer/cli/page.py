@@ -5,12 +5,13 @@ import os
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, cast
 
 from reviewer.cli.opening import workspace_of
 from reviewer.cli.say import note
 from reviewer.cli.workstation import LaterDesk, settings_of
+from reviewer.desk.roles import known_role
 
 if TYPE_CHECKING:
     from reviewer.desk.desk import Desk
@@ -18,11 +19,29 @@ if TYPE_CHECKING:
 DRIVER = "reviewer.web.driver:PageDriver"
 
 
+def _page_arguments(page: argparse.ArgumentParser) -> None:
+    page.add_argument("--role", default="", help="what the page's person may do")
+    page.add_argument("--principal", default="", help="whose keys sign for them")
+
+
+ARGUMENTS = {"_page": _page_arguments}
+
+
 def run(arguments: argparse.Namespace) -> int:
     # What draws in the page is the same whatever terminal the server was started in.
     os.environ.update(TEXTUAL_DRIVER=DRIVER, TERM="xterm-256color")
-    with _quietly():
-        desk = LaterDesk(workspace_of(arguments), arguments.reviewer, arguments.embedding_model)
+    with _quietly(), ExitStack() as ending:
+        role = None
+        if arguments.role:
+            role = known_role(arguments.role, "--role")
+            # Settings of a served person last as long as their page, and are not this account's.
+            own = ending.enter_context(tempfile.TemporaryDirectory())
+            os.environ.update(XDG_CONFIG_HOME=own, XDG_STATE_HOME=own)
+            os.environ.pop("REVIEWER_SETTINGS", None)
+        desk = LaterDesk(
+            workspace_of(arguments), arguments.reviewer, arguments.embedding_model, role,
+            arguments.principal,
+        )  # fmt: skip
         try:
             from reviewer.tui.app.app import run as run_app
 

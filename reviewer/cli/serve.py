@@ -5,6 +5,7 @@ import asyncio
 import contextlib
 import socket
 import sys
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from reviewer.cli.opening import workspace_of
@@ -12,7 +13,7 @@ from reviewer.cli.parser import port
 from reviewer.cli.say import fail, note, out_json
 from reviewer.desk.errors import DeskError
 from reviewer.exit_codes import ExitCode
-from reviewer.web.guard import guard_for, is_address, new_token
+from reviewer.web.guard import Guest, guard_for, is_address, new_token
 
 if TYPE_CHECKING:
     from reviewer.desk.place import Workspace
@@ -21,6 +22,12 @@ EXPOSES = (
     "lets others in: anyone who reaches that address and has the link can read every trace, write "
     "labels and notes, run candidates and sign with the keys of this machine, and nothing on the "
     "way is encrypted"
+)
+
+
+NAMED = (
+    "lets others in: anyone who reaches that address and has the link of a person acts as that "
+    "person within their role, and nothing on the way is encrypted"
 )
 
 
@@ -34,6 +41,12 @@ def _serve_arguments(serve: argparse.ArgumentParser) -> None:
         "--expose", action="store_true",
         help="with --host: let in anyone who reaches that address and has the link, unencrypted, "
         "to read all traces, run candidates and sign as you",
+    )  # fmt: skip
+    serve.add_argument(
+        "--user", action="append", default=[], metavar="NAME:ROLE[:PRINCIPAL]",
+        help="an address of its own for this person (again for another): ROLE is view, label or "
+        "decide; a decision is signed with a key of PRINCIPAL in store/signers (default: NAME), on "
+        "that person's machine. Nobody gets an address without a name then",
     )  # fmt: skip
 
 
@@ -54,24 +67,25 @@ def run(arguments: argparse.Namespace) -> int:
             "reviewer opens the same workstation in a terminal, over SSH too",
             exit_code=ExitCode.USAGE,
         )
+    guests = _guests(arguments.user)
     with _bound(arguments.host, arguments.port, arguments.expose) as listening:
         host, port = listening.getsockname()[:2]
         loopback = is_address(host, loopback=True)
         names: tuple[str, ...] = () if loopback else (socket.gethostname(), socket.getfqdn())
-        guard = guard_for(new_token(), loopback, names)
+        guard = guard_for({new_token(): guest for guest in guests}, loopback, names)
         shown = host if loopback or host not in ("0.0.0.0", "::") else names[0]
         shown = f"[{shown}]" if ":" in shown else shown
         from reviewer.web.complaints import complain_in_lines
         from reviewer.web.server import Door
 
-        door = Door(guard, _command(arguments, workspace))
+        door = Door(guard, lambda guest: _command(arguments, workspace, guest))
         if not loopback:
-            note(f"--host {arguments.host} {EXPOSES}")
+            note(f"--host {arguments.host} {NAMED if arguments.user else EXPOSES}")
         # Made before anybody is told where it is: one interrupted in the making complains of it.
         complain_in_lines(note)
         loop = asyncio.new_event_loop()
         with contextlib.closing(loop), contextlib.suppress(KeyboardInterrupt):  # whenever it comes
-            _said(arguments, f"http://{shown}:{port}/{guard.token}/", workspace)
+            _said(arguments, f"http://{shown}:{port}", guard.tokens, workspace)
             with contextlib.redirect_stdout(sys.stderr):  # what a page's program says is no data
                 web.run_app(
                     door.application(), sock=listening, print=None, access_log=None, loop=loop
@@ -79,6 +93,30 @@ def run(arguments: argparse.Namespace) -> int:
     if not arguments.quiet:
         note("no longer serving; what was written is kept")
     return ExitCode.DONE
+
+
+def _guests(asked: list[str]) -> list[Guest]:
+    """Return the persons to serve; none asked for is the one who serves. Raises DeskError for what
+    is no `NAME:ROLE[:PRINCIPAL]`, an unknown role, and a name given twice."""
+    from reviewer.desk.labels.api import checked
+    from reviewer.desk.roles import known_role
+
+    found: dict[str, Guest] = {}
+    for one in asked:
+        name, _, rest = one.partition(":")
+        role, _, principal = rest.partition(":")
+        if not name or not role:
+            raise DeskError(
+                f"--user {one!r}: no NAME:ROLE", "--user dana:decide", exit_code=ExitCode.USAGE
+            )
+        checked(name, f"--user {one!r}")
+        if name in found:
+            raise DeskError(
+                f"--user {one!r}: {name} has an address already", "one --user for each person",
+                exit_code=ExitCode.USAGE,
+            )  # fmt: skip
+        found[name] = Guest(name, known_role(role, f"--user {one!r}"), principal or name)
+    return list(found.values()) or [Guest()]
 
 
 def _bound(host: str, port: int, expose: bool) -> socket.socket:
@@ -110,24 +148,38 @@ def _bound(host: str, port: int, expose: bool) -> socket.socket:
     return found
 
 
-def _said(arguments: argparse.Namespace, address: str, workspace: "Workspace") -> None:
-    """The address is data; what it is, a message."""
+def _said(
+    arguments: argparse.Namespace, top: str, tokens: Mapping[str, Guest], workspace: "Workspace"
+) -> None:
+    """Write the addresses, which are data; what they are is a message."""
+    named = {f"{top}/{token}/": guest for token, guest in tokens.items()}
     if not arguments.quiet:
-        note(
-            f"the workstation on {workspace.root}, for anyone who has this address; Ctrl-C ends it"
-        )
-    if arguments.json:
-        out_json({"address": address})
+        whom = "the person each address is for" if arguments.user else "anyone who has this address"
+        note(f"the workstation on {workspace.root}, for {whom}; Ctrl-C ends it")
+    if not arguments.user:
+        (address,) = named
+        if arguments.json:
+            out_json({"address": address})
+        else:
+            sys.stdout.write(f"{address}\n")
+    elif arguments.json:
+        rows = [guest._asdict() | {"address": address} for address, guest in named.items()]
+        out_json({"users": rows})
     else:
-        sys.stdout.write(f"{address}\n")
+        for address, guest in named.items():
+            sys.stdout.write(f"{guest.name} {guest.role} {address}\n")
     sys.stdout.flush()
 
 
-def _command(arguments: argparse.Namespace, workspace: "Workspace") -> list[str]:
-    """Return the program that runs behind a page."""
+def _command(arguments: argparse.Namespace, workspace: "Workspace", guest: Guest) -> list[str]:
+    """Return the program that runs behind a person's page."""
     command = [sys.executable, "-P", "-X", "utf8", "-m", "reviewer", "_page"]
     command += ["--workspace", str(workspace.root)]
-    for option in ("reviewer", "settings", "embedding_model"):
+    for option in ("settings", "embedding_model"):
         if value := getattr(arguments, option):
             command += [f"--{option.replace('_', '-')}", value]
+    if name := guest.name or arguments.reviewer:
+        command += ["--reviewer", name]
+    if guest.role:
+        command += ["--role", guest.role, "--principal", guest.principal]
     return command

@@ -14,6 +14,7 @@ from reviewer.exit_codes import ExitCode
 if TYPE_CHECKING:
     from reviewer.desk.desk import Desk
     from reviewer.desk.place import Workspace
+    from reviewer.desk.roles import Role
     from reviewer.desk.runs.api import RunOrder
     from reviewer.tui.settings.settings import Settings
     from reviewer.tui.shell.places import Place
@@ -21,16 +22,25 @@ if TYPE_CHECKING:
 
 class LaterDesk:
     """A desk that is loaded by the first question put to it, so that the first frame need not wait
-    for it; the first screen's questions are answered by a process beside. Safe from any thread."""
+    for it; the first screen's questions are answered by a process beside. Safe from any thread.
+
+    With a `role`, each question is one that the person of a served session may ask, or refused.
+    """
 
     def __init__(
-        self, workspace: "Workspace", reviewer: str = "", embedding_model: str = ""
+        self,
+        workspace: "Workspace",
+        reviewer: str = "",
+        embedding_model: str = "",
+        role: "Role | None" = None,
+        principal: str = "",
     ) -> None:
-        self.place, self.path = workspace, str(workspace.root)
-        self._asked = workspace, reviewer, embedding_model
+        self.place, self.path, self.role = workspace, str(workspace.root), role
+        self._asked = workspace, reviewer, embedding_model, principal
         self._desk: Desk | None = None
         self._loading = Lock()
-        self._ahead = self._asking = begin(self._made)
+        # The process beside asks as the person whose machine this is.
+        self._ahead = self._asking = begin(self._made) if role is None else None
 
     def _made(self) -> "Desk":
         from reviewer.desk.desk import Desk
@@ -49,6 +59,14 @@ class LaterDesk:
 
     def ask(self, room: str, method: str, *arguments: Any, **named: Any) -> Any:
         """Return a room's answer: from the process beside while it has any, else from our desk."""
+        if self.role is not None:
+            from reviewer.desk.roles import ANSWERS, require, shaped
+
+            if (room, method) in ANSWERS:
+                return ANSWERS[room, method]
+            require(self.role, room, method)
+            answer = getattr(getattr(self._loaded(), room), method)(*arguments, **named)
+            return shaped(self.role, room, method, answer)
         ahead = self._asking
         if ahead is not None and not named:
             answer = ahead.answer(f"{room}.{method}", *arguments)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from reviewer.desk.power.api import PowerRoom
     from reviewer.desk.reports.api import ReportsRoom
     from reviewer.desk.review_sets.api import ReviewSetsRoom
+    from reviewer.desk.roles import Role
     from reviewer.desk.runs.api import RunsRoom
     from reviewer.desk.scorecards.api import ScorecardsRoom
     from reviewer.desk.traces.api import TracesRoom
@@ -35,8 +36,17 @@ class Desk:
     imported when it is first named, so that a command loads only what it uses.
     """
 
-    def __init__(self, workspace: Workspace, reviewer: str = "", embedding_model: str = "") -> None:
-        self.opened = DeskState(workspace, reviewer, embedding_model)
+    role: Role | None = None
+    """The role of a served session's person; None: the person whose machine this is."""
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        reviewer: str = "",
+        embedding_model: str = "",
+        principal: str = "",
+    ) -> None:
+        self.opened = DeskState(workspace, reviewer, embedding_model, principal)
         self.place, self.path = workspace, self.opened.path
 
     @late

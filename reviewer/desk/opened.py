@@ -134,13 +134,22 @@ else:
 
 
 class DeskState:
-    """The state every room of the desk shares. Methods raise DeskError."""
+    """The state every room of the desk shares. Methods raise DeskError.
 
-    def __init__(self, workspace: Workspace, reviewer: str = "", embedding_model: str = "") -> None:
+    `principal` is whose keys sign for the person of a served session; "" is the reviewer.
+    """
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        reviewer: str = "",
+        embedding_model: str = "",
+        principal: str = "",
+    ) -> None:
         self.place, self.path = workspace, str(workspace.root)
         self.finals, self.records, self.book = FinalMessages(), Records(), Book()
         self.readers = Readers(workspace.store)
-        self.reviewer, self.embedding_model = reviewer, embedding_model
+        self.reviewer, self.embedding_model, self.principal = reviewer, embedding_model, principal
         self._made = False
 
     @late

@@ -1,16 +1,16 @@
 """Access to a served workstation: only with its address, and never from a page of another site.
 
 A browser lets any page it shows send requests to this machine, so binding to loopback keeps
-strangers out and not their pages. Three checks do: a token, new each time, in the path of all that
-is served; the host name of the request (`Host`), which a page whose own name points here cannot
-choose; and the origin of the page (`Origin`), which must be ours, and must be sent wherever a page
-could drive the workstation. Pure: nothing but texts.
+strangers out and not their pages. Three checks do: a token, new each time and another for each
+person, in the path of all that is served; the host name of the request (`Host`), which a page whose
+own name points here cannot choose; and the origin of the page (`Origin`), which must be ours, and
+must be sent wherever a page could drive the workstation. Pure: nothing but texts.
 """
 
 import hmac
 import re
 import secrets
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from ipaddress import ip_address
 from typing import NamedTuple
 
@@ -23,26 +23,43 @@ def new_token() -> str:
     return secrets.token_urlsafe(24)
 
 
-class Guard(NamedTuple):
-    """The rules of access: the `token`, and the host `names` this machine may be called by. Its
-    addresses need no name: only a name can be made to point elsewhere. `loopback` admits only
-    addresses that no other machine reaches."""
+class Guest(NamedTuple):
+    """The person an address was given to: their `name`, `role` (`reviewer.desk.roles`), and the
+    `principal` whose keys sign for them. Without a role, the person who serves."""
 
-    token: str
+    name: str = ""
+    role: str = ""
+    principal: str = ""
+
+
+class Guard(NamedTuple):
+    """The rules of access: the `tokens` with their persons, and the host `names` this machine may
+    be called by. Its addresses need no name: only a name can be made to point elsewhere. `loopback`
+    admits only addresses that no other machine reaches."""
+
+    tokens: Mapping[str, Guest]
     names: frozenset[str]
     loopback: bool = True
 
-    def admits(self, path: str, host: str | None, origin: str | None, drives: bool) -> bool:
-        """Return whether to answer a request for `path`. One that `drives` must send its origin."""
-        if not self._ours(path) or host is None or not self._known(host):
-            return False
+    def admits(self, path: str, host: str | None, origin: str | None, drives: bool) -> Guest | None:
+        """Return the person a request for `path` is answered for, None for nobody. One that
+        `drives` must send its origin."""
+        guest = self._guest(path)
+        if guest is None or host is None or not self._known(host):
+            return None
         if origin is None:
-            return not drives
-        return origin == f"http://{host}"
+            return None if drives else guest
+        return guest if origin == f"http://{host}" else None
 
-    def _ours(self, path: str) -> bool:
-        first = path.removeprefix("/").partition("/")[0]
-        return hmac.compare_digest(first.encode("utf-8", "replace"), self.token.encode())
+    def _guest(self, path: str) -> Guest | None:
+        """Return whose token a path begins with. All are compared: how long it takes tells none."""
+        first = path.removeprefix("/").partition("/")[0].encode("utf-8", "replace")
+        found = [
+            guest
+            for token, guest in self.tokens.items()
+            if hmac.compare_digest(first, token.encode())
+        ]
+        return found[0] if found else None
 
     def _known(self, host: str) -> bool:
         match = _HOST.fullmatch(host)
@@ -61,6 +78,6 @@ def is_address(text: str, loopback: bool) -> bool:
     return found.is_loopback if loopback else True
 
 
-def guard_for(token: str, loopback: bool, names: Iterable[str] = ()) -> Guard:
+def guard_for(tokens: Mapping[str, Guest], loopback: bool, names: Iterable[str] = ()) -> Guard:
     """Return a guard that knows `localhost`, and these names of the machine."""
-    return Guard(token, frozenset({"localhost", *(name.lower() for name in names)}), loopback)
+    return Guard(tokens, frozenset({"localhost", *(name.lower() for name in names)}), loopback)

@@ -16,7 +16,7 @@ from aiohttp import WSMsgType, web
 from textual_serve.app_service import AppService
 from textual_serve.download_manager import DownloadManager
 
-from reviewer.web.guard import Guard
+from reviewer.web.guard import Guard, Guest
 
 PATIENCE = 10.0
 """Seconds that a program has to end."""
@@ -94,6 +94,8 @@ STATICS = Path(textual_serve.__file__).parent / "static"
 REFUSED = "not here: open the address that the terminal shows\n"
 WRONG = "something went wrong here; the workspace is as it was\n"
 
+GUEST = "guest"
+"""Key of an admitted request: the person it is answered for."""
 SOCKET = "socket"
 """Key of an admitted request: the address of its page's websocket, under the host name of the
 request."""
@@ -117,25 +119,28 @@ HEADERS = {
 
 
 class Door:
-    """Serves the workstation that `command` starts to the clients that `guard` admits."""
+    """Serves workstations to the persons that `guard` admits; `command_of` gives the program that
+    runs behind a person's page."""
 
-    def __init__(self, guard: Guard, command: Sequence[str]) -> None:
-        self._guard, self._command = guard, command
-        self._downloads = DownloadManager()
+    def __init__(self, guard: Guard, command_of: Callable[[Guest], Sequence[str]]) -> None:
+        self._guard, self._command_of = guard, command_of
+        # One for each person: what is handed to one is no other's.
+        self._downloads = {guest: DownloadManager() for guest in guard.tokens.values()}
         self._open: dict[web.WebSocketResponse, asyncio.Task[None]] = {}
 
     def application(self) -> web.Application:
         made = web.Application(middlewares=[self._admitted])
-        top = f"/{self._guard.token}"
-        made.add_routes(
-            [
-                web.get(f"{top}/", self._page),
-                web.get(f"{top}/page.js", self._script),
-                web.get(f"{top}/ws", self._socket),
-                web.get(f"{top}/download/{{key}}", self._download),
-                web.static(f"{top}/static", STATICS),
-            ]
-        )
+        for token in self._guard.tokens:
+            top = f"/{token}"
+            made.add_routes(
+                [
+                    web.get(f"{top}/", self._page),
+                    web.get(f"{top}/page.js", self._script),
+                    web.get(f"{top}/ws", self._socket),
+                    web.get(f"{top}/download/{{key}}", self._download),
+                    web.static(f"{top}/static", STATICS),
+                ]
+            )
         made.on_response_prepare.append(_with_headers)
         made.on_shutdown.append(self._close)
         return made
@@ -145,14 +150,15 @@ class Door:
         """Refuse every request that is not admitted with the same words, and report no details of
         errors."""
         headers = request.headers
-        admitted = self._guard.admits(
+        guest = self._guard.admits(
             request.path,
             headers.get("Host"),
             headers.get("Origin"),
             drives="Upgrade" in headers or request.method not in ("GET", "HEAD"),
         )
-        if not admitted:
+        if guest is None:
             return web.Response(status=403, text=REFUSED)
+        request[GUEST] = guest
         request[SOCKET] = f"ws://{request.host}"
         try:
             return await handler(request)
@@ -180,16 +186,18 @@ class Door:
         await websocket.prepare(request)
         # A task of its own: a request whose page was closed is canceled before the program ends.
         size = _size(request, "width", 80), _size(request, "height", 24)
-        self._open[websocket] = asyncio.create_task(self._session(websocket, *size))
+        self._open[websocket] = asyncio.create_task(self._session(request[GUEST], websocket, *size))
         try:
             await asyncio.shield(self._open[websocket])
         finally:
             del self._open[websocket]
         return websocket
 
-    async def _session(self, websocket: web.WebSocketResponse, width: int, height: int) -> None:
+    async def _session(
+        self, guest: Guest, websocket: web.WebSocketResponse, width: int, height: int
+    ) -> None:
         """One page from its opening to the end of its program."""
-        session = Session(self._command, websocket, self._downloads)
+        session = Session(self._command_of(guest), websocket, self._downloads[guest])
         try:
             await session.start(width, height)
             async for message in websocket:
@@ -200,9 +208,9 @@ class Door:
 
     async def _download(self, request: web.Request) -> web.StreamResponse:
         """A file that the workstation hands to its reader, such as a picture of the screen."""
-        key = request.match_info["key"]
+        key, downloads = request.match_info["key"], self._downloads[request[GUEST]]
         try:
-            about = await self._downloads.get_download_metadata(key)
+            about = await downloads.get_download_metadata(key)
         except KeyError:
             raise web.HTTPNotFound from None
         name = "".join(
@@ -212,7 +220,7 @@ class Door:
         response.content_type = "application/octet-stream"
         response.headers["Content-Disposition"] = f'attachment; filename="{name}"'
         await response.prepare(request)
-        async for chunk in self._downloads.download(key):
+        async for chunk in downloads.download(key):
             await response.write(chunk)
         await response.write_eof()
         return response

@@ -52,8 +52,8 @@ def made(app: ReviewerApp, desk: Desk) -> dict[str, Made]:
     from reviewer.tui.screens.compare import episode as compare_episode
     from reviewer.tui.screens.compare import screen as compare
     from reviewer.tui.screens.decision import key as sign_key
+    from reviewer.tui.screens.decision import own_key, sign
     from reviewer.tui.screens.decision import screen as decision
-    from reviewer.tui.screens.decision import sign
     from reviewer.tui.screens.decision import trust as sign_trust
     from reviewer.tui.screens.dialogs import ask as compare_choose
     from reviewer.tui.screens.dialogs import ask as prompt
@@ -124,6 +124,7 @@ def made(app: ReviewerApp, desk: Desk) -> dict[str, Made]:
         "LabelMessageScreen": lambda: label_message.LabelMessageScreen(SUITE, A),
         "LabelPairScreen": lambda: label_pair.LabelPairScreen(SUITE, A),
         "OrderScreen": lambda: order.OrderScreen(SUITE, A),
+        "OwnKeyScreen": lambda: own_key.OwnKeyScreen(desk.decisions.view(SUITE, A), "BLOCK", None),
         "PatternsScreen": lambda: patterns.PatternsScreen(SUITE, A),
         "PowerScreen": lambda: power.PowerScreen(SUITE, A),
         "PromptScreen": lambda: prompt.PromptScreen(text, f"{WORD} {text}", text),

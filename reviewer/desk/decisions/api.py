@@ -13,8 +13,10 @@ from reviewer.desk.views import Reason, Recommendation, View
 from reviewer.exit_codes import ExitCode
 
 if TYPE_CHECKING:
+    from reviewer.desk.decisions.own_key import Prepared
     from reviewer.desk.decisions.run_results import SignedRunResult
     from reviewer.desk.decisions.statements import LossStatement
+    from reviewer.desk.reports.api import CandidateReport
     from reviewer.desk.reports.release import BuiltRelease
     from reviewer.desk.views import KeyInfo, SignedDecision
     from reviewer.report.render.gates import BoundRow, GateRow
@@ -325,17 +327,73 @@ class DecisionsRoom(Room):
         from reviewer.desk.decisions import choices as decision_choices
         from reviewer.desk.decisions import signing
 
-        self._read_whole()
-        built = self._opened.build_of(suite_id, candidate_id)(baseline)
-        if expect_report is not None and expect_report != built.digest:
-            raise DeskError(
-                f"the report changed: {expect_report[:8]} → {built.digest[:8]}; look again"
-            )
+        built = self._read_report(suite_id, candidate_id, expect_report, baseline)
         with refused():
             return signing.sign(
                 self._opened.place, built, self._opened.book, decision, key, comment, passphrase,
                 environment or decision_choices.ENVIRONMENT, keep=keep,
             )  # fmt: skip
+
+    def prepare(
+        self,
+        suite_id: str,
+        candidate_id: str,
+        decision: str,
+        comment: str = "",
+        expect_report: str | None = None,
+    ) -> Prepared:
+        """Return a decision by the person of this desk, to be signed on another machine. Nothing is
+        written."""
+        from reviewer.desk.decisions import choices as decision_choices
+        from reviewer.desk.decisions import own_key
+
+        built = self._read_report(suite_id, candidate_id, expect_report)
+        with refused():
+            return own_key.prepare(
+                self._opened.place, built, self._opened.book, decision, comment,
+                decision_choices.ENVIRONMENT, self._principal(),
+            )  # fmt: skip
+
+    def prepare_added(self, reference: str) -> Prepared:
+        """Return a decision that waits for one more signature (its number, or a file), for the
+        person of this desk to sign on another machine."""
+        from reviewer.desk.decisions import own_key
+
+        with refused(), self._opened.reading() as connection:
+            return own_key.prepare_added(
+                self._opened.place, connection, reference, self._principal()
+            )
+
+    def sign_prepared(
+        self, prepared: Prepared, signature: bytes, keep: Callable[[], bool] | None = None
+    ) -> SignedDecision:
+        """Keep a prepared decision with the signature its person made; `keep` is as in `sign`."""
+        from reviewer.desk.decisions import own_key
+
+        if prepared.adds:
+            name = self._principal()
+            return self.cosign(prepared.adds, signature=signature, keep=keep, name=name)
+        place = (prepared.suite_id, prepared.candidate_id, prepared.report_digest)
+        built = self._read_report(*place)
+        with refused():
+            return own_key.sign_prepared(
+                self._opened.place, built, self._opened.book, prepared, signature,
+                self._principal(), keep,
+            )  # fmt: skip
+
+    def _read_report(
+        self, suite_id: str, candidate_id: str, expect: str | None, baseline: str | None = None
+    ) -> CandidateReport:
+        """Derive a report again. Raises DeskError when it is not the one that was read."""
+        self._read_whole()
+        built = self._opened.build_of(suite_id, candidate_id)(baseline)
+        if expect is not None and expect != built.digest:
+            raise DeskError(f"the report changed: {expect[:8]} → {built.digest[:8]}; look again")
+        return built
+
+    def _principal(self) -> str:
+        """Return whose keys sign for the person of this desk."""
+        return self._opened.principal or self._opened.reviewer_name()
 
     def sign_release(
         self,
@@ -394,17 +452,19 @@ class DecisionsRoom(Room):
         signature: bytes | None = None,
         look: Callable[[str], None] | None = None,
         keep: Callable[[], bool] | None = None,
+        name: str = "",
     ) -> SignedDecision:
         """Derive a decision (a number, or a file) again from this store, refuse any difference by
         its field, and add one more signature: by a key, or one that ssh-keygen made. `look` is
-        given first what cannot be derived; `keep` is as in `sign`."""
+        given first what cannot be derived; `keep` is as in `sign`; with a `name`, a key of anybody
+        else is refused."""
         from reviewer.desk.decisions import signing
 
         self._read_whole()
         with refused():
             return signing.add_signature_to(
                 self._opened.place, reference, self._opened.build_of, self._build_release,
-                self._opened.book, key, passphrase, signature, look, keep,
+                self._opened.book, key, passphrase, signature, look, keep, name,
             )  # fmt: skip
 
     def break_glass(

@@ -49,10 +49,10 @@ from reviewer.signing.dsse import (
     sign_statement,
 )
 from reviewer.signing.errors import AttestError, PayloadMismatch
-from reviewer.signing.facts import agent_of, subject_name
+from reviewer.signing.facts import DecisionFacts, agent_of, subject_name
 from reviewer.signing.keys import Signer
 from reviewer.signing.predicate import parse_time
-from reviewer.signing.signers import Signers
+from reviewer.signing.signers import Signers, TrustedKey
 from reviewer.signing.ssh import dearmored
 from reviewer.signing.statement import build_statement
 from reviewer.signing.trusted import approved
@@ -131,41 +131,83 @@ def sign(
     signers = trusted(workspace)
     signer = signing_key(workspace, key, passphrase)
     who = approving(workspace, signers, signer, built.gathered)
-    agent = agent_of(subject_name(built.gathered.manifest or {}))
     connection = open_writer(workspace.store)
     try:
         require_intact(workspace, connection)
         refuse_duplicate(
             workspace, connection, built, signers, book, decision, environment, release
         )
-        others = decision_files.foreign_decisions(workspace, connection, signers)
-        now = datetime.now(UTC).replace(microsecond=0)
-        told = SignerStatement(
-            decision=decision,
-            number=decision_files.next_number(connection, others),
-            previous=decision_files.previous_payload(connection, others, agent, environment),
-            created=now,
-            environment=environment,
-            comment=comment,
-            tool_version=__version__,
-            python_version=platform.python_version(),
-            journal_seq=journal.head(connection).seq,
-        )
+        told = new_statement(workspace, connection, built, signers, decision, comment, environment)
         facts = decision_facts(connection, built, told, signers, book, release)
-        path = decision_files.file_of(workspace, told.number, decision, built.gathered.candidate_id)
-        try:
-            envelope = sign_statement(build_statement(facts), signer)
-            one = decision_files.parse_decision(path, envelope, signers)
-        except AttestError as error:
-            raise DeskError(str(error)) from error
-        checked = verified(workspace, built, envelope, now)
-        _ask_whether_to(keep)
-        keys = decision_files.keys_of(connection, built.gathered)
-        row = decision_files.keep_decision(workspace, connection, one, keys, facts.created)
-        witness.add_line(workspace, connection, "decision", row.payload_sha256)
-        return decision_files.signed_answer(workspace, connection, row, who, checked)
+        payload = statement_of(facts)
+        return keep_signed(workspace, connection, built, signers, who, told, payload, signer, keep)
     finally:
         close_writer(connection, workspace.store)
+
+
+def new_statement(
+    workspace: Workspace,
+    connection: Connection,
+    built: CandidateReport,
+    signers: Signers,
+    decision: str,
+    comment: str,
+    environment: str,
+    created: datetime | None = None,
+    journal_seq: int | None = None,
+) -> SignerStatement:
+    """Return the fields that a decision's first signer states, with the number that comes next.
+    `created` and `journal_seq` are those of now where none are given."""
+    agent = agent_of(subject_name(built.gathered.manifest or {}))
+    others = decision_files.foreign_decisions(workspace, connection, signers)
+    return SignerStatement(
+        decision=decision,
+        number=decision_files.next_number(connection, others),
+        previous=decision_files.previous_payload(connection, others, agent, environment),
+        created=created or datetime.now(UTC).replace(microsecond=0),
+        environment=environment,
+        comment=comment,
+        tool_version=__version__,
+        python_version=platform.python_version(),
+        journal_seq=journal.head(connection).seq if journal_seq is None else journal_seq,
+    )
+
+
+def statement_of(facts: DecisionFacts) -> bytes:
+    """Return the payload of a decision. Raises DeskError when these facts make none."""
+    try:
+        return build_statement(facts)
+    except AttestError as error:
+        raise DeskError(str(error)) from error
+
+
+def keep_signed(
+    workspace: Workspace,
+    connection: Connection,
+    built: CandidateReport,
+    signers: Signers,
+    who: TrustedKey,
+    told: SignerStatement,
+    payload: bytes,
+    signer: Signer,
+    keep: Callable[[], bool] | None,
+) -> SignedDecision:
+    """Sign a payload, check the signature with the verifier, and keep it as a new decision unless
+    `keep` (asked once, then) says no. Raises DeskError for a refused signature."""
+    path = decision_files.file_of(
+        workspace, told.number, told.decision, built.gathered.candidate_id
+    )
+    try:
+        envelope = sign_statement(payload, signer)
+        one = decision_files.parse_decision(path, envelope, signers)
+    except AttestError as error:
+        raise DeskError(str(error)) from error
+    checked = verified(workspace, built, envelope, datetime.now(UTC).replace(microsecond=0))
+    _ask_whether_to(keep)
+    keys = decision_files.keys_of(connection, built.gathered)
+    row = decision_files.keep_decision(workspace, connection, one, keys, stamp(told.created))
+    witness.add_line(workspace, connection, "decision", row.payload_sha256)
+    return decision_files.signed_answer(workspace, connection, row, who, checked)
 
 
 BuildOf = Callable[[str, str], BuildReport]
@@ -230,10 +272,12 @@ def add_signature_to(
     signature: bytes | None = None,
     look: Callable[[str], None] | None = None,
     keep: Callable[[], bool] | None = None,
+    name: str = "",
 ) -> SignedDecision:
     """Add one more signature to a decision, by a key, or with one that `ssh-keygen -Y sign` made
     (`signature`, a .sig file). `look` is given, line by line, the fields that are taken from the
-    decision and not derived, before anything is signed.
+    decision and not derived, before anything is signed. With a `name`, a key of anybody else is
+    refused.
 
     Raises DeskError: no such decision, a field that this store does not give (each is named), one
     that has expired, a person who may not approve or has already, a refused signature.
@@ -264,6 +308,7 @@ def add_signature_to(
         build = build_of(found.suite_id, found.candidate_id)
         built, release = derived_reports(predicate, build, build_release)
         who = approving(workspace, signers, signer, built.gathered)
+        require_own(who, name)
         try:
             ours = derived_payload(workspace, connection, built, signers, book, one, release)
             envelope = add_signature(
@@ -290,6 +335,16 @@ def add_signature_to(
         return decision_files.signed_answer(workspace, connection, row, who, checked)
     finally:
         close_writer(connection, workspace.store)
+
+
+def require_own(who: TrustedKey, name: str) -> None:
+    """Raise DeskError when a key is not of the person of this `name`; "" names nobody."""
+    if name and who.principal != name:
+        raise DeskError(
+            f"the signature is by a key of {who.principal}, and this session is {name}'s",
+            f"sign with a key of {name}",
+            exit_code=ExitCode.POLICY_NOT_MET,
+        )
 
 
 def _ask_whether_to(keep: Callable[[], bool] | None) -> None:

@@ -334,6 +334,8 @@ class DeskScreen(Asking[None]):
         if jobs:
             word = "run" if jobs == running else "job"
             return Span(f"► {plural(jobs, word)}", "running", "app.go('runs')")
+        if (role := self.shell.desk.role) is not None and role != "decide":
+            return Span(f"{role} only", "not_measured")
         return Span("read only", "not_measured") if self.read_only else Span("live", "dim")
 
     def head(self, lines: list[Line]) -> None:

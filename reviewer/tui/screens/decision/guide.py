@@ -9,6 +9,7 @@ from textual.app import App
 from reviewer.desk.decisions.api import Choice, DecisionView, Pending
 from reviewer.desk.views import KeyInfo, SignedDecision
 from reviewer.tui.screens.decision.lines import may_sign
+from reviewer.tui.shell.shell import Shell
 
 
 class Decider(Protocol):
@@ -19,6 +20,8 @@ class Decider(Protocol):
 
     @property
     def app(self) -> App[object]: ...
+    @property
+    def shell(self) -> Shell: ...
     def keys_found(self, keys: list[KeyInfo]) -> None: ...
     def signed(self, signed: SignedDecision | None) -> None: ...
     def action_export(self) -> None: ...
@@ -38,7 +41,9 @@ class SigningGuide:
         """Go to the first step that is missing for this choice."""
         self._found, self._choice, self._keys = found, choice, list(keys)
         self._guided = not any(map(may_sign, keys))
-        if not keys:
+        if self._screen.shell.desk.role is not None:
+            self._sign_elsewhere()
+        elif not keys:
             self._ask_for_key("1 of 3: a key")
         elif self._guided:
             self._ask_for_trust()
@@ -48,11 +53,12 @@ class SigningGuide:
     def leave(self) -> None:
         """Close what is open, unless something is being signed."""
         from reviewer.tui.screens.decision.key import KeyScreen
+        from reviewer.tui.screens.decision.own_key import OwnKeyScreen
         from reviewer.tui.screens.decision.sign import SignScreen
         from reviewer.tui.screens.decision.trust import TrustScreen
 
         top = self._screen.app.screen
-        if isinstance(top, KeyScreen | TrustScreen) or (
+        if isinstance(top, KeyScreen | TrustScreen | OwnKeyScreen) or (
             isinstance(top, SignScreen) and top.dismissible
         ):
             top.dismiss(None)
@@ -111,6 +117,17 @@ class SigningGuide:
             self._found, self._choice.decision, self._keys, pending, guided=self._guided
         )
         self._screen.app.push_screen(dialog, self._done)
+
+    def _sign_elsewhere(self) -> None:
+        """Go to the signature with a key of the person's own machine: the only one of a page that
+        is served to somebody."""
+        from reviewer.tui.screens.decision.own_key import OwnKeyScreen
+
+        assert self._found is not None
+        assert self._choice is not None
+        pending = self._found.pending if self._choice.adds is not None else None
+        dialog = OwnKeyScreen(self._found, self._choice.decision, pending)
+        self._screen.app.push_screen(dialog, self._screen.signed)
 
     def _done(self, ended: SignedDecision | KeyInfo | None) -> None:
         if isinstance(ended, KeyInfo):  # one that may not sign yet was chosen

@@ -242,11 +242,21 @@ def may_sign(key: KeyInfo) -> bool:
 
 
 def signer_lines(
-    found: DecisionView, keys: Sequence[KeyInfo] | None, width: int, *, throw_away: bool = False
+    found: DecisionView,
+    keys: Sequence[KeyInfo] | None,
+    width: int,
+    *,
+    throw_away: bool = False,
+    served: str | None = None,
 ) -> list[Line]:
-    """Return the lines that name the signer and the digests that would be bound."""
-    if keys is None:
-        who: Line = [Span(" looking for keys…", "dim")]
+    """Return the lines that name the signer and the digests that would be bound. `served` is the
+    role of a served session's person."""
+    if served == "decide":
+        who: Line = [Span(" key ", "dim"), Span("yours: Enter on a decision says how")]
+    elif served is not None:
+        who = [Span(" ○ ", "not_measured"), Span(f"a session with the role {served}", "dim")]
+    elif keys is None:
+        who = [Span(" looking for keys…", "dim")]
     elif keys:
         who = [Span(" key ", "dim"), *key_line(keys[0], width - 12)]
         if len(keys) > 1:

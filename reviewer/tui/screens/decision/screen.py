@@ -183,8 +183,9 @@ class DecisionScreen(DeskScreen):
         self.choices.offer(offered)
         self._draw_earlier(found)
         signer = signer_lines(
-            found, self._keys, self.columns, throw_away=self.shell.desk.decisions.throw_away()
-        )
+            found, self._keys, self.columns,
+            throw_away=self.shell.desk.decisions.throw_away(), served=self.shell.desk.role,
+        )  # fmt: skip
         self.query_one("#signer", LineBox).show([[Span("─" * self.columns, "rule")], *signer])
         self.foot()
 
