@@ -13,6 +13,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "mcp": ("reviewer mcp --workspace desk",),
     "settings": ("reviewer settings",),
     "doctor": ("reviewer doctor", "reviewer doctor --json"),
+    "vacuum": ("reviewer vacuum", "reviewer vacuum --seconds 600"),
     "backup": ("reviewer backup monday.db",),
     "restore": ("reviewer restore monday.db",),
     "query": (

@@ -129,6 +129,7 @@ GROUPS = {
     },
     "keep the store": {
         "doctor": Command("workspace", "check the store: integrity, chain, version, permissions"),
+        "vacuum": Command("workspace", "give the store's free pages back to the disk"),
         "backup": Command("workspace", "copy the store whole, while others write"),
         "restore": Command(
             "workspace",

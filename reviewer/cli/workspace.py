@@ -1,10 +1,11 @@
-"""`reviewer init`, `doctor`, `backup`, `restore` and `schema`."""
+"""`reviewer init`, `doctor`, `vacuum`, `backup`, `restore` and `schema`."""
 
 import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reviewer.cli.opening import workspace_of
+from reviewer.cli.parser import from_one
 from reviewer.cli.say import counted, note, out, out_json, plain, table
 from reviewer.exit_codes import ExitCode
 
@@ -22,6 +23,13 @@ def _doctor_arguments(doctor: argparse.ArgumentParser) -> None:
     doctor.add_argument(
         "--sizes", action="store_true",
         help="say instead what takes the room: by kind, suite and candidate",
+    )  # fmt: skip
+
+
+def _vacuum_arguments(vacuum: argparse.ArgumentParser) -> None:
+    vacuum.add_argument(
+        "--seconds", type=from_one, default=20, metavar="N",
+        help="how long others may have to wait until they can write; else nothing changes (20)",
     )  # fmt: skip
 
 
@@ -45,6 +53,7 @@ def _schema_arguments(schema: argparse.ArgumentParser) -> None:
 ARGUMENTS = {
     "init": _init_arguments,
     "doctor": _doctor_arguments,
+    "vacuum": _vacuum_arguments,
     "backup": _backup_arguments,
     "restore": _restore_arguments,
     "schema": _schema_arguments,
@@ -55,6 +64,7 @@ def run(arguments: argparse.Namespace) -> int:
     return {
         "init": _init,
         "doctor": _doctor,
+        "vacuum": _vacuum,
         "backup": _backup,
         "restore": _restore,
         "schema": _schema,
@@ -122,6 +132,23 @@ def _sizes(arguments: argparse.Namespace) -> int:
 def _sized(one: "Sizes") -> tuple[str, ...]:
     counts = (one.traces, one.revisions, one.payload_bytes, one.event_bytes)
     return tuple(f"{count:,}" for count in counts)
+
+
+def _vacuum(arguments: argparse.Namespace) -> int:
+    from reviewer.desk.integrity.vacuuming import give_back
+
+    workspace = workspace_of(arguments)
+    done = give_back(workspace, arguments.seconds)
+    before, after = (one.pages * one.size for one in (done.before, done.after))
+    if arguments.json:
+        out_json({"before_bytes": before, "after_bytes": after, "later": done.later})
+    elif not done.before.free:
+        out(f"{workspace.store}: no page is free, nothing to give back")
+    else:
+        out(f"{workspace.store}: {before:,} bytes before, {after:,} after")
+    if done.later:
+        note("another process still reads it as it was: the file gets smaller when that has ended")
+    return ExitCode.DONE
 
 
 def _backup(arguments: argparse.Namespace) -> int:

@@ -1,0 +1,63 @@
+"""Giving back the free pages of a store."""
+
+import sqlite3
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+from reviewer.db.connection import StoreError, close_writer, unwritten, write_lock
+from reviewer.db.queries.sizes import FilePages, file_pages
+from reviewer.db.schema import open_writer
+
+STEPS = 1_000
+"""Steps of SQLite's machine between two looks at the clock."""
+
+
+class TooLong(StoreError):
+    """Others would have had to wait longer than they may; nothing was changed."""
+
+
+class VacuumResult(NamedTuple):
+    """The pages before and after. `later` says that another process still reads the store as it
+    was: the file gets smaller when that has ended."""
+
+    before: FilePages
+    after: FilePages
+    later: bool
+
+
+def vacuum(path: Path, seconds: float) -> VacuumResult:
+    """Write the store anew without its free pages, as one transaction: no fact, number or journal
+    entry changes. Others can read meanwhile; who wants to write waits, so what takes longer than
+    `seconds` is taken back. Raises TooLong, StoreError."""
+    connection = open_writer(path)
+    try:
+        with write_lock(path):
+            before = file_pages(connection)
+            if not before.free:
+                return VacuumResult(before, before, False)
+            _within(connection, path, seconds)
+            after = file_pages(connection)
+            connection.execute("PRAGMA busy_timeout=100")
+            busy = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
+            return VacuumResult(before, after, bool(busy))
+    except sqlite3.Error as error:
+        raise StoreError(unwritten(path, error)) from error
+    finally:
+        close_writer(connection, path)
+
+
+def _within(connection: sqlite3.Connection, path: Path, seconds: float) -> None:
+    end = time.monotonic() + seconds
+    connection.set_progress_handler(lambda: time.monotonic() >= end, STEPS)
+    try:
+        connection.execute("VACUUM")
+    except sqlite3.OperationalError as error:
+        if getattr(error, "sqlite_errorname", "") != "SQLITE_INTERRUPT":
+            raise
+        raise TooLong(
+            f"{path}: not done within {seconds:g} s, and others could not write meanwhile; "
+            "nothing was changed"
+        ) from error
+    finally:
+        connection.set_progress_handler(None, 0)

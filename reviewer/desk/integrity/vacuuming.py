@@ -1,0 +1,34 @@
+"""Giving back the free pages of a store that is sound, beside whoever else uses it."""
+
+from contextlib import closing
+
+from reviewer.db.connection import DAMAGE, StoreError, integrity_faults, reader
+from reviewer.db.schema import foreign_parts
+from reviewer.db.vacuuming import TooLong, VacuumResult, vacuum
+from reviewer.desk.errors import DeskError
+from reviewer.desk.place import Workspace
+from reviewer.trace.safetext import visible_line
+
+
+def give_back(workspace: Workspace, seconds: float) -> VacuumResult:
+    """Give back the free pages of the store. Raises DeskError for a store that is not sound: what
+    is written anew would hide where it was damaged; and for one that takes too long."""
+    path = workspace.store
+    if not path.exists():
+        raise DeskError(f"{path} is not there yet: there is nothing to give back")
+    try:
+        with closing(reader(path)) as connection:
+            wrong = [f"not of our schema: {visible_line(one)}" for one in foreign_parts(connection)]
+            wrong = wrong or integrity_faults(connection)
+    except DAMAGE as error:
+        raise DeskError(f"{path}: cannot be read ({error})", "reviewer doctor") from error
+    if wrong:
+        raise DeskError(f"{path}: {'; '.join(wrong[:5])}: nothing was changed", "restore a backup")
+    try:
+        return vacuum(path, seconds)
+    except TooLong as error:
+        raise DeskError(
+            str(error), "end the other processes, then --seconds 600, or as long as it takes"
+        ) from error
+    except StoreError as error:
+        raise DeskError(str(error)) from error
