@@ -136,14 +136,15 @@ class Workspace:
         seed: int = 0,
         approvals: Literal["allow", "deny"] = "deny",
         network: bool = False,
+        shard: str | None = None,
     ) -> RunView:
         """Run a candidate on a suite and wait until every attempt is stored.
 
         `attempts` is by default the policy's number. `approvals` answers every call that needs an
-        approval.
+        approval. `shard` is the part of the plan to make, such as "2/8".
         """
         from reviewer.desk.imports.importing import index_now
-        from reviewer.desk.runs.api import RunOrder
+        from reviewer.desk.runs.api import RunOrder, shard_of
 
         order = RunOrder(
             suite_id=suite,
@@ -154,6 +155,7 @@ class Workspace:
             seed=seed,
             approvals=approvals,
             network=network,
+            shard=None if shard is None else shard_of(shard),
         )
         handle = self._desk.runs.start(order)
         while not handle.ended:

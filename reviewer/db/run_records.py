@@ -29,12 +29,14 @@ class PlanSource(NamedTuple):
 
 
 class ShardOfPlan(NamedTuple):
-    """A shard that a run made, the source of its plan, and the hash of the run's entry."""
+    """A shard that a run made, the source of its plan, the hash of the run's entry, and the options
+    of the run that decide what its attempts are."""
 
     number: int
     of: int
     source: PlanSource
     run: str
+    rules: str
 
 
 _Hash = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{64}$")]
@@ -57,6 +59,7 @@ class _Plan(msgspec.Struct):
     sha256: _Hash
     parts: tuple[tuple[int, int, _Hash], ...]
     alone: bool
+    rules: str = ""
 
 
 class _Entry(msgspec.Struct):
@@ -65,6 +68,9 @@ class _Entry(msgspec.Struct):
     records: int = 0
     suite_id: str = ""
     candidate_id: str = ""
+    seed: int = 0
+    approvals: str = ""
+    network: bool = False
     shard: _Part | None = None
     made: tuple[_Made, ...] = ()
     shards: tuple[_Plan, ...] = ()
@@ -111,7 +117,9 @@ class RunRecords:
         ).fetchone()
         if row is not None:
             self._sharded.add(digest)
-            shard = ShardOfPlan(part.number, part.of, PlanSource(*row), digest)
+            rules = f"--seed {entry.seed} --approve {entry.approvals}"
+            rules += " --network" if entry.network else ""
+            shard = ShardOfPlan(part.number, part.of, PlanSource(*row), digest, rules)
             self.shards.setdefault((entry.suite_id, entry.candidate_id), []).append(shard)
 
     def _came(self, entry: _Entry) -> None:
@@ -119,7 +127,7 @@ class RunRecords:
             of, source = (plan.suite_id, plan.candidate_id), PlanSource(plan.path, plan.sha256)
             for number, count, run in plan.parts:
                 self._sharded.add(run)
-                shard = ShardOfPlan(number, count, source, run)
+                shard = ShardOfPlan(number, count, source, run, plan.rules)
                 self.shards.setdefault(of, []).append(shard)
             held = self._alone.setdefault((entry.source, *of), [])
             if held is not None and plan.alone:
@@ -169,10 +177,11 @@ def plan_entries(
     """Yield what an entry of a merge says of the plans whose shards came. `alone` are the suites
     and candidates of which nothing else came; `masked` masks what the other store wrote."""
     for of, each in sorted(shards.items()):
-        plans: dict[PlanSource, set[tuple[int, int, str]]] = {}
+        plans: dict[tuple[PlanSource, str], set[tuple[int, int, str]]] = {}
         for shard in each:
-            plans.setdefault(shard.source, set()).add((shard.number, shard.of, shard.run))
-        for source, parts in sorted(plans.items()):
+            parts = plans.setdefault((shard.source, shard.rules), set())
+            parts.add((shard.number, shard.of, shard.run))
+        for (source, rules), parts in sorted(plans.items()):
             yield {
                 "suite_id": of[0],
                 "candidate_id": of[1],
@@ -180,6 +189,7 @@ def plan_entries(
                 "sha256": source.sha256,
                 "parts": [list(part) for part in sorted(parts)],
                 "alone": of in alone,
+                "rules": masked(rules),
             }
 
 

@@ -17,6 +17,7 @@ from doors import SHIPPED, SUITE, V7, V8, Door, copied, make_template
 from people import key_file
 from played_runs import made, order, slots
 
+from reviewer import api
 from reviewer.db.connection import reader
 from reviewer.db.sources import origins
 from reviewer.desk.imports import importing
@@ -88,8 +89,8 @@ def payload(door: Door, key: Path) -> dict[str, Any]:
     [file] = (door.root / "store/decisions").glob("*.dsse.json")
     found: dict[str, Any] = json.loads(base64.b64decode(json.loads(file.read_bytes())["payload"]))
     predicate = found["predicate"]
-    for name in ("decisionId", "created", "expires"):
-        predicate.pop(name, None)
+    for name in ("decisionId", "timeCreated", "expires"):
+        del predicate[name]
     return found
 
 
@@ -201,7 +202,8 @@ def test_a_shard_made_twice_keeps_both_and_fills_no_other_slot(
     empty: Path, parts: list[Door], target: Door, tmp_path: Path
 ) -> None:
     other = sharded(empty, 2, tmp_path.name, seed=9)
-    merged(target, [*parts[:3], other])
+    merged(target, parts[:3])
+    target.run("merge", other.store)
     assert len(slots(target)) == 15
     found = report(target)
     assert (found["slots"]["missing"], found["slots"]["extra"]) == (4, 4)
@@ -380,6 +382,29 @@ def test_other_plans_are_told(empty: Path, parts: list[Door], target: Door, tmp_
     assert said.code == 20
     assert "8 attempts of each episode were declared there, not here" in said.err
     assert report(target)["slots"]["planned"] == 15
+
+
+def test_shards_run_by_other_rules_are_told(
+    empty: Path, parts: list[Door], target: Door, tmp_path: Path
+) -> None:
+    """They would not be resumed as one run either; what was made counts."""
+    merged(target, parts[:2])
+    other = sharded(empty, 3, tmp_path.name, approvals="allow", seed=7)
+    said = target.run("merge", other.store)
+    assert said.code == 20
+    rules = "--seed 7 --approve allow there and --seed 0 --approve deny here"
+    assert f"its shards were run with {rules}: all count" in said.err
+    assert len(slots(target)) == 11
+
+
+def test_a_shard_is_made_from_python(empty: Path, parts: list[Door], tmp_path: Path) -> None:
+    part = copied(empty, tmp_path / "part")
+    with api.open_workspace(part.root) as desk:
+        view = desk.run(SUITE, V8, attempts=ATTEMPTS, shard="2/4")
+        with pytest.raises(api.DeskError, match="the shards of 4 are"):
+            desk.run(SUITE, V8, shard="5/4", resume=True)
+    assert (view.planned, view.whole) == (4, 15)
+    assert sorted(slots(part)) == sorted(slots(parts[1]))
 
 
 @pytest.mark.parametrize("text", ["0/4", "5/4", "1/0", "1/", "x/y", "1/4/2", "1/99999999999"])

@@ -42,7 +42,12 @@ from reviewer.desk.reports.costs import take_costs
 from reviewer.desk.suites import ReadySuite, ready_suite
 from reviewer.desk.traces import note_files
 from reviewer.desk.traces.records import locate
-from reviewer.desk.workspace.merge_matching import Runs, SharedCandidate, match_traces
+from reviewer.desk.workspace.merge_matching import (
+    Runs,
+    SharedCandidate,
+    match_traces,
+    other_rules,
+)
 from reviewer.desk.workspace.merge_sets import take_review_sets
 from reviewer.desk.workspace.merge_traces import READER, TraceCarrier, new_refusals
 from reviewer.exit_codes import ExitCode
@@ -374,6 +379,7 @@ class _Merge:
         """Join the traces; returns (added, known, refused, ids that differ here)."""
         runs = Runs(RunRecords(self.other), RunRecords(self.ours))
         found = [match_traces(self.other, self.ours, one, runs) for one in plan.shared]
+        self.problems += filter(None, (other_rules(one, runs) for one in plan.shared))
         new = [one for identified in found for one in identified.new]
         known = sum(identified.known for identified in found)
         renamed = {old: now for one in found for old, now in one.renamed.items()}

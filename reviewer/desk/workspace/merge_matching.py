@@ -21,6 +21,7 @@ from reviewer.db.run_records import RunRecord, RunRecords
 from reviewer.desk.workspace.merge_judging import NewTrace
 from reviewer.importing.pipeline.sessions import STRONG, fits
 from reviewer.suite.model import Suite
+from reviewer.trace.safetext import visible_line
 
 REVISION = 1 << 40
 """Revisions of the other store are numbered after this."""
@@ -97,6 +98,17 @@ class Runs(NamedTuple):
 
     theirs: RunRecords
     ours: RunRecords
+
+
+def other_rules(one: SharedCandidate, runs: Runs) -> str:
+    """Return that shards of a candidate were run with other options there than here, where attempts
+    of both are joined: its attempts are not of one kind. "" where they are."""
+    ours = {shard.rules for shard in runs.ours.shards.get(one.name, ())}
+    theirs = {shard.rules for shard in runs.theirs.shards.get(one.name, ())}
+    if not ours or theirs <= ours:
+        return ""
+    there, here = (visible_line(", ".join(sorted(each))) for each in (theirs - ours, ours))
+    return f"{one.prefix}: its shards were run with {there} there and {here} here: all count"
 
 
 def match_traces(
