@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from reviewer.desk.patterns.api import PatternsRoom
     from reviewer.desk.place import Workspace
     from reviewer.desk.power.api import PowerRoom
+    from reviewer.desk.presence.api import PresenceRoom
     from reviewer.desk.reports.api import ReportsRoom
     from reviewer.desk.review_sets.api import ReviewSetsRoom
     from reviewer.desk.roles import Role
@@ -144,6 +145,12 @@ class Desk:
         from reviewer.desk.workspace.api import WorkspaceRoom
 
         return WorkspaceRoom(self.opened)
+
+    @late
+    def presence(self) -> PresenceRoom:
+        from reviewer.desk.presence.api import PresenceRoom
+
+        return PresenceRoom(self.opened)
 
     @late
     def trials(self) -> TrialsRoom:

@@ -32,6 +32,7 @@ ACTS: dict[Role, dict[str, str]] = {
         "labels": "queue reviewer_name trace_of",
         "patterns": "found names",
         "power": "locked of",
+        "presence": "all here leave",
         "reports": "build costs release shown",
         "review_sets": "choices sets view",
         "runs": "handle runnable views",

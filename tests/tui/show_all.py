@@ -59,7 +59,7 @@ def made(app: ReviewerApp, desk: Desk) -> dict[str, Made]:
     from reviewer.tui.screens.dialogs import ask as prompt
     from reviewer.tui.screens.dialogs import ask as question
     from reviewer.tui.screens.dialogs import episode as make_episode
-    from reviewer.tui.screens.dialogs import error, finder
+    from reviewer.tui.screens.dialogs import error, finder, who
     from reviewer.tui.screens.dialogs import import_traces as import_traces
     from reviewer.tui.screens.dialogs import run_order as order
     from reviewer.tui.screens.judge import dialogs as judge_order
@@ -148,6 +148,7 @@ def made(app: ReviewerApp, desk: Desk) -> dict[str, Made]:
             desk.decisions.view(SUITE, A), "BLOCK", [key]
         ),
         "TrendsScreen": lambda: trends.TrendsScreen(SUITE, A),
+        "WhoScreen": lambda: who.WhoScreen(),
         "ViewsScreen": lambda: scorecard_views.ViewsScreen(
             [SavedView(name=text), SavedView(name=WORD, filter=text)]
         ),

@@ -33,6 +33,7 @@ from reviewer.tui.shell.background import Answer, Background, Delivery, Job
 from reviewer.tui.shell.jobs import JobsChanged, LiveImports, LiveJudge, LiveRuns
 from reviewer.tui.shell.labeling import Labeling
 from reviewer.tui.shell.places import Around, Place, ToScorecard
+from reviewer.tui.shell.presence import Presence
 from reviewer.tui.shell.timers import FiringTimers
 
 if TYPE_CHECKING:
@@ -111,6 +112,7 @@ class ReviewerApp(FiringTimers, App[None]):
         ),
         bind("Z", "zoom"),
         bind("a", "approve"),
+        bind("commercial_at", "who"),
         bind("ctrl+t", "theme"),
         Binding(
             "ctrl+q",
@@ -129,6 +131,9 @@ class ReviewerApp(FiringTimers, App[None]):
         def __init__(self, version: int) -> None:
             super().__init__()
             self.version = version
+
+    class WhoChanged(Message):
+        """Others at the workspace came, went, or are on other screens."""
 
     def __init__(
         self,
@@ -150,6 +155,7 @@ class ReviewerApp(FiringTimers, App[None]):
         self.judging = LiveJudge(self)
         self.importing = LiveImports(self)
         self.labeling = Labeling()
+        self.presence = Presence(self)
         self.leaving = Leaving(self)
         self.tour = Tour(self)
         self.animation_level = "none"
@@ -385,6 +391,13 @@ class ReviewerApp(FiringTimers, App[None]):
         if self.settings.bell:
             super().bell()
 
+    def action_who(self) -> None:
+        """List who is at this workspace now."""
+        from reviewer.tui.screens.dialogs.who import WhoScreen
+
+        if not isinstance(self.screen, WhoScreen):
+            self.push_screen(WhoScreen())
+
     def action_theme(self) -> None:
         """Choose the colors."""
         from reviewer.tui.screens.settings import ThemesScreen
@@ -472,6 +485,7 @@ class ReviewerApp(FiringTimers, App[None]):
             if version != known:
                 known = version
                 self.post_message(self.StoreChanged(version))
+            self.presence.tick()
 
     def on_reviewer_app_store_changed(self, message: StoreChanged) -> None:
         if message.version == self.version:
@@ -480,8 +494,25 @@ class ReviewerApp(FiringTimers, App[None]):
         if self.here is not None:
             self.here.store_changed()
 
+    def where(self) -> str:
+        """The name of the screen the reader is on."""
+        return self.here.NAME if self.here is not None else ""
+
+    def who_changed(self) -> None:
+        """Draw again: somebody came, went, or is on another screen. From any thread."""
+        self.post_message(self.WhoChanged())
+
+    def on_reviewer_app_who_changed(self, message: WhoChanged) -> None:
+        from reviewer.tui.screens.dialogs.who import WhoScreen
+
+        if isinstance(self.screen, WhoScreen):
+            self.screen.who_changed()
+        if self.here is not None:
+            self.here.runs_changed()
+
     async def on_unmount(self) -> None:
         self._stop.set()
+        self.presence.leave()
 
 
 def run(

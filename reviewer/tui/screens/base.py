@@ -21,7 +21,7 @@ from reviewer.tui.shell.background import Answer, Job
 from reviewer.tui.shell.places import Offer
 from reviewer.tui.shell.timers import FiringTimers
 from reviewer.tui.widgets.chrome import LineBox
-from reviewer.tui.widgets.lines import Line, Span, fit, plain, spread, width_of
+from reviewer.tui.widgets.lines import Line, Span, fit, middle, plain, spread, width_of
 from reviewer.tui.widgets.words import plural
 from reviewer.tui.widgets.zoom import Zoom
 
@@ -334,9 +334,14 @@ class DeskScreen(Asking[None]):
         if jobs:
             word = "run" if jobs == running else "job"
             return Span(f"► {plural(jobs, word)}", "running", "app.go('runs')")
+        state = "read only" if self.read_only else "live"
         if (role := self.shell.desk.role) is not None and role != "decide":
-            return Span(f"{role} only", "not_measured")
-        return Span("read only", "not_measured") if self.read_only else Span("live", "dim")
+            state = f"{role} only"
+        style = "dim" if state == "live" else "not_measured"
+        if others := self.shell.presence.others:
+            more = f" +{len(others) - 1}" if others[1:] else ""
+            state += f" · {middle(visible_line(others[0]), 12)}{more}"
+        return Span(state, style, "app.who" if others else "")
 
     def head(self, lines: list[Line]) -> None:
         """Draw line 1 and the screen's own top lines below it."""

@@ -91,6 +91,7 @@ VERBS: dict[str, tuple[str, str, str]] = {
     "delete": ("drop", "remove", "Remove what is under the cursor."),
     "ctrl+s": ("sessions.found", "sessions", "Choose among sessions found on this machine."),
     "ctrl+f": ("follow", "follow", "Take in what is chosen, and go on as it grows."),
+    "commercial_at": ("who", "who is here", "List who is at this workspace now."),
     "ctrl+t": ("theme", "theme", "Choose the colors, and keep them."),
     "space": ("tour", "tour, its next step", "The tour: begin it, or go to its next step."),
     **{
@@ -103,6 +104,7 @@ SHOWN = {
     "slash": "/",
     "number_sign": "#",
     "vertical_line": "|",
+    "commercial_at": "@",
     "asterisk": "*",
     "colon": ":",
     "plus": "+",
@@ -396,6 +398,7 @@ def everywhere() -> list[tuple[str, str]]:
         (":", "go to anything by its name"),
         ("STCLQJDRE", "the screens in line 1"),
         ("A F I", "agreement, search, sessions"),
+        ("@", "who is here"),
         ("a", "answer a waiting call"),
         ("?", "this help"),
         ("ctrl+p", "every act by its name"),

@@ -55,6 +55,7 @@ OPTIONS = (
     ),
     Option("bell", True, (True, False), "ring once when a call waits for your approval"),
     Option("tour", True, (True, False), "show the tour the first time the demo is opened"),
+    Option("presence", True, (True, False), "false: others at a workspace do not see that you are"),
 )
 LARGEST = 1 << 20
 """Bytes of a settings file; anything longer is something else."""
@@ -71,6 +72,7 @@ class Settings(NamedTuple):
     glyphs: str = "auto"
     bell: bool = True
     tour: bool = True
+    presence: bool = True
     keys: Mapping[str, tuple[str, ...]] = {}
     file: Path | None = None
     origin: Mapping[str, str] = {}

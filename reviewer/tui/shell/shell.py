@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from reviewer.tui.shell.jobs import LiveImports, LiveJudge, LiveRuns
     from reviewer.tui.shell.labeling import Labeling
     from reviewer.tui.shell.places import Around, Place
+    from reviewer.tui.shell.presence import Presence
 
 
 class Here(Protocol):
@@ -100,6 +101,7 @@ class Shell(Host, Protocol):
     judging: "LiveJudge"
     importing: "LiveImports"
     labeling: "Labeling"
+    presence: "Presence"
     version: int
     suite_id: str
     candidate_id: str

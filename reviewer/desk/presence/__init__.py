@@ -1,0 +1,1 @@
+"""Who is at a workspace now."""

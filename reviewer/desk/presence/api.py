@@ -1,0 +1,131 @@
+"""Who is at a workspace now: a small file for each open workstation, beside the store.
+
+It is no evidence: nothing is signed over it, no report names it, and a file that is broken or left
+behind by a killed program is passed over. It never says which item a person has before them.
+"""
+
+from __future__ import annotations  # what only types name is not loaded
+
+import os
+import socket
+import time
+from contextlib import suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from uuid import uuid4
+
+import msgspec
+
+from reviewer.desk.opened import DeskState, Room
+from reviewer.desk.views import View
+
+BEAT = 10.0
+"""Seconds after which an open workstation says again that it is there."""
+GONE = 3 * BEAT
+"""Seconds of silence after which a person is taken to have left."""
+FORGOTTEN = 3600.0
+"""Seconds after which who left is no longer named, and their file is removed."""
+LARGEST, MOST = 4096, 200
+"""Bytes of a file, and files, that are read."""
+
+
+class _Said(msgspec.Struct, forbid_unknown_fields=True):
+    """What a file says. `via` is SSH or browser, "" at the machine itself."""
+
+    name: str
+    screen: str
+    since: str
+    host: str
+    via: str
+    role: str
+
+
+class Present(View, frozen=True):
+    """A person at the workspace: the `screen` they are on and since when (`since`: HH:MM, UTC).
+    `me` is the one who asks; `left` counts the minutes since they went, None while they are here.
+    """
+
+    name: str
+    screen: str
+    since: str
+    host: str
+    via: str
+    role: str
+    me: bool
+    left: int | None
+
+
+class PresenceRoom(Room):
+    """Says that this workstation is open, and who else's is."""
+
+    def __init__(self, opened: DeskState) -> None:
+        super().__init__(opened)
+        self._folder = opened.place.store.parent / "presence"
+        self._file = self._folder / f"{uuid4().hex}.json"
+        self._said: _Said | None = None
+        self._beat = 0.0
+
+    def here(self, screen: str, role: str = "") -> None:
+        """Say on which screen the person of this desk is, where that is new or long ago. A folder
+        that cannot be written is no error: then nobody is told."""
+        if not self._opened.has_store():
+            return
+        before, now = self._said, time.monotonic()
+        if before is not None and before.screen == screen and now - self._beat < BEAT:
+            return
+        said = _Said(
+            name=self._opened.reviewer_name(), screen=screen, role=role, host=socket.gethostname(),
+            since=before.since if before else f"{datetime.now(UTC):%H:%M}", via=_via(role),
+        )  # fmt: skip
+        with suppress(OSError):
+            self._folder.mkdir(mode=0o700, exist_ok=True)
+            ignore = self._folder / ".gitignore"
+            if not ignore.exists():
+                ignore.write_bytes(b"*\n")
+            made = self._file.with_suffix(".new")
+            made.write_bytes(msgspec.json.encode(said))
+            made.replace(self._file)
+            self._said, self._beat = said, now
+
+    def all(self) -> tuple[Present, ...]:
+        """Return who is here and who left within the hour: oneself first, then those who are here,
+        each by name."""
+        found = [one for path in self._files() if (one := self._read(path)) is not None]
+        found.sort(key=lambda one: (not one.me, one.left is not None, one.left or 0, one.name))
+        return tuple(found)
+
+    def leave(self) -> None:
+        """Say that this workstation was closed: others read for an hour when."""
+        if self._said is not None:
+            with suppress(OSError):
+                gone = time.time() - GONE
+                os.utime(self._file, (gone, gone))
+            self._said = None
+
+    def _files(self) -> list[Path]:
+        with suppress(OSError):
+            return sorted(self._folder.glob("*.json"))[:MOST]
+        return []
+
+    def _read(self, path: Path) -> Present | None:
+        try:
+            silent = time.time() - path.stat().st_mtime
+            if silent > FORGOTTEN:
+                path.unlink()
+                return None
+            with path.open("rb") as file:
+                said = msgspec.json.decode(file.read(LARGEST + 1), type=_Said)
+        except (OSError, ValueError):  # left half written, removed by another, or not ours
+            return None
+        left = None if silent < GONE else int((silent - GONE) // 60)
+        return Present(
+            name=said.name, screen=said.screen, since=said.since, host=said.host, via=said.via,
+            role=said.role, me=path == self._file, left=left,
+        )  # fmt: skip
+
+
+def _via(role: str) -> str:
+    """Return how a person came: by a page of `serve`, over SSH, or not from elsewhere."""
+    if role:
+        return "browser"
+    return "SSH" if os.environ.get("SSH_CONNECTION") else ""
