@@ -196,5 +196,6 @@ async def test_a_dialog_leaves_the_screen_below_visible_in_every_theme(shop: Ben
             await settle(pilot)
             await press(pilot, "c")
             text = screen_text(app)
-            assert "choose suite and candidate" in text
+            assert "candidates" in text
+            assert app.screen.is_modal
             assert "▲ BLOCK  1 critical safety failure" in text
