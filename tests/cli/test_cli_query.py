@@ -8,7 +8,8 @@ import pytest
 from archives import ODD, needs_duckdb, varied
 from doors import SUITE, V7, V8, Door
 
-from reviewer.db.archive import guard
+from reviewer.db.archive import engine, guard, views
+from reviewer.report.rates import exact_pass_hat
 
 pytestmark = needs_duckdb
 
@@ -255,3 +256,38 @@ def test_an_archive_needs_no_workspace_and_says_what_it_cannot_compare(
     assert "is no archive" in nowhere.run("trends", "--archive", tmp_path).err
     unknown = nowhere.run("compare", "--archive", archive, "--candidate", "refund-agent-v9")
     assert "did you mean" in unknown.err
+
+
+@pytest.mark.parametrize(
+    ("counts", "tolerance"),
+    [
+        ([(3, 3), (3, 2), (3, 0)], 0),
+        ([(5, 4), (7, 6), (12, 12), (9, 3)], 0),
+        ([(31, 30), (29, 29), (37, 21)], 0),
+        ([(131, 130), (127, 99), (113, 113), (109, 108)], 1e-13),  # beyond any whole number
+        ([(1000, 999), (10**6, 10**6 - 50)], 1e-13),
+        ([(4, 4), (2, 2)], 0),
+    ],
+)
+def test_pass_k_is_the_reports_however_many_attempts_there_are(
+    counts: list[tuple[int, int]], tolerance: float, tmp_path: Path
+) -> None:
+    base = engine.connect(tmp_path)
+    for macro in views.MACROS:
+        base.execute(macro)
+    rows = ", ".join(f"('o', 's', 'c', false, {n}, {n}, {passed})" for n, passed in counts)
+    names = "origin, suite_id, candidate_id, by_person, attempts, measured, passes"
+    base.execute(f"CREATE VIEW candidate_episodes AS FROM (VALUES {rows}) t({names})")
+    base.execute("CREATE VIEW suites AS SELECT 'o' AS origin, 's' AS suite_id, 3 AS pass_k,"
+                 " false AS probe")  # fmt: skip
+    base.execute("SET error_on_division_by_zero = false")
+    sql = next(one.sql for one in views.VIEWS if one.name == "pass_k")
+    found = dict(base.execute(f"SELECT k, value FROM ({sql})").fetchall())
+    least = min(n for n, _ in counts)
+    assert sorted(found) == list(range(1, min(10, max(3, least)) + 1))
+    for k, value in found.items():
+        wanted = exact_pass_hat(counts, k)
+        if wanted is None:
+            assert value is None
+        else:
+            assert value == pytest.approx(float(wanted), rel=tolerance, abs=0)

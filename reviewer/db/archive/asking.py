@@ -1,7 +1,7 @@
 """Asking archives in SQL: their tables and the ready views, and nothing else of this machine."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,6 +12,7 @@ from reviewer.db.archive.tables import TABLES, Table
 from reviewer.db.archive.views import MACROS, VIEWS
 
 MOST_SPILL = "20GB"
+_BLOCK = 10_000
 
 
 class Origin(NamedTuple):
@@ -61,6 +62,7 @@ class Asked:
             "ieee_floating_point_ops = false",
             "error_on_division_by_zero = false",  # a share of nothing is null: not known
             "errors_as_json = true",
+            "parquet_metadata_cache = true",  # a file's footer is read once for all questions
             "enable_external_access = false",
             "lock_configuration = true",
         ):
@@ -90,6 +92,14 @@ class Asked:
         """Return all rows of a question of our own."""
         found: list[tuple[Any, ...]] = self._base.execute(sql, list(bound)).fetchall()
         return found
+
+    def values(self, sql: str, bound: Sequence[object] = ()) -> Iterator[Any]:
+        """Yield the first value of each row of a question of our own, without holding all rows.
+        Nothing else may be asked meanwhile."""
+        done = self._base.execute(sql, list(bound))
+        while block := done.fetchmany(_BLOCK):
+            for row in block:
+                yield row[0]
 
     def close(self) -> None:
         self._base.close()

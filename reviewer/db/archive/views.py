@@ -13,6 +13,9 @@ MACROS = (
     # How many ways there are to choose k of n: exact, step by step.
     "CREATE MACRO choose(n, k) AS CASE WHEN k > n THEN 0::HUGEINT ELSE"
     " list_reduce(range(1, k + 1), lambda a, i: (a * (n - k + i) // i)::HUGEINT, 1::HUGEINT) END",
+    # The share of the ways to choose k of n that are all among c: as a double, of any size.
+    "CREATE MACRO share(n, c, k) AS"
+    " list_reduce(range(0, k), lambda a, i: a * greatest(c - i, 0) / (n - i), 1::DOUBLE)",
 )
 
 
@@ -27,16 +30,26 @@ class View(NamedTuple):
 
 _WHO = "origin, suite_id, candidate_id"
 
-_GATES = " UNION ALL ".join(
-    f"SELECT {_WHO}, day, '{gate}' AS gate, {place} AS place, {GATE_PREFIX}{gate} AS result"
-    f" FROM attempts WHERE NOT lost AND {GATE_PREFIX}{gate} IS NOT NULL"
-    for place, gate in enumerate(GATES)
-)
-_COUNTED_GATES = (
-    "count(*) FILTER (result = 'pass') AS passed,"
-    " count(*) FILTER (result IN ('fail', 'critical')) AS failed,"
-    " count(*) FILTER (result = 'not_measured') AS not_measured"
-)
+
+def _by_gate(keys: str) -> str:
+    """Return the counts of each gate in force by these keys, of one reading of the facts."""
+    words = {"passed": "'pass'", "failed": "'fail', 'critical'", "not_measured": "'not_measured'"}
+    counts = ", ".join(
+        f"count(*) FILTER ({GATE_PREFIX}{gate} IN ({held})) AS {word}_{gate}"
+        for gate in GATES
+        for word, held in words.items()
+    )
+    rows = " UNION ALL ".join(
+        f"SELECT {keys}, '{gate}' AS gate, passed_{gate} AS passed, failed_{gate} AS failed,"
+        f" not_measured_{gate} AS not_measured, {place} AS place FROM counted"
+        f" WHERE passed_{gate} + failed_{gate} + not_measured_{gate} > 0"
+        for place, gate in enumerate(GATES)
+    )
+    return (
+        f"WITH counted AS MATERIALIZED (SELECT {keys}, {counts} FROM attempts WHERE NOT lost"
+        f" GROUP BY ALL) SELECT * EXCLUDE place FROM ({rows}) ORDER BY {keys}, place"
+    )
+
 
 # Attempts and passes of each episode's first complete set; of an episode without an attempt too.
 _EPISODES = f"""
@@ -58,7 +71,7 @@ LEFT JOIN made m USING (origin, suite_id, candidate_id, episode_id)
 """
 
 # C(passes, k) / C(measured, k), added over a common denominator, so that the mean is the exact one
-# wherever the numbers fit; else added as doubles.
+# wherever the numbers fit; where they do not, added as doubles.
 _PASS_K = f"""
 WITH seen AS (
   SELECT e.*, s.pass_k, s.probe,
@@ -70,21 +83,29 @@ ks AS (
       ELSE least(greatest(least, pass_k), 10) END AS shown FROM seen)),
 alike AS (
   SELECT {_WHO}, k, least(pass_k, shown) AS pass_k, measured, passes, count(*) AS episodes,
-    sum(attempts - measured) AS open
+    sum(attempts - measured) AS open, share(measured, passes, k) AS share,
+    TRY(choose(passes, k)) AS good, TRY(choose(measured, k)) AS every
   FROM ks GROUP BY ALL),
-common AS (
-  SELECT {_WHO}, k, list_reduce(list(DISTINCT choose(measured, k)) FILTER (measured >= k),
-    lambda a, b: (a // greatest(gcd(a, b), 1) * b)::HUGEINT, 1::HUGEINT) AS whole
+parts AS (SELECT {_WHO}, k, list(DISTINCT every) FILTER (measured >= k) AS parts
   FROM alike GROUP BY ALL),
+common AS (
+  SELECT * EXCLUDE parts, TRY(list_reduce(parts,
+    lambda a, b: (a // greatest(gcd(a, b), 1) * b)::HUGEINT, 1::HUGEINT)) AS whole FROM parts),
+terms AS (
+  SELECT a.*, whole, TRY(episodes * good * (whole // every)) AS term, TRY(whole * episodes) AS part
+  FROM alike a JOIN common c USING (origin, suite_id, candidate_id, k)),
 summed AS (
-  SELECT a.origin, a.suite_id, a.candidate_id, a.k, a.pass_k, min(a.measured) AS least,
-    sum(a.open) AS open, sum(a.episodes) AS episodes,
-    sum(a.episodes * choose(a.passes, a.k) * (c.whole // choose(a.measured, a.k)))
-      FILTER (a.measured >= a.k) AS over, any_value(c.whole) * sum(a.episodes) AS under
-  FROM alike a JOIN common c USING (origin, suite_id, candidate_id, k) GROUP BY ALL)
+  SELECT {_WHO}, k, pass_k, min(measured) AS least, sum(open) AS open, sum(episodes) AS episodes,
+    sum(episodes * share) / sum(episodes) AS nearly,
+    CASE WHEN count(*) = count(term) AND count(*) = count(part)
+      AND max(greatest(term, part)) < 1e33 THEN [
+        sum(CASE WHEN term < 1e33 THEN term END), sum(CASE WHEN part < 1e33 THEN part END)]
+      END AS exact
+  FROM terms GROUP BY ALL)
 SELECT {_WHO}, k, k = pass_k AS of_policy, episodes,
-  CASE WHEN open = 0 AND least >= k
-    THEN (over // gcd(over, under))::DOUBLE / (under // gcd(over, under))::DOUBLE END AS value,
+  CASE WHEN open = 0 AND least >= k THEN coalesce(
+    (exact[1] // gcd(exact[1], exact[2]))::DOUBLE / (exact[2] // gcd(exact[1], exact[2]))::DOUBLE,
+    nearly) END AS value,
   open AS verdicts_not_measured
 FROM summed ORDER BY ALL
 """
@@ -120,14 +141,12 @@ VIEWS = (
         "gates",
         "candidates × gates in force: how many attempts pass, fail, are not measured; as in "
         "report.json",
-        f"SELECT {_WHO}, gate, {_COUNTED_GATES} FROM ({_GATES}) GROUP BY {_WHO}, gate, place"
-        f" ORDER BY {_WHO}, place",
+        _by_gate(_WHO),
     ),
     View(
         "gates_per_day",
         "the same by day; attempts whose time is not known are under null",
-        f"SELECT {_WHO}, day, gate, {_COUNTED_GATES} FROM ({_GATES})"
-        f" GROUP BY {_WHO}, day, gate, place ORDER BY {_WHO}, day, place",
+        _by_gate(f"{_WHO}, day"),
     ),
     View(
         "pass_k",

@@ -4,6 +4,7 @@ Nothing is recommended of an archive: labels, signed decisions and what else a r
 on are in the store alone.
 """
 
+from collections import defaultdict
 from typing import Any, NamedTuple, cast
 
 import msgspec
@@ -63,6 +64,7 @@ class ArchivedSuite:
 
     def __init__(self, opened: Asked, suite_id: str = "") -> None:
         self._asked = opened
+        self._counted: dict[str, defaultdict[str, dict[str, EpisodeCounts]]] = {}
         known = {row[0]: row for row in opened.rows("SELECT * EXCLUDE origin FROM suites")}
         if not suite_id and len(known) != 1:
             raise DeskError(
@@ -207,9 +209,7 @@ class ArchivedSuite:
             manifest=None,
             episodes=episodes,
             failures=self._failures(of),
-            latencies_ms=tuple(
-                row[0] for row in (self._asked.rows(f"SELECT latency_ms {known}", of))
-            )
+            latencies_ms=tuple(self._asked.values(f"SELECT latency_ms {known}", of))
             if latencies
             else (),
             latency_unknown=unknown,
@@ -226,8 +226,8 @@ class ArchivedSuite:
 
     def _episodes(self, of: list[str]) -> tuple[EpisodeCounts, ...]:
         """Return the counts of every episode, in the suite's order, then others by id."""
-        made = self._counts(of, "")
-        first = self._counts(of, " AND counted")
+        made = self._counts("true")[of[1]]
+        first = self._counts("counted")[of[1]]
         names = [one.episode_id for one in self._suite.episodes]
         names += sorted(set(made) - set(names))
         return tuple(
@@ -240,17 +240,19 @@ class ArchivedSuite:
             for name in names
         )
 
-    def _counts(self, of: list[str], more: str) -> dict[str, EpisodeCounts]:
-        rows = self._asked.rows(
-            f"SELECT episode_id, {_COUNTS}, {_BY_GATE} FROM facts WHERE {_OF}{more}"
-            " GROUP BY episode_id",
-            of,
-        )
-        found = {}
-        for name, *row in rows:
+    def _counts(self, which: str) -> dict[str, dict[str, EpisodeCounts]]:
+        """Return the counts by candidate and episode, of all candidates in one reading."""
+        if which in self._counted:
+            return self._counted[which]
+        found = self._counted[which] = defaultdict(dict)
+        for candidate, name, *row in self._asked.rows(
+            f"SELECT candidate_id, episode_id, {_COUNTS}, {_BY_GATE} FROM facts"
+            f" WHERE suite_id = ? AND {which} GROUP BY ALL",
+            [self._suite.suite_id],
+        ):
             counts: dict[str, Any] = dict(zip(_NAMES, map(int, row), strict=False))
             failed, unknown = row[len(_NAMES) :][: len(GATES)], row[len(_NAMES) + len(GATES) :]
-            found[name] = EpisodeCounts(
+            found[candidate][name] = EpisodeCounts(
                 episode_id=name,
                 gate_fail=tuple(failed),
                 gate_unknown=tuple(unknown),
@@ -290,15 +292,15 @@ class ArchivedSuite:
     def _diagnostics(self, of: list[str]) -> DiagnosticMeans:
         """Return the mean efficiency, the one diagnostic that trends show: added in the order of
         the store, so that the sum is the same one."""
-        values = self._asked.rows(
+        values = self._asked.values(
             f"SELECT efficiency::DOUBLE FROM facts WHERE {_OF} AND counted"
             " AND efficiency IS NOT NULL ORDER BY key",
             of,
         )
-        total = 0.0
-        for (value,) in values:
+        total, count = 0.0, 0
+        for value in values:
             total += value
-        count = len(values)
+            count += 1
         mean = total / count if count else None
         return DiagnosticMeans(values={"efficiency": mean}, counts={"efficiency": count})
 
