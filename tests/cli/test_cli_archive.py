@@ -64,6 +64,14 @@ def test_every_attempt_is_there_with_the_figures_of_the_store(store: Door, archi
         assert fact["gate_loops"] is None  # not in force here, which is no pass
 
 
+def test_every_event_is_there_as_the_store_lists_it(store: Door, archive: Path) -> None:
+    columns = "trace_id, seq, kind, tool, status, actor, latency_ms, cost_usd"
+    made = [tuple(one.values()) for one in read(archive, "events", columns)]
+    assert sorted(made, key=repr) == sorted(store.rows(f"SELECT {columns} FROM events"), key=repr)
+    places = read(archive, "events", "count(*) = max(place) AS whole", "GROUP BY trace_id")
+    assert {one["whole"] for one in places} == {True}
+
+
 def test_what_is_not_known_is_null_and_never_0(archive: Path) -> None:
     of_odd = [one for one in read(archive, "facts") if one["candidate_id"] == ODD]
     made = {(one["episode_id"], one["attempt"]): one for one in of_odd}

@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from reviewer.db.archive.tables import SCHEMA, Table
+from reviewer.db.archive.tables import SCHEMA, WHOSE, Table
 
 INSTALL = "pip install 'release-reviewer[archive]'"
 MEMORY = "1GB"
@@ -83,8 +83,15 @@ class Writer:
     def write(self, table: Table, lines: Path, longest: int, target: Path) -> int:
         """Write the rows in `lines`, the longest of which has so many bytes, to a new file; return
         how many there were. A member that is absent is null."""
-        columns = ", ".join(f"{name(one.name)}: {text(one.type)}" for one in table.columns)
-        shown = ", ".join(name(one.name) for one in table.columns)
+        lists = table.columns[len(WHOSE) :] if table.listed else ()
+        columns = ", ".join(
+            f"{name(one.name)}: {text(one.type + '[]' if one in lists else one.type)}"
+            for one in table.columns
+        )
+        shown = ", ".join(
+            f"unnest({name(one.name)}) AS {name(one.name)}" if one in lists else name(one.name)
+            for one in table.columns
+        )
         source = (
             f"read_json({path(lines)}, format='newline_delimited', columns={{{columns}}},"
             f" maximum_object_size={max(longest + 1024, 1 << 16)})"

@@ -24,15 +24,18 @@ class Column(NamedTuple):
 
 
 class Table(NamedTuple):
-    """A table. One that is `parted` lies in folders by suite, candidate and day."""
+    """A table. One that is `parted` lies in folders by suite, candidate and day. One that is
+    `listed` is written from one line an attempt, in which all columns but the first three are
+    lists: an attempt has many of its rows."""
 
     name: str
     text: str
     columns: tuple[Column, ...]
     parted: bool = False
+    listed: bool = False
 
 
-_WHOSE = (
+WHOSE = (
     Column("suite_id", "VARCHAR", "the suite, in full"),
     Column("candidate_id", "VARCHAR", "the candidate, in full"),
     Column("trace_id", "VARCHAR", "suite/candidate/episode/attempt"),
@@ -42,7 +45,7 @@ FACTS = Table(
     "facts",
     "one row per attempt",
     (
-        *_WHOSE,
+        *WHOSE,
         Column("key", "BIGINT", "its key in the store: the order in which attempts came in"),
         Column("suite_digest", "VARCHAR", "sha256 of the suite's lock"),
         Column("candidate_digest", "VARCHAR", "digest of the manifest; null: not known"),
@@ -94,7 +97,7 @@ FINDINGS = Table(
     "findings",
     "one row per fact that a gate states",
     (
-        *_WHOSE,
+        *WHOSE,
         Column("n", "BIGINT", "its place among those of the attempt, from 0"),
         Column("gate", "VARCHAR", "the gate"),
         Column("code", "VARCHAR", "what it found"),
@@ -109,7 +112,7 @@ EVENTS = Table(
     "events",
     "one row per event",
     (
-        *_WHOSE,
+        *WHOSE,
         Column("place", "BIGINT", "its place in the record, from 1"),
         Column("seq", "BIGINT", "its number, from 1"),
         Column("kind", "VARCHAR", "message, tool_call, tool_result, approval, …"),
@@ -123,13 +126,14 @@ EVENTS = Table(
         Column("started_at", "TIMESTAMP", "UTC; null: not known"),
     ),
     parted=True,
+    listed=True,
 )
 
 PAYLOADS = Table(
     "payloads",
     "one row per attempt whose record is kept",
     (
-        *_WHOSE,
+        *WHOSE,
         Column("sha256", "VARCHAR", "of the record as imported"),
         Column("record", "VARCHAR", "the record as stored: JSON, masked"),
     ),
@@ -140,7 +144,7 @@ REVISIONS = Table(
     "revisions",
     "one row per record of an attempt that is not the one judged",
     (
-        *_WHOSE,
+        *WHOSE,
         Column("n", "BIGINT", "from 1"),
         Column("stands", "VARCHAR", "contained in a later record, or beside it"),
         Column("why", "VARCHAR", "what goes on, changed or is gone"),

@@ -26,7 +26,7 @@ from reviewer.db.queries import archiving
 from reviewer.desk.archives.rows import (
     Told,
     day_of,
-    event_rows,
+    event_lists,
     fact_row,
     finding_rows,
     known,
@@ -280,9 +280,8 @@ class _Source:
             files.add(("facts", *where), fact)
             for one in finding_rows(told, page.findings.get(row.id, ())):
                 files.add(("findings", *where), one)
-            if self._wanted.events:
-                for one in event_rows(told):
-                    files.add(("events", *where), one)
+            if self._wanted.events and (lists := event_lists(told)) is not None:
+                files.add(("events", *where), lists)
             if self._wanted.payloads and raw is not None:
                 body = {"sha256": row.sha256.hex(), "record": raw.decode()}
                 files.add(("payloads", *where), told.whose | body)

@@ -146,28 +146,28 @@ def finding_rows(told: Told, found: Iterable[FindingRow]) -> Iterator[Row]:
         )
 
 
-def event_rows(told: Told) -> Iterator[Row]:
-    """Yield a row for each event of the record; the short form's missing status is ok."""
-    whose = told.whose
-    for place, event in enumerate(told.record.events if isinstance(told.record, _Whole) else (), 1):
-        given, made = tokens_of(event.tokens)
-        short = event.kind is None and event.tool is not None
-        yield known(
-            {
-                **whose,
-                "place": place,
-                "seq": event.seq or place,
-                "kind": kind_of(event),
-                "tool": event.tool,
-                "status": event.status or ("ok" if short else None),
-                "actor": event.actor,
-                "latency_ms": event.latency_ms,
-                "cost_usd": event.cost_usd,
-                "input_tokens": given,
-                "output_tokens": made,
-                "started_at": moment(event.started_at),
-            }
-        )
+def event_lists(told: Told) -> Row | None:
+    """Return the events of an attempt as one row, with a list for each column; None without any.
+    The short form's missing status is ok."""
+    events = told.record.events if isinstance(told.record, _Whole) else ()
+    if not events:
+        return None
+    counts = [tokens_of(event.tokens) for event in events]
+    return told.whose | {  # a pass per column: each is one tight loop
+        "place": list(range(1, len(events) + 1)),
+        "seq": [event.seq or place for place, event in enumerate(events, 1)],
+        "kind": [kind_of(event) for event in events],
+        "tool": [event.tool for event in events],
+        "status": [
+            event.status or (None if event.kind or event.tool is None else "ok") for event in events
+        ],
+        "actor": [event.actor for event in events],
+        "latency_ms": [event.latency_ms for event in events],
+        "cost_usd": [event.cost_usd for event in events],
+        "input_tokens": [given for given, _ in counts],
+        "output_tokens": [made for _, made in counts],
+        "started_at": [moment(event.started_at) for event in events],
+    }
 
 
 def known(row: Row) -> Row:
