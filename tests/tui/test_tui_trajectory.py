@@ -12,7 +12,15 @@ from msgspec.structs import replace
 from template import HOSTILE, Bent, StillDatetime, attack, refusing, trace_id, with_attack
 from test_tui_screens import running, shell
 from textual.pilot import Pilot
-from tui_probe import SIZES, press, same_as_golden, screen_text, segments_with, settle
+from tui_probe import (
+    SIZES,
+    count_layouts,
+    press,
+    same_as_golden,
+    screen_text,
+    segments_with,
+    settle,
+)
 
 from reviewer.desk.errors import DeskError
 from reviewer.desk.traces import notes
@@ -527,3 +535,20 @@ async def test_every_screen_zooms_and_is_as_it_was(shop: Bent, size: tuple[int, 
             assert (shown.size.width, shown.size.height) >= (size[0], size[1] - 5), key
             await press(pilot, "escape")
             assert screen_text(app) == before, key
+
+
+@pytest.mark.parametrize("size", [(80, 24), (200, 60)])
+async def test_a_key_that_moves_lays_nothing_out(
+    shop: Bent, size: tuple[int, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    app = shell(shop)
+    async with running(app, size) as pilot:
+        await settle(pilot)
+        made = count_layouts(monkeypatch)
+        await press(pilot, *"jjlkh", "n")
+        assert made == []
+        await press(pilot, "enter")
+        assert 0 < len(made) <= 4
+        made.clear()
+        await press(pilot, *"jkjk", "n", "G", "g")
+        assert made == []

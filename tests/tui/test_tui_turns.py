@@ -80,7 +80,12 @@ async def test_a_fold_keeps_the_event_and_shows_what_was_found_in_it(door: Door)
         assert "▸ 4  I refund it." in shown
         assert shown.startswith("▲")
         assert screen.seq == 14
-        await press(pilot, "z")
+        same_as_golden(app, "turn-whole-80x24")
+        await press(pilot, "tab", "j", "j", "enter")
+        assert screen.seq == 14
+        await press(pilot, "escape", "tab", "tab")
+        assert "━━ contract ━" in screen_text(app), "it has its place while it has the focus"
+        await press(pilot, "escape", "k", "k")
         assert "▾ 4  I refund it." in lines(screen)[screen.grid.row]
         await press(pilot, "j")
         assert screen.seq == 13

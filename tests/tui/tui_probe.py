@@ -10,6 +10,7 @@ from time import monotonic
 import pytest
 from rich.segment import Segment
 from textual.pilot import Pilot
+from textual.screen import Screen
 from textual.strip import Strip
 from textual.timer import Timer
 from textual.widget import Widget
@@ -119,6 +120,19 @@ def _drawn(app: ReviewerApp) -> bool:
         return False
     nodes = {app, *app.screen_stack, *widgets}
     return not any(node.message_queue_size or node._next_callbacks for node in nodes)
+
+
+def count_layouts(patch: pytest.MonkeyPatch) -> list[str]:
+    """A list that gets longer with every layout of a screen from now on."""
+    made: list[str] = []
+    lay_out = Screen._refresh_layout
+
+    def noted(self: Screen[object], *rest: object, **more: object) -> None:
+        made.append(type(self).__name__)
+        lay_out(self, *rest, **more)  # type: ignore[arg-type]
+
+    patch.setattr(Screen, "_refresh_layout", noted)
+    return made
 
 
 async def press(pilot: Pilot[None], *keys: str) -> None:

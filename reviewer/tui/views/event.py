@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, MutableMapping, Sequence
 
-from reviewer.desk.traces.views import EventDetail, NoteView, StateView
+from reviewer.desk.traces.views import EventDetail, GroupRow, NoteView, StateView
 from reviewer.desk.views import EventRow, TraceView
 from reviewer.trace.safetext import visible_line
 from reviewer.tui.settings.theme import STATES, cell_style
@@ -33,6 +33,41 @@ def event_title(detail: EventDetail) -> list[Span]:
     parts += [f"{glyph} {name}"] if glyph else []
     parts += [visible_line(row.status)] if row.status else []
     return [Span(" · ".join(parts), "strong")]
+
+
+def turn_title(turn: GroupRow) -> list[Span]:
+    """The rule above a turn: its number, whose it is, what is in it."""
+    parts = [f"turn {turn.numbers[0]} of {visible_line(turn.name)}"]
+    parts += [words.plural(turn.calls, "call")] if turn.calls else []
+    parts += [f"{turn.wrong} not ok"] if turn.wrong else []
+    parts += [words.seconds(turn.took_ms)] if turn.calls and turn.took_ms is not None else []
+    return [Span(" · ".join(parts), "strong")]
+
+
+def turn_parts(rows: Sequence[EventRow], left: int) -> Sequence[Part]:
+    """A turn whole: what was said, each call with its result; Enter goes to the event. `left`
+    counts the events that are not among `rows`."""
+    parts: list[Part] = []
+    for row in rows:
+        glyph, name = who(row.actor)
+        mark = words.mark(row.mark) if row.mark else Span(" ")
+        kind = KINDS.get(row.kind, "?")
+        head = [mark, Span(f" {row.seq:>5,} ", "dim"), Span(f"{glyph or ' '} {name:<6.6} {kind} ")]
+        said, answer = row.kind == "message", row.kind == "tool_result"
+        text = row.title if said else f"{row.title}  {row.result if answer else row.call}".rstrip()
+        go = ("event", row.seq)
+        parts.append(Entry(Block(text, "text" if said else "strong", head, quoted=said), go=go))
+        parts += [Entry(Block(f"{code}", "fail", [Span(" " * 17)]), go=go) for code in row.codes]
+        status = row.status if row.status not in (None, "ok") else ""
+        took = words.seconds(row.latency_ms) if row.latency_ms is not None else ""
+        result = "" if answer else row.result
+        told = "  ".join(part for part in (status, result, took) if part)
+        if told and not said:
+            style = "fail" if status else "text"
+            parts.append(Entry(Block(told, style, [Span(" " * 15 + "← ", "dim")]), go=go))
+    if left:
+        parts.append(Entry(Block(f"… {words.plural(left, 'event')} more: unfold the turn", "dim")))
+    return parts
 
 
 def mode_note(mode: str, room: int) -> list[Span]:

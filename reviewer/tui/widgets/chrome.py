@@ -9,6 +9,7 @@ from textual.containers import VerticalScroll
 from textual.events import Click, Resize
 from textual.geometry import Region, Size
 from textual.message import Message
+from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.widget import Widget
 
@@ -23,6 +24,25 @@ if TYPE_CHECKING:
 def styles_for(app: "App[Any]") -> Mapping[str, Style]:
     """The styles of the app's theme. Widgets keep them until `notify_style_update`."""
     return styles_of(app.current_theme)
+
+
+class RowView(ScrollView):
+    """Rows that a widget draws itself. Textual lays the whole screen out when a view has more or
+    less to scroll through, for its scrollbars; here none is seen, and nothing is laid out."""
+
+    DEFAULT_CSS = """
+    RowView { height: 1fr; width: 1fr; overflow-x: hidden; overflow-y: scroll;
+              scrollbar-size: 0 0; }
+    """
+
+    def __init__(self, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self.set_reactive(ScrollView.show_vertical_scrollbar, True)
+
+    def extend(self, rows: int) -> None:
+        """Scroll through so many rows."""
+        self.set_reactive(ScrollView.virtual_size, Size(self.size.width, rows))
+        self.scroll_y = self.validate_scroll_y(self.scroll_y)
 
 
 class LineBox(Widget):

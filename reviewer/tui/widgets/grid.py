@@ -12,14 +12,13 @@ from rich.style import Style
 from textual.binding import BindingType
 from textual.cache import LRUCache
 from textual.events import Click, Resize
-from textual.geometry import Region, Size
+from textual.geometry import Region
 from textual.message import Message
-from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from reviewer.desk.scorecards.views import PAGE
 from reviewer.tui.settings.keys import bind, motions
-from reviewer.tui.widgets.chrome import styles_for
+from reviewer.tui.widgets.chrome import RowView, styles_for
 from reviewer.tui.widgets.lines import (
     Column,
     Line,
@@ -33,12 +32,9 @@ from reviewer.tui.widgets.lines import (
 )
 
 
-class Grid(ScrollView, can_focus=True):
+class Grid(RowView, can_focus=True):
     """Rows of a sheet, by page, with a row cursor `›` and a cell cursor `[ ]`."""
 
-    DEFAULT_CSS = """
-    Grid { height: 1fr; width: 1fr; overflow-x: hidden; scrollbar-size: 0 0; }
-    """
     BINDINGS: ClassVar[list[BindingType]] = [
         *motions(),
         bind("enter", "choose", "go in", "Go in."),
@@ -180,7 +176,7 @@ class Grid(ScrollView, can_focus=True):
 
     def _measure(self) -> None:
         pinned = self._above + len(self.sheet.totals)
-        self.virtual_size = Size(self.size.width, len(self.keys) + pinned)
+        self.extend(len(self.keys) + pinned)
 
     def on_resize(self, event: Resize) -> None:
         self._strips.clear()

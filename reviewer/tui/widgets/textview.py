@@ -8,24 +8,20 @@ from rich.style import Style
 from textual.app import App, SuspendNotSupported
 from textual.binding import BindingType
 from textual.events import MouseScrollDown, MouseScrollUp, Resize
-from textual.geometry import Region, Size
+from textual.geometry import Region
 from textual.message import Message
-from textual.scroll_view import ScrollView
 from textual.selection import Selection
 from textual.strip import Strip
 
 from reviewer.trace.safetext import visible, visible_line
 from reviewer.tui.settings.keys import motions
-from reviewer.tui.widgets.chrome import styles_for
+from reviewer.tui.widgets.chrome import RowView, styles_for
 from reviewer.tui.widgets.lines import FENCE, Block, Document, Line, Span, paint, rule, width_of
 
 
-class TextView(ScrollView, can_focus=True):
+class TextView(RowView, can_focus=True):
     """Blocks of text under a rule. `edge` draws a line at the left, against a neighbour."""
 
-    DEFAULT_CSS = """
-    TextView { height: 1fr; width: 1fr; overflow-x: hidden; scrollbar-size: 0 0; }
-    """
     BINDINGS: ClassVar[list[BindingType]] = motions()
 
     def __init__(self, id: str | None = None, *, edge: bool = False) -> None:
@@ -65,9 +61,7 @@ class TextView(ScrollView, can_focus=True):
         self.refresh()
 
     def _measure(self) -> None:
-        size = Size(self.size.width, self._document.height + 1)
-        if size != self.virtual_size:
-            self.virtual_size = size
+        self.extend(self._document.height + 1)
 
     @property
     def body(self) -> int:

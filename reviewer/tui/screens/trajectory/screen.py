@@ -32,8 +32,9 @@ SIDE = 160
 """Columns from which the chosen event is beside the list; on a narrower screen it is below."""
 
 
-SMALL = 20
-"""Lines below which the contract is not shown beside the list."""
+SMALL, LINED, ROOMY = 20, 24, 30
+"""Lines below which the contract is not shown beside the list; from which a grouped trace has a
+timeline; and from which it has both."""
 
 
 MEMBERS = 200
@@ -246,7 +247,8 @@ class TrajectoryScreen(DeskScreen):
         """Draw all events of a grouped trace on one line, and where the cursor is."""
         box = self.query_one("#timeline", LineBox)
         listing = self.reading.listing
-        shown = listing is not None and self.app.size.height >= 30 and self.zoomed.region is None
+        lined = listing is not None and self.zoomed.region is None
+        shown = lined and self.app.size.height >= LINED
         box.display = shown
         if listing is None or not shown:
             return
@@ -295,6 +297,8 @@ class TrajectoryScreen(DeskScreen):
         event = max(6, high * 3 // 10)
         if high < SMALL:  # the list keeps three rows; the verdict says what fails
             contract, event = 0, 4
+        elif high < ROOMY and self.query_one("#timeline").display and not self.contract.has_focus:
+            contract = 0  # its place is the timeline's until tab goes there
         regions.styles.grid_rows = f"1fr {contract}" if side else f"1fr {event} {contract}"
 
     def clause_of(self, gate: str, seq: int) -> int | None:
@@ -387,6 +391,8 @@ class TrajectoryScreen(DeskScreen):
 
     def on_descendant_focus(self) -> None:
         self.foot()
+        if self.reading.trace is not None and self.reading.listing is not None:
+            self._draw_contract(self.reading.trace)
 
     def action_turn_value(self) -> None:
         """Fold or unfold what the cursor of the pane is on, or follow it."""

@@ -13,8 +13,8 @@ from reviewer.desk.traces import timeline as timeline_
 from reviewer.desk.traces.kinds import Kind, is_found, kind_at
 from reviewer.desk.traces.outcome import against
 from reviewer.desk.traces.outline import Listing
-from reviewer.desk.traces.views import EventDetail, StateView
-from reviewer.desk.views import TraceView
+from reviewer.desk.traces.views import EventDetail, GroupRow, StateView
+from reviewer.desk.views import EventRow, TraceView
 from reviewer.trace.safetext import visible_line
 from reviewer.tui.settings.theme import RED, STATES, cell_style
 from reviewer.tui.shell.places import listed
@@ -29,6 +29,8 @@ from reviewer.tui.views.event import (
     source_parts,
     state_parts,
     state_tree,
+    turn_parts,
+    turn_title,
 )
 from reviewer.tui.widgets import words
 from reviewer.tui.widgets.lines import Block, Span, cut, middle, pad, rule, spread
@@ -340,12 +342,18 @@ KEPT, MOST_KEPT = 16, 500_000
 """Events that are kept at hand, of at most so many bytes."""
 
 
+OF_A_TURN = 60
+"""Events of a turn that the pane shows."""
+
+
 class EventParts(NamedTuple):
     """One event as the pane shows it, made ready off the painting thread."""
 
     detail: EventDetail
     state: StateView | None
     trees: Sequence[Tree]
+    turn: tuple[GroupRow, Sequence[EventRow]] | None = None
+    """The turn under the cursor with its first events, where that is shown."""
 
 
 class EventPane:
@@ -358,7 +366,8 @@ class EventPane:
         self.state: StateView | None = None
         self.mode = MODES[0]
         self._trees: Sequence[Tree] = ()
-        self._kept: OrderedDict[tuple[int, str, int], EventParts] = OrderedDict()
+        self._turn: tuple[GroupRow, Sequence[EventRow]] | None = None
+        self._kept: OrderedDict[tuple[object, ...], EventParts] = OrderedDict()
         self._turned: dict[int, dict[str, dict[str, bool]]] = {}
         self._copies: tuple[str, int] = ("", 0)
 
@@ -376,6 +385,9 @@ class EventPane:
         trace_id, seq, mode = self._reading.trace_id, self._reading.seq, self.mode
         desk = self._screen.shell.desk
         turned, budget = self._turned.setdefault(seq, {}), max(8, self._screen.pane.body - 4)
+        row, listing = self._screen.grid.current, self._reading.listing
+        shown = isinstance(row, GroupRow) and row.kind == "turn" and mode == MODES[0]
+        turn = row if shown and listing is not None and isinstance(row, GroupRow) else None
 
         def look() -> EventParts:
             detail = desk.traces.event(trace_id, seq)
@@ -383,9 +395,15 @@ class EventPane:
             trees = _trees(detail, state, mode, turned, budget)
             for tree in trees:
                 tree.entries(80)  # what the first lines need is read here
-            return EventParts(detail, state, trees)
+            if turn is None or listing is None:
+                return EventParts(detail, state, trees)
+            places = listing.nodes[turn.node].places[:OF_A_TURN]
+            rows = desk.traces.listed(trace_id, listing, places)
+            return EventParts(
+                detail, state, trees, (turn, [each for each in rows if isinstance(each, EventRow)])
+            )
 
-        place = seq, mode, budget
+        place = seq, mode, budget, turn
         kept = self._kept.get(place)
         if kept is not None:
             self._screen.ask("event", lambda: kept, self._show, self._no_event)
@@ -402,14 +420,14 @@ class EventPane:
         """Draw the chosen event; `stay` where the reader is in it."""
         if self._reading.trace is None or self.detail is None:
             return
-        title = event_title(self.detail)
+        title = turn_title(self._turn[0]) if self._turn else event_title(self.detail)
         room = self._screen.pane.size.width - sum(len(span.text) for span in title) - 16
         note = mode_note(self.mode, room)
         self._screen.pane.put(self._parts(self.detail), title, note, stay=stay)
         if not stay:
             self._screen.finding.seek_in_pane()
 
-    def _keep(self, place: tuple[int, str, int], found: EventParts) -> None:
+    def _keep(self, place: tuple[object, ...], found: EventParts) -> None:
         """Have the last events at hand, unless they are large."""
         if len(found.detail.raw) <= MOST_KEPT:
             self._kept[place] = found
@@ -423,10 +441,13 @@ class EventPane:
         self._screen.refused(error)
 
     def _show(self, found: EventParts) -> None:
-        self.detail, self.state, self._trees = found
+        self.detail, self.state, self._trees, self._turn = found
         self.draw()
 
     def _parts(self, detail: EventDetail) -> Sequence[Part]:
+        if self._turn is not None:
+            turn, rows = self._turn
+            return turn_parts(rows, turn.events - len(rows))
         if self._reading.trace is None or self.mode == "raw":
             return self._trees
         if self.mode == "source":
