@@ -133,7 +133,9 @@ def _import(arguments: argparse.Namespace) -> int:
         raise DeskError(words, exit_code=ExitCode.USAGE)
     elif not arguments.paths:
         raise DeskError(
-            "import what? name files or folders, or --from TOOL", exit_code=ExitCode.USAGE
+            "import what? name files or folders, or --from TOOL",
+            "reviewer formats lists what can be read",
+            exit_code=ExitCode.USAGE,
         )
     workspace = workspace_of(arguments)
     names = import_map(Path(arguments.episode_map)) if arguments.episode_map else ImportMap()

@@ -45,7 +45,9 @@ def release_of(arguments: argparse.Namespace, desk: "Desk") -> tuple[str, str]:
         known = known or [info.suite_id for info in desk.workspace.suites()]
         if len(known) != 1:
             raise DeskError(
-                f"--suite is needed, one of: {', '.join(known) or 'none'}", exit_code=ExitCode.USAGE
+                f"--suite is needed, one of: {', '.join(known) or 'none'}",
+                "reviewer suite list",
+                exit_code=ExitCode.USAGE,
             )
         suite = known[0]
     if not candidate:
@@ -58,6 +60,7 @@ def release_of(arguments: argparse.Namespace, desk: "Desk") -> tuple[str, str]:
         if len(names) != 1:
             raise DeskError(
                 f"--candidate is needed, one of: {', '.join(names) or 'none imported yet'}",
+                f"reviewer suite show {suite}",
                 exit_code=ExitCode.USAGE,
             )
         candidate = names[0]
@@ -70,6 +73,8 @@ def only_suite(desk: "Desk") -> str:
     known = known or [info.suite_id for info in desk.workspace.suites()]
     if len(known) != 1:
         raise DeskError(
-            f"--suite is needed, one of: {', '.join(known) or 'none'}", exit_code=ExitCode.USAGE
+            f"--suite is needed, one of: {', '.join(known) or 'none'}",
+            "reviewer suite list",
+            exit_code=ExitCode.USAGE,
         )
     return known[0]

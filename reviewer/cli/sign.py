@@ -75,6 +75,7 @@ def _sign(arguments: argparse.Namespace) -> int:
     if arguments.signature or not arguments.key:
         raise DeskError(
             "--key is needed: a key file, a .pub, or SHA256:… in ssh-agent",
+            "ssh-add -l lists the keys of ssh-agent",
             exit_code=ExitCode.USAGE,
         )
     from reviewer.desk.decisions.choices import signed_before

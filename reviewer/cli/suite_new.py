@@ -106,5 +106,6 @@ def _asked(what: str, needed: str) -> str:
         sys.stderr.flush()
         said = sys.stdin.readline().strip()
     if not said:
-        raise DeskError(f"needed: {needed}", exit_code=ExitCode.USAGE)
+        way = "reviewer suite new --help shows every option"
+        raise DeskError(f"needed: {needed}", way, exit_code=ExitCode.USAGE)
     return said

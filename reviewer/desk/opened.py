@@ -209,7 +209,8 @@ class DeskState:
         if not found:
             known = [folder.name for folder in suites.folders(self.place)]
             known += [each.suite_id for each in registry.suites(connection)]
-            raise DeskError(f"no suite {suite_id} in {self.path}{meant(suite_id, known)}")
+            near = meant(suite_id, known)
+            raise DeskError(f"no suite {suite_id} in {self.path}{near}", "reviewer suite list")
         return found[0]
 
     def candidate(

@@ -45,7 +45,8 @@ def candidate_pair(
     for name in (candidate_id, baseline_id):
         if name is not None and name not in names:
             raise DeskError(
-                f"no trace of {name} on this suite is in the store: there are {', '.join(names)}"
+                f"no trace of {name} on this suite is in the store: there are {', '.join(names)}",
+                "reviewer run SUITE CANDIDATE, or reviewer import FILE with its traces",
             )
     if baseline_id is not None:
         if baseline_id == candidate_id:

@@ -58,7 +58,9 @@ def import_map(path: Path) -> ImportMap:
         value = loads(data, str(path))
     except OSError as error:
         raise DeskError(
-            f"{path}: cannot be read: {error.strerror}", exit_code=ExitCode.INVALID
+            f"{path}: cannot be read: {error.strerror}",
+            "name a JSON object of source id to episode id",
+            exit_code=ExitCode.INVALID,
         ) from None
     except ContractError as error:
         raise DeskError(str(error), exit_code=ExitCode.INVALID) from None

@@ -75,7 +75,11 @@ def restore(workspace: Workspace, file: Path, replace: bool = False) -> RestoreR
     """
     store = workspace.store
     if not file.is_file():
-        raise DeskError(f"{file} is no backup: there is no such file", exit_code=ExitCode.USAGE)
+        raise DeskError(
+            f"{file} is no backup: there is no such file",
+            "reviewer backup FILE writes one",
+            exit_code=ExitCode.USAGE,
+        )
     if store.exists() and file.samefile(store):
         raise DeskError(f"{file} is this workspace's own store", exit_code=ExitCode.USAGE)
     try:

@@ -38,7 +38,9 @@ def trust(workspace: Workspace, principal: str, roles: str, public: Path) -> str
     try:
         key = read_public_file(public)
     except AttestError as error:
-        raise DeskError(f"{public}: {error}") from error
+        what = str(error).removeprefix(f"{public}: ")
+        made = "ssh-keygen -t ed25519 -f FILE makes a key and FILE.pub"
+        raise DeskError(f"{public}: {what}", made) from error
     try:
         trust_key(workspace, principal, roles, key)
     except DeskError as error:

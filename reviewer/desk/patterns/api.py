@@ -62,7 +62,10 @@ class PatternsRoom(Room):
                 if candidates:
                     break
                 return Patterns(suite=info, candidates=(), patterns=(), names_elsewhere=())
-            raise DeskError(f"no trace on {suite_id} in {self._opened.path}")
+            raise DeskError(
+                f"no trace on {suite_id} in {self._opened.path}",
+                "reviewer suite list",
+            )
         with self._opened.reading() as connection:
             info = self._opened.info(connection, suite_id)
             row = registry.suite_row(connection, suite_id)
@@ -134,7 +137,10 @@ class PatternsRoom(Room):
         me = self._opened.reviewer_name()
         with self._opened.reading() as connection:
             if registry.suite_row(connection, suite_id) is None:
-                raise DeskError(f"no trace on {suite_id} in {self._opened.path}")
+                raise DeskError(
+                    f"no trace on {suite_id} in {self._opened.path}",
+                    "reviewer suite list",
+                )
         with refused():
             return write_name(self._opened.place, suite_id, pattern, "", "", me)
 

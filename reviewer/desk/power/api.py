@@ -38,7 +38,8 @@ class PowerRoom(Room):
 
         folder = self._opened.place.suite_folder(suite_id)
         if not folder.is_dir():
-            raise DeskError(f"no suite {suite_id} in {self._opened.place.suites}")
+            where = self._opened.place.suites
+            raise DeskError(f"no suite {suite_id} in {where}", "reviewer suite list")
         try:
             suite = read_suite(folder).suite
             locked = load_trusted_power(suite_state(folder).files)

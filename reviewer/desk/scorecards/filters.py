@@ -33,7 +33,8 @@ def check(text: str) -> None:
     """Raises DeskError for a filter that cannot be understood."""
     wrong = problem(text)
     if wrong:
-        raise DeskError(wrong, exit_code=ExitCode.USAGE)
+        way = "a filter is gate:NAME, tool:NAME, tag:NAME, cost>N or words of an episode's name"
+        raise DeskError(wrong, way, exit_code=ExitCode.USAGE)
 
 
 def offered(text: str, values: FilterValues | None) -> tuple[str, ...]:

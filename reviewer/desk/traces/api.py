@@ -120,7 +120,8 @@ class TracesRoom(Room):
         with self._opened.reading() as connection:
             known = [row.suite_id for row in registry.suites(connection)]
             if suite_id and suite_id not in known:
-                raise DeskError(f"no suite {suite_id} in this store{meant(suite_id, known)}")
+                near = meant(suite_id, known)
+                raise DeskError(f"no suite {suite_id} in this store{near}", "reviewer suite list")
             return all_notes(connection, [suite_id] if suite_id else known, candidate_id)
 
     def export_notes(self, suite_id: str = "") -> bytes:

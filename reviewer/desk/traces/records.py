@@ -60,7 +60,8 @@ def locate(connection: Connection, trace_id: str) -> TracePlace:
                 if row is not None:
                     return TracePlace(suite, candidate, key, episode_id, row)
     raise DeskError(
-        f"no trace {trace_id} in this store; a trace id is <suite>/<candidate>/<episode>/<attempt>"
+        f"no trace {trace_id} in this store; a trace id is <suite>/<candidate>/<episode>/<attempt>",
+        "reviewer search WORD names the traces that hold it",
     )
 
 
@@ -171,7 +172,10 @@ def position_of(connection: Connection, records: Records, row: TraceRow, seq: in
         if number < seq:
             break
         at -= 1
-    raise DeskError(f"this trace has no event {seq}: it has {counted(row.events, 'event')}")
+    raise DeskError(
+        f"this trace has no event {seq}: it has {counted(row.events, 'event')}",
+        "reviewer show TRACE_ID --by turns lists them",
+    )
 
 
 class Kept(Protocol):

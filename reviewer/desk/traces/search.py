@@ -46,7 +46,9 @@ def search(
     words = words_of(text)[:MOST_WORDS]
     if not words:
         raise DeskError(
-            "nothing to search for: give a word of letters or digits", exit_code=ExitCode.USAGE
+            "nothing to search for: give a word of letters or digits",
+            "reviewer search refund finds events with a word that begins so",
+            exit_code=ExitCode.USAGE,
         )
     asked = [word for word in typed(text)[:MOST_WORDS] if is_word(connection, word)]
     found = traces_holding(connection, asked, suite_id, candidate_id) if asked else []

@@ -56,7 +56,7 @@ class TrendsRoom(Room):
         if not self._opened.has_store():
             for info in suites.suite_infos(self._opened.place, None, suite_id):
                 return Trends(suite=info, candidates=(), earlier=0, figures=(), clock=CLOCK)
-            raise DeskError(f"no suite {suite_id} in {self._opened.path}")
+            raise DeskError(f"no suite {suite_id} in {self._opened.path}", "reviewer suite list")
         with self._opened.reading() as connection:
             info = self._opened.info(connection, suite_id)
             return trends(connection, self._opened.reports, self._opened.book, info)

@@ -29,7 +29,8 @@ class TrialsRoom(Room):
         unknown, is not as it was frozen, or whose world cannot be made."""
         folder = self._opened.place.suite_folder(suite_id)
         if not (folder / "suite.json").exists():
-            raise DeskError(f"no suite {suite_id} in {self._opened.place.suites}")
+            where = self._opened.place.suites
+            raise DeskError(f"no suite {suite_id} in {where}", "reviewer suite list")
         try:
             found = read_suite(folder)
         except ContractError as error:

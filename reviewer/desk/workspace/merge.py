@@ -212,7 +212,11 @@ def _opened(path: Path) -> Iterator[Connection]:
     """Open the other store in one snapshot, once it agrees with its journal. A store of an older
     reviewer is read from a copy."""
     if not path.is_file():
-        raise DeskError(f"{path} is no store: there is no such file", exit_code=ExitCode.USAGE)
+        raise DeskError(
+            f"{path} is no store: there is no such file",
+            "name a workspace, or the store/review.db in it",
+            exit_code=ExitCode.USAGE,
+        )
     folder = Path(tempfile.mkdtemp(prefix="reviewer-merge-"))
     try:
         other = reader(path, linked=True)

@@ -62,11 +62,16 @@ class LineBox(Widget):
             self._styles_by_name = styles_for(self.app)
         return self._styles_by_name
 
+    @property
+    def grows(self) -> bool:
+        """Whether its height is that of its lines: else more of them lay nothing out."""
+        return self.styles.height is None or self.styles.height.is_auto
+
     def show(self, lines: Sequence[Line]) -> None:
         """Replace the lines; repaint those that differ, and lay out again if their number did."""
         old, self.lines = self.lines, list(lines)
         if len(old) != len(self.lines):
-            self.refresh(layout=True)
+            self.refresh(layout=self.grows)
             return
         changed = [
             Region(0, y, self.size.width, 1)
@@ -138,7 +143,7 @@ class Menu(LineBox, can_focus=True):
     def offer(self, items: Sequence[Line], cursor: int | None = None) -> None:
         """Replace the lines. The cursor stays unless one is given."""
         if len(items) != len(self.items):
-            self.refresh(layout=True)  # as many are drawn as there is room for now
+            self.refresh(layout=self.grows)  # as many are drawn as there is room for now
         self.items = list(items)
         self.cursor = max(0, min(self.cursor if cursor is None else cursor, len(self.items) - 1))
         self._draw()
