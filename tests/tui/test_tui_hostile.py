@@ -28,7 +28,7 @@ ENDS = re.compile(
     rb"\x1b\[(?:\?(?:1049|1000|1003|1004|1006|1015|1016|2004|2048|7)[hl]|\?(?:2026|2048)\$p"
     rb"|>\d+u|<u)"
 )
-QUIET = {"SettingsScreen", "SkipScreen", "ThemesScreen", "HelpScreen", "command palette"}
+QUIET = {"SettingsScreen", "SkipScreen", "ThemesScreen", "HelpScreen", "acts by name"}
 """Where no text of a store, a suite or a person is shown."""
 ALTERNATIVES = {
     "colors": {"TERM": "xterm-256color", "COLORTERM": "truecolor"},
