@@ -1,7 +1,7 @@
 """Draw docs/screenshots/film.svg: the main way through the workstation as one moving picture.
 
 Run `python docs/film.py` after a change of a screen that it shows. The frames are the program's own
-screens on the example; the picture is plain SVG with CSS, so that a README shows it without a script.
+screens on the example. The picture is plain SVG with CSS: a README shows it without a script.
 """
 
 import asyncio
