@@ -1,5 +1,6 @@
 """Settings in the workstation: keys elsewhere, and files that say what they may not."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from tui_probe import press, screen_text, settle
 from reviewer.tui.app.app import ReviewerApp
 from reviewer.tui.settings import keys
 from reviewer.tui.settings.keys import Keyboard
+from reviewer.tui.settings.panes import Panes
 from reviewer.tui.settings.settings import Settings, read_text
 
 
@@ -164,3 +166,30 @@ async def test_ascii_and_the_bell_are_settings(shop: Bent, monkeypatch: pytest.M
         app.preferences.settings = Settings(glyphs="ascii")
         app.bell()
         assert rung == [app]
+
+
+@pytest.mark.parametrize("broken", ["", "{", '{"folded": 7}', "[" * 90_000, "x" * 200_000])
+async def test_folded_panes_are_remembered_and_a_broken_file_costs_only_that(
+    shop: Bent, tmp_path: Path, broken: str
+) -> None:
+    file = tmp_path / "state" / "panes.json"
+
+    async def folded(*keys: str) -> list[bool]:
+        app = shell(shop, panes=Panes(file))
+        async with running(app) as pilot:
+            await settle(pilot)
+            await press(pilot, *keys)
+            told = ["── attack-014 · authority" not in screen_text(app)]
+            await press(pilot, "enter")
+            return [*told, "─ contract ─" not in screen_text(app)]
+
+    assert await folded() == [False, False]
+    assert await folded("z") == [True, False]
+    assert await folded() == [True, False]
+    assert json.loads(file.read_text("utf-8")) == {"folded": ["scorecard drawer"]}
+    file.write_text(broken, encoding="utf-8")
+    assert await folded() == [False, False]
+    file.unlink()
+    file.parent.rmdir()
+    file.parent.write_text("no folder", encoding="utf-8")
+    assert await folded("z") == [True, False]

@@ -27,7 +27,8 @@ from reviewer.tui.app.terminal import (
 )
 from reviewer.tui.app.tour import Tour
 from reviewer.tui.settings.keys import bind, key_of, written
-from reviewer.tui.settings.settings import Settings, read
+from reviewer.tui.settings.panes import Panes
+from reviewer.tui.settings.settings import Settings, read, state_folder
 from reviewer.tui.settings.theme import DEFAULTS
 from reviewer.tui.shell.background import Answer, Background, Delivery, Job
 from reviewer.tui.shell.jobs import JobsChanged, LiveImports, LiveJudge, LiveRuns
@@ -59,7 +60,7 @@ class ReviewerApp(FiringTimers, App[None]):
     `watch` polls the desk's version four times a second; tests that drive the clock themselves
     turn it off. `ascii_only` draws glyphs in ASCII (None: as the settings say, or the terminal's
     encoding). `runs` are started one after another once the first screen is shown. `tour`: somebody
-    may see this for the first time.
+    may see this for the first time. `panes` remembers what is folded.
     """
 
     CSS = """
@@ -145,9 +146,11 @@ class ReviewerApp(FiringTimers, App[None]):
         runs: "Sequence[RunOrder]" = (),
         tour: bool = False,
         first: "Sequence[Place]" = (),
+        panes: Panes | None = None,
     ) -> None:
         super().__init__()
         self._first = first
+        self.panes = panes or Panes()
         self.preferences = Preferences(self, settings or Settings())
         self.desk = desk
         self.background = Background()
@@ -531,7 +534,8 @@ def run(
     somebody who may see it for the first time. `first` are the places to open, the last on top.
     """
     settings = settings or read()
-    app = ReviewerApp(desk, settings=settings, runs=runs, tour=tour, first=first)
+    panes = Panes(state_folder() / "panes.json")
+    app = ReviewerApp(desk, settings=settings, runs=runs, tour=tour, first=first, panes=panes)
     app.error_console = crash_console()
     with ended_by_signals(app), tidied_in_pauses():
         app.run(mouse=settings.mouse)

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from reviewer.desk.desk import Desk
     from reviewer.desk.errors import DeskError
     from reviewer.desk.runs.api import RunView
+    from reviewer.tui.settings.panes import Panes
     from reviewer.tui.settings.settings import Settings
     from reviewer.tui.shell.background import Background, Delivery
     from reviewer.tui.shell.jobs import LiveImports, LiveJudge, LiveRuns
@@ -107,6 +108,7 @@ class Shell(Host, Protocol):
     candidate_id: str
     trace_id: str
     around: "Around | None"
+    panes: "Panes"
 
     @property
     def settings(self) -> "Settings":

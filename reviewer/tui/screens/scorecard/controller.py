@@ -328,7 +328,7 @@ class ScorecardReading:
 
         self._screen.query(StartMenu).remove()
         self._screen.grid.remove_class("-folded")
-        self._screen.drawer.remove_class("-folded")
+        self._screen.fold_as_before()
         if self._screen.said == WAITING:  # and not what an import that has just ended says
             self._screen.forget_news()
         self._screen.grid.focus()

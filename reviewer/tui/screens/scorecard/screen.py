@@ -130,6 +130,7 @@ class ScorecardScreen(DeskScreen):
     def on_mount(self) -> None:
         self.head([[Span(" reading the store…", "dim")]])
         self.foot()
+        self.fold_as_before()
         self.grid.focus()
         self.reading.open()
         self.ways.begin()
@@ -420,8 +421,15 @@ class ScorecardScreen(DeskScreen):
     def action_fold(self) -> None:
         """Fold the drawer away, and back."""
         self.drawer.toggle_class("-folded")
+        if not self._low:  # where it is open only while it is asked for
+            self.shell.panes.note("scorecard drawer", folded=self.drawer.has_class("-folded"))
         if self.drawer.has_focus:
             self.grid.focus()
+
+    def fold_as_before(self) -> None:
+        """Fold the drawer if it was when the person last saw it."""
+        folded = self.shell.panes.folded("scorecard drawer") and not self._low
+        self.drawer.set_class(folded, "-folded")
 
     def action_copy_id(self) -> None:
         """Copy the id of the trace behind the cell."""

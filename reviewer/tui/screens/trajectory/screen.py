@@ -208,6 +208,7 @@ class TrajectoryScreen(DeskScreen):
 
     def on_mount(self) -> None:
         self._arrange_for(self.app.size.width)  # before the first frame, which then is the last
+        self.flat = self.shell.panes.folded("trajectory contract")
         self.head([[Span(" reading…", "dim")]])
         self.foot()
         self.grid.focus()
@@ -366,6 +367,7 @@ class TrajectoryScreen(DeskScreen):
         if self.contract.has_focus and self._open_kind():
             return
         self.flat = not self.flat
+        self.shell.panes.note("trajectory contract", folded=self.flat)
         self.redraw()
         self.grid.focus()
 
