@@ -15,6 +15,7 @@ invert the same transform on the imaginary axis).
 import math
 from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
+from functools import lru_cache
 from typing import NamedTuple
 
 from reviewer.stats.checks import open_unit
@@ -126,7 +127,11 @@ def below_zero(weights: Sequence[Weight]) -> float:
     for c > 0, I = (1/π) ∫ Re[exp(K(c + iu)) / (c + iu)] du over u >= 0. Whichever side the mean of
     the sum is not on is taken: there I is the smaller tail.
     """
-    terms = [(w.value, w.times) for w in weights if w.value and w.times]
+    return _below_zero(tuple((w.value, w.times) for w in weights if w.value and w.times))
+
+
+@lru_cache(maxsize=512)  # a report that is derived again, to be signed or after a label, asks again
+def _below_zero(terms: tuple[tuple[float, float], ...]) -> float:
     lowest, highest = min(v for v, _ in terms), max(v for v, _ in terms)
     if lowest >= 0.0 or highest <= 0.0:
         return 0.0 if lowest >= 0.0 else 1.0
