@@ -1,6 +1,9 @@
 """`reviewer query`: the figures of a report in SQL, and no way to anything but the tables."""
 
 import json
+import os
+import signal
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -180,6 +183,16 @@ def test_hostile_cells_are_made_visible_and_what_is_not_known_says_so(
         {"none": None, "inf": "inf", "list": [1.5]}
     ]
     assert "\x1b" not in store.ok("query", 'select 1 as "\x1b[31mred"', archive).out
+
+
+def test_ctrl_c_ends_a_question_that_would_not_end(store: Door, archive: Path) -> None:
+    press = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))
+    press.start()
+    endless = "select sum(a.range * b.range) from range(3000000) a, range(300000) b"
+    said = store.run("query", f"{endless} where a.range <> b.range", archive)
+    press.join()
+    assert (said.code, said.out) == (130, "")
+    assert "internal error" not in said.err
 
 
 def test_a_limit_is_kept_and_said(store: Door, archive: Path) -> None:

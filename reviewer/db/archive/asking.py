@@ -6,7 +6,15 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from reviewer.db.archive import guard
-from reviewer.db.archive.engine import MEMORY, connect, error_class, name, path, text
+from reviewer.db.archive.engine import (
+    MEMORY,
+    connect,
+    error_class,
+    interruptible,
+    name,
+    path,
+    text,
+)
 from reviewer.db.archive.manifest import Manifest
 from reviewer.db.archive.tables import TABLES, Table
 from reviewer.db.archive.views import MACROS, VIEWS
@@ -76,17 +84,20 @@ class Asked:
         """Return the answer of a question, at most so many rows (0: all). Raises Refused for one
         that could do more than read, QueryError for one that fails."""
         try:
-            statements = self._base.extract_statements(sql)
-            kinds = [str(one.type).rpartition(".")[2] for one in statements]
-            (tree,) = self._base.execute("SELECT json_serialize_sql(?::VARCHAR)", [sql]).fetchone()
-            guard.check(kinds, tree)
-            done = self._base.execute(sql)
-            columns = [(str(one[0]), str(one[1])) for one in done.description or ()]
-            rows = done.fetchmany(limit + 1) if limit else done.fetchall()
+            columns, rows = interruptible(self._base, lambda: self._read(sql, limit))
         except error_class() as error:
             raise _failure(str(error), sql) from error
         more = bool(limit) and len(rows) > limit
         return Answer(columns, rows[:limit] if limit else rows, more)
+
+    def _read(self, sql: str, limit: int) -> tuple[list[tuple[str, str]], list[tuple[Any, ...]]]:
+        statements = self._base.extract_statements(sql)
+        kinds = [str(one.type).rpartition(".")[2] for one in statements]
+        read = self._base.execute("SELECT json_serialize_sql(?::VARCHAR)", [sql])
+        guard.check(kinds, read.fetchone()[0])
+        done = self._base.execute(sql)
+        columns = [(str(one[0]), str(one[1])) for one in done.description or ()]
+        return columns, done.fetchmany(limit + 1) if limit else done.fetchall()
 
     def rows(self, sql: str, bound: Sequence[object] = ()) -> list[tuple[Any, ...]]:
         """Return all rows of a question of our own."""

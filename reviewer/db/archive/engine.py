@@ -4,12 +4,15 @@ network by itself. It comes with the extra `archive` and is imported here alone,
 import importlib.util
 import os
 import re
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor, wait
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from reviewer.db.archive.tables import SCHEMA, WHOSE, Table
 
+T = TypeVar("T")
 INSTALL = "pip install 'release-reviewer[archive]'"
 MEMORY = "1GB"
 """What DuckDB may hold in memory; more goes to a file in its own temporary folder."""
@@ -54,6 +57,20 @@ def error_class() -> type[Exception]:
 
     found: type[Exception] = duckdb.Error
     return found
+
+
+def interruptible(base: Any, work: Callable[[], T]) -> T:
+    """Return what `work`, which asks this connection, returns. It runs in a thread beside, since
+    DuckDB does not look for Ctrl-C while it computes: that ends it, and is raised."""
+    with ThreadPoolExecutor(1) as beside:
+        running = beside.submit(work)
+        try:
+            return running.result()
+        except KeyboardInterrupt:
+            while not running.done():  # it may come just before the question begins
+                base.interrupt()
+                wait([running], 0.1)
+            raise
 
 
 def text(value: str) -> str:
