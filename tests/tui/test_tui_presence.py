@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from doors import Door
 from test_tui_screens import running
+from textual.keys import _character_to_key
 from tui_probe import press, screen_text, settle, until
 
 from reviewer.desk.desk import Desk
@@ -14,6 +15,7 @@ from reviewer.desk.place import at
 from reviewer.desk.presence import api
 from reviewer.tui.app.app import ReviewerApp
 from reviewer.tui.screens.dialogs.who import WhoScreen
+from reviewer.tui.settings.keys import SHOWN
 from reviewer.tui.settings.settings import Settings
 
 
@@ -36,7 +38,7 @@ async def test_who_is_here_is_named_and_who_left_too(full: Door) -> None:
         kim.presence.here("queue")
         await until(pilot, lambda: "live · kim" in screen_text(app).splitlines()[0])
         await settle(pilot)
-        await press(pilot, "commercial_at")
+        await press(pilot, "at")
         lines = [line for line in screen_text(app).splitlines() if "●" in line]
         assert ["dana" in lines[0], "you" in lines[0], "scorecard" in lines[0]] == [True] * 3
         assert ["kim" in lines[1], "you" in lines[1], "queue" in lines[1]] == [True, False, True]
@@ -71,7 +73,7 @@ async def test_one_who_does_not_want_to_be_seen_writes_nothing(full: Door) -> No
     async with running(app) as pilot:
         await settle(pilot)
         app.presence.tick()
-        await press(pilot, "commercial_at")
+        await press(pilot, "at")
         assert "nobody is listed" in screen_text(app)
     app.desk.close()
     assert not folder(full).exists()
@@ -106,7 +108,7 @@ async def test_a_hostile_name_is_text(full: Door) -> None:
     app = watching(desk)
     async with running(app) as pilot:
         await until(pilot, lambda: bool(app.presence.others))
-        await press(pilot, "commercial_at")
+        await press(pilot, "at")
         assert "\x1b" not in screen_text(app)
         assert "‮" not in screen_text(app)
         assert all(len(line) <= 80 for line in screen_text(app).splitlines())
@@ -132,3 +134,10 @@ def test_who_left_long_ago_is_forgotten(full: Door, monkeypatch: pytest.MonkeyPa
 
 def _full(path: Path, data: bytes) -> int:
     raise OSError(28, "No space left on device")
+
+
+def test_every_key_has_the_name_a_terminal_gives_it() -> None:
+    """A binding under any other name is never pressed, though a test that names it presses it."""
+    for name, shown in SHOWN.items():
+        if len(shown) == 1 and shown.isascii():
+            assert _character_to_key(shown) == name, shown

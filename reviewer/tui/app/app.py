@@ -113,7 +113,7 @@ class ReviewerApp(FiringTimers, App[None]):
         ),
         bind("Z", "zoom"),
         bind("a", "approve"),
-        bind("commercial_at", "who"),
+        bind("at", "who"),
         bind("ctrl+t", "theme"),
         Binding(
             "ctrl+q",

@@ -91,7 +91,7 @@ VERBS: dict[str, tuple[str, str, str]] = {
     "delete": ("drop", "remove", "Remove what is under the cursor."),
     "ctrl+s": ("sessions.found", "sessions", "Choose among sessions found on this machine."),
     "ctrl+f": ("follow", "follow", "Take in what is chosen, and go on as it grows."),
-    "commercial_at": ("who", "who is here", "List who is at this workspace now."),
+    "at": ("who", "who is here", "List who is at this workspace now."),
     "ctrl+t": ("theme", "theme", "Choose the colors, and keep them."),
     "space": ("tour", "tour, its next step", "The tour: begin it, or go to its next step."),
     **{
@@ -104,7 +104,7 @@ SHOWN = {
     "slash": "/",
     "number_sign": "#",
     "vertical_line": "|",
-    "commercial_at": "@",
+    "at": "@",
     "asterisk": "*",
     "colon": ":",
     "plus": "+",
