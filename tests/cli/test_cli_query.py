@@ -185,9 +185,17 @@ def test_hostile_cells_are_made_visible_and_what_is_not_known_says_so(
     assert "\x1b" not in store.ok("query", 'select 1 as "\x1b[31mred"', archive).out
 
 
-def test_ctrl_c_ends_a_question_that_would_not_end(store: Door, archive: Path) -> None:
-    press = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))
-    press.start()
+def test_ctrl_c_ends_a_question_that_would_not_end(
+    store: Door, archive: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    press = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT))
+    check = guard.check
+
+    def checked(kinds: list[str], serialized: str) -> None:
+        check(kinds, serialized)
+        press.start()  # now the question begins
+
+    monkeypatch.setattr(guard, "check", checked)
     endless = "select sum(a.range * b.range) from range(3000000) a, range(300000) b"
     said = store.run("query", f"{endless} where a.range <> b.range", archive)
     press.join()
