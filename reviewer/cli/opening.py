@@ -4,7 +4,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from reviewer.desk.errors import DeskError
+from reviewer.desk.errors import DeskError, meant
 from reviewer.desk.place import Workspace, at, find
 from reviewer.exit_codes import ExitCode
 
@@ -57,6 +57,10 @@ def release_of(arguments: argparse.Namespace, desk: "Desk") -> tuple[str, str]:
                 f"no candidate was run on the draft {suite} as it is now",
                 f"reviewer run {suite} CANDIDATE",
             )
+        here = {info.suite_id for info in desk.workspace.suites()}
+        if not names and suite not in here:
+            near = meant(suite, sorted(here))
+            raise DeskError(f"no suite {suite} in {desk.path}{near}", "reviewer suite list")
         if len(names) != 1:
             raise DeskError(
                 f"--candidate is needed, one of: {', '.join(names) or 'none imported yet'}",

@@ -8,7 +8,7 @@ PROVOKED: dict[tuple[str, ...], str] = {
     ("show", TRACE, "--event", "99"): "event 99",
     ("compare", "--suite", SUITE, "--candidate", "nobody", "--baseline", V7): "nobody",
     ("scorecard", "--suite", SUITE, "--candidate", "nobody"): "nobody",
-    ("scorecard", "--suite", "nope"): "--candidate",
+    ("scorecard", "--suite", "nope"): "no suite nope",
     ("scorecard", "--suite", SUITE, "--candidate", V7, "--filter", "gate:nope"): "character 6",
     ("import",): "name files",
     ("import", "--episode-map", "m.json", "a.jsonl"): "m.json",
