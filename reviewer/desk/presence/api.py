@@ -7,7 +7,7 @@ behind by a killed program is passed over. It never says which item a person has
 from __future__ import annotations  # what only types name is not loaded
 
 import os
-import socket
+import platform
 import time
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -74,7 +74,7 @@ class PresenceRoom(Room):
         if before is not None and before.screen == screen and now - self._beat < BEAT:
             return
         said = _Said(
-            name=self._opened.reviewer_name(), screen=screen, role=role, host=socket.gethostname(),
+            name=self._opened.reviewer_name(), screen=screen, role=role, host=platform.node(),
             since=before.since if before else f"{datetime.now(UTC):%H:%M}", via=_via(role),
         )  # fmt: skip
         with suppress(OSError):
