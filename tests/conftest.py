@@ -62,9 +62,9 @@ def _roomy() -> bool:
 
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
-    """Two more than there are processors: a third of the time is waiting for other programs, and
-    with one more a tenth of what two processors could do was left."""
-    return (os.cpu_count() or 1) + 2
+    """Three more than there are processors: tests of screens wait for half of their time until a
+    screen rests, and with two more a tenth of what two processors could do was left."""
+    return (os.cpu_count() or 1) + 3
 
 
 @pytest.hookimpl(trylast=True)
