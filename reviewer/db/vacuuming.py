@@ -27,7 +27,7 @@ class VacuumResult(NamedTuple):
 
 
 def vacuum(path: Path, seconds: float) -> VacuumResult:
-    """Write the store anew without its free pages, as one transaction: no fact, number or journal
+    """Rewrite the store without its free pages, in one transaction: no fact, number or journal
     entry changes. Others can read meanwhile; who wants to write waits, so what takes longer than
     `seconds` is taken back. Raises TooLong, StoreError."""
     connection = open_writer(path)

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import threading
 from pathlib import Path
@@ -226,6 +227,42 @@ def test_what_is_no_archive_is_refused(store: Door, archive: Path, tmp_path: Pat
         said = store.run("query", "select 1", bent)
         assert said.code == 20
         assert why in said.err
+
+
+def test_a_file_that_was_changed_at_its_size_is_refused(
+    store: Door, archive: Path, tmp_path: Path
+) -> None:
+    """One that makes failures passes, put in the place of the one that was written, included."""
+    copy = tmp_path / "november"
+    shutil.copytree(archive, copy)
+    file = next(copy.glob(f"facts/*/candidate={V7}/**/*.parquet"))
+    data = bytearray(file.read_bytes())
+    data[len(data) // 2] ^= 1
+    file.write_bytes(data)
+    for command in (
+        ("query", "SELECT * FROM verdicts", copy),
+        ("trends", "--archive", copy, "--suite", SUITE),
+        ("compare", "--archive", copy, "--suite", SUITE, "--candidate", V8, "--baseline", V7),
+    ):
+        said = store.run(*command)
+        assert said.code != 0
+        assert said.out == ""
+        assert "changed since it was written" in said.err
+        assert file.name in said.err
+    shutil.copy(next(archive.glob(f"facts/*/candidate={V7}/**/*.parquet")), file)
+    file = next(copy.glob("events/**/*.parquet"))
+    data = bytearray(file.read_bytes())
+    data[8] ^= 1
+    file.write_bytes(data)
+    assert asked(store, "SELECT count(*) AS n FROM facts", copy) == asked(
+        store, "SELECT count(*) AS n FROM facts", archive
+    )
+    for sql in ("SELECT * FROM events", 'SELECT count(*) FROM "Events"', "SELECT * FROM tools"):
+        assert "changed since it was written" in store.run("query", sql, copy).err, sql
+    file.write_bytes(bytes([*data[:-1], 0]))
+    said = store.run("query", "SELECT count(*) FROM facts", copy)
+    assert (said.code, said.out) == (20, "")
+    assert file.name in said.err
 
 
 def told(door: Door, *command: object) -> dict[str, Any]:

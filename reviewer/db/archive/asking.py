@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from reviewer.db.archive import guard
 from reviewer.db.archive.engine import (
     MEMORY,
+    ArchiveError,
     connect,
     error_class,
     interruptible,
@@ -77,7 +78,10 @@ class Asked:
             self._base.execute(f"SET {setting}")
 
     def _view(self, called: str, sql: str) -> None:
-        self._base.execute(f"CREATE VIEW {name(called)} AS {sql}")
+        try:
+            self._base.execute(f"CREATE VIEW {name(called)} AS {sql}")
+        except error_class() as error:  # a file that is no Parquet
+            raise ArchiveError(f"table {called}: {str(error).partition(chr(10))[0]}") from error
         self.views.append(called)
 
     def ask(self, sql: str, limit: int) -> Answer:

@@ -1,7 +1,8 @@
 """The manifest of an archive: what it was made of, and every file of it. A folder without one is no
 archive."""
 
-from collections.abc import Sequence
+import hashlib
+from collections.abc import Container, Sequence
 from pathlib import Path, PurePosixPath
 
 import msgspec
@@ -88,6 +89,24 @@ def read_manifest(folder: Path) -> Manifest:
     for one in found.files:
         _check(folder, one)
     return found
+
+
+def prove(folder: Path, manifest: Manifest, tables: Container[str]) -> None:
+    """Read every file of these tables whole. Raises ArchiveError for one that is not the one that
+    was written: by its size it may be."""
+    for one in manifest.files:
+        if one.table not in tables:
+            continue
+        try:
+            with (folder / one.path).open("rb") as file:
+                found = hashlib.file_digest(file, "sha256").hexdigest()
+        except OSError as error:
+            raise ArchiveError(f"{folder / one.path}: {error.strerror}") from error
+        if found != one.sha256:
+            raise ArchiveError(
+                f"{folder / one.path}: sha256 {found[:12]}, and {one.sha256[:12]} in {MANIFEST}: "
+                "changed since it was written"
+            )
 
 
 def _check(folder: Path, one: ArchiveFile) -> None:

@@ -87,7 +87,7 @@ def archived_trends(folder: str, suite_id: str = "") -> Trends:
     from reviewer.desk.archives.export import Wanted
     from reviewer.desk.archives.figures import ArchivedSuite
 
-    with asked([archive_at(folder)], Wanted()) as opened:
+    with asked([archive_at(folder)], Wanted(events=False)) as opened:
         return ArchivedSuite(opened, suite_id).trends()
 
 
@@ -99,5 +99,5 @@ def archived_comparison(
     from reviewer.desk.archives.export import Wanted
     from reviewer.desk.archives.figures import ArchivedSuite
 
-    with asked([archive_at(folder)], Wanted()) as opened:
+    with asked([archive_at(folder)], Wanted(events=False)) as opened:
         return ArchivedSuite(opened, suite_id).comparison(candidate_id, baseline_id)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from reviewer.db.archive import asking, guard
 from reviewer.db.archive.engine import ArchiveError
-from reviewer.db.archive.manifest import MANIFEST, read_manifest
+from reviewer.db.archive.manifest import MANIFEST, prove, read_manifest
 from reviewer.db.archive.tables import OPTIONAL
 from reviewer.db.archive.views import VIEWS
 from reviewer.db.connection import Connection, StoreError, reader, scripts
@@ -91,7 +91,10 @@ def asked(
                     folder = scratch / f"store-{number}"
                     with one.opening() as connection:
                         export(connection, folder, wanted, progress)
-                origins.append(asking.Origin(one.name, folder, read_manifest(folder)))
+                found = read_manifest(folder)
+                if one.opening is None:  # a store's own archive was written a moment ago
+                    prove(folder, found, wanted.tables)
+                origins.append(asking.Origin(one.name, folder, found))
             opened = asking.Asked(_named(origins), scratch)
             stack.callback(opened.close)
             yield opened
@@ -111,8 +114,8 @@ def _named(origins: Sequence[asking.Origin]) -> list[asking.Origin]:
 
 
 def needed(sql: str) -> Wanted:
-    """Return which tables a store is read for: those of events and payloads only where the question
-    names one, or a view of them."""
+    """Return which tables a store is read for, and which of an archive are proved: those of events
+    and payloads only where the question names one, or a view of them."""
     told = sql.lower()
     every = _ALL.search(told) is not None
     of = {
