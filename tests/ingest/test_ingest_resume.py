@@ -10,10 +10,12 @@ import sqlite3
 import subprocess
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 from doors import SUITE, Door, copied, lines, many, shipped
 
+from reviewer.importing.pipeline import all_files
 from reviewer.importing.pipeline.storing import Batcher
 
 BATCH = 4000
@@ -173,25 +175,58 @@ def test_a_file_that_another_process_takes_in_meanwhile_is_counted_once(
     ]
 
 
-@pytest.mark.slow
-def test_records_for_the_same_slots_at_once(door: Door) -> None:
-    """Two files that declare the same attempts with other evidence: one of each, all said."""
-    count = 1500
-    paths = [
+def contradicting(door: Door, count: int) -> list[Path]:
+    """Two files that declare the same attempts with other evidence."""
+    return [
         door.file(f"{n}.jsonl", lines({**r, "final_message": f"Told {n}."} for r in many(count)))
         for n in (1, 2)
     ]
-    processes = [door.start("import", path, "--json") for path in paths]
-    added = refused = 0
+
+
+def both_kept(door: Door, count: int, results: list[dict[str, Any]]) -> None:
+    """Check that one record of each attempt is judged, and the other is kept beside it."""
+    told = [sum(result[kind] for result in results) for kind in ("added", "known", "refused")]
+    assert told == [count, count, 0]
+    assert sum(len(result["beside"]) for result in results) == count
+    assert sum(filled["attempts"] for one in results for filled in one["filled"]) == count
+    whole(door, count)
+    assert door.rows("SELECT sum(added), sum(known), sum(refused) FROM source") == [
+        (count, count, 0)
+    ]
+    assert door.one("SELECT count(*) FROM quarantine") == 0
+    assert door.one("SELECT count(*) FROM traces WHERE passed IS NOT NULL") == 0
+
+
+@pytest.mark.slow
+def test_records_for_the_same_slots_at_once(door: Door) -> None:
+    processes = [door.start("import", path, "--json") for path in contradicting(door, 1500)]
+    results = []
     for process in processes:
         out, err = process.communicate(timeout=120)
         assert process.returncode in (0, 20), err
-        (result,) = json.loads(out)
-        added, refused = added + result["added"], refused + result["refused"]
-    assert (added, refused) == (count, count)
-    whole(door, count)
-    assert door.one("SELECT count(*) FROM quarantine") == count
-    assert door.one("SELECT count(*) FROM quarantine WHERE candidate_id='cand-a'") == count
+        results += json.loads(out)
+    both_kept(door, 1500, results)
+
+
+def test_a_slot_that_another_process_fills_meanwhile_keeps_both_records(
+    door: Door, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The other one comes to its end after this one placed its records, just before it writes."""
+    count = 30
+    first, second = contradicting(door, count)
+    flush, others = Batcher.flush, []
+
+    def late(self: Batcher, done: bool = False) -> None:
+        if not others:
+            others.append(door.outside("import", first, "--json"))
+        flush(self, done)
+
+    monkeypatch.setattr(Batcher, "flush", late)
+    monkeypatch.setattr(all_files, "SMALL", 0)  # else all of it is within one transaction
+    mine = door.run("import", second, "--json")
+    assert [others[0].code, mine.code] == [0, 20]
+    both_kept(door, count, [*json.loads(others[0].out), *json.loads(mine.out)])
+    assert json.loads(mine.out)[0]["filled"] == []
 
 
 @pytest.mark.slow

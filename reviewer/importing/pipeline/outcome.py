@@ -94,23 +94,23 @@ class _Sums:
         self.cost = 0.0
         self.unmeasured: dict[str, int] = {}
 
-    def add(self, record: JudgedRecord) -> None:
+    def add(self, record: JudgedRecord, times: int) -> None:
         trace = record.trace
-        self.attempts += 1
+        self.attempts += times
         if trace.cost_usd is None:
-            self.unpriced += 1
+            self.unpriced += times
         else:
-            self.cost += trace.cost_usd
+            self.cost += trace.cost_usd * times
         if trace.passed is not None:
-            self.measured += 1
-            self.passed += trace.passed
+            self.measured += times
+            self.passed += trace.passed * times
         elif not trace.infra:
             for kind in {
                 finding.code.partition(":")[0]
                 for finding in trace.findings
                 if finding.severity == "not_measured"
             }:
-                self.unmeasured[kind] = self.unmeasured.get(kind, 0) + 1
+                self.unmeasured[kind] = self.unmeasured.get(kind, 0) + times
 
 
 class Outcome:
@@ -132,7 +132,10 @@ class Outcome:
         )
 
     def note(self, text: str, times: int = 1) -> None:
+        """Count a note. Negative `times` take it back, and a note of no record is dropped."""
         self.notes[text] = self.notes.get(text, 0) + times
+        if not self.notes[text]:
+            del self.notes[text]
 
     def note_lines(self) -> tuple[str, ...]:
         return tuple(
@@ -144,13 +147,16 @@ class Outcome:
         if len(self.refusals) < MOST_TOLD:
             self.refusals.append(refused)
 
-    def add(self, record: JudgedRecord) -> None:
-        """Sum an attempt that is added, or judged as a whole now, for its candidate."""
+    def add(self, record: JudgedRecord, times: int = 1) -> None:
+        """Sum an attempt that is added, or judged as a whole now, for its candidate; with -1, take
+        one back that was summed."""
         key = record.suite_id, record.candidate_id
         sums = self._sums.get(key)
         if sums is None:
             sums = self._sums[key] = _Sums()
-        sums.add(record)
+        sums.add(record, times)
+        if not sums.attempts:
+            del self._sums[key]
 
     def filled(self, episodes: Callable[[str, str], int]) -> tuple[Filled, ...]:
         """The sums by suite and candidate. `episodes` counts those of (suite id, candidate id)."""
@@ -163,7 +169,7 @@ class Outcome:
                 one.unpriced,
                 one.passed,
                 one.measured,
-                tuple(sorted(one.unmeasured.items())),
+                tuple(sorted((kind, n) for kind, n in one.unmeasured.items() if n)),
             )
             for key, one in self._sums.items()
         )

@@ -473,36 +473,50 @@ class Batcher:
         return Tally(records, stored[1] + mine.added - told.added, mine.known, mine.refused)
 
     def _claim_again(self) -> None:
-        """Claim slots again, inside the transaction: another process wrote since they were."""
-        kept: list[Pending] = []
+        """Place the pending records again, inside the transaction: another process wrote since they
+        were placed. One whose attempt is there by now is a record of that attempt, exactly as if
+        the other process had come to its end before this one began."""
+        batch = self._batch
+        pending, batch.pending = batch.pending, []
+        placed_before = [one for one in pending if one.target is None or one.target.trace is None]
+        numbers = {one.record.number for one in placed_before}
+        batch.bindings = [one for one in batch.bindings if one[0].number not in numbers]
+        batch.twice -= numbers
+        for one in placed_before:
+            self._take_back(one)
         self._slots.written()
+        self._targets.refresh()
         self._slots.look_up(
-            ((one.trace.candidate, one.trace.episode) for one in self._batch.pending),
-            (one.trace.evidence for one in self._batch.pending),
+            ((one.trace.candidate, one.trace.episode) for one in placed_before),
+            (one.trace.evidence for one in placed_before),
         )
-        for pending in self._batch.pending:
-            trace = pending.trace
-            if pending.target is not None:
-                kept.append(pending)
+        for one in pending:
+            if one.record.number not in numbers:
+                batch.pending.append(one)
                 continue
-            placed = self._slots.place(
-                trace.candidate,
-                trace.episode,
-                pending.record.attempt,
-                trace.evidence,
-                trace.sha256,
-                (trace.cost_usd, trace.latency_ms, trace.events),
-            )
-            if placed.outcome == "new":
-                trace = trace._replace(attempt=placed.attempt)
-                kept.append(pending._replace(trace=trace))
+            trace = one.trace
+            record = one.record.with_trace(pack=trace.pack, offset=trace.offset)
+            place = self._place((trace.candidate, trace.episode), record, batch.packs)
+            if place is None:
                 continue
+            trace = trace._replace(attempt=place.attempt)
+            batch.pending.append(Pending(trace, one.record, place.target))
+            if place.target is None:
+                self.outcome.count(added=1)
+                self.outcome.add(one.record)
+
+    def _take_back(self, one: Pending) -> None:
+        """Uncount what placing a pending record had counted."""
+        record = one.record
+        if one.target is None:
             self.outcome.count(added=-1)
-            if placed.outcome == "known":
-                self.outcome.count(known=1)
-            else:
-                self.refuse(self._taken(pending.record, placed))
-        self._batch.pending = kept
+            self.outcome.add(record, -1)
+            if record.attempt not in (None, one.trace.attempt):
+                self.outcome.note(NUMBERED_ON, -1)
+        if record.number in self._met_again:  # it is in quarantine still
+            self._met_again.remove(record.number)
+            self._cleared.remove(record.number)
+            self.outcome.count(refused=1)
 
     def _taken(self, record: JudgedRecord, placed: Placement) -> NewRefusal:
         """Return the refusal of a record, naming the trace that is in its way."""

@@ -90,6 +90,15 @@ class Targets:
         self._waiting.clear()
         self._read.clear()
 
+    def refresh(self) -> None:
+        """Forget what was read of the store and what waits: another process wrote, and what waits
+        is placed again."""
+        self._any_named = imports.any_named(self._connection)
+        self._at_path = None
+        self._held.clear()
+        self._waiting.clear()
+        self._read.clear()
+
     def bindings(self, key: Key, record: JudgedRecord, packs: Sequence[Pack]) -> list[Binding]:
         """Return attempts elsewhere of which this record holds more, or that hold more of it: by
         the path that it was read from, and by its session. At one path a shorter record that names
