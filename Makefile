@@ -4,7 +4,7 @@ BIN ?= .venv/bin
 FAST = tests/contract tests/gates tests/stats tests/cli/test_cli_api.py \
 	tests/packaging/test_packaging_claims.py
 
-.PHONY: fmt lint test-fast test golden golden-accept
+.PHONY: fmt lint test-fast test docs golden golden-accept
 
 fmt:  ## Format the code and fix what can be fixed.
 	$(BIN)/ruff check --fix -q .
@@ -21,6 +21,9 @@ test-fast:  ## Pure floors and two doors, with few examples of each property: un
 
 test:  ## The whole suite, as the README runs it.
 	$(BIN)/python -m pytest -n auto
+
+docs:  ## Build the documentation into site/ (pip install -e '.[docs]'), with every link checked.
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
 
 golden:  ## Compare every byte a user gets with what was accepted.
 	$(BIN)/python -m tests.behaviour compare --forked

@@ -143,7 +143,7 @@ def importable() -> str:
         "# Formats that can be imported\n",
         "Written by `python docs/make.py` from the readers; `reviewer formats` prints the same, "
         "`reviewer formats check FILE` says which reader takes a file, and "
-        "[formats.md](formats.md#others-traces) how they are read.\n",
+        "[formats.md](formats.md#files-of-other-tools) how they are read.\n",
         f"{len(found)} formats are read: our own trace records (`native`) and {len(found) - 1} of "
         f"other tools. {len(refused)} more are recognized and refused by name.\n",
         "## What each format can feed\n",

@@ -70,7 +70,7 @@ SCREENS_HEAD = """\
 
 Written by `python docs/make.py`: the drawings are those that the tests hold every screen to, on an
 example of three episodes; the keys are those of the program. Pictures in color are in
-[screenshots](screenshots). Every screen is drawn for 80×24, 100×30 and 200×60 and for what lies
+`docs/screenshots/`. Every screen is drawn for 80×24, 100×30 and 200×60 and for what lies
 between; below 80×24 it says that more would show.
 
 Line 1 names the screens; the capital letter of each is its key. Below it stand what you look at and
