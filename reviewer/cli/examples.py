@@ -14,6 +14,11 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "settings": ("reviewer settings",),
     "doctor": ("reviewer doctor", "reviewer doctor --json"),
     "vacuum": ("reviewer vacuum", "reviewer vacuum --seconds 600"),
+    "archive": (
+        "reviewer archive --older-than 90d",
+        "reviewer archive --before 2026-10-01 --suite refund-eval-v5 /mnt/archive/payloads",
+        "reviewer archive --restore",
+    ),
     "backup": ("reviewer backup monday.db",),
     "restore": ("reviewer restore monday.db",),
     "query": (

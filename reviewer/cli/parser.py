@@ -130,6 +130,9 @@ GROUPS = {
     "keep the store": {
         "doctor": Command("workspace", "check the store: integrity, chain, version, permissions"),
         "vacuum": Command("workspace", "give the store's free pages back to the disk"),
+        "archive": Command(
+            "archiving", "move the payloads of old traces into files outside the store, or back"
+        ),
         "backup": Command("workspace", "copy the store whole, while others write"),
         "restore": Command(
             "workspace",

@@ -59,7 +59,9 @@ def run(arguments: argparse.Namespace) -> int:
         fact(f"suite {desk.place.draft} is a draft: its runs are no evidence")
     for line in (*_head(trace), *_clauses(trace), *_figures(trace)):
         fact(line)
-    if not trace.payload:
+    if trace.missing:
+        fact(f"payload {trace.missing}")
+    elif not trace.payload:
         out("payload not stored: it held raw identifiers")
     else:
         fact(f"events {trace.events}")

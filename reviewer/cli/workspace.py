@@ -8,6 +8,7 @@ from reviewer.cli.opening import workspace_of
 from reviewer.cli.parser import from_one
 from reviewer.cli.say import counted, note, out, out_json, plain, table
 from reviewer.exit_codes import ExitCode
+from reviewer.trace.safetext import visible_line
 
 if TYPE_CHECKING:
     from reviewer.desk.integrity.backups import Head
@@ -119,18 +120,22 @@ def _sizes(arguments: argparse.Namespace) -> int:
         out(f"{kind}: {count:,} bytes")
     if found.kinds is None:
         out("bytes by kind: not measured: this SQLite was built without dbstat")
+    for path, count in found.archives.items():
+        out(f"archived in {visible_line(path)}: {count:,} bytes")
     rows = []
     for suite in found.suites:
         rows.append((suite.suite_id, *_sized(suite.sizes)))
         for candidate_id, one in suite.candidates.items():
             rows.append((f"{suite.suite_id}/{candidate_id}", *_sized(one)))
     if rows:
-        table(rows, ("of", "traces", "revisions", "payload bytes", "event bytes"))
+        table(rows, ("of", "traces", "revisions", "payload bytes", "event bytes", "archived bytes"))
     return ExitCode.DONE
 
 
 def _sized(one: "Sizes") -> tuple[str, ...]:
-    counts = (one.traces, one.revisions, one.payload_bytes, one.event_bytes)
+    counts = (
+        one.traces, one.revisions, one.payload_bytes, one.event_bytes, one.archived_bytes,
+    )  # fmt: skip
     return tuple(f"{count:,}" for count in counts)
 
 
@@ -152,11 +157,14 @@ def _vacuum(arguments: argparse.Namespace) -> int:
 
 
 def _backup(arguments: argparse.Namespace) -> int:
+    from reviewer.desk.integrity.archiving import archived_files
     from reviewer.desk.integrity.backups import backup
 
     target = Path(arguments.file)
     made = backup(workspace_of(arguments), target)
     note(f"wrote {target}, {made.size:,} bytes, up to {_entry(made.head)}")
+    for one in archived_files(workspace_of(arguments)):
+        note(f"archived payloads are not in it: copy {visible_line(str(one.path))} too")
     return ExitCode.DONE
 
 

@@ -15,6 +15,7 @@ from typing import Any, Literal
 import msgspec
 
 from reviewer.db import journal
+from reviewer.db.payload_archives import chunk_lengths
 
 _TRACES = "SELECT * FROM trace WHERE id >= ? AND id < ? ORDER BY id"
 _SLOTS = "SELECT id, candidate, episode, attempt FROM trace WHERE id >= ? AND id < ? ORDER BY id"
@@ -98,11 +99,21 @@ def batch_digest(
     if traces is None:
         traces = connection.execute(_TRACES, span).fetchall()
     digest = hashlib.sha256(msgspec.msgpack.encode(traces))
-    for query in (*_NAMES, _VERDICTS, _FINDINGS, _CHUNKS):
+    for query in (*_NAMES, _VERDICTS, _FINDINGS):
         digest.update(msgspec.msgpack.encode(connection.execute(query, span).fetchall()))
+    digest.update(msgspec.msgpack.encode(_chunks(connection, span)))
     if ran := connection.execute(_RAN, span).fetchall():
         digest.update(msgspec.msgpack.encode(ran))
     return digest.hexdigest()
+
+
+def _chunks(connection: sqlite3.Connection, span: tuple[int, int]) -> list[tuple[int, ...]]:
+    """The chunks of some traces, each with the length of its frame, wherever that lies."""
+    rows: list[tuple[int, ...]] = connection.execute(_CHUNKS, span).fetchall()
+    if all(row[-1] for row in rows):
+        return rows
+    lengths = chunk_lengths(connection, *span)
+    return [(*row[:-1], row[-1] or lengths.get((row[0], row[1]), 0)) for row in rows]
 
 
 def slots_digest(

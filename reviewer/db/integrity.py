@@ -22,6 +22,7 @@ from reviewer.db.digests import (
     rows_digest,
     slots_digest,
 )
+from reviewer.db.payload_archives import ARCHIVED, RESTORED, archiving_faults
 
 
 def content_faults(connection: sqlite3.Connection) -> list[str]:
@@ -37,6 +38,7 @@ def content_faults(connection: sqlite3.Connection) -> list[str]:
     candidates: dict[tuple[str, str], tuple[int, str | None]] = {}
     quarantines: dict[int, str] = {}
     plans: dict[tuple[str, str], int] = {}
+    archived: list[dict[str, Any]] = []
     said: dict[RecordTable, list[tuple[int, int, str]]] = {
         table: [] for table in RECORD_TABLES.values()
     }
@@ -63,6 +65,8 @@ def content_faults(connection: sqlite3.Connection) -> list[str]:
         elif kind == "store.merged":
             for one in entry["declared"]:
                 plans[one["suite_id"], one["candidate_id"]] = one["attempts"]
+        elif kind in (ARCHIVED, RESTORED):
+            archived.append(entry)
         elif kind in RECORD_TABLES:
             said[RECORD_TABLES[kind]].append((entry["first"], entry["added"], entry["digest"]))
     return [
@@ -78,6 +82,7 @@ def content_faults(connection: sqlite3.Connection) -> list[str]:
             for table, entries in said.items()
             for fault in _wrong_rows(connection, table, entries)
         ),
+        *archiving_faults(connection, archived),
     ]
 
 

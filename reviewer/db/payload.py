@@ -14,6 +14,7 @@ import zstandard
 
 from reviewer.db.connection import StoreError
 from reviewer.db.intake import Chunk, Pack
+from reviewer.db.payload_archives import chunk_frame, pack_frame
 from reviewer.trace.record import Event, TraceRecord
 
 LARGE = 1 << 20
@@ -124,7 +125,10 @@ def pack_of(connection: sqlite3.Connection, pack: int) -> Pack:
     row = connection.execute("SELECT size, sha256, frame FROM pack WHERE id=?", (pack,)).fetchone()
     if row is None:
         raise StoreError(f"pack {pack} is missing from the store: restore a backup")
-    return Pack(*row)
+    held = Pack(*row)
+    if not held.frame and (frame := pack_frame(connection, pack)) is not None:
+        return held._replace(frame=frame)
+    return held
 
 
 def open_pack(key: int, pack: Pack, alone: bool = False) -> bytes:
@@ -134,6 +138,11 @@ def open_pack(key: int, pack: Pack, alone: bool = False) -> bytes:
     if not isinstance(frame, bytes) or hashlib.sha256(frame).digest() != digest:
         raise StoreError(f"pack {key} does not match its digest: the file is damaged")
     return _opened(frame, f"pack {key}", size, alone)
+
+
+def open_chunk(trace: int, frame: object) -> bytes:
+    """A frame of a trace that is kept in chunks, decompressed. Raises StoreError."""
+    return _opened(frame, f"a chunk of trace {trace}")
 
 
 def _opened(frame: object, name: str, size: int = 0, alone: bool = False) -> bytes:
@@ -159,19 +168,28 @@ def _decoded(decoder: msgspec.json.Decoder[_T], raw: bytes, name: str) -> _T:
 
 def _chunks(connection: sqlite3.Connection, trace: int, where: str, *values: int) -> list[bytes]:
     rows = connection.execute(
-        f"SELECT frame FROM chunk WHERE trace=? AND {where} ORDER BY n", (trace, *values)
+        f"SELECT n, frame FROM chunk WHERE trace=? AND {where} ORDER BY n", (trace, *values)
     ).fetchall()
-    return [_opened(row[0], f"a chunk of trace {trace}") for row in rows]
+    name = f"a chunk of trace {trace}"
+    return [_opened(frame or chunk_frame(connection, trace, n), name) for n, frame in rows]
 
 
 def pack_keys(connection: sqlite3.Connection) -> list[int]:
-    """Return the keys of every pack, in order."""
-    return [key for (key,) in connection.execute("SELECT id FROM pack ORDER BY id").fetchall()]
+    """Return the keys of every pack whose frame is to be in the store, in order."""
+    rows = connection.execute(
+        "SELECT id FROM pack WHERE length(frame) > 0 OR id NOT IN (SELECT pack FROM archived_pack)"
+        " ORDER BY id"
+    ).fetchall()
+    return [key for (key,) in rows]
 
 
 def chunked_traces(connection: sqlite3.Connection) -> list[int]:
-    """Return the keys of every trace that is kept in chunks (of a revision: its negative id)."""
-    rows = connection.execute("SELECT DISTINCT trace FROM chunk ORDER BY trace").fetchall()
+    """Return the keys of every trace that has chunks in the store (of a revision: its negative
+    id)."""
+    rows = connection.execute(
+        "SELECT DISTINCT trace FROM chunk c WHERE length(frame) > 0 OR NOT EXISTS"
+        " (SELECT 1 FROM archived_chunk a WHERE a.trace = c.trace AND a.n = c.n) ORDER BY trace"
+    ).fetchall()
     return [key for (key,) in rows]
 
 

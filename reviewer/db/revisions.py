@@ -200,7 +200,8 @@ def _goes_on(
     ).fetchone()
     listed = unindex_trace(connection, one.trace)
     _keep(connection, key, one, "contained", row, said, stands.findings, now)
-    connection.execute("UPDATE chunk SET trace=? WHERE trace=?", (-key, one.trace))
+    for table in ("chunk", "archived_chunk"):
+        connection.execute(f"UPDATE {table} SET trace=? WHERE trace=?", (-key, one.trace))
     columns = [name for _, name, *_ in connection.execute("PRAGMA table_info(trace)")]
     values = trace_row(one.trace, one.new, source, first_pack)
     settings = ", ".join(f"{name}=?" for name in columns[_PLACE:])

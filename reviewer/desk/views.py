@@ -261,6 +261,8 @@ class TraceView(View, frozen=True):
     """The gates `results` is aligned with; left out where no optional gate is in force."""
     outcome: OutcomeView | UnsetType = UNSET
     """What the source says of this attempt, check by check; left out where it says nothing."""
+    missing: str | UnsetType = UNSET
+    """Why the payload cannot be read though it was stored; left out where it can."""
 
     @property
     def gates(self) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ import pytest
 from doors import PROGRAM, SUITE, V7, V8, Door, environment, passing
 
 COMMANDS = (
-    "demo", "init", "doctor", "vacuum", "backup", "restore", "schema", "suite", "import",
+    "demo", "init", "doctor", "vacuum", "archive", "backup", "restore", "schema", "suite", "import",
     "quarantine", "sources", "score", "show", "scorecard", "sign", "verify", "keys", "serve",
     "notes", "labels", "judgments", "merge", "compare", "trends", "search", "patterns",
 )  # fmt: skip

@@ -79,6 +79,14 @@ def imports(root: Path, count: int, tell: Callable[[str], None]) -> None:
         tell(f"traces {40 * (number + 1)}")
 
 
+def archives(root: Path, count: int, tell: Callable[[str], None]) -> None:
+    """Files of 40 records each, whose payloads leave the store at once."""
+    for number in range(count):
+        imports(root, number + 1, lambda _: None)
+        command(root, "archive", "--before", "2100-01-01")
+        tell(f"archived {number + 1}")
+
+
 class Weak(sqlite3.Connection):
     """A connection that syncs less than it was told to, and does not say so."""
 
@@ -99,7 +107,7 @@ def run(root: Path, log: Path, what: str, count: int, normal: bool, pages: int) 
     connect: Callable[..., sqlite3.Connection] = sqlite3.connect
     Weak.normal, Weak.pages = normal, pages
     sqlite3.connect = lambda *of, **how: connect(*of, **how, factory=Weak)  # type: ignore[assignment]
-    acts = {"labels": labels, "decisions": decisions, "imports": imports}
+    acts = {"labels": labels, "decisions": decisions, "imports": imports, "archives": archives}
     acts[what](root, count, lambda text: acknowledged(log, text))
 
 

@@ -32,7 +32,10 @@ HERE = Path(__file__).parent
 @pytest.fixture
 def templates(full_template: Path, empty_template: Path) -> dict[str, Path]:
     """What each recording begins with: the store of an import is made while it is recorded."""
-    return {"labels": full_template, "decisions": full_template, "imports": empty_template}
+    return {
+        "labels": full_template, "decisions": full_template,
+        "imports": empty_template, "archives": empty_template,
+    }  # fmt: skip
 
 
 @dataclass
@@ -120,6 +123,8 @@ def opened(root: Path) -> Found:
             count = "SELECT count(*) FROM traces WHERE candidate_id='cand-a'"
             traces = base.execute(count).fetchone()[0]
             found.said |= {f"traces {n}" for n in range(traces + 1)}
+            files = base.execute("SELECT count(*) FROM payload_archive").fetchone()[0]
+            found.said |= {f"archived {n}" for n in range(files + 1)}
     except DAMAGE as error:
         found.faults.append(f"{type(error).__name__}: {error}")
     return found
@@ -205,7 +210,7 @@ def test_the_replay_of_all_that_was_recorded_is_the_disk_itself(
     templates: dict[str, Path], tmp_path: Path, shim: Path
 ) -> None:
     """No write goes by unseen: else a cut would be kinder, or harsher, than a real one."""
-    for what, count in (("labels", 12), ("decisions", 2), ("imports", 1)):
+    for what, count in (("labels", 12), ("decisions", 2), ("imports", 1), ("archives", 1)):
         made = recorded(templates[what], tmp_path / what, shim, what, count, 50)
         disk = made.disk()
         for op in made.ops:
@@ -221,7 +226,8 @@ def test_the_replay_of_all_that_was_recorded_is_the_disk_itself(
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("what", "count", "pages"), [("labels", 40, 50), ("decisions", 3, 0), ("imports", 3, 0)]
+    ("what", "count", "pages"),
+    [("labels", 40, 50), ("decisions", 3, 0), ("imports", 3, 0), ("archives", 2, 0)],
 )
 def test_no_cut_loses_what_was_acknowledged(
     templates: dict[str, Path], tmp_path: Path, shim: Path, what: str, count: int, pages: int
@@ -242,7 +248,10 @@ def test_the_same_cuts_with_weaker_syncs_show_losses(
         assert outcome.lost > 0, (mode, outcome)
 
 
-LONG = (("labels", 400, 50), ("labels", 300, 0), ("decisions", 25, 0), ("imports", 20, 0))
+LONG = (
+    *(("labels", 400, 50), ("labels", 300, 0), ("decisions", 25, 0)),
+    *(("imports", 20, 0), ("archives", 8, 0)),
+)
 
 
 @pytest.mark.nightly

@@ -1,5 +1,6 @@
 """The trajectory at work: searched, replayed, marked; told apart without colour."""
 
+import shutil
 import threading
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -516,6 +517,19 @@ async def test_a_record_that_was_withheld_shows_its_findings_and_no_events(door:
         await press(pilot, "j", "G", "d", "n", "m")
         assert isinstance(app.screen, TrajectoryScreen)
         assert "jane.doe" not in screen_text(app)
+
+
+async def test_a_payload_whose_archive_is_gone_is_said_and_its_findings_stand(door: Door) -> None:
+    with_attack(door, attack()).close()
+    door.ok("archive", "--before", "2100-01-01")
+    shutil.rmtree(door.root / "store" / "payloads")
+    desk = door.desk()
+    async with at(TrajectoryScreen(ATTACK), desk, (200, 60)) as (app, pilot):
+        assert "payload not available: archived in " in screen_text(app)
+        assert "forbidden:" in screen_text(app)
+        await press(pilot, "j", "G", "d", "n", "m")
+        assert isinstance(app.screen, TrajectoryScreen)
+    desk.close()
 
 
 @pytest.mark.parametrize("size", [(80, 24), (200, 60)])

@@ -14,6 +14,7 @@ class CandidateSizes(NamedTuple):
     revisions: int
     payload_bytes: int
     event_bytes: int
+    archived_bytes: int
 
 
 class FilePages(NamedTuple):
@@ -54,6 +55,9 @@ def table_bytes(connection: sqlite3.Connection) -> dict[str, int] | None:
 
 _SHARE = "sum(1.0 * r.length * length(p.frame) / nullif(p.size, 0))"
 
+_AWAY = "sum(1.0 * r.length * a.length / nullif(p.size, 0))"
+"""The same of a frame in a file outside the store."""
+
 
 def candidate_sizes(connection: sqlite3.Connection) -> list[CandidateSizes]:
     """Return the counts and bytes of every candidate, by suite and candidate."""
@@ -79,6 +83,19 @@ def candidate_sizes(connection: sqlite3.Connection) -> list[CandidateSizes]:
             " JOIN revision r ON r.id = -c.trace JOIN trace t ON t.id = r.trace GROUP BY 1",
         )
     ]
+    archived = [
+        _of_candidates(connection, query)
+        for query in (
+            f"SELECT r.candidate, {_AWAY} FROM trace r JOIN pack p ON p.id = r.pack"
+            " JOIN archived_pack a ON a.pack = p.id GROUP BY 1",
+            f"SELECT t.candidate, {_AWAY} FROM revision r JOIN trace t ON t.id = r.trace"
+            " JOIN pack p ON p.id = r.pack JOIN archived_pack a ON a.pack = p.id GROUP BY 1",
+            "SELECT t.candidate, sum(a.length) FROM archived_chunk a"
+            " JOIN trace t ON t.id = a.trace GROUP BY 1",
+            "SELECT t.candidate, sum(a.length) FROM archived_chunk a"
+            " JOIN revision r ON r.id = -a.trace JOIN trace t ON t.id = r.trace GROUP BY 1",
+        )
+    ]
     events = _of_candidates(
         connection,
         "SELECT t.candidate, sum(length(CAST(l.body AS BLOB))) FROM event_list l"
@@ -92,6 +109,7 @@ def candidate_sizes(connection: sqlite3.Connection) -> list[CandidateSizes]:
             int(revisions.get(key, 0)),
             round(sum(one.get(key, 0) for one in payloads)),
             int(events.get(key, 0)),
+            round(sum(one.get(key, 0) for one in archived)),
         )
         for key, suite_id, candidate_id in names
     ]

@@ -7,7 +7,12 @@ from datetime import UTC, datetime, timedelta
 from reviewer.db.connection import Connection, close_writer
 from reviewer.db.schema import open_writer
 from reviewer.desk.decisions.choices import require_choice
-from reviewer.desk.decisions.payload import SignerStatement, decision_facts, refuse_duplicate
+from reviewer.desk.decisions.payload import (
+    SignerStatement,
+    decision_facts,
+    refuse_duplicate,
+    suites_of,
+)
 from reviewer.desk.decisions.signing import (
     find_decision,
     keep_signed,
@@ -17,6 +22,7 @@ from reviewer.desk.decisions.signing import (
     statement_of,
 )
 from reviewer.desk.errors import DeskError
+from reviewer.desk.integrity.store_checks import require_payloads
 from reviewer.desk.integrity.trust import approving, trusted
 from reviewer.desk.labels.book import Book
 from reviewer.desk.place import Workspace
@@ -80,6 +86,7 @@ def prepare(
         require_intact(workspace, connection)
         refuse_duplicate(workspace, connection, built, signers, book, decision, environment, None)
         told = new_statement(workspace, connection, built, signers, decision, comment, environment)
+        require_payloads(connection, suites_of(built))
         payload = statement_of(decision_facts(connection, built, told, signers, book))
     finally:
         close_writer(connection, workspace.store)
@@ -143,6 +150,7 @@ def sign_prepared(
             workspace, connection, built, signers, told.decision, told.comment, told.environment,
             told.created, told.journal_seq,
         )  # fmt: skip
+        require_payloads(connection, suites_of(built))
         payload = statement_of(decision_facts(connection, built, now, signers, book))
         if payload != prepared.payload:
             raise DeskError(

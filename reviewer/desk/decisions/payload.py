@@ -72,6 +72,12 @@ class SignerStatement(NamedTuple):
     journal_seq: int
 
 
+def suites_of(built: CandidateReport, release: BuiltRelease | None = None) -> list[str]:
+    """Return the ids of the suites that a decision is about."""
+    reports = [built] if release is None else [one.built for one in release.suites]
+    return [one.gathered.suite.suite_id for one in reports]
+
+
 def decision_facts(
     connection: Connection,
     built: CandidateReport,

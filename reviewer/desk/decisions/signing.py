@@ -26,13 +26,14 @@ from reviewer.desk.decisions.payload import (
     older_formulas,
     refuse_duplicate,
     stamp,
+    suites_of,
 )
 from reviewer.desk.errors import DeskError
 from reviewer.desk.integrity import decision_files, witness
 from reviewer.desk.integrity.decision_files import DecisionFile
 from reviewer.desk.integrity.doctor import payloads
 from reviewer.desk.integrity.signed_files import signed_checks
-from reviewer.desk.integrity.store_checks import WAYS_OUT
+from reviewer.desk.integrity.store_checks import WAYS_OUT, require_payloads
 from reviewer.desk.integrity.trust import approving, signing_key, trusted
 from reviewer.desk.labels.book import Book
 from reviewer.desk.place import Workspace
@@ -138,6 +139,7 @@ def sign(
             workspace, connection, built, signers, book, decision, environment, release
         )
         told = new_statement(workspace, connection, built, signers, decision, comment, environment)
+        require_payloads(connection, suites_of(built, release))
         facts = decision_facts(connection, built, told, signers, book, release)
         payload = statement_of(facts)
         return keep_signed(workspace, connection, built, signers, who, told, payload, signer, keep)
@@ -310,6 +312,7 @@ def add_signature_to(
         who = approving(workspace, signers, signer, built.gathered)
         require_own(who, name)
         try:
+            require_payloads(connection, suites_of(built, release))
             ours = derived_payload(workspace, connection, built, signers, book, one, release)
             envelope = add_signature(
                 serialise_envelope(one.found.envelope), signer, expected_payload=ours

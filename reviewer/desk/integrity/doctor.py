@@ -27,6 +27,7 @@ from reviewer.db.payload import (
     large_head,
     pack_keys,
 )
+from reviewer.db.payload_archives import archive_faults, archive_rows
 from reviewer.db.schema import foreign_parts, version_of
 from reviewer.db.search import index_faults, pending_events
 from reviewer.desk.integrity.label_files import file_names, label_files, missing_files
@@ -61,6 +62,7 @@ def examine(workspace: Workspace) -> list[Check]:
                 return found  # the other checks need the missing parts
             with _beside(workspace.store) as asked:
                 found += [asked.integrity(), *_chain(connection, asked.counts), asked.payloads()]
+                found += _archives(connection)
             found += signed_checks(workspace, connection)
             found += _label_files(workspace, connection)
             derived = _index(connection)
@@ -223,6 +225,22 @@ def payloads(connection: Connection) -> Check:
         f"damaged: {', '.join(bad[:5])}" if bad else "every payload opens and is as it was stored"
     )
     return Check("payloads", not bad, text)
+
+
+def _named(faults: list[str]) -> str:
+    return "; ".join(map(visible_line, faults[:5]))
+
+
+def _archives(connection: Connection) -> list[Check]:
+    """Check every frame in files outside the store against its digest."""
+    rows = archive_rows(connection)
+    if not rows:
+        return []
+    size = sum(one.size for one in rows)
+    told = f"{counted(len(rows), 'file')}, {size:,} bytes outside the store"
+    if wrong := archive_faults(connection):
+        return [Check("archives", False, f"{told}; payloads are {_named(wrong)}")]
+    return [Check("archives", True, f"{told}: every payload is as it was archived")]
 
 
 def _permissions(workspace: Workspace) -> list[Check]:

@@ -4,6 +4,7 @@ from itertools import groupby
 from operator import attrgetter
 
 from reviewer.db.connection import DAMAGE, one_moment, reader
+from reviewer.db.payload_archives import archive_rows, found_path
 from reviewer.db.queries.sizes import CandidateSizes, candidate_sizes, file_pages, table_bytes
 from reviewer.db.schema import foreign_parts
 from reviewer.desk.errors import DeskError
@@ -14,6 +15,9 @@ from reviewer.trace.safetext import visible_line
 _KINDS = {
     "pack": "payloads",
     "chunk": "payloads",
+    "payload_archive": "payloads",
+    "archived_pack": "payloads",
+    "archived_chunk": "payloads",
     "event_list": "events",
     "event_shape": "events",
     "event_figure": "events",
@@ -36,6 +40,7 @@ class Sizes(View, frozen=True):
     revisions: int
     payload_bytes: int
     event_bytes: int
+    archived_bytes: int
 
 
 class SuiteSizes(View, frozen=True):
@@ -48,13 +53,15 @@ class SuiteSizes(View, frozen=True):
 
 class StoreSizes(View, frozen=True):
     """The bytes of a store: its file, of it in free pages, and its write-ahead log. `kinds` are of
-    whole pages, indexes with their tables; None where SQLite cannot tell."""
+    whole pages, indexes with their tables; None where SQLite cannot tell. `archives` are the bytes
+    of the files that hold payloads outside the store, by path."""
 
     path: str
     file_bytes: int
     free_bytes: int
     log_bytes: int
     kinds: dict[str, int] | None
+    archives: dict[str, int]
     suites: tuple[SuiteSizes, ...]
 
 
@@ -71,6 +78,8 @@ def sizes(workspace: Workspace) -> StoreSizes:
         with one_moment(connection):
             pages, tables = file_pages(connection), table_bytes(connection)
             candidates = candidate_sizes(connection)
+            rows = archive_rows(connection)
+            archives = {str(found_path(connection, one)): one.size for one in rows}
     except DAMAGE as error:
         raise DeskError(f"{path}: cannot be read ({error})", "reviewer doctor") from error
     finally:
@@ -82,6 +91,7 @@ def sizes(workspace: Workspace) -> StoreSizes:
         free_bytes=pages.free * pages.size,
         log_bytes=log.stat().st_size if log.exists() else 0,
         kinds=None if tables is None else _kinds(tables),
+        archives=archives,
         suites=tuple(
             _suite(suite_id, list(each))
             for suite_id, each in groupby(candidates, key=attrgetter("suite_id"))
@@ -105,6 +115,7 @@ def _suite(suite_id: str, each: list[CandidateSizes]) -> SuiteSizes:
             revisions=sum(one.revisions for one in each),
             payload_bytes=sum(one.payload_bytes for one in each),
             event_bytes=sum(one.event_bytes for one in each),
+            archived_bytes=sum(one.archived_bytes for one in each),
         ),
         candidates={
             one.candidate_id: Sizes(
@@ -112,6 +123,7 @@ def _suite(suite_id: str, each: list[CandidateSizes]) -> SuiteSizes:
                 revisions=one.revisions,
                 payload_bytes=one.payload_bytes,
                 event_bytes=one.event_bytes,
+                archived_bytes=one.archived_bytes,
             )
             for one in each
         },

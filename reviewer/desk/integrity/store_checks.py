@@ -13,12 +13,13 @@ without them.
 """
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from reviewer.db import decisions, journal, registry, revisions
 from reviewer.db.connection import Connection
 from reviewer.db.integrity import end_faults, is_small, whole_faults
+from reviewer.db.payload_archives import archive_faults
 from reviewer.db.schema import foreign_code
 from reviewer.db.search import index_faults
 from reviewer.db.tables import break_glass_rows, loss_rows, run_result_rows
@@ -72,6 +73,17 @@ def _whole(connection: Connection) -> list[str]:
     if not (found := payloads(connection)).ok:
         wrong.append(f"payloads {found.text}")
     return wrong
+
+
+def require_payloads(connection: Connection, suite_ids: Iterable[str]) -> None:
+    """Raise DeskError unless the archived payloads of the suites that a decision is about are there
+    and as they were: nobody signs on evidence that cannot be read."""
+    if wrong := archive_faults(connection, *suite_ids):
+        named = "; ".join(map(visible_line, wrong[:5]))
+        raise DeskError(
+            f"nothing was signed: payloads are {named}",
+            "reviewer doctor names every file that is missing",
+        )
 
 
 def signed_faults(workspace: Workspace, connection: Connection) -> list[str]:

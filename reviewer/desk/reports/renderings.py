@@ -132,6 +132,7 @@ def write_files(out: Path, files: dict[str, bytes]) -> list[tuple[str, str]]:
     return [(str(out / name), hashlib.sha256(data).hexdigest()) for name, data in files.items()]
 
 
+ARCHIVED = "its events are archived outside the store, and not available"
 NOT_KEPT = "its events are not kept: the record held what may not be stored"
 
 
@@ -253,15 +254,22 @@ def _excerpts(
 
 def _excerpt(connection: Connection, records: Any, row: TraceRow, trace_id: str) -> Excerpt:
     from reviewer.db import payload
+    from reviewer.db.payload_archives import NotAvailable
     from reviewer.desk.traces.events import event_window
     from reviewer.desk.traces.records import position_of
 
     shown = [f for f in findings_of(connection, [row.id]) if f.severity != "note"]
     findings = tuple((f.gate, f.code, f.seq, f.detail) for f in shown)
     mark = mark_of(row)
-    whole = records.whole(connection, row)
-    if whole is None and payload.large_head(connection, row.id) is None:
-        return Excerpt(trace_id=trace_id, mark=mark, findings=findings, of=row.events, why=NOT_KEPT)
+    why = None
+    try:
+        whole = records.whole(connection, row)
+        if whole is None and payload.large_head(connection, row.id) is None:
+            why = NOT_KEPT
+    except NotAvailable:
+        why = ARCHIVED
+    if why is not None:
+        return Excerpt(trace_id=trace_id, mark=mark, findings=findings, of=row.events, why=why)
     worst = sorted(shown, key=lambda f: f.severity != "critical")
     wanted = []
     for seq in dict.fromkeys(f.seq for f in worst if f.seq is not None):

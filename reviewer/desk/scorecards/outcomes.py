@@ -1,9 +1,11 @@
 """What sources say of the attempts of one episode, in the lines of the scorecard's drawer."""
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 
 from reviewer.db import payload
 from reviewer.db.connection import Connection
+from reviewer.db.payload_archives import NotAvailable
 from reviewer.db.queries.traces import TraceRow
 from reviewer.desk.outcome_views import OutcomeView
 from reviewer.desk.traces.outcome import against, outcome_in
@@ -23,7 +25,8 @@ def outcome_lines(
     for trace in traces:
         head = None
         if len(lines) < LOOKED_INTO:
-            head = records.whole(connection, trace) or payload.large_head(connection, trace.id)
+            with suppress(NotAvailable):  # what the source said is in the store
+                head = records.whole(connection, trace) or payload.large_head(connection, trace.id)
         found = outcome_in(connection, records, trace, head)
         order = 2 if found is None or found.passed is None else int(found.passed) * 3
         of = f"{prefix}/{trace.attempt}"

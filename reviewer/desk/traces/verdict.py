@@ -9,6 +9,7 @@ from msgspec import UNSET
 from reviewer.db import payload
 from reviewer.db.connection import Connection
 from reviewer.db.event_lists import event_maxima
+from reviewer.db.payload_archives import NotAvailable
 from reviewer.db.queries.traces import (
     FindingRow,
     findings_of,
@@ -137,8 +138,12 @@ def trace_view(
     """The header, verdict and contract of one trace."""
     row = place.row
     found = findings_of(connection, [row.id])
-    record = records.whole(connection, row)
-    head = record or payload.large_head(connection, row.id)
+    record = head = missing = None
+    try:
+        record = records.whole(connection, row)
+        head = record or payload.large_head(connection, row.id)
+    except NotAvailable as error:
+        missing = str(error)
     episodes = {episode.episode_id: episode for episode in suite.episodes}
     episode = episodes.get(place.episode_id)
     told: list[Clause] = []
@@ -183,6 +188,7 @@ def trace_view(
         source_sha256=source.sha256,
         notes=tuple(json.loads(source.notes)),
         payload=head is not None,
+        missing=missing or UNSET,
         first_finding_seq=first,
         said=source_facts(connection, row.id, head),
         slowest_ms=slowest,

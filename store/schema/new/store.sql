@@ -614,6 +614,31 @@ CREATE VIEW labels AS
          json_extract(text, '$.evidence_opened') AS evidence_opened,
          json_extract(text, '$.revises') AS revises, at
   FROM (SELECT *, CAST(body AS TEXT) AS text FROM label);
+CREATE TABLE payload_archive (
+  id     INTEGER PRIMARY KEY,
+  path   TEXT NOT NULL UNIQUE,
+  size   INTEGER NOT NULL,              -- bytes
+  sha256 BLOB NOT NULL,
+  frames INTEGER NOT NULL,
+  at     TEXT NOT NULL
+) STRICT;
+CREATE TABLE archived_pack (
+  pack    INTEGER PRIMARY KEY,
+  archive INTEGER NOT NULL,
+  offset  INTEGER NOT NULL,
+  length  INTEGER NOT NULL
+) STRICT;
+CREATE INDEX archived_pack_archive ON archived_pack (archive, offset);
+CREATE TABLE archived_chunk (
+  trace   INTEGER NOT NULL,
+  n       INTEGER NOT NULL,
+  archive INTEGER NOT NULL,
+  offset  INTEGER NOT NULL,
+  length  INTEGER NOT NULL,
+  sha256  BLOB NOT NULL,                -- of the frame
+  PRIMARY KEY (trace, n)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX archived_chunk_archive ON archived_chunk (archive, offset);
 INSERT INTO meta VALUES ('event_shapes', '0');
 INSERT INTO meta VALUES ('indexed', '0');
-PRAGMA user_version=18;
+PRAGMA user_version=19;

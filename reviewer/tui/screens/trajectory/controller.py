@@ -85,7 +85,9 @@ class TraceReading:
             if self.gate:
                 came = f"{trace.episode_id} · {self.gate}. Esc goes back to that cell."
                 self._screen.say(visible_line(f"from the scorecard: {came}"))
-            if not listed(trace):
+            if trace.missing:
+                self._screen.say(visible_line(f"payload {trace.missing}"))
+            elif not listed(trace):
                 source = f"{trace.source_path} record {trace.source_record}"
                 self._screen.say(visible_line(f"no events in this trace: it came from {source}"))
             if self._screen.finding.wanted:

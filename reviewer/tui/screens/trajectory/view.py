@@ -177,6 +177,9 @@ def timeline(
 def said(trace: TraceView, width: int) -> list[list[Span]]:
     """Line 4 of an imported trace, if there is one: what its source says of itself and of the
     attempt, in short."""
+    if trace.missing:
+        text = visible_line(trace.missing)
+        return [spread([Span("payload ", "dim"), Span(text, "fail")], [], width)]
     brief = [
         f"{name} {text}" for name, text in trace.said if name in ("format", "clock", "verdict")
     ]
