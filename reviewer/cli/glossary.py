@@ -433,6 +433,12 @@ GLOSSARY = {
             "reviewer.db.archive",
         ),
         Term(
+            "payload archive",
+            "A file outside the store with payloads of old traces; each is proved by its digest "
+            "when it is read.",
+            "reviewer.db.payload_archives",
+        ),
+        Term(
             "journal",
             "A hash chain in the store of every act that changes what may be believed.",
             "reviewer.db.journal",
