@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from doors import SHIPPED, Door, copied, make_template
 from hypothesis import HealthCheck, settings
+from hypothesis.internal.conjecture import providers
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 
@@ -24,6 +25,10 @@ settings.register_profile(
 settings.register_profile("fast", parent=settings.get_profile("day"), max_examples=5)
 settings.register_profile("night", parent=settings.get_profile("day"), max_examples=5_000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "day"))
+if settings.default is not None and settings.default.max_examples < 1_000:
+    # Hypothesis parses every module of ours for constants to try, 5 CPU seconds in each worker, for
+    # one value in forty of few examples. Where it cannot be told not to, it does so.
+    providers.is_local_module_file = lambda path: False
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # A shell starts background jobs with Ctrl-C ignored, and children inherit that: tests that

@@ -10,6 +10,7 @@ import importlib
 import re
 import sys
 from collections.abc import Collection, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from reviewer.exit_codes import ExitCode
@@ -277,6 +278,11 @@ def parsed(argv: list[str] | None) -> argparse.Namespace:
 
 def _parser(kind: type[Parser], listed: Collection[str], typed: Collection[str]) -> Parser:
     """Return a parser of the commands in `listed`; those in `typed` with their arguments."""
+    return _made(kind, frozenset(COMMANDS.keys() & listed), frozenset(COMMANDS.keys() & typed))
+
+
+@lru_cache(16)  # a process that gives many commands makes the parser of each once
+def _made(kind: type[Parser], listed: frozenset[str], typed: frozenset[str]) -> Parser:
     top = _top(kind)
     top.set_defaults(command=None)
     commands = None

@@ -85,10 +85,11 @@ def broken_rules(
         whole = list(_whole(reader, path))
         found += whole
         if not whole:  # what cannot be read whole says nothing about its mutants
-            found += _cut(reader, path)
-            found += _damaged(reader, path)
-            found += _mutated(reader, path, mutants)
-            found += _accounted(reader, path)
+            with _Copy(path) as copy:
+                found += _cut(reader, copy)
+                found += _damaged(reader, copy)
+                found += _mutated(reader, copy, mutants)
+                found += _accounted(reader, copy)
     if not found and _has_calls(reader) and not any(read(reader, path).calls for path in paths):
         found.append(Broken("calls are read", "no file has a call: name one that has"))
     if many is not None:
@@ -159,22 +160,23 @@ def _whole(reader: Reader, path: Path) -> Iterator[Broken]:
             yield Broken("a real file is read whole", f"{path}: attempt {number}: unread {places}")
 
 
-def _cut(reader: Reader, path: Path) -> Iterator[Broken]:
-    raw = path.read_bytes()
+def _cut(reader: Reader, copy: "_Copy") -> Iterator[Broken]:
+    raw = copy.path.read_bytes()
     for size in sorted({len(raw) * step // CUTS for step in range(CUTS)}):
-        yield from _tried(reader, path, raw[:size], f"cut behind byte {size}")
+        yield from _tried(reader, copy, raw[:size], f"cut behind byte {size}")
 
 
-def _mutated(reader: Reader, path: Path, count: int) -> Iterator[Broken]:
-    raw, mutator = path.read_bytes(), Mutator(SEED)
+def _mutated(reader: Reader, copy: "_Copy", count: int) -> Iterator[Broken]:
+    raw, mutator = copy.path.read_bytes(), Mutator(SEED)
     for number in range(count):
         how, mutant = mutator.mutant(raw)
-        yield from _tried(reader, path, mutant, f"mutant {number} ({how})")
+        yield from _tried(reader, copy, mutant, f"mutant {number} ({how})")
 
 
-def _damaged(reader: Reader, path: Path) -> Iterator[Broken]:
+def _damaged(reader: Reader, copy: "_Copy") -> Iterator[Broken]:
     """Break lines, one after another and all that name one tool: an attempt that lost calls by it
     is not measured."""
+    path = copy.path
     lines = path.read_bytes().split(b"\n")
     if len(lines) < 2 or not all(line[:1] in (b"{", b"[", b"") for line in lines):
         return
@@ -189,11 +191,10 @@ def _damaged(reader: Reader, path: Path) -> Iterator[Broken]:
             line[: len(line) // 2] if number in broken else line
             for number, line in enumerate(lines)
         )
-        with _in_place_of(path, raw) as file:
-            try:
-                after = _calls_of_measured(reader, file)
-            except Exception:
-                continue  # a refusal, or a fault, which other rules tell
+        try:
+            after = _calls_of_measured(reader, copy.holding(raw))
+        except Exception:
+            continue  # a refusal, or a fault, which other rules tell
         if any(calls not in before for calls in after):
             places = ", ".join(str(number + 1) for number in sorted(broken)[:9])
             yield Broken(
@@ -213,37 +214,37 @@ def _calls_of_measured(reader: Reader, path: Path) -> list[list[tuple[str, str]]
     return found
 
 
-def _tried(reader: Reader, path: Path, raw: bytes, what: str) -> Iterator[Broken]:
+def _tried(reader: Reader, copy: "_Copy", raw: bytes, what: str) -> Iterator[Broken]:
     """Read other bytes in the place of a file, among its neighbors."""
-    with _in_place_of(path, raw) as file:
-        claimed = _asked(reader, file)
-        if isinstance(claimed, str):
-            yield Broken("`sniff` never raises", f"{path}, {what}: {claimed}")
-        try:
-            for one in attempts(reader, file):
-                said = one.notes if isinstance(one, Foreign) else one.codes
-                if any(canary in text for text in said for canary in CANARIES):
-                    yield Broken("notes and refusals hold no raw values", f"{path}, {what}")
-        except REFUSALS:
-            return
-        except Exception as fault:
-            yield Broken("a bad file costs a refusal", f"{path}, {what}: {_said(fault)}")
+    where, file = f"{copy.path}, {what}", copy.holding(raw)
+    claimed = _asked(reader, file)
+    if isinstance(claimed, str):
+        yield Broken("`sniff` never raises", f"{where}: {claimed}")
+    try:
+        for one in attempts(reader, file):
+            said = one.notes if isinstance(one, Foreign) else one.codes
+            if any(canary in text for text in said for canary in CANARIES):
+                yield Broken("notes and refusals hold no raw values", where)
+    except REFUSALS:
+        return
+    except Exception as fault:
+        yield Broken("a bad file costs a refusal", f"{where}: {_said(fault)}")
 
 
-def _accounted(reader: Reader, path: Path) -> Iterator[Broken]:
+def _accounted(reader: Reader, copy: "_Copy") -> Iterator[Broken]:
     """Change each member of each call; a format whose files name no tool has none to change."""
+    path = copy.path
     document, lines = _document(path.read_bytes())
     names = set(read(reader, path).calls)
     texts = set(_naming(document, names))
     if not texts:
         return
-    with _in_place_of(path, b"") as file:
-        try:
-            changes = fewer(reader, file, document, lines=lines, texts=texts)
-        except Exception as fault:
-            where = f"{path}, with a changed call"
-            yield Broken("a bad file costs a refusal", f"{where}: {_said(fault)}")
-            return
+    try:
+        changes = fewer(reader, copy.holding(b""), document, lines=lines, texts=texts)
+    except Exception as fault:
+        where = f"{path}, with a changed call"
+        yield Broken("a bad file costs a refusal", f"{where}: {_said(fault)}")
+        return
     for change in changes:
         yield Broken(
             "a call is read, or the attempt is not measured",
@@ -308,23 +309,27 @@ def _same_file(source: str, target: str) -> None:
         shutil.copy2(source, target)
 
 
-class _in_place_of:
-    """A copy of a file's folder with other bytes in the file."""
+class _Copy:
+    """A copy of the folder of the file at `path`, in which that file holds other bytes."""
 
-    def __init__(self, path: Path, raw: bytes) -> None:
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __enter__(self) -> "_Copy":
         self._folder = tempfile.TemporaryDirectory()
-        self._path, self._raw = path, raw
-
-    def __enter__(self) -> Path:
-        copy = Path(self._folder.name, self._path.parent.name or "folder")
-        shutil.copytree(self._path.parent, copy, copy_function=_same_file)
-        (copy / self._path.name).unlink()
-        file = copy / self._path.name
-        file.write_bytes(self._raw)
-        return file
+        copy = Path(self._folder.name, self.path.parent.name or "folder")
+        shutil.copytree(self.path.parent, copy, copy_function=_same_file)
+        self._file = copy / self.path.name
+        self._file.unlink()  # its bytes may be the very ones of the original
+        return self
 
     def __exit__(self, *_: object) -> None:
         self._folder.cleanup()
+
+    def holding(self, raw: bytes) -> Path:
+        """Return the path of the file, which holds these bytes until it is asked for others."""
+        self._file.write_bytes(raw)
+        return self._file
 
 
 def _document(raw: bytes) -> tuple[Any, bool]:

@@ -360,7 +360,7 @@ def test_the_recommendation_is_what_its_gates_say(subject: Evidence) -> None:
         elif "NO EVIDENCE" in asked:
             assert said == "hold"
         else:
-            assert (said, found[mode]["reasons"]) == ("promote", [])
+            assert (said, len(found[mode]["reasons"])) == ("promote", 0)
         if said == "hold":
             assert found[mode]["needs"]
 
