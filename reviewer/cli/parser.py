@@ -262,7 +262,7 @@ class _Quick(Parser):
 
 def parser() -> Parser:
     """Return the parser of the whole command line, with the arguments of every command."""
-    return _parser(Parser, COMMANDS, COMMANDS)
+    return _parser(COMMANDS, COMMANDS)
 
 
 def parsed(argv: list[str] | None) -> argparse.Namespace:
@@ -270,20 +270,20 @@ def parsed(argv: list[str] | None) -> argparse.Namespace:
     given = sys.argv[1:] if argv is None else argv
     if _HELP.isdisjoint(given):
         try:
-            return _parser(_Quick, given, given).parse_args(given)
+            return _parser(given, given, quick=True).parse_args(given)
         except _Unclear:
             pass
-    return _parser(Parser, COMMANDS, given).parse_args(given)
+    return _parser(COMMANDS, given).parse_args(given)
 
 
-def _parser(kind: type[Parser], listed: Collection[str], typed: Collection[str]) -> Parser:
+def _parser(listed: Collection[str], typed: Collection[str], quick: bool = False) -> Parser:
     """Return a parser of the commands in `listed`; those in `typed` with their arguments."""
-    return _made(kind, frozenset(COMMANDS.keys() & listed), frozenset(COMMANDS.keys() & typed))
+    return _made(frozenset(COMMANDS.keys() & listed), frozenset(COMMANDS.keys() & typed), quick)
 
 
 @lru_cache(16)  # a process that gives many commands makes the parser of each once
-def _made(kind: type[Parser], listed: frozenset[str], typed: frozenset[str]) -> Parser:
-    top = _top(kind)
+def _made(listed: frozenset[str], typed: frozenset[str], quick: bool) -> Parser:
+    top = _top(_Quick if quick else Parser)
     top.set_defaults(command=None)
     commands = None
     for name, command in COMMANDS.items():
