@@ -39,7 +39,7 @@ def complete() -> NoReturn:
         typed = shlex.split(os.environ.get("COMP_LINE", ""))
     except ValueError:  # a quote that is still open
         typed = os.environ.get("COMP_LINE", "").split()
-    top = cli._parser(cli.Parser, cli.COMMANDS, typed)
+    top = cli._parser(cli.COMMANDS, typed)
     _name(top)
     argcomplete.autocomplete(top, exclude=list(cli.HIDDEN))
     raise SystemExit(ExitCode.INTERNAL)  # only where the shell's own variables are not there
