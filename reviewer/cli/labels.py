@@ -30,6 +30,7 @@ from reviewer.cli.say import fail, note, out_json
 from reviewer.cli.sign import KEY
 from reviewer.desk.errors import DeskError
 from reviewer.desk.imports.record_files import TakeResult
+from reviewer.desk.presence.claims import ago, clock
 from reviewer.exit_codes import ExitCode
 from reviewer.suite.errors import Problem
 from reviewer.suite.folder import read_bytes
@@ -269,6 +270,9 @@ def _head(found: QueueView) -> Iterator[str]:
     noun = "pairs" if found.kind == "pair" else "final messages"
     yield f"{noun}, labeled by {', '.join(found.reviewers) or 'nobody yet'}"
     yield f"you: {found.done} of {found.items} done"
+    for one in found.holders:
+        since = ago(clock() - one.since)
+        yield f"claimed by {one.reviewer}: {counted(one.items, 'item')}, {since}"
     for line in found.flags:
         yield from _flags(line, found.candidate_id)
 
@@ -297,6 +301,8 @@ def _reason_lines(found: QueueView) -> Iterator[str]:
 def _reason(row: ReasonLine) -> str:
     name = REASONS.get(row.reason, row.reason.replace("_", " "))
     note = f"; {row.note}" if row.note else ""
+    if row.holders:
+        note += "; with " + ", ".join(f"{one.reviewer} {one.items}" for one in row.holders)
     return f"reason {name}: {row.priority} priority; {row.left} left, {row.done} done{note}"
 
 

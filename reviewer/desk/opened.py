@@ -4,6 +4,7 @@ queries.
 
 from __future__ import annotations  # what only types name is not loaded
 
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cached_property
@@ -31,6 +32,7 @@ from reviewer.desk.traces.records import FinalMessages, Records
 
 if TYPE_CHECKING:
     from reviewer.desk.place import Workspace
+    from reviewer.desk.presence.claims import Claims
     from reviewer.desk.reports.api import CandidateReport, Reports
     from reviewer.desk.views import SuiteInfo
     from reviewer.suite.model import Suite
@@ -150,7 +152,15 @@ class DeskState:
         self.finals, self.records, self.book = FinalMessages(), Records(), Book()
         self.readers = Readers(workspace.store)
         self.reviewer, self.embedding_model, self.principal = reviewer, embedding_model, principal
+        self.workstation = os.urandom(16).hex()
         self._made = False
+
+    @late
+    def claims(self) -> Claims:
+        """Which item this person has before them, and which others have."""
+        from reviewer.desk.presence.claims import Claims
+
+        return Claims(self.place.store.parent / "presence", self.workstation)
 
     @late
     def reports(self) -> Reports:

@@ -44,7 +44,7 @@ ACTS: dict[Role, dict[str, str]] = {
         "schema suites suites_met witness",
     },
     "label": {
-        "labels": "evidence next_item own_end record session undo",
+        "labels": "evidence held next_item own_end record release session undo",
         "patterns": "name unname",
         "scorecards": "drop_view save_view",
         "traces": "write_note",

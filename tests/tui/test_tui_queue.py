@@ -14,10 +14,10 @@ from label_desks import (
     saved,
     unmeasured,
 )
-from labelers import label_all, labeler
+from labelers import drafted, label_all, labeler
 from msgspec.structs import replace
 from run_desks import stored
-from template import HOSTILE, Bent, StillDatetime, refusing
+from template import HOSTILE, NOW, Bent, StillDatetime, refusing
 from test_tui_screens import running, shell
 from textual.pilot import Pilot
 from textual.widgets import Input
@@ -26,7 +26,9 @@ from tui_probe import SIZES, press, same_as_golden, screen_text, settle, strips
 from reviewer.desk.errors import DeskError
 from reviewer.desk.labels import labeling
 from reviewer.desk.labels.api import OPEN_FLAG, DisagreementView, QuestionView, ReasonLine
+from reviewer.desk.presence import claims
 from reviewer.tui.app.app import ReviewerApp
+from reviewer.tui.settings.settings import Settings
 from reviewer.tui.widgets import plot as bars
 from reviewer.tui.widgets.lines import plain
 
@@ -61,6 +63,7 @@ async def test_the_queue_to_the_character(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(labeling, "datetime", StillDatetime)
+    monkeypatch.setattr(claims, "clock", lambda: NOW + 130.0)
     app = shell(own_parted)
     async with running(app, size) as pilot:
         await settle(pilot)
@@ -159,6 +162,8 @@ async def test_reasons_of_items_are_told_once_saved(mine: Bent) -> None:
         await press(pilot, "L", "h", "enter", "Q", "v")
         text = screen_text(app)
         assert "lost episode, random                  0.0975    left" in text
+        await press(pilot, "v")
+        assert "saved a label" in screen_text(app)
         await press(pilot, "v")
         assert "Krippendorff alpha" in screen_text(app)
 
@@ -273,7 +278,7 @@ async def test_saved_items_of_one_line_are_those_asked_for_by_its_reason(shop: B
         below = "\n".join(lines[start:])
         assert "judge flips" in below
         assert "tie" not in below
-        await press(pilot, "v", "v")
+        await press(pilot, "v", "v", "v")
         assert "tie" in screen_text(app)
 
 
@@ -485,3 +490,73 @@ def test_what_is_not_measured_says_why_and_draws_no_bar() -> None:
     assert "○ not measured (one reviewer)" in line
     assert "●" not in line
     assert "0.0" not in line
+
+
+@pytest.mark.parametrize("size", [(80, 24), (200, 60)])
+async def test_who_has_what_is_in_the_queue(
+    size: tuple[int, int], full: Door, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another person's item is claimed while they look at it, and is nobody else's meanwhile."""
+    monkeypatch.setattr(labeling, "datetime", StillDatetime)
+    now = [float(NOW)]
+    monkeypatch.setattr(claims, "clock", lambda: now[0])
+    with labeler(full, "kim") as kim, labeler(full, "dana") as dana:
+        session = kim.labels.session(SUITE, V7)
+        for _ in range(2):
+            item = kim.labels.next_item(session, claim=True)
+            assert item is not None
+            kim.labels.record(session, drafted(item))
+        theirs = kim.labels.next_item(session, claim=True)
+        assert theirs is not None
+        now[0] += 130
+        app = ReviewerApp(dana, watch=False, ascii_only=False)
+        async with running(app, size) as pilot:
+            await settle(pilot)
+            await press(pilot, "Q")
+            assert "1 claimed by kim" in screen_text(app)
+            (line,) = [one for one in screen_text(app).splitlines() if "kim 1" in one]
+            assert "safety" in line or "lost episode" in line or "random" in line
+            if size[0] == 80:
+                await press(pilot, "v", "v")
+            assert "2 min ago   kim              saved a label" in screen_text(app)
+            same_as_golden(app, f"queue-with-kim-{size[0]}x{size[1]}")
+            await press(pilot, "L")
+            mine = [one.item for one in claims.claims_in(full.root / "store/presence").values()]
+            assert len(mine) == len(set(mine)) == 2
+            assert theirs.item in mine
+            await press(pilot, "Q")
+            (held,) = claims.claims_in(full.root / "store/presence").values()
+            assert held.name == "kim", "an item that is left is anybody's"
+
+
+async def test_all_that_is_left_is_with_somebody_else(
+    full: Door, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with labeler(full, "kim") as kim, labeler(full, "dana") as dana:
+        theirs, mine = (desk.labels.session(SUITE, V7) for desk in (kim, dana))
+        item = kim.labels.next_item(theirs, claim=True)
+        assert item is not None
+        while (other := dana.labels.next_item(mine)) is not None:
+            dana.labels.record(mine, drafted(other))
+        app = ReviewerApp(dana, watch=False, ascii_only=False)
+        async with running(app) as pilot:
+            await settle(pilot)
+            await press(pilot, "L")
+            assert "what is left for you, 1 item, is with kim now" in screen_text(app)
+            kim.labels.record(theirs, drafted(item))
+            assert app.here is not None
+            app.here.who_changed()
+            await settle(pilot)
+            assert "blind" in screen_text(app)
+            (held,) = claims.claims_in(full.root / "store/presence").values()
+            assert held.name == "dana"
+
+
+async def test_one_who_does_not_want_to_be_seen_claims_nothing(full: Door) -> None:
+    with labeler(full) as dana:
+        app = ReviewerApp(dana, watch=False, ascii_only=False, settings=Settings(presence=False))
+        async with running(app) as pilot:
+            await settle(pilot)
+            await press(pilot, "L")
+            assert "blind" in screen_text(app)
+        assert not (full.root / "store" / "presence").exists()

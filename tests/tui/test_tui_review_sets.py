@@ -31,7 +31,7 @@ def parcels(door: Door) -> Door:
 @pytest.mark.parametrize("size", [(80, 24), (200, 50)])
 async def test_a_set_in_the_queue_to_the_character(parcels: Door, size: tuple[int, int]) -> None:
     desk = parcels.desk()
-    app = ReviewerApp(desk)
+    app = ReviewerApp(desk, watch=False)
     async with running(app, size) as pilot:
         await settle(pilot)
         await press(pilot, "Q")

@@ -152,10 +152,27 @@ class SavedLabel(View, frozen=True):
     total: int
 
 
+class Holder(View, frozen=True):
+    """A person other than the viewer who has `items` before them now, the first of them since
+    `since`, in seconds since 1970. Which they are is not told."""
+
+    reviewer: str
+    items: int
+    since: float
+
+
+class GivenLabel(View, frozen=True):
+    """That a person labeled, skipped or took back something at a time (RFC 3339, UTC)."""
+
+    reviewer: str
+    at: str
+    act: Literal["label", "skip", "withdrawal"]
+
+
 class ReasonLine(View, frozen=True):
     """One person's showings under one reason: `left` to come, `done`. `open` counts high flags of
     the candidate's traces that no label has closed; `note` says what the reason means for a
-    release."""
+    release; `holders` are those who have an item of it before them."""
 
     reason: str
     priority: Priority
@@ -163,6 +180,7 @@ class ReasonLine(View, frozen=True):
     done: int
     open: int
     note: str
+    holders: tuple[Holder, ...] = ()
 
 
 class FlagLine(View, frozen=True):
@@ -224,7 +242,8 @@ class QueueView(View, frozen=True):
     showings to come that would close a high flag, and `saved`, lines of saved items (reason,
     chance, answer). Of all reviewers: `labeled` items, `begun` pairs that no one has answered in
     both orders, `high` flags of the candidate's traces, of which no label has closed `open_high`,
-    the agreement and the disagreements.
+    the agreement and the disagreements. Of the others: `holders`, who have an item of this queue
+    before them, and `recent`, what everybody did last, the newest first.
     """
 
     suite_id: str
@@ -249,6 +268,8 @@ class QueueView(View, frozen=True):
     saved: tuple[tuple[str, ...], ...]
     flags: tuple[FlagLine, ...] = ()
     review_set: str = ""
+    holders: tuple[Holder, ...] = ()
+    recent: tuple[GivenLabel, ...] = ()
 
 
 REASONS = {
@@ -372,12 +393,41 @@ class LabelsRoom(Room):
         handed_back: tuple[tuple[str, int], ...] = (),
         reason: str | None = None,
         item: str | None = None,
+        claim: bool = False,
     ) -> LabelItem | None:
         """Return the next item to label; None when nothing is left, or nothing for that reason (a
         stratum, or OPEN_FLAG), or when this person is not to label the item named. `handed_back`
-        are (item, showing) that left the screen unsaved: they come again later."""
+        are (item, showing) that left the screen unsaved: they come again later.
+
+        An item that somebody else has before them is not given: `held` says who has what is left.
+        With `claim` this one is given to nobody else until it is labeled or released, and what
+        others labeled within hours comes behind what nobody has."""
+        claims, me = self._opened.claims, session.reviewer
         with self._opened.reading() as connection:
-            return self._labeling.next_item(connection, session, handed_back, reason, item)
+            if not claim:
+                taken = frozenset(each.item for each in claims.others(me))
+                return self._labeling.next_item(
+                    connection, session, handed_back, reason, item, taken
+                )
+            self._labeling.sheet(connection, session)  # made before anybody waits for it
+            with claims.choosing(me) as taken:
+                found = self._labeling.next_item(
+                    connection, session, handed_back, reason, item, taken, sharing=True
+                )
+                claims.take(me, None if found is None else found.item)
+            return found
+
+    def release(self) -> None:
+        """Give the item that this desk has claimed to whoever comes next."""
+        self._opened.claims.release()
+
+    def held(self, session: Session, item: str = "") -> tuple[Holder, ...]:
+        """Return who else has items before them that this person could label, the named one only
+        where one is named."""
+        with self._opened.reading() as connection:
+            return self._labeling.held(
+                connection, session, self._opened.claims.others(session.reviewer), item
+            )
 
     def trace_of(self, session: Session, item: LabelItem, side: Side = "left") -> ItemTrace:
         """Return a trace that ends with the message on that side, or with the item's one message.
@@ -399,12 +449,18 @@ class LabelsRoom(Room):
         """Keep a label: durable when this returns. A second label of a showing revises the
         first."""
         with self._opened.reading() as connection:
-            return self._labeling.record(connection, session, drafted)
+            saved = self._labeling.record(connection, session, drafted)
+        self._opened.claims.release(drafted.item)
+        return saved
 
-    def undo(self, session: Session) -> LabelItem:
-        """Take back the label saved last (both are kept), and show its item again."""
+    def undo(self, session: Session, claim: bool = False) -> LabelItem:
+        """Take back the label saved last (both are kept), and show its item again. With `claim` the
+        item is this person's until it is labeled, whoever else has it too."""
         with self._opened.reading() as connection:
-            return self._labeling.undo(connection, session)
+            item = self._labeling.undo(connection, session)
+        if claim:
+            self._opened.claims.take(session.reviewer, item.item)
+        return item
 
     def own_end(self, session: Session) -> tuple[EstimateView, ...]:
         """Return the person's agreement with their own labels and their share of left slots;
@@ -423,12 +479,15 @@ class LabelsRoom(Room):
         """Return the queue as counts, with agreement and the items to adjudicate; of a review set
         where one is named."""
         me = self._opened.reviewer_name()
+        claims = self._opened.claims.others(me)
         with self._opened.reading() as connection:
             if review_set:
                 from reviewer.desk.labels.set_labeling import set_queue
 
-                return set_queue(self._labeling, connection, me, review_set, candidate_id)
-            return self._labeling.queue(connection, me, suite_id, candidate_id, baseline_id, kind)
+                return set_queue(self._labeling, connection, me, review_set, candidate_id, claims)
+            return self._labeling.queue(
+                connection, me, suite_id, candidate_id, baseline_id, kind, claims
+            )
 
     def export(self, suite_id: str = "") -> bytes:
         """Return every label of a suite, of all suites for "", as a file of JSON lines."""

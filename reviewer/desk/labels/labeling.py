@@ -5,7 +5,7 @@ shown to a person who still labels; they influence only the order of the queue, 
 rule.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import UTC, datetime, timedelta
 
 import msgspec
@@ -21,6 +21,7 @@ from reviewer.desk.labels.api import (
     OPEN_FLAG,
     CriterionView,
     EstimateView,
+    Holder,
     LabelDraft,
     LabelItem,
     QueueView,
@@ -28,9 +29,10 @@ from reviewer.desk.labels.api import (
     Session,
 )
 from reviewer.desk.labels.book import Book, row_of
-from reviewer.desk.labels.queue import closing_items, own_views, queue_view
+from reviewer.desk.labels.queue import closing_items, holders, own_views, queue_view
 from reviewer.desk.labels.sheet import Sheet, Sheets, Showing
 from reviewer.desk.place import Workspace
+from reviewer.desk.presence.claims import Claim
 from reviewer.desk.traces.records import FinalMessages
 from reviewer.exit_codes import ExitCode
 from reviewer.review.agreement import self_consistency
@@ -43,6 +45,8 @@ from reviewer.trace.redaction import redactor_of
 
 MOST_NOTE = 4000
 """Characters of a note; a file of labels allows no more."""
+LATELY = timedelta(hours=4)
+"""How long a label puts its item behind what nobody has labeled, for people who share a queue."""
 
 
 def newest_label(labels: Sequence[Label], place: Showing, session: Session) -> Label | None:
@@ -51,6 +55,21 @@ def newest_label(labels: Sequence[Label], place: Showing, session: Session) -> L
         item=place.item.item, showing=place.number, reviewer=session.reviewer, role=session.role
     )
     return latest(x for x in labels if x.item == key.item).get(key)
+
+
+def labeled_lately(labels: Sequence[Label], session: Session) -> frozenset[str]:
+    """Return the items that others labeled lately and this person has not begun: two people who
+    work at one time share a queue, while those who come later label the same, for agreement."""
+    if session.role != "rater":
+        return frozenset()
+    since = instant((datetime.now(UTC) - LATELY).strftime("%Y-%m-%dT%H:%M:%SZ"))
+    raters = [x for x in labels if x.role == "rater" and not x.withdrawn]
+    mine = {x.item for x in raters if x.reviewer == session.reviewer}
+    return frozenset(
+        x.item
+        for x in raters
+        if x.reviewer != session.reviewer and x.item not in mine and instant(x.at) >= since
+    )
 
 
 def label_of(
@@ -229,22 +248,45 @@ class Labeling:
         handed_back: Sequence[tuple[str, int]] = (),
         reason: str | None = None,
         item: str | None = None,
+        taken: Collection[str] = (),
+        sharing: bool = False,
     ) -> LabelItem | None:
         """Return the next showing: of the item if one is named, else the next for the reason, else
-        the next; None when none is left."""
+        the next; None when none is left. Others have the items `taken`: they are not given. When
+        `sharing`, what others labeled lately comes behind the rest."""
         sheet = self.sheet(connection, session)
         labels = self.labels(connection, sheet)
         left = sheet.coming(labels, session, handed_back)
+        behind = labeled_lately(labels, session) if sharing else frozenset()
         if item is not None:
-            place = next((each for each in left if each.item.item == item), None)
-        elif reason == OPEN_FLAG:
-            closing = closing_items(sheet, session, labels)
-            place = sheet.first_of(left, closing, labels, session)
-        elif reason is not None:
-            place = sheet.first_of(left, sheet.under(reason), labels, session)
-        else:
+            free = (each for each in left if each.item.item not in taken)
+            place = next((each for each in free if each.item.item == item), None)
+        elif reason is None and not (taken or behind):
             place = next(left, None)
+        else:
+            wanted = set(sheet.items)
+            if reason == OPEN_FLAG:
+                wanted = set(closing_items(sheet, session, labels))
+            elif reason is not None:
+                wanted = set(sheet.under(reason))
+            wanted.difference_update(taken)
+            places = tuple(left)
+            place = None
+            for names in (wanted - behind, wanted) if behind else (wanted,):
+                place = place or sheet.first_of(places, names, labels, session)
+            if place is None and reason is None:  # nothing but the other order of a recent pair
+                place = next((each for each in places if each.item.item in wanted), None)
         return None if place is None else item_view(sheet, place, labels, session)
+
+    def held(
+        self, connection: Connection, session: Session, claims: Sequence[Claim], item: str
+    ) -> tuple[Holder, ...]:
+        """Return who has items before them that this person could label, or the one named."""
+        if not claims:
+            return ()
+        sheet = self.sheet(connection, session)
+        names = {each.item.item for each in sheet.left(self.labels(connection, sheet), session)}
+        return holders(claims, names & {item} if item else names)
 
     def record(self, connection: Connection, session: Session, drafted: LabelDraft) -> SavedLabel:
         """Keep a label, durably; one for a showing that has one already revises it.
@@ -325,6 +367,7 @@ class Labeling:
         candidate_id: str,
         baseline_id: str | None,
         kind: Kind,
+        claims: Sequence[Claim] = (),
     ) -> QueueView:
         """Return the queue as this person may see it."""
         session = Session(
@@ -336,7 +379,7 @@ class Labeling:
             role="rater",
         )
         sheet = self.sheet(connection, session)
-        return queue_view(sheet, session, self.labels(connection, sheet))
+        return queue_view(sheet, session, self.labels(connection, sheet), claims)
 
     def _sealed(self, sheet: Sheet, label: Label) -> Label:
         problems = [f"{path}: {why}" for path, why in rubric_problems(label, sheet.ruled.rubric)]

@@ -9,12 +9,15 @@ from reviewer.desk.labels.api import (
     DisagreementView,
     EstimateView,
     FlagLine,
+    GivenLabel,
+    Holder,
     QuestionView,
     QueueView,
     ReasonLine,
     Session,
 )
 from reviewer.desk.labels.sheet import Sheet
+from reviewer.desk.presence.claims import Claim
 from reviewer.review.agreement import (
     ENOUGH,
     Agreement,
@@ -25,6 +28,7 @@ from reviewer.review.agreement import (
     to_adjudicate,
 )
 from reviewer.review.labels import Label, counting
+from reviewer.review.lines import instant
 from reviewer.review.queue import (
     OpenFlag,
     ReasonCount,
@@ -134,8 +138,39 @@ def _names(names: Collection[str]) -> str:
     return " and ".join(names)
 
 
-def queue_view(sheet: Sheet, session: Session, labels: Sequence[Label]) -> QueueView:
-    """Return the queue of a session as its person may see it."""
+MOST_RECENT = 20
+"""Labels that the queue names as given last."""
+
+
+def holders(claims: Iterable[Claim], items: Collection[str]) -> tuple[Holder, ...]:
+    """Return who has some of these items before them, those who began first at the top."""
+    found: dict[str, list[float]] = {}
+    for claim in claims:
+        if claim.item in items:
+            found.setdefault(claim.name, []).append(claim.since)
+    lines = [
+        Holder(reviewer=name, items=len(since), since=min(since)) for name, since in found.items()
+    ]
+    return tuple(sorted(lines, key=lambda line: (line.since, line.reviewer)))
+
+
+def recent(labels: Sequence[Label]) -> tuple[GivenLabel, ...]:
+    """Return what everybody did last, the newest first. Nothing says on which item."""
+    newest = sorted(labels, key=lambda label: instant(label.at), reverse=True)[:MOST_RECENT]
+    return tuple(
+        GivenLabel(
+            reviewer=label.reviewer,
+            at=label.at,
+            act=("withdrawal" if label.withdrawn else "label" if label.skipped is None else "skip"),
+        )
+        for label in newest
+    )
+
+
+def queue_view(
+    sheet: Sheet, session: Session, labels: Sequence[Label], claims: Sequence[Claim] = ()
+) -> QueueView:
+    """Return the queue of a session as its person may see it; `claims` are those of others."""
     here = [x for x in labels if x.item in sheet.items]
     mine, left = sheet.mine(labels, session), sheet.left(labels, session)
     flags, closed = flags_of(sheet, session, labels)
@@ -161,6 +196,7 @@ def queue_view(sheet: Sheet, session: Session, labels: Sequence[Label]) -> Queue
             flags,
             closed,
             lines,
+            claims,
         ),
         high=len(flags) + closed.total(),
         open_high=len(flags),
@@ -172,6 +208,8 @@ def queue_view(sheet: Sheet, session: Session, labels: Sequence[Label]) -> Queue
         saved=tuple(_saved(x) for x in mine),
         flags=lines,
         review_set=session.review_set,
+        holders=holders(claims, sheet.items),
+        recent=recent(here),
     )
 
 
@@ -229,12 +267,18 @@ def _reasons(
     flags: Iterable[OpenFlag],
     closed: Counter[str],
     lines: Sequence[FlagLine],
+    claims: Sequence[Claim],
 ) -> tuple[ReasonLine, ...]:
     """Return one person's showings by reason; those of high priority with the flags that hold a
     promotion up, which are the candidate's alone and are closed by any person's label."""
     unclosed = Counter(flag.reasons[0] for flag in flags)
     rate = sheet.rate
     others = [line.candidate_id for line in lines if not line.stops and line.high]
+    under: dict[str, set[str]] = {}
+    for claim in claims:
+        entry = sheet.entry(claim.item)
+        if entry is not None:
+            under.setdefault(entry.reasons[0], set()).add(claim.item)
     return tuple(
         ReasonLine(
             reason=line.reason,
@@ -249,6 +293,7 @@ def _reasons(
                 if line.reason == "random"
                 else "all; in no rate"
             ),
+            holders=holders(claims, under.get(line.reason, ())),
         )
         for line in counts
     )

@@ -1,11 +1,14 @@
 """Labeling a review set: its session and queue; and the trace behind an item of any queue."""
 
+from collections.abc import Sequence
+
 from reviewer.db.connection import Connection
 from reviewer.desk.errors import DeskError
 from reviewer.desk.labels.api import ItemTrace, LabelItem, QueueView, Session, Side
 from reviewer.desk.labels.labeling import Labeling
 from reviewer.desk.labels.queue import queue_view
 from reviewer.desk.labels.sheet import Sheet
+from reviewer.desk.presence.claims import Claim
 from reviewer.desk.traces.records import locate
 from reviewer.review.labels import Role
 
@@ -32,12 +35,17 @@ def set_session(
 
 
 def set_queue(
-    labeling: Labeling, connection: Connection, reviewer: str, name: str, candidate_id: str
+    labeling: Labeling,
+    connection: Connection,
+    reviewer: str,
+    name: str,
+    candidate_id: str,
+    claims: Sequence[Claim] = (),
 ) -> QueueView:
-    """Return the queue of a review set as this person may see it."""
+    """Return the queue of a review set as this person may see it; `claims` are those of others."""
     session = _session(labeling, connection, reviewer, name, candidate_id, "rater")
     sheet = labeling.sheet(connection, session)
-    return queue_view(sheet, session, labeling.labels(connection, sheet))
+    return queue_view(sheet, session, labeling.labels(connection, sheet), claims)
 
 
 def _session(

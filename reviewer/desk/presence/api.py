@@ -12,17 +12,16 @@ import time
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from uuid import uuid4
 
 import msgspec
 
 from reviewer.desk.opened import DeskState, Room
+from reviewer.desk.presence.claims import GONE as GONE
+from reviewer.desk.presence.claims import Claim, claims_in, folder_made
 from reviewer.desk.views import View
 
 BEAT = 10.0
 """Seconds after which an open workstation says again that it is there."""
-GONE = 3 * BEAT
-"""Seconds of silence after which a person is taken to have left."""
 FORGOTTEN = 3600.0
 """Seconds after which who left is no longer named, and their file is removed."""
 LARGEST, MOST = 4096, 200
@@ -43,6 +42,7 @@ class _Said(msgspec.Struct, forbid_unknown_fields=True):
 class Present(View, frozen=True):
     """A person at the workspace: the `screen` they are on and since when (`since`: HH:MM, UTC).
     `me` is the one who asks; `left` counts the minutes since they went, None while they are here.
+    `labeling`: since when they have an item before them, in seconds since 1970, never which.
     """
 
     name: str
@@ -53,6 +53,7 @@ class Present(View, frozen=True):
     role: str
     me: bool
     left: int | None
+    labeling: float | None = None
 
 
 class PresenceRoom(Room):
@@ -61,15 +62,18 @@ class PresenceRoom(Room):
     def __init__(self, opened: DeskState) -> None:
         super().__init__(opened)
         self._folder = opened.place.store.parent / "presence"
-        self._file = self._folder / f"{uuid4().hex}.json"
+        self._file = self._folder / f"{opened.workstation}.json"
         self._said: _Said | None = None
         self._beat = 0.0
 
-    def here(self, screen: str, role: str = "") -> None:
+    def here(self, screen: str, role: str = "", active: bool = True) -> None:
         """Say on which screen the person of this desk is, where that is new or long ago. A folder
-        that cannot be written is no error: then nobody is told."""
+        that cannot be written is no error: then nobody is told. An item they have before them stays
+        theirs while they are `active`."""
         if not self._opened.has_store():
             return
+        if active:
+            self._opened.claims.renew()
         before, now = self._said, time.monotonic()
         if before is not None and before.screen == screen and now - self._beat < BEAT:
             return
@@ -78,10 +82,7 @@ class PresenceRoom(Room):
             since=before.since if before else f"{datetime.now(UTC):%H:%M}", via=_via(role),
         )  # fmt: skip
         with suppress(OSError):
-            self._folder.mkdir(mode=0o700, exist_ok=True)
-            ignore = self._folder / ".gitignore"
-            if not ignore.exists():
-                ignore.write_bytes(b"*\n")
+            folder_made(self._folder)
             made = self._file.with_suffix(".new")
             made.write_bytes(msgspec.json.encode(said))
             made.replace(self._file)
@@ -90,12 +91,15 @@ class PresenceRoom(Room):
     def all(self) -> tuple[Present, ...]:
         """Return who is here and who left within the hour: oneself first, then those who are here,
         each by name."""
-        found = [one for path in self._files() if (one := self._read(path)) is not None]
+        claims = claims_in(self._folder)
+        found = [one for path in self._files() if (one := self._read(path, claims)) is not None]
         found.sort(key=lambda one: (not one.me, one.left is not None, one.left or 0, one.name))
         return tuple(found)
 
     def leave(self) -> None:
-        """Say that this workstation was closed: others read for an hour when."""
+        """Say that this workstation was closed: others read for an hour when, and may have its
+        item."""
+        self._opened.claims.release()
         if self._said is not None:
             with suppress(OSError):
                 gone = time.time() - GONE
@@ -107,7 +111,7 @@ class PresenceRoom(Room):
             return sorted(self._folder.glob("*.json"))[:MOST]
         return []
 
-    def _read(self, path: Path) -> Present | None:
+    def _read(self, path: Path, claims: dict[str, Claim]) -> Present | None:
         try:
             silent = time.time() - path.stat().st_mtime
             if silent > FORGOTTEN:
@@ -118,9 +122,11 @@ class PresenceRoom(Room):
         except (OSError, ValueError):  # left half written, removed by another, or not ours
             return None
         left = None if silent < GONE else int((silent - GONE) // 60)
+        claim = claims.get(path.stem)
         return Present(
             name=said.name, screen=said.screen, since=said.since, host=said.host, via=said.via,
             role=said.role, me=path == self._file, left=left,
+            labeling=None if claim is None else claim.since,
         )  # fmt: skip
 
 

@@ -501,6 +501,12 @@ class ReviewerApp(FiringTimers, App[None]):
         """The name of the screen the reader is on."""
         return self.here.NAME if self.here is not None else ""
 
+    def active(self) -> bool:
+        """Tell whether the reader has done anything lately: an item they left open is not kept."""
+        from reviewer.desk.presence.claims import LEASE
+
+        return self._tidy.quiet < LEASE
+
     def who_changed(self) -> None:
         """Draw again: somebody came, went, or is on another screen. From any thread."""
         self.post_message(self.WhoChanged())
@@ -511,7 +517,7 @@ class ReviewerApp(FiringTimers, App[None]):
         if isinstance(self.screen, WhoScreen):
             self.screen.who_changed()
         if self.here is not None:
-            self.here.runs_changed()
+            self.here.who_changed()
 
     async def on_unmount(self) -> None:
         self._stop.set()

@@ -180,9 +180,14 @@ class Tidy:
         """The reader has done something."""
         self._touched = monotonic()
 
+    @property
+    def quiet(self) -> float:
+        """Seconds since the reader did something."""
+        return monotonic() - self._touched
+
     def tick(self) -> bool:
         """Time passes. Whether garbage was looked for."""
-        pause = monotonic() - self._touched >= PAUSE
+        pause = self.quiet >= PAUSE
         enough = MUCH if not pause else ENOUGH if self._settled else 0
         if gc.get_count()[2] < enough:
             return False

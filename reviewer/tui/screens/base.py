@@ -232,6 +232,10 @@ class DeskScreen(Asking[None]):
     def judge_changed(self) -> None:
         """Draw again: a judge has changed."""
 
+    def who_changed(self) -> None:
+        """Draw again: somebody came, went, or has another item before them."""
+        self.runs_changed()
+
     def tell(self, text: str, style: str = "dim") -> None:
         """Say what comes from elsewhere; a blind screen passes it on to the next one."""
         if self.BLIND:

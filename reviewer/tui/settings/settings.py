@@ -55,7 +55,12 @@ OPTIONS = (
     ),
     Option("bell", True, (True, False), "ring once when a call waits for your approval"),
     Option("tour", True, (True, False), "show the tour the first time the demo is opened"),
-    Option("presence", True, (True, False), "false: others at a workspace do not see that you are"),
+    Option(
+        "presence",
+        True,
+        (True, False),
+        "false: others at a workspace do not see that you are, and may be given your item",
+    ),
 )
 LARGEST = 1 << 20
 """Bytes of a settings file; anything longer is something else."""

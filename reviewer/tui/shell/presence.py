@@ -21,6 +21,7 @@ class Watching(Protocol):
     @property
     def settings(self) -> "Settings": ...
     def where(self) -> str: ...
+    def active(self) -> bool: ...
     def who_changed(self) -> None: ...
 
 
@@ -45,7 +46,7 @@ class Presence:
             return
         desk, before = self._app.desk, self.found
         try:
-            desk.presence.here(self._app.where(), desk.role or "")
+            desk.presence.here(self._app.where(), desk.role or "", self._app.active())
             self.found = desk.presence.all()
         except DeskError:
             return  # a name that may not be written; labeling says so

@@ -45,6 +45,9 @@ class Here(Protocol):
     def judge_changed(self) -> None:
         """A judge has gone on."""
 
+    def who_changed(self) -> None:
+        """Somebody came, went, or has another item before them."""
+
 
 class Host(Protocol):
     """The application as jobs that outlive a screen need it."""

@@ -8,12 +8,12 @@ from textual.binding import BindingType
 from textual.containers import VerticalScroll
 
 from reviewer.desk.presence.api import Present
+from reviewer.desk.presence.claims import ago
 from reviewer.trace.safetext import visible_line
 from reviewer.tui.screens.base import Dialog, Hint, hint_line, pressing
 from reviewer.tui.settings.keys import bind
 from reviewer.tui.widgets.chrome import LineBox
 from reviewer.tui.widgets.lines import Line, Span, middle, pad
-from reviewer.tui.widgets.words import plural
 
 WIDTH = 74
 
@@ -59,8 +59,7 @@ def _lines(found: Iterable[Present]) -> Iterable[Line]:
         empty = False
         name = pad(middle(visible_line(one.name), 16), 17)
         if one.left is not None:
-            ago = f"left {plural(one.left, 'minute')} ago" if one.left else "left just now"
-            yield [Span("   "), Span(name, "dim"), Span(ago, "dim")]
+            yield [Span("   "), Span(name, "dim"), Span(f"left {ago(60 * one.left)}", "dim")]
             continue
         role = f", may {visible_line(one.role)}" if one.role else ""
         via = f" over {visible_line(one.via)}" if one.via == "SSH" else ""

@@ -246,6 +246,14 @@ class LabelScreen(DeskScreen):
         if self.labeling.item is not None:
             self.draw_marks(self.labeling.item)
 
+    def store_changed(self) -> None:
+        super().store_changed()
+        self.labeling.look_again()
+
+    def who_changed(self) -> None:
+        super().who_changed()
+        self.labeling.look_again()
+
     def _tick(self) -> None:
         if self.labeling.open and self.labeling.item is not None:
             self.draw_marks(self.labeling.item)

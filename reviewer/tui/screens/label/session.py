@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from reviewer.desk.errors import DeskError
 from reviewer.desk.labels.api import (
     EstimateView,
+    Holder,
     ItemEvidence,
     ItemTrace,
     LabelDraft,
@@ -20,7 +21,7 @@ from reviewer.desk.labels.api import (
     Session,
     Side,
 )
-from reviewer.tui.screens.label.view import saved_words
+from reviewer.tui.screens.label.view import held_words, names_of, saved_words
 from reviewer.tui.settings.keys import worded
 from reviewer.tui.shell.labeling import Draft
 
@@ -33,12 +34,14 @@ PATIENCE = 0.15
 
 class Turn(NamedTuple):
     """The next item, or at the end the figures this reviewer may know of their own labels.
-    `missed`: the item that was asked for cannot be labeled any more."""
+    `missed`: the item that was asked for cannot be labeled any more. `held`: who has what is left;
+    where `missed`, who has the item that was asked for."""
 
     session: Session
     item: LabelItem | None
     own: tuple[EstimateView, ...]
     missed: bool = False
+    held: tuple[Holder, ...] = ()
 
 
 class LabelSession:
@@ -65,7 +68,12 @@ class LabelSession:
         self.draft = Draft()
         self._since = 0.0
         self._busy = self._saving = False
-        self._at_end = False
+        self._at_end = self._waiting = False
+
+    @property
+    def _claims(self) -> bool:
+        """True where others may see what this person does."""
+        return self._screen.shell.settings.presence
 
     @property
     def here(self) -> bool:
@@ -101,7 +109,7 @@ class LabelSession:
         desk, known, reason = self._screen.shell.desk, self.session, self._reason or None
         wanted, self._wanted = self._wanted, ""
         where, kind, role = (self._suite_id, self._candidate_id), self._screen.KIND, self.role
-        labeling = self._screen.shell.labeling
+        labeling, claim = self._screen.shell.labeling, self._claims
         name = labeling.review_sets.get(self._suite_id, "")
 
         def look() -> Turn:
@@ -111,11 +119,15 @@ class LabelSession:
                 else desk.labels.session(*where, kind=kind, role=role)
             )
             back = labeling.handed_back(session)
-            item = desk.labels.next_item(session, back, reason, wanted or None)
+            item = desk.labels.next_item(session, back, reason, wanted or None, claim)
             missed = item is None and bool(wanted)
+            held = desk.labels.held(session, wanted) if item is None else ()
             if item is None and (wanted or reason):
-                item = desk.labels.next_item(session, back)
-            return Turn(session, item, desk.labels.own_end(session) if item is None else (), missed)
+                item = desk.labels.next_item(session, back, None, None, claim)
+            if item is None and wanted:
+                held = desk.labels.held(session)
+            own = desk.labels.own_end(session) if item is None else ()
+            return Turn(session, item, own, missed, held)
 
         self._screen.ask("item", look, self._take, self._nothing)
 
@@ -123,18 +135,34 @@ class LabelSession:
         self._busy = False
         self.session = turn.session
         if not self.here:
-            return  # left meanwhile: this item was never on screen
+            self._release()  # left meanwhile: this item was never on screen
+            return
         if turn.item is None:
             self.item, self._at_end = None, True
             more = worded("{screen.agreement} shows the agreement.")
-            self._screen.show_end(("everything here is done.", more), turn.own)
+            done = held_words(turn.held) if turn.held else ("everything here is done.",)
+            if not (self._waiting and turn.held):
+                self._screen.show_end((*done, more), turn.own)
+            self._waiting = bool(turn.held)
         else:
             self._put(turn.session, turn.item)
-        if turn.missed:
+        if turn.missed and turn.held and turn.item is not None:
+            self._screen.say(f"{names_of(turn.held)} has the item you chose: here is another")
+        elif turn.missed and not turn.held:
             self._screen.say("the item you chose has been settled meanwhile")
 
+    def look_again(self) -> None:
+        """Ask again where what is left was somebody else's when it was last asked for."""
+        if self._waiting and self._at_end and self.here and not self._busy:
+            self.go_on()
+
+    def _release(self) -> None:
+        """Let others have the item. Nothing is being asked of the desk now."""
+        if self._claims:
+            self._screen.ask("item", self._screen.shell.desk.labels.release, lambda _: None)
+
     def _put(self, session: Session, item: LabelItem) -> None:
-        self.item, self._at_end = item, False
+        self.item, self._at_end, self._waiting = item, False, False
         self.draft = self._screen.shell.labeling.draft(session, item)
         self._since = self.clock()
         self._screen.show_item(item)
@@ -156,6 +184,7 @@ class LabelSession:
             self.draft.spent = self.spent
             self._screen.shell.labeling.hand_back(self.session, self.item)
             self._screen.say("the item is put back: it comes again later, with your answers")
+            self._release()
         self.item, self._at_end = None, False
         self._screen.clear()
 
@@ -233,6 +262,7 @@ class LabelSession:
         if not self.here:  # left while it was saved: said where the reader is now
             self._screen.shell.hold(lambda here: here.refused(error))
             self._screen.shell.release()
+            self._release()
         elif self.item is None:
             self._screen.refused(error)
             self.go_on()
@@ -249,8 +279,11 @@ class LabelSession:
 
         def back(item: LabelItem) -> None:
             self._busy = False
-            if self.here:
-                self._put(session, item)
-                self._screen.say("taken back: change your answer, then Enter saves it again")
+            if not self.here:
+                self._release()
+                return
+            self._put(session, item)
+            self._screen.say("taken back: change your answer, then Enter saves it again")
 
-        self._screen.ask("item", lambda: desk.labels.undo(session), back, self._unsaved)
+        claim = self._claims
+        self._screen.ask("item", lambda: desk.labels.undo(session, claim), back, self._unsaved)

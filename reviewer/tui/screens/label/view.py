@@ -3,12 +3,13 @@
 import textwrap
 from collections.abc import Sequence
 
-from reviewer.desk.labels.api import CriterionView, LabelItem, SavedLabel, Session
+from reviewer.desk.labels.api import CriterionView, Holder, LabelItem, SavedLabel, Session
 from reviewer.trace.safetext import visible_line
 from reviewer.tui.settings.keys import key_of
 from reviewer.tui.shell.labeling import Draft
 from reviewer.tui.views.jobs import bar, clock
 from reviewer.tui.widgets.lines import Line, Span, cut, middle, pad, rule, spread, width_of
+from reviewer.tui.widgets.words import plural
 
 SIDES = {"left": "Left", "right": "Right"}
 WIDE, WIDEST = 120, 160
@@ -104,6 +105,21 @@ def progress_line(item: LabelItem, spent: float, width: int) -> list[Span]:
 def saved_words(saved: SavedLabel, place: int) -> str:
     """Line 23 after a save. The item's reason is not told: its other order may still come."""
     return f"item {place:,} saved {saved.at[11:19]}Z. {key_of('undo')} takes it back."
+
+
+def names_of(held: Sequence[Holder]) -> str:
+    """Return who has something before them."""
+    return " and ".join(visible_line(one.reviewer) for one in held)
+
+
+def held_words(held: Sequence[Holder]) -> tuple[str, ...]:
+    """Say who has all that is left for this person, in place of the next item."""
+    count = sum(one.items for one in held)
+    verb, them = ("is", "it") if count == 1 else ("are", "them")
+    return (
+        f"what is left for you, {plural(count, 'item')}, {verb} with {names_of(held)} now.",
+        f"You get {them} when labeled or left there; this screen looks again by itself.",
+    )
 
 
 # criteria of a pair ------------------------------------------------------------------------------

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from typing import ClassVar
 
 from textual.binding import BindingType
+from textual.containers import Vertical
 from textual.events import Resize
 from textual.widget import Widget
 
@@ -12,7 +13,7 @@ from reviewer.tui.screens.base import DeskScreen, Hint
 from reviewer.tui.screens.queue import set_view
 from reviewer.tui.screens.queue import view as view
 from reviewer.tui.screens.queue.controller import QUEUE_KEYS, QueueReading, queue_css
-from reviewer.tui.settings.keys import bind, worded
+from reviewer.tui.settings.keys import bind, key_of, worded
 from reviewer.tui.widgets.chrome import Menu
 from reviewer.tui.widgets.grid import Grid
 from reviewer.tui.widgets.lines import Block, Line, Span
@@ -70,7 +71,7 @@ class QueueScreen(ReadingScreen):
         ("Enter", "label", "screen.enter"),
         ("n", "flag", "screen.high_flag"),
         ("s", "sort", "screen.sort"),
-        ("v", "saved", "screen.view"),
+        ("v", "view", "screen.view"),
         ("A", "agreement", "app.go('agreement')"),
         ("x", "export", "screen.export"),
         ("y", "copy", "screen.copy"),
@@ -85,28 +86,51 @@ class QueueScreen(ReadingScreen):
         bind("enter", "enter", "label this next", "Label the next item of this line."),
         bind("n", "high_flag", "next open high flag", "Label what closes a high flag."),
         bind("s", "sort", "sort: queue, left, done", "Another order of the lines."),
-        bind("v", "view", "agreement, saved items"),
+        bind("v", "view", "agreement, saved items, who is here"),
         *QUEUE_KEYS,
     ]
     DEFAULT_CSS = queue_css("QueueScreen")
     CSS = """
-    #reasons { height: 9; }
+    QueueScreen #left { height: auto; }
+    QueueScreen.-wide #left { width: 1fr; height: 1fr; }
+    QueueScreen #figures { width: 1fr; height: 1fr; }
+    QueueScreen #reasons { height: 9; }
     QueueScreen.-tall #reasons { height: 13; }
-    QueueScreen.-wide #reasons { height: 1fr; }
+    QueueScreen #saved, QueueScreen #people { display: none; height: 1fr; }
+    QueueScreen.-wide #saved, QueueScreen.-wide #people { display: block; }
     """
+    EVERY: ClassVar[float] = 10.0
+    """Seconds until what is said of times is drawn again."""
 
     def __init__(self, suite_id: str, candidate_id: str) -> None:
         super().__init__(QueueReading(self, (suite_id, candidate_id), "#reasons", self._show))
         self._saved: str | None = None
+        self._people = False
         self._sort = 0
 
     def regions(self) -> Iterable[Widget]:
         reasons = Grid(self._sheet, lambda keys: [self._reasons[key] for key in keys], "reasons")
-        return self.reading.regions(reasons, TextView(id="figures"))
+        left = Vertical(reasons, TextView(id="saved"), TextView(id="people"), id="left")
+        return self.reading.regions(left, TextView(id="figures"))
+
+    def on_mount(self) -> None:
+        self.set_interval(self.EVERY, self._later)
+
+    def _later(self) -> None:
+        """Time has passed: say anew how long ago things were."""
+        if self.reading.found is not None:
+            self.grid.redress()
+            self._draw_figures(fresh=False)
+
+    def who_changed(self) -> None:
+        """Somebody came, went, or has another item before them: its line says so."""
+        super().who_changed()
+        if self.shell.here is self:
+            self.reading.read()
 
     def _sheet(self, width: int) -> view.ReasonSheet:
         last = view.OF_A_SET if self.reading.review_set else view.OF_A_RELEASE
-        return view.ReasonSheet(width, last)
+        return view.ReasonSheet(width, last, held=any(each.holders for each in self._reasons))
 
     @property
     def _reasons(self) -> tuple[ReasonLine, ...]:
@@ -128,6 +152,7 @@ class QueueScreen(ReadingScreen):
         if fresh or len(self.grid.keys) != len(found.reasons):
             order = self._order()
             left = [n for n, key in enumerate(order) if found.reasons[key].left]
+            self.grid.styles.max_height = len(order) + 2
             self.grid.set_keys(order, left[0] if left else 0)
             self.grid.redress()
         self.grid.reload()
@@ -155,35 +180,44 @@ class QueueScreen(ReadingScreen):
             else set_view.set_top(held, found, self.columns)
         )
         self.head(top)
-        left = max(0, found.items - found.done)
-        self.grid.caption(
-            [Span("what to label next", "strong")],
-            [Span(f"{left:,} left for you, {SORTS[self._sort]}", "dim")],
-        )
+        note = [Span(view.left_words(found, SORTS[self._sort]), "dim")]
+        self.grid.caption([Span("what to label next", "strong")], note)
         self.foot()
         self._draw_figures(fresh=False)
 
     def legend(self) -> Line:
-        return view.left_out(self.reading.found) if self.reading.found else ()
+        found = self.reading.found
+        return view.left_out(found, self.reading.wide) if found else ()
 
     def _draw_figures(self, *, fresh: bool) -> None:
         found = self.reading.found
         if found is None:
             return
-        figures, width = self.reading.figures, self.reading.pane_columns
-        figures.join(self.reading.wide)
+        figures, width, wide = self.reading.figures, self.reading.pane_columns, self.reading.wide
+        figures.join(wide)
+        people, who = view.people(self.shell.presence.found, found.recent, width)
+        saved = view.saved(found, width, self._saved or "")
+        kept = [Span("your saved items and why they were asked", "strong")]
         note: list[Span] = []
-        if self._saved is not None:
-            blocks = view.saved(found, width, self._saved)
-            title = "your saved items and why they were asked"
+        if self._people and not wide:
+            blocks, title = people, who
+        elif self._saved is not None and not wide:
+            blocks, title = saved, kept
         elif self.reading.held is not None:
             blocks = set_view.rates(self.reading.held, width)
-            title = "rates of all traces, by those drawn by lot"
+            title = [Span("rates of all traces, by those drawn by lot", "strong")]
         else:
-            blocks, title = view.figures(found, width), "agreement"
-            note = [Span(view.labeled(found), "dim")]
-        show = figures.show if fresh else figures.update
-        show(blocks, [Span(title, "strong")], note)
+            blocks = view.in_full(found, width) if wide else view.figures(found, width)
+            title, note = [Span("agreement", "strong")], [Span(view.labeled(found), "dim")]
+        panes = [(figures, blocks, title, note)]
+        if wide:
+            under = [Span(f"under {view.reason_words(self._saved)}", "dim")] if self._saved else []
+            panes.append((self.query_one("#saved", TextView), saved, kept, under))
+            here = self.shell.presence.found
+            who_note = [Span(f"{key_of('who')} lists them", "dim")] if here else []
+            panes.append((self.query_one("#people", TextView), people, who, who_note))
+        for pane, lines, words, more in panes:
+            (pane.show if fresh else pane.update)(lines, words, more)
 
     # acting ------------------------------------------------------------------------------------
 
@@ -228,12 +262,19 @@ class QueueScreen(ReadingScreen):
         self.redraw()
 
     def action_view(self) -> None:
-        """The agreement, or what was saved and why it was asked."""
-        self._show_saved("" if self._saved is None else None)
+        """The agreement, then what was saved and why it was asked, then who is here and what was
+        done. Where there is room for all of them: saved items of this line, or all."""
+        row = self._row
+        if self.reading.wide:
+            self._show_saved(row.reason if row is not None and not self._saved else None)
+            return
+        before, self._people = self._people, self._saved is not None
+        self._show_saved(None if before or self._people else "")
 
     def _show_saved(self, reason: str | None) -> None:
         """Saved items under a reason, all of them for "", the agreement for None."""
         self._saved = reason
+        self._people = self._people and reason is None
         self._draw_figures(fresh=True)
 
     def action_copy(self) -> None:

@@ -1,6 +1,7 @@
 """The queue and the agreement of its reviewers, in lines."""
 
 from collections.abc import Sequence
+from datetime import datetime
 
 import msgspec
 
@@ -8,10 +9,15 @@ from reviewer.desk.labels.api import (
     REASONS,
     DisagreementView,
     EstimateView,
+    GivenLabel,
+    Holder,
     QuestionView,
     QueueView,
     ReasonLine,
 )
+from reviewer.desk.presence import claims
+from reviewer.desk.presence.api import Present
+from reviewer.desk.presence.claims import ago
 from reviewer.trace.safetext import visible_line
 from reviewer.tui.settings.keys import key_of
 from reviewer.tui.widgets.lines import (
@@ -77,12 +83,13 @@ def labeled(found: QueueView) -> str:
     return f"{words}, {found.begun:,} in one order" if found.begun else words
 
 
-def left_out(found: QueueView) -> list[Span]:
+def left_out(found: QueueView, wide: bool) -> list[Span]:
     """Say which items cannot be labeled, and where reasons are shown."""
     counts = ((found.identical, "identical"), (found.unpaired, "without a partner"))
     words = ", ".join(f"{count:,} {word}" for count, word in counts if count)
     left = f" not in the queue: {words}; " if words and found.kind == "pair" else " "
-    return [Span(f"{left}v shows saved items", "dim")]
+    shows = "shows the saved items of this line, or all" if wide else "shows saved items"
+    return [Span(f"{left}{key_of('view')} {shows}", "dim")]
 
 
 def _flags(found: QueueView, width: int) -> list[Span]:
@@ -114,16 +121,22 @@ def _own_flags(high: int, unclosed: int) -> list[Span]:
 
 
 class ReasonSheet(Sheet):
-    """One reason a line: what it is, how pressing, what is left, what is done."""
+    """One reason a line: what it is, how pressing, what is left, what is done, and where somebody
+    else has an item of any (`held`), who."""
 
-    def __init__(self, width: int, last: str = OF_A_RELEASE) -> None:
-        reason = 28 if width < 120 else 44
-        sizes = [("reason", reason), ("priority", 9), ("you: left", 9), ("done", 5)]
+    def __init__(self, width: int, last: str = OF_A_RELEASE, *, held: bool = False) -> None:
+        reason = 44 if width >= 120 else 26 if held and width < 90 else 28
+        close = held and width < 90
+        gap = 2 if close else 4
+        sizes = [("reason", reason), ("priority", 8 if close else 9), ("you: left", 9), ("done", 5)]
+        with_whom = [("with", 8 if close else 20)] if held else []
+        taken = 1 + gap + sum(size + 1 for _, size in (*sizes, *with_whom))
+        sizes += [(last, max(4, width - taken)), *with_whom]
         x = 2
         self.columns: list[Column] = []
-        for key, size in [*sizes, (last, max(4, width - reason - 33))]:
+        for key, size in sizes:
             self.columns.append(Column(key, x, size))
-            x += size + (4 if key == "done" else 1)
+            x += size + (gap if key == "done" else 1)
         line = ""
         for column in self.columns:
             title = pad(column.key, column.width, right=column.key in ("you: left", "done"))
@@ -135,19 +148,101 @@ class ReasonSheet(Sheet):
         empty = not (row.left or row.done or row.open)
         text = "dim" if empty else "text"
         note = "not_measured" if row.open else "dim"
-        return [
+        last = self.columns[4]
+        cells: list[Line] = [
             [Span(reason_words(row.reason), text)],
             [Span(words, "dim" if empty else style)],
             [Span(pad(f"{row.left:,}", 9, right=True), "strong" if row.left else "dim")],
             [Span(pad(f"{row.done:,}", 5, right=True), text)],
-            [Span(cut(visible_line(row.note), self.columns[-1].width), note)],
+            [Span(cut(visible_line(row.note), last.width), note)],
         ]
+        if last is not self.columns[-1]:
+            cells.append([Span(held_by(row.holders, self.columns[-1].width), "strong")])
+        return cells
+
+
+def held_by(held: Sequence[Holder], width: int) -> str:
+    """Return who has items before them and how many, since when where there is room."""
+    words = ", ".join(f"{visible_line(one.reviewer)} {one.items:,}" for one in held)
+    if held:
+        since = f"{words}, {ago(claims.clock() - held[0].since)}"
+        words = since if width_of([Span(since)]) <= width else words
+    return cut(words, width)
 
 
 def reason_line(row: ReasonLine) -> str:
     """One reason as text."""
     note = f"; {visible_line(row.note)}" if row.note else ""
+    note += f"; with {held_by(row.holders, 200)}" if row.holders else ""
     return f"{reason_words(row.reason)}: {row.left:,} left, {row.done:,} done{note}"
+
+
+def left_words(found: QueueView, sort: str) -> str:
+    """Return the words in the rule of the reasons: what is left, who has some of it."""
+    held = ", ".join(
+        f"{one.items:,} claimed by {visible_line(one.reviewer)}" for one in found.holders
+    )
+    left = f"{max(0, found.items - found.done):,} left for you"
+    return ", ".join(each for each in (left, held, "" if held else sort) if each)
+
+
+DAY = 86400.0
+ACTS = {
+    "label": "saved a label",
+    "skip": "skipped an item",
+    "withdrawal": "took back a label",
+}
+
+
+def people(
+    present: Sequence[Present], given: Sequence[GivenLabel], width: int
+) -> tuple[list[Block], list[Span]]:
+    """Return who is here, what everybody did last, and the title above. Never which item."""
+    now = claims.clock()
+    lines: list[Line] = [_person(one, now, width) for one in present]
+    done = [one for one in given if abs(now - _seconds(one.at)) < DAY]
+    if done:
+        lines += [[], [Span("just now", "strong"), Span("  newest first", "dim")]] if lines else []
+        lines += [
+            [
+                Span(f" {pad(ago(now - _seconds(one.at)), 12)}", "dim"),
+                Span(pad(middle(visible_line(one.reviewer), 16), 17), "strong"),
+                Span(ACTS[one.act]),
+            ]
+            for one in done
+        ]
+    if not lines:
+        lines = [[Span("nobody labeled anything within a day", "dim")]]
+    here = sum(one.left is None for one in present)
+    title = f"who is here {here:,}" if present else "just now"
+    return [Block("", head=line) for line in lines], [Span(title, "strong")]
+
+
+def _person(one: Present, now: float, width: int) -> Line:
+    name = pad(middle(visible_line(one.name), 16), 17)
+    if one.left is not None:
+        left = ago(60 * one.left)
+        return [Span(f"   {name}", "dim"), Span(f"left {left}, nothing claimed", "dim")]
+    doing = "you" if one.me else ""
+    if one.labeling is not None and not one.me:
+        doing = f"item hidden, {ago(now - one.labeling)}"
+    line = [
+        Span(" ● ", "pass"),
+        Span(name, "strong"),
+        Span(pad(middle(visible_line(one.screen), 12), 13)),
+        Span(pad(doing, 25), "dim"),
+        Span(f"since {visible_line(one.since)}Z", "dim"),
+    ]
+    room = width - width_of(line) - 3
+    return [*line, Span(f"   {middle(visible_line(one.host), room)}", "dim")] if room > 8 else line
+
+
+def _seconds(at: str) -> float:
+    """Return an instant in seconds since 1970; one that no clock here has was long ago."""
+    try:
+        return datetime.fromisoformat(at).timestamp()
+    except (ValueError, OverflowError):
+        return 0.0
 
 
 def figures(found: QueueView, width: int) -> list[Block]:
@@ -180,7 +275,7 @@ def saved(found: QueueView, width: int, under: str = "") -> list[Block]:
     rows = [row for row in found.saved if not under or row[0].split(", ")[0] == under]
     if not rows:
         return [Block("nothing saved yet: an item shows its reason once it has its label")]
-    reason, chance = (36 if width < 118 else 60), 8
+    reason, chance = (36 if width < 90 else 60), 8
     heading = f"{pad('reasons', reason)}  {pad('chance', chance)}  answer"
     blocks = [Block("", head=[Span(heading, "dim")])]
     for row in rows:
@@ -291,6 +386,13 @@ def selves(found: QueueView, width: int) -> list[Block]:
         lines.append([Span("○ not measured (no pair in both orders)", "not_measured")])
     drawn = [Block("", head=line) for line in lines]
     return [*drawn, Block(found.needed, "dim")] if found.needed else drawn
+
+
+def in_full(found: QueueView, width: int) -> list[Block]:
+    """Agreement between reviewers on every question, then of each with themselves."""
+    if not found.reviewers:
+        return [Block(nothing_yet())]
+    return [*between(found, width), Block(""), *selves(found, width)]
 
 
 def _full(questions: list[QuestionView], width: int) -> list[Line]:
