@@ -18,6 +18,7 @@ from urllib.parse import quote
 
 import msgspec
 
+from reviewer.db.mounts import network_kind
 from reviewer.resources import data_folder
 
 APPLICATION_ID = 0x52565752  # "RVWR"
@@ -77,6 +78,8 @@ def reader(path: Path, linked: bool = False) -> sqlite3.Connection:
     """
     if not linked:
         refuse_links(path)
+    if _has_log(path):
+        refuse_network(path)
     connection: sqlite3.Connection | None = None
     uri = f"file:{quote(str(path.resolve()))}?mode=ro"
     try:
@@ -111,6 +114,7 @@ def writer(path: Path) -> sqlite3.Connection:
     The caller holds the write lock: turning a new file to WAL is a write. Raises StoreError.
     """
     refuse_links(path)
+    refuse_network(path)
     connection: sqlite3.Connection | None = None
     try:
         connection = sqlite3.connect(
@@ -136,6 +140,27 @@ def writer(path: Path) -> sqlite3.Connection:
             "a store needs wal and full (2): put the workspace on a local disk"
         )
     return connection
+
+
+def refuse_network(path: Path) -> None:
+    """Refuse a store on a network file system: machines that have it open at once do not see each
+    other's log, and damage it. Raises StoreError."""
+    if (kind := network_kind(path.parent)) is not None:
+        raise StoreError(
+            f"{path}: is on a network file system ({kind}), where two machines that have a store "
+            "open damage it unseen: put the workspace on a disk of one machine; reviewer serve "
+            "lets several people in there, and a copy by reviewer backup can be read here"
+        )
+
+
+def _has_log(path: Path) -> bool:
+    """Return whether a file is a database with a write-ahead log, as a store in use is and a copy
+    by `reviewer backup` is not."""
+    try:
+        with path.open("rb") as handle:
+            return handle.read(20)[18:] == b"\2\2"
+    except OSError:
+        return False  # opening it says why
 
 
 def refuse_links(path: Path) -> None:

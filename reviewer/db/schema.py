@@ -19,6 +19,7 @@ from reviewer.db.connection import (
     close_writer,
     create_file,
     refuse_links,
+    refuse_network,
     scripts,
     unwritten,
     write_lock,
@@ -36,6 +37,8 @@ def open_writer(path: Path) -> sqlite3.Connection:
     """
     refuse_links(path)
     if not path.exists():
+        if path.parent.exists():
+            refuse_network(path)
         try:
             create_file(path)
         except FileExistsError:
