@@ -63,8 +63,6 @@ _OFF = _off()
 def deep(raw: bytes) -> bool:
     """Return whether a value nests deeper than MAX_DEPTH. Brackets inside texts may hide a level or
     two from this, never from the validation of records (`trace.validate`)."""
-    if raw.count(b"{") + raw.count(b"[") <= MAX_DEPTH:
-        return False
     levels, left = _levels(raw)
     if levels + left <= MAX_DEPTH:
         return False
@@ -83,8 +81,11 @@ def _outside_texts(raw: bytes) -> bytes:
 
 
 def _levels(raw: bytes) -> tuple[int, int]:
-    """Return (levels of brackets that pair, brackets left over)."""
+    """Return (levels of brackets that pair, brackets left over); so few that they cannot be too
+    many levels are not paired."""
     marks, levels = raw.translate(None, _NO_BRACKET), 0
+    if len(marks) <= MAX_DEPTH:
+        return 0, len(marks)
     while marks and levels <= MAX_DEPTH:
         inner = marks.replace(b"{}", b"").replace(b"[]", b"")
         if len(inner) == len(marks):
@@ -121,6 +122,19 @@ def parse(raw: bytes, notes: set[str] | None = None) -> Any:
         raise NotJson(f"nested deeper than {MAX_DEPTH}") from None
     told = set() if notes is None else notes
     return _forgiving(raw, told)
+
+
+def glance(raw: bytes) -> Any:
+    """Return the value that `parse` returns, of which nobody may ask whether a name is repeated: a
+    file is only looked at. Raises NotJson."""
+    try:
+        if not has_many_digits(raw):
+            return _decode(raw)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        pass
+    except RecursionError:
+        raise NotJson(f"nested deeper than {MAX_DEPTH}") from None
+    return _forgiving(raw, set())
 
 
 def _forgiving(raw: bytes, notes: set[str]) -> Any:

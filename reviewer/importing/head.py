@@ -2,11 +2,19 @@
 
 import re
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
 
-from reviewer.importing.foreign_json import MAX_DEPTH, NotJson, deep, extent, parse, surely_no_json
+from reviewer.importing.foreign_json import (
+    MAX_DEPTH,
+    NotJson,
+    deep,
+    extent,
+    glance,
+    surely_no_json,
+)
 from reviewer.importing.pipeline.opening import kind_of, opened, start_of
 from reviewer.importing.pipeline.split import Unreadable
 from reviewer.importing.walking import EACH, walk
@@ -50,6 +58,14 @@ class Head:
         """The first value, closed where the start ends; None when it is no JSON."""
         self._size = whole_extent(self.text)
         return first_value(self.text, self._size)
+
+    @property
+    def document(self) -> dict[str, Any] | None:
+        """Return the value of a file that is one object and nothing else."""
+        value = self.value
+        if not self.whole or not isinstance(value, dict):
+            return None
+        return None if self.text[self._size :].strip(_BLANK) else value
 
     @cached_property
     def first(self) -> Any:
@@ -101,7 +117,7 @@ class Head:
         if number == 0 and self.value is not None and len(line) == self._size:
             return (self.value,)
         try:
-            return () if surely_no_json(line) else (parse(line),)
+            return () if surely_no_json(line) else (glance(line),)
         except NotJson:
             return ()
 
@@ -113,6 +129,25 @@ class Head:
     def _left(self) -> Iterator[bytes]:
         text = self.text if self.whole else self.text.rpartition(b"\n")[0]
         return iter(text.split(b"\n", MOST_LINES)[:MOST_LINES])
+
+
+_shared: list[Head] = []
+
+
+@contextmanager
+def shared(head: Head) -> Iterator[None]:
+    """Let readers that look at the start of the same file once more have it as it was parsed."""
+    _shared.append(head)
+    try:
+        yield
+    finally:
+        _shared.pop()
+
+
+def head_of(path: Path) -> Head:
+    """Return the start of a file; the one that is shared where it is of this file. Raises OSError,
+    Unreadable."""
+    return _shared[-1] if _shared and _shared[-1].path == path else Head(path)
 
 
 def whole_extent(text: bytes) -> int:
@@ -150,6 +185,6 @@ def first_value(text: bytes, size: int) -> Any:
 
 def _parsed(text: bytes) -> Any:
     try:
-        return parse(text)
+        return glance(text)
     except NotJson:
         return None

@@ -176,7 +176,10 @@ def keeps_all(raw: bytes, value: Any) -> bool:
     a quote that is spelled as a number adds one when the value is written again."""
     if raw.find(b":", raw.find(b":") + 1) < 0:
         return True  # one member at most
-    if raw.count(b'"') != _codec()[1](value).count(b'"'):
+    written = _codec()[1](value)
+    if written == raw:  # as most programs write it: without blanks
+        return True
+    if raw.count(b'"') != written.count(b'"'):
         return False
     return b"\\" not in raw or b"\\u0022" not in raw
 

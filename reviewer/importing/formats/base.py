@@ -16,7 +16,7 @@ from reviewer.importing.account import Account, holds_parts
 from reviewer.importing.draft import Draft, elapsed_ms
 from reviewer.importing.facts import FormatFacts
 from reviewer.importing.foreign_json import NotJson, parse
-from reviewer.importing.head import Head
+from reviewer.importing.head import head_of
 from reviewer.importing.messages.usual import side_of
 from reviewer.importing.pipeline.opening import start_of
 from reviewer.importing.pipeline.split import MAX_RECORD, Piece, Unreadable
@@ -67,7 +67,7 @@ def each_record(
 def shown(path: Path) -> Any:
     """Return the first record of a file as far as its head shows it, None when it shows none."""
     try:
-        return Head(path).first
+        return head_of(path).first
     except (Unreadable, OSError):
         return None
 
@@ -75,7 +75,7 @@ def shown(path: Path) -> Any:
 def whole_value(path: Path) -> Any:
     """Return the value of a small file, None when it cannot be read."""
     try:
-        return Head(path).value
+        return head_of(path).value
     except (Unreadable, OSError):
         return None
 

@@ -102,8 +102,7 @@ def _sendable(unit: "Unit | None") -> _Claimed:
     reader = unit.reader
     if named(reader.name) is not reader:
         return _Claimed(sure=False)
-    near = ran_at(reader, unit.path), names_near(reader, unit.path)
-    return _Claimed(unit._replace(reader=None, near=near), reader.name)
+    return _Claimed(unit._replace(reader=None), reader.name)
 
 
 def ran_at(reader: Reader, path: Path) -> float:

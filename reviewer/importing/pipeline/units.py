@@ -12,14 +12,14 @@ import hashlib
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple, TypeGuard
 
 from reviewer.importing.foreign_json import MAX_DEPTH, deep
 from reviewer.importing.formats import all_readers, in_turn, named, native_reader
-from reviewer.importing.head import Head
-from reviewer.importing.pipeline.claiming import claims_of
+from reviewer.importing.head import Head, shared
+from reviewer.importing.pipeline.claiming import claims_of, names_near, ran_at
 from reviewer.importing.pipeline.opening import opened, refused
 from reviewer.importing.pipeline.split import Unreadable, shape
 from reviewer.importing.reader import Reader, by_document, claims, foreseen
@@ -85,7 +85,7 @@ def find_units(paths: Iterable[Path], wanted: str = "auto") -> Discovery:
         before = passed
         any_of_it = False
         inside = path.is_dir()
-        for file, unit in claims_of(claim, wanted, _fresh(path, claimed)):
+        for file, unit in claims_of(partial(claim, at_once=True), wanted, _fresh(path, claimed)):
             if isinstance(file, Unit):
                 claimed.setdefault(file.path, file)
                 any_of_it = True
@@ -117,8 +117,11 @@ def _key(path: Path) -> str:
     return os.path.abspath(path)
 
 
-def claim(path: Path, wanted: str = "auto", inside: bool = False) -> Unit | None:
-    """Return the unit of a file; None for a file `inside` a folder that is no trace."""
+def claim(
+    path: Path, wanted: str = "auto", inside: bool = False, *, at_once: bool = False
+) -> Unit | None:
+    """Return the unit of a file; None for a file `inside` a folder that is no trace. What is to be
+    imported `at_once` is asked what its order depends on, while its start is at hand."""
     try:
         if not path.is_file():
             return Unit(path, None, (), "not a regular file")
@@ -132,11 +135,23 @@ def claim(path: Path, wanted: str = "auto", inside: bool = False) -> Unit | None
             return None
         with foreseen(reader.name):
             others = reader.companions(path) if by_document(reader) else ()
-        return Unit(path, reader, tuple(others), "", STDIN if path.name == STDIN else "")
+        name = STDIN if path.name == STDIN else ""
+        near = _near(reader, head) if at_once else None
+        return Unit(path, reader, tuple(others), "", name, near=near)
     except Unreadable as error:
         return Unit(path, None, (), str(error))
     except OSError as error:
         return Unit(path, None, (), f"cannot be read: {error.strerror}")
+
+
+def _near(reader: Reader, head: Head) -> tuple[float, frozenset[str]] | None:
+    """Return what is asked of a file before it is read, while its start is at hand; None where it
+    is to be asked again."""
+    try:
+        with shared(head):
+            return ran_at(reader, head.path), names_near(reader, head.path)
+    except OSError:
+        return None
 
 
 def _unsupported(head: Head, inside: bool) -> str:

@@ -26,7 +26,7 @@ from reviewer.importing.formats.otel.index import (
     values,
 )
 from reviewer.importing.formats.otel.tree import Tree
-from reviewer.importing.head import Head
+from reviewer.importing.head import Head, head_of
 from reviewer.importing.pipeline.opening import opened
 from reviewer.importing.pipeline.split import Unreadable
 from reviewer.importing.reader import Broken, Foreign, Rejected
@@ -125,7 +125,14 @@ class SpanReader(Format, ABC):
 
     def _start_of(self, path: FilePath, handle: BinaryIO) -> tuple[float, frozenset[str]]:
         first, names = inf, set[str]()
-        for found in islice(values(handle, self.roots(Head(path))), NEAR_START):
+        head = head_of(path)
+        roots = self.roots(head)
+        if roots == ((),) and (value := head.document) is not None:
+            if self.holds(()) is not None or self.holders(()) is None:
+                return inf, frozenset()
+            outlined = guarded(partial(self.outlines, value), "")
+            return _near(() if isinstance(outlined, Broken) else outlined)
+        for found in islice(values(handle, roots), NEAR_START):
             if found.problem or self.holds(found.path) is not None:
                 continue
             if self.holders(found.path) is None:
@@ -133,9 +140,9 @@ class SpanReader(Format, ABC):
             spans = guarded(partial(self._spans, found.raw), "")
             if isinstance(spans, Broken):
                 continue
-            names.update(names_of(spans))
-            starts = (span.start for span in spans if span.start is not None)
-            first = min(first, min(starts, default=inf) / 1e6)
+            began, named = _near(spans)
+            names.update(named)
+            first = min(first, began)
         return first, frozenset(names)
 
     def _spans(self, raw: bytes) -> Sequence[Span]:
@@ -151,6 +158,12 @@ class SpanReader(Format, ABC):
         read."""
         with source.open() as handle:
             yield from _Files(self, source, handle).traces()
+
+
+def _near(spans: Sequence[Span]) -> tuple[float, frozenset[str]]:
+    """Return when the first of spans began, in milliseconds since 1970, and their names."""
+    starts = (span.start for span in spans if span.start is not None)
+    return min(starts, default=inf) / 1e6, frozenset(names_of(spans))
 
 
 class _Files:
