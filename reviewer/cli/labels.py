@@ -54,7 +54,7 @@ def _labels_arguments(command: argparse.ArgumentParser) -> None:
         dest="tool",
         choices=ANNOTATION_TOOLS,
         metavar="TOOL",
-        help="files of another tool: langfuse, langsmith, mlflow, agent-reward-bench, agent-occam",
+        help=f"files of another tool: {', '.join(ANNOTATION_TOOLS)}",
     )
     take.add_argument("--suite", default="", metavar="S", help="with --from: the attempts' suite")
     take.add_argument(

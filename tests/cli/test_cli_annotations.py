@@ -28,6 +28,7 @@ EPISODES = {
     "lamp-return-1": "attack-014",
     **{f"webarena.{n}": name for n, name in enumerate(("appeal-009", "damaged-221"), 1)},
     "webarena.3": "attack-014",
+    "01a20546-bab9-7d68-883a-76788ea2071b": "damaged-221",
     **{str(n): name for n, name in enumerate(("appeal-009", "damaged-221", "attack-014"), 1)},
 }
 REWARD = (
@@ -107,6 +108,122 @@ def reported(door: Door, candidate: str) -> dict[str, Any]:
 def elsewhere(door: Door, candidate: str) -> dict[str, Any]:
     found: dict[str, Any] = reported(door, candidate)["review"]["elsewhere"]
     return {**found, **{one["criterion_id"]: one for one in found["criteria"]}}
+
+
+# Opik, Phoenix, Weave and Braintrust --------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def stored_template(tmp_path_factory: pytest.TempPathFactory, empty_template: Path) -> Path:
+    """A workspace whose attempts came from Opik, Weave and Langfuse, one of each episode."""
+    door = copied(empty_template, tmp_path_factory.mktemp("stored") / "desk")
+    door.file("episodes.json", EPISODES)
+    files = ("opik/trace.json", "annotations/weave_calls.jsonl")
+    for name in (*files, "langfuse/openai-agents-2025-09-30.trace.json"):
+        door.ok(
+            *("import", DATA / name, "--suite", SUITE, "--candidate", V8),
+            *("--episode-map", door.root / "episodes.json"),
+        )
+    return door.root
+
+
+@pytest.fixture
+def stored(tmp_path: Path, stored_template: Path) -> Door:
+    return copied(stored_template, tmp_path / "stored")
+
+
+YES_NO = ("accurate=accurate:1=1", "accurate=accurate:0=2", "accurate=accurate:true=1")
+STORES = (*YES_NO, "access=access:partly=2", "accurate=accurate:yes=1")
+
+
+def test_each_author_of_a_score_of_opik_counts_apart_and_no_mean_does(stored: Door) -> None:
+    said = taken(stored, "opik", ANNOTATIONS / "opik_trace.json", maps=STORES)
+    assert (said.code, counts(said)["added"], counts(said)["attempts"]) == (0, 3, 1)
+    kept = [(x["reviewer"], x["marks"], x["note"], x["at"][:16]) for x in labels(stored)]
+    assert sorted(kept, key=str) == [
+        ("opik:ann", {"access": 2}, "", "2026-03-01T09:01"),
+        ("opik:ann", {"accurate": 1}, "says what it did", "2026-03-01T09:01"),
+        ("opik:ben", {"accurate": 2}, "", "2026-03-01T09:02"),
+    ]
+    assert reasons(said) == {
+        "question `next-step` is not mapped": 1,
+        "was made by a program or a model (source sdk)": 1,
+        "was made by a program or a model (source online_scoring)": 1,
+        "names no annotator (value_by_author, created_by)": 1,
+        "is about a step (span), not about the attempt": 2,
+    }
+    again = taken(stored, "opik", ANNOTATIONS / "opik_trace.json", maps=STORES)
+    assert (counts(again)["added"], counts(again)["known"]) == (0, 3)
+    stored.healthy()
+
+
+def test_a_score_of_opik_that_was_changed_revises_the_label_of_its_author(stored: Door) -> None:
+    taken(stored, "opik", ANNOTATIONS / "opik_trace.json", maps=STORES)
+    trace = json.loads((ANNOTATIONS / "opik_trace.json").read_bytes())
+    told = trace["trace"]["feedback_scores"][0]["value_by_author"]["ben"]
+    told.update(value=1.0, last_updated_at="2026-03-02T09:00:00Z")
+    said = taken(stored, "opik", stored.file("later.json", trace), maps=STORES)
+    assert (counts(said)["added"], counts(said)["revised"]) == (1, 1)
+    first, second = (one for one in labels(stored) if one["reviewer"] == "opik:ben")
+    assert (second["marks"], second["revises"]) == ({"accurate": 1}, first["uid"])
+
+
+def test_annotations_of_traces_in_phoenix_become_labels(stored: Door) -> None:
+    said = taken(stored, "phoenix", ANNOTATIONS / "phoenix_annotations.json", maps=STORES)
+    assert (said.code, counts(said)["added"]) == (0, 2)
+    assert [(x["marks"], x["note"]) for x in labels(stored)] == [
+        ({"accurate": 1}, "states the outcome"),
+        ({"accurate": 2}, ""),
+    ]
+    assert reasons(said) == {
+        f"its trace is not in this store as an attempt of {SUITE}": 2,
+        "was made by a program or a model (annotator_kind LLM)": 1,
+        "was made by a program or a model (annotator_kind CODE)": 1,
+        "names no annotator (user_id)": 1,
+        "has no label and no score": 1,
+        "is about a step (span), not about the attempt": 1,
+    }
+
+
+def test_annotations_of_root_calls_in_weave_become_labels(stored: Door) -> None:
+    down = "reaction=access:\N{THUMBS DOWN SIGN}=1"
+    file = ANNOTATIONS / "weave_calls.jsonl"
+    said = taken(stored, "weave", file, maps=(*YES_NO, "access=next-step:partly=2", down))
+    assert (said.code, counts(said)["added"], counts(said)["attempts"]) == (0, 4, 1)
+    assert [x["marks"] for x in labels(stored)] == [
+        {"accurate": 1}, {"accurate": 2}, {"next-step": 2}, {"access": 1},
+    ]  # fmt: skip
+    assert reasons(said) == {
+        "is about a step (call inside a trace), not about the attempt": 1,
+        "is a note, not an answer": 1,
+        "was made by a program or a model (feedback_type wandb.runnable.accurate)": 1,
+        "was made by a program or a model (feedback_type accurate)": 1,
+        "names no annotator (wb_user_id, creator)": 1,
+        "has no value of its own: a text, a number, true or false": 1,
+    }
+
+
+def test_feedback_of_weave_by_itself_names_no_trace(stored: Door) -> None:
+    calls = (ANNOTATIONS / "weave_calls.jsonl").read_text().splitlines()
+    root = next(one for line in calls if (one := json.loads(line))["parent_id"] is None)
+    alone = stored.file("feedback.json", root["summary"]["weave"]["feedback"][:1])
+    said = taken(stored, "weave", alone, maps=YES_NO)
+    why = "names a call and not its trace: export the calls with their feedback"
+    assert (reasons(said), labels(stored)) == ({why: 1}, [])
+
+
+def test_a_thumbs_down_of_a_root_call_in_weave_flags_its_attempt(stored: Door) -> None:
+    flagged = stored.rows("SELECT trace FROM finding WHERE code = 'thumbs_down'")
+    assert flagged == stored.rows(
+        "SELECT t.id FROM trace t JOIN source s ON s.id = t.source WHERE s.reader LIKE 'weave%'"
+    )
+
+
+def test_scores_of_braintrust_are_refused_by_name(stored: Door) -> None:
+    said = taken(stored, "braintrust", DATA / "formats_c/braintrust/logs.jsonl", maps=STORES)
+    assert said.code == 20
+    assert "does not say who gave a score" in said.err + said.out
+    assert labels(stored) == []
 
 
 # Langfuse and LangSmith ---------------------------------------------------------------------------

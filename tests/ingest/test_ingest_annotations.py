@@ -63,18 +63,38 @@ MEMBERS = (
     "id", "traceId", "source", "name", "value", "stringValue", "dataType", "authorUserId", "data",
     "scores", "trace", "subject", "key", "score", "run_id", "trace_id", "type", "feedback_source",
     "feedback", "run_type", "observationId", "assessment_name", "assessment_id", "assessments",
+    "annotator_kind", "user_id", "result", "label", "feedback_scores", "value_by_author",
+    "created_by", "summary", "feedback_type", "payload", "wb_user_id", "weave", "spans",
 )  # fmt: skip
 NAMES = st.sampled_from(MEMBERS)
 KINDS = st.sampled_from(
     (
         *("ANNOTATION", "API", "app", "BOOLEAN", "CATEGORICAL", {"type": "app", "user_id": "u"}),
-        *({"source_type": "HUMAN", "source_id": "ann"}, {"value": True}),
+        *({"source_type": "HUMAN", "source_id": "ann"}, {"value": True}, "HUMAN", {"label": "y"}),
+        [{"name": "n", "source": "ui", "value": 1.0, "created_by": "ann"}],
+        [{"name": "n", "value_by_author": {"ann": {"source": "ui", "value": 1.0}}}],
+        {
+            "weave": {
+                "feedback": [
+                    {
+                        "id": "f",
+                        "feedback_type": "wandb.annotation.n",
+                        "payload": {"value": 1},
+                        "wb_user_id": "u",
+                    }
+                ]
+            }
+        },
     )
 )
 
 
 @pytest.mark.parametrize(
-    ("tool", "mark"), [("langfuse", "ANNOTATION"), ("langsmith", "app"), ("mlflow", "HUMAN")]
+    ("tool", "mark"),
+    [
+        *(("langfuse", "ANNOTATION"), ("langsmith", "app"), ("mlflow", "HUMAN")),
+        *(("phoenix", "HUMAN"), ("opik", "ui"), ("weave", "wandb.annotation.n")),
+    ],
 )
 @given(given_one=st.dictionaries(NAMES, VALUES | KINDS))
 def test_only_what_says_that_a_person_made_it_is_an_annotation(

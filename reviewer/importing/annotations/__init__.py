@@ -7,7 +7,17 @@ rated, rounded or guessed. What a program or a model said is left out, with its 
 from collections.abc import Callable, Iterator
 from typing import Literal, NamedTuple
 
-Tool = Literal["langfuse", "langsmith", "mlflow", "agent-reward-bench", "agent-occam"]
+Tool = Literal[
+    "langfuse",
+    "langsmith",
+    "mlflow",
+    "opik",
+    "phoenix",
+    "weave",
+    "braintrust",
+    "agent-reward-bench",
+    "agent-occam",
+]
 
 
 class Answer(NamedTuple):
@@ -74,6 +84,14 @@ def reader_of(tool: Tool) -> Callable[[bytes], Iterator[Record]]:
         from reviewer.importing.annotations.langsmith import read
     elif tool == "mlflow":
         from reviewer.importing.annotations.mlflow import read
+    elif tool == "opik":
+        from reviewer.importing.annotations.opik import read
+    elif tool == "phoenix":
+        from reviewer.importing.annotations.phoenix import read
+    elif tool == "weave":
+        from reviewer.importing.annotations.weave import read
+    elif tool == "braintrust":
+        from reviewer.importing.annotations.braintrust import read
     elif tool == "agent-reward-bench":
         from reviewer.importing.annotations.agent_reward_bench import read
     else:

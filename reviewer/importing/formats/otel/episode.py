@@ -39,6 +39,7 @@ from reviewer.importing.formats.otel.outcome import (
     others,
     scores_of,
     text_of,
+    thumbs_of,
     usage,
 )
 from reviewer.importing.formats.otel.tree import (
@@ -382,3 +383,5 @@ def _describe(tree: Tree, draft: Draft, ending: Ending) -> None:
     }
     if ending.word:
         draft.source["finish_reason"] = ending.word
+    if thumbs := thumbs_of(tree):
+        draft.source["user_feedback"] = thumbs

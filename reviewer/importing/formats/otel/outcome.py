@@ -116,6 +116,23 @@ def scores_of(tree: Tree) -> SourceVerdict | None:
 _EVALUATORS = ("EVALUATOR", "HUMAN_EVALUATOR")
 
 
+REACTION = "wandb.reaction.1 emoji"
+_THUMBS = {"\N{THUMBS DOWN SIGN}": "thumbs_down", "\N{THUMBS UP SIGN}": "thumbs_up"}
+
+
+def thumbs_of(tree: Tree) -> str:
+    """Return what people's reactions to the attempt as a whole say of it: down where any of them
+    is, whatever its color; empty without one."""
+    told = {
+        _THUMBS.get(str(event.attributes.get("gen_ai.evaluation.score.label"))[:1], "")
+        for span in tree.all
+        if not span.parent
+        for event in span.events
+        if event.attributes.get("gen_ai.evaluation.name") == REACTION
+    }
+    return next((word for word in _THUMBS.values() if word in told), "")
+
+
 def _of_evaluator(span: Span) -> list[dict[str, Any]]:
     """Return what an evaluator of Laminar's gave back: a number, or several by their names."""
     raw = span.first("lmnr.span.output")
