@@ -74,32 +74,50 @@ RECORD_TABLES: dict[str, RecordTable] = {
 
 
 def batch_digests(
-    connection: sqlite3.Connection, first: int, count: int, slots: bool
-) -> tuple[str, str]:
-    """Return `batch_digest`, and with `slots` the `slots_digest` of the same traces (else ""), from
-    one reading of them."""
-    span = first, first + count
-    rows = connection.execute(_TRACES, span).fetchall()
-    told = slots_digest(connection, first, count, rows) if slots else ""
-    return batch_digest(connection, first, count, rows), told
-
-
-def batch_digest(
     connection: sqlite3.Connection,
     first: int,
     count: int,
+    slots: bool,
     traces: Sequence[tuple[Any, ...]] | None = None,
-) -> str:
-    """sha256 over `count` traces from id `first`, as the store holds them now.
-
-    `traces` are their rows when the caller has just written them, in the table's own columns and
-    types; reading them back would cost a fifth of the writing.
-    """
+) -> tuple[str, str]:
+    """Return `batch_digest`, and with `slots` the `slots_digest` of the same traces (else ""), from
+    one reading of them and of their names. `traces` are their rows when the caller has just written
+    them, in the table's own columns and types; reading them back would cost a fifth of the
+    writing."""
     span = first, first + count
-    if traces is None:
-        traces = connection.execute(_TRACES, span).fetchall()
+    rows = connection.execute(_TRACES, span).fetchall() if traces is None else traces
+    names = _names(connection, span)
+    return _of_facts(connection, span, rows, names), _of_slots(rows, names) if slots else ""
+
+
+def batch_digest(connection: sqlite3.Connection, first: int, count: int) -> str:
+    """sha256 over `count` traces from id `first`, as the store holds them now."""
+    return batch_digests(connection, first, count, slots=False)[0]
+
+
+_Rows = Sequence[tuple[Any, ...]]
+
+
+def _names(connection: sqlite3.Connection, span: tuple[int, int]) -> list[bytes]:
+    """The names of candidates, episodes and sources of some traces, each encoded."""
+    found = (connection.execute(query, span).fetchall() for query in _NAMES)
+    return [msgspec.msgpack.encode(rows) for rows in found]
+
+
+def _of_slots(traces: _Rows, names: Sequence[bytes]) -> str:
+    digest = hashlib.sha256(msgspec.msgpack.encode([one[:4] for one in traces]))
+    for name in names[:2]:
+        digest.update(name)
+    return digest.hexdigest()
+
+
+def _of_facts(
+    connection: sqlite3.Connection, span: tuple[int, int], traces: _Rows, names: Sequence[bytes]
+) -> str:
     digest = hashlib.sha256(msgspec.msgpack.encode(traces))
-    for query in (*_NAMES, _VERDICTS, _FINDINGS):
+    for name in names:
+        digest.update(name)
+    for query in (_VERDICTS, _FINDINGS):
         digest.update(msgspec.msgpack.encode(connection.execute(query, span).fetchall()))
     digest.update(msgspec.msgpack.encode(_chunks(connection, span)))
     if ran := connection.execute(_RAN, span).fetchall():
@@ -116,21 +134,11 @@ def _chunks(connection: sqlite3.Connection, span: tuple[int, int]) -> list[tuple
     return [(*row[:-1], row[-1] or lengths.get((row[0], row[1]), 0)) for row in rows]
 
 
-def slots_digest(
-    connection: sqlite3.Connection,
-    first: int,
-    count: int,
-    traces: Sequence[tuple[Any, ...]] | None = None,
-) -> str:
+def slots_digest(connection: sqlite3.Connection, first: int, count: int) -> str:
     """sha256 over the slots of `count` attempts from id `first`: suite, candidate, episode, number.
     Judging again and later records change the facts of a batch, and never this."""
     span = first, first + count
-    if traces is None:
-        traces = connection.execute(_SLOTS, span).fetchall()
-    digest = hashlib.sha256(msgspec.msgpack.encode([one[:4] for one in traces]))
-    for query in _NAMES[:2]:
-        digest.update(msgspec.msgpack.encode(connection.execute(query, span).fetchall()))
-    return digest.hexdigest()
+    return _of_slots(connection.execute(_SLOTS, span).fetchall(), _names(connection, span))
 
 
 def quarantine_digest(connection: sqlite3.Connection, source: int) -> str:

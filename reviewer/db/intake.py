@@ -9,7 +9,7 @@ import msgspec
 from reviewer.db import journal
 from reviewer.db.codec import mask_of
 from reviewer.db.counts import add_rolls, update_firsts
-from reviewer.db.digests import batch_digest, quarantine_digest, slots_digest
+from reviewer.db.digests import batch_digests, quarantine_digest
 from reviewer.db.ran import RanTrace, write_ran
 from reviewer.db.registry import Plan
 from reviewer.gates.model import Finding, Verdict
@@ -114,11 +114,12 @@ def write_batch(
     progress: Progress,
     plans: Mapping[int, Plan],
     now: str,
+    first_pack: int,
 ) -> list[int]:
     """Write one batch inside the caller's transaction; returns the new trace ids. `plans` holds
-    the plan of each candidate with a trace in it."""
+    the plan of each candidate with a trace in it; `first_pack` is the `next_pack`."""
     first = connection.execute("SELECT coalesce(max(id), 0) + 1 FROM trace").fetchone()[0]
-    pack_id = write_packs(connection, packs)
+    pack_id = write_packs(connection, packs, first_pack)
     ids = list(range(first, first + len(traces)))
     rows = [trace_row(*one, source, pack_id) for one in zip(ids, traces, strict=True)]
     connection.executemany(_TRACE, rows)
@@ -151,14 +152,15 @@ def write_batch(
         ),
     )
     if traces or refused or progress.done:
+        facts, slots = batch_digests(connection, first, len(traces), True, rows)
         entry: dict[str, Any] = {
             "type": "traces.added",
             "source": source,
             "first": first,
             "added": len(traces),
             "refused": len(refused),
-            "facts": batch_digest(connection, first, len(traces), rows),
-            "slots": slots_digest(connection, first, len(traces), rows),
+            "facts": facts,
+            "slots": slots,
             "code": judging_version(),
             "at": now,
         }
@@ -172,9 +174,18 @@ _FIRST_SUM = NewTrace._fields.index("cost_usd")
 _BEHIND_DIGEST = NewTrace._fields.index("sha256") + 1
 
 
-def write_packs(connection: sqlite3.Connection, packs: Sequence[Pack]) -> int:
-    """Write packs inside the caller's transaction; returns the store's id of the first one."""
-    first: int = connection.execute("SELECT coalesce(max(id), 0) + 1 FROM pack").fetchone()[0]
+def next_pack(connection: sqlite3.Connection) -> int:
+    """Return the id of the pack that is written next, inside the caller's transaction."""
+    found: int = connection.execute("SELECT coalesce(max(id), 0) + 1 FROM pack").fetchone()[0]
+    return found
+
+
+def write_packs(
+    connection: sqlite3.Connection, packs: Sequence[Pack], first: int | None = None
+) -> int:
+    """Write packs inside the caller's transaction; returns the store's id of the first one, which
+    is `first` where the caller has asked for it."""
+    first = next_pack(connection) if first is None else first
     connection.executemany(
         "INSERT INTO pack (id, size, sha256, frame) VALUES (?, ?, ?, ?)",
         [(first + n, *pack) for n, pack in enumerate(packs)],

@@ -281,11 +281,6 @@ def clear(connection: sqlite3.Connection, source: int, records: Iterable[int]) -
     )
 
 
-def next_pack(connection: sqlite3.Connection) -> int:
-    """The id that the next pack will have."""
-    return int(connection.execute("SELECT coalesce(max(id), 0) + 1 FROM pack").fetchone()[0])
-
-
 # What is known of a suite's attempts.
 
 

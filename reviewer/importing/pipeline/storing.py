@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from reviewer.db import registry
 from reviewer.db.connection import Connection, transaction
-from reviewer.db.intake import NewRefusal, Pack, Progress, write_batch
+from reviewer.db.intake import NewRefusal, Pack, Progress, next_pack, write_batch
 from reviewer.db.payload import compress, slices
 from reviewer.db.queries import imports
 from reviewer.db.slots import MOST_HELD, Placement, Shape, Slot, Slots
@@ -419,7 +419,7 @@ class Batcher:
             stored = source_progress(self.connection, self.source)
             self._shared = self._shared or stored != self._stored
             tally = self._progress(stored)
-            first_pack = imports.next_pack(self.connection)
+            first_pack = next_pack(self.connection)
             pending = self._batch.pending
             written = write_batch(
                 self.connection,
@@ -430,6 +430,7 @@ class Batcher:
                 Progress(*tally, done, self.outcome.note_lines()),
                 self._keys.plans(),
                 self._now(),
+                first_pack,
             )
             if self._first_trace is None and written:
                 self._first_trace = written[0]
