@@ -13,8 +13,8 @@ from reviewer.desk.place import at
 from reviewer.desk.runs.api import RunOrder, RunView
 from reviewer.desk.runs.jobs import RunHandle, Runs
 from reviewer.running.attempt import lost_attempt, run_attempt
-from reviewer.running.executors import Attempt
 from reviewer.running.model import ApprovalRequest, Approver, FinishedAttempt, Task
+from reviewer.running.worker import Attempt
 
 PATIENCE = 60.0
 

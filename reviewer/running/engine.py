@@ -217,17 +217,14 @@ class _Run:
         return state == "paused" and bool(self._waiting)
 
     async def _place(self, changed: asyncio.Event) -> None:
-        """Give waiting attempts a place, one after another; those that find one free begin
-        together. Cancelled, it puts back the one that had none yet."""
+        """Give waiting attempts a place: as many together as find one free."""
         while self._waiting:
-            task = self._waiting.popleft()
-            try:
-                await self._executor.submit(task)
-            except asyncio.CancelledError:
-                self._waiting.appendleft(task)
-                raise
-            self._running += 1
-            self._events.started(task.slot)
+            room = await self._executor.room()
+            batch = [self._waiting.popleft() for _ in range(min(room, len(self._waiting)))]
+            self._executor.submit_many(batch)
+            self._running += len(batch)
+            for task in batch:
+                self._events.started(task.slot)
             if self._collecting is None:
                 changed.set()
 

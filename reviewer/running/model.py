@@ -318,11 +318,13 @@ class Executor(Protocol):
     """The place where attempts run: local tasks, processes, another machine. Nothing else knows
     which.
 
-    `submit` returns once the attempt has a place (it waits while all are taken); `collect` waits
-    for the next to end, in any order, and raises Unrunnable when the candidate cannot be run.
+    `room` waits until an attempt has a place and returns how many have one; `submit_many` begins at
+    most so many, without waiting. `collect` waits for the next to end, in any order. `room` and
+    `collect` raise Unrunnable when the candidate cannot be run, or nothing is left to run it on.
     """
 
-    async def submit(self, task: Task) -> None: ...
+    async def room(self) -> int: ...
+    def submit_many(self, tasks: Sequence[Task]) -> None: ...
     async def collect(self) -> FinishedAttempt | LostAttempt: ...
     async def close(self, abandon: bool = False) -> None:
         """Free the places; `abandon` kills what runs."""

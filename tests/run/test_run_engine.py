@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
@@ -212,13 +212,17 @@ class Losing:
         self._ended: asyncio.Queue[FinishedAttempt | LostAttempt] = asyncio.Queue()
         self.closed: list[bool] = []
 
-    async def submit(self, task: Task) -> None:
-        number = task.slot.attempt
-        if self._left.get(number, 0):
-            self._left[number] -= 1
-            self._ended.put_nowait(LostAttempt(task, "its worker process ended (signal 9)"))
-        else:
-            self._ended.put_nowait(record(task))
+    async def room(self) -> int:
+        return 1
+
+    def submit_many(self, tasks: Sequence[Task]) -> None:
+        for task in tasks:
+            number = task.slot.attempt
+            if self._left.get(number, 0):
+                self._left[number] -= 1
+                self._ended.put_nowait(LostAttempt(task, "its worker process ended (signal 9)"))
+            else:
+                self._ended.put_nowait(record(task))
 
     async def collect(self) -> FinishedAttempt | LostAttempt:
         return await self._ended.get()

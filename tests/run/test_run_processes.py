@@ -17,8 +17,9 @@ from run_fakes import tasks
 from test_run_engine import Heard
 
 from reviewer.running.engine import MOST_AGAIN, Control, carry_out
-from reviewer.running.executors import Attempt, ProcessExecutor
+from reviewer.running.executors import ProcessExecutor
 from reviewer.running.model import Approval, ApprovalRequest, Unrunnable
+from reviewer.running.worker import Attempt
 
 pytestmark = pytest.mark.slow
 
@@ -102,7 +103,7 @@ import run_fakes
 from reviewer.running.executors import ProcessExecutor
 async def main():
     executor = ProcessExecutor(1, 1, attempt=run_fakes.for_ever)
-    await executor.submit(run_fakes.task(1, folder={folder!r}))
+    executor.submit_many([run_fakes.task(1, folder={folder!r})])
     await executor.collect()
 asyncio.run(main())
 """

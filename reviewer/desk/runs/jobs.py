@@ -26,7 +26,7 @@ from reviewer.report.formatting import counted
 from reviewer.running.attempt import run_attempt
 from reviewer.running.candidates.openai_http import kept_connections
 from reviewer.running.engine import Control, ControlState, Events, Place, carry_out
-from reviewer.running.executors import Attempt, LocalExecutor, ProcessExecutor
+from reviewer.running.executors import LocalExecutor, ProcessExecutor
 from reviewer.running.model import (
     Approval,
     ApprovalRequest,
@@ -37,6 +37,7 @@ from reviewer.running.model import (
     TurnRequest,
     Unrunnable,
 )
+from reviewer.running.worker import Attempt
 from reviewer.suite.gates import GATES
 
 T = TypeVar("T")
