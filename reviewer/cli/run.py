@@ -47,10 +47,18 @@ def _run_arguments(make: argparse.ArgumentParser) -> None:
         help="make only part I of N of the plan, in a workspace of its own (merge joins "
         "the parts); with --resume a job may be started again",
     )  # fmt: skip
-    make.add_argument("--jobs", type=from_one, default=4, metavar="N", help="at a time (4)")
+    make.add_argument(
+        "--jobs", type=from_one, metavar="N",
+        help="at a time (4; with --executor 16 for each of its workers)",
+    )  # fmt: skip
     make.add_argument(
         "--workers", type=from_zero, default=0, metavar="N",
         help="processes to spread them over (default 0: in this one)",
+    )  # fmt: skip
+    make.add_argument(
+        "--executor", default="", metavar="ENGINE",
+        help="make them on the workers of an engine: dask:ADDRESS, or dask for some on this "
+        "machine",
     )  # fmt: skip
     make.add_argument("--seed", type=from_zero, default=0, metavar="N", help="of what varies (0)")
     make.add_argument(
@@ -74,12 +82,13 @@ def run(arguments: argparse.Namespace) -> int:
         suite_id=arguments.suite,
         candidate_id=arguments.candidate,
         attempts=arguments.attempts,
-        jobs=arguments.jobs,
+        jobs=arguments.jobs or (0 if arguments.executor else 4),
         workers=arguments.workers,
         resume=arguments.resume,
         seed=arguments.seed,
         approvals=arguments.approve,
         network=arguments.network,
+        executor=arguments.executor,
         episodes=tuple(arguments.episode),
         shard=shard_of(arguments.shard) if arguments.shard is not None else None,
     )

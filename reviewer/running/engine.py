@@ -193,9 +193,10 @@ class _Run:
                     collected, self._collecting = self._collecting, None
                     await self._ended(collected.result())
         finally:
-            await _cancelled(steered)
-            await _cancelled(self._placing)
-            await _cancelled(self._collecting)
+            for task in (steered, self._placing, self._collecting):
+                await _cancelled(task)
+                if task is not None and not task.cancelled():
+                    task.exception()  # looked at: the run ends by another
 
     async def _arranged(self, changed: asyncio.Event) -> bool:
         """Begin what may begin now and take back what may not; False when there is nothing left

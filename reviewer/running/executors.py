@@ -45,12 +45,22 @@ class Places:
         self._freed = asyncio.Event()
         self._ended: asyncio.Queue[FinishedAttempt | LostAttempt | Unrunnable] = asyncio.Queue()
         self._approver = approver
+        self._failure: Unrunnable | None = None
 
     async def room(self) -> int:
-        while (free := self._count - self._held) <= 0:
+        while self._failure is None and self._held >= self._count:
             self._freed.clear()
             await self._freed.wait()
-        return free
+        if self._failure is not None:
+            raise self._failure
+        return self._count - self._held
+
+    def fail(self, why: str) -> None:
+        """Let nothing go on: whoever waits for a place or for a result is told why."""
+        if self._failure is None:
+            self._failure = Unrunnable(why)
+            self._ended.put_nowait(self._failure)
+            self._freed.set()
 
     async def collect(self) -> FinishedAttempt | LostAttempt:
         ended = await self._ended.get()
@@ -120,12 +130,14 @@ class WorkersExecutor(Places):
 
     def heard(self, worker: Remote, message: FromWorker) -> None:
         if isinstance(message, ResultMessage):
-            task = worker.tasks.pop(message.number)
-            told = message.outcome
+            task, told = worker.tasks.pop(message.number, None), message.outcome
+            if task is None:
+                return
             if isinstance(told, FinishedAttempt):
                 self._ended.put_nowait(told)
             else:
-                self._ended.put_nowait(LostAttempt(task, told) if message.lost else Unrunnable(told))
+                lost = message.lost
+                self._ended.put_nowait(LostAttempt(task, told) if lost else Unrunnable(told))
         elif isinstance(message, QuestionMessage):
             worker.asking[message.number] = asyncio.create_task(self._ask(worker, message))
         elif (asking := worker.asking.pop(message.number, None)) is not None:

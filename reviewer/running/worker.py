@@ -130,7 +130,8 @@ class Worker:
         if isinstance(outcome, LostAttempt):
             told = ResultMessage(number, outcome.why, lost=True)
         else:
-            told = ResultMessage(number, str(outcome) if isinstance(outcome, Unrunnable) else outcome)
+            text = str(outcome) if isinstance(outcome, Unrunnable) else outcome
+            told = ResultMessage(number, text)
         await asyncio.to_thread(self._send, told)
 
     async def speak(self, request: TurnRequest) -> PersonTurn | None:

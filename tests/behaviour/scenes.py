@@ -160,6 +160,7 @@ def sharding(stage: Stage) -> None:
     stage.run(*parts[0], "run", SUITE, V8, *one, "--shard", "1/2")
     stage.run(*parts[0], "run", SUITE, V8, *one, "--resume")
     stage.run("run", SUITE, V8, *one, "--shard", "3/2")
+    stage.run("run", SUITE, V8, *one, "--executor", "no-such-engine")
     stage.run("merge", "part-1/store/review.db")
     stage.run("vacuum")
     stage.run("vacuum", "--seconds", "5")

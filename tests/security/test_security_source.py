@@ -15,7 +15,7 @@ SHELLS = {"os.system", "os.popen", "subprocess.getoutput", "subprocess.getstatus
 LOADS = {"pickle", "cPickle", "_pickle", "dill", "cloudpickle", "joblib", "marshal", "shelve",
          "yaml", "ruamel", "jsonpickle", "code", "codeop", "runpy"}  # fmt: skip
 NET = {"httpx", "requests", "urllib.request", "http.client", "aiohttp", "websockets", "socket",
-       "ftplib", "smtplib", "telnetlib", "ssl", "duckdb"}  # fmt: skip
+       "ftplib", "smtplib", "telnetlib", "ssl", "duckdb", "distributed", "dask", "ray"}  # fmt: skip
 
 ITS_OWN_COPY = "reviewer/cli/head_start.py"
 """Reads answers, pickled, from the pipe of a copy that it made of its own process."""
@@ -23,6 +23,7 @@ MAY_REACH = {
     "reviewer/cli/serve.py",  # listens, when asked to
     "reviewer/db/archive/engine.py",  # DuckDB, which is kept from loading what reaches anything
     "reviewer/running/candidates/openai_http.py",  # a judge or a candidate that a manifest names
+    "reviewer/running/engines/on_dask.py",  # the scheduler that an order names
     "reviewer/running/mcp_child.py",  # connects to its own server on loopback, to empty its queue
     "reviewer/signing/agent.py",  # the ssh-agent's socket on this machine
 }
@@ -171,6 +172,7 @@ def test_modules_are_imported_by_names_of_our_own() -> None:
         "reviewer/gates/__init__.py",
         "reviewer/gates/verdict.py",
         "reviewer/importing/formats/__init__.py",
+        "reviewer/running/engines/__init__.py",
         "reviewer/tui/app/finding.py",
         "reviewer/tui/app/places.py",
         "reviewer/tui/screens/scenes.py",

@@ -25,7 +25,9 @@ class RunOrder(View, frozen=True):
     stretches a scripted candidate's own time to real time. `person` says that somebody is there to
     answer the calls that a rule of an episode puts to a person; with approvals `ask` there is.
     `episodes` are the only ones to run; empty are all. `shard` is the part of the planned slots to
-    make; None is all of them, or with `resume` the part of the run that is resumed."""
+    make; None is all of them, or with `resume` the part of the run that is resumed. `executor` is
+    the engine (`NAME` or `NAME:ADDRESS`) on whose workers attempts are made, "" for this machine;
+    there `jobs` 0 is as many as the workers take."""
 
     suite_id: str
     candidate_id: str
@@ -40,6 +42,7 @@ class RunOrder(View, frozen=True):
     person: bool = False
     episodes: tuple[str, ...] = ()
     shard: Shard | None = None
+    executor: str = ""
 
 
 def shard_of(text: str) -> Shard:

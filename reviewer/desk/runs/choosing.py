@@ -22,7 +22,7 @@ def check_numbers(order: RunOrder) -> None:
     """Raise DeskError for a number out of range."""
     for name, value, least, most in (
         ("attempts", order.attempts, 1, 100_000),
-        ("jobs", order.jobs, 1, 1_000),
+        ("jobs", order.jobs, 0 if order.executor else 1, 1_000),
         ("workers", order.workers, 0, 256),
         ("seed", order.seed, 0, (1 << 53) - 1),
     ):

@@ -338,6 +338,8 @@ class RunHandle(AbandonableJob[RunView]):
     def _executor(self) -> Executor:
         order = self._begun.order
         person = self if order.person or order.approvals == "ask" else None
+        if self._begun.fleet is not None:
+            return self._begun.fleet.executor(order.jobs, person)
         if order.workers:
             return ProcessExecutor(order.workers, order.jobs, person, self._attempt)
         return LocalExecutor(order.jobs, person, self._attempt)

@@ -8,7 +8,7 @@ import secrets
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import rfc8785
 
@@ -46,6 +46,9 @@ from reviewer.suite.folder import candidate_files
 from reviewer.suite.gates import in_force
 from reviewer.suite.model import Suite
 from reviewer.suite.toolset import equipped
+
+if TYPE_CHECKING:
+    from reviewer.desk.runs.fleets import Fleet
 
 
 def runnable_suite(workspace: Workspace, suite_id: str) -> ReadySuite:
@@ -171,6 +174,11 @@ def _kind(held: ReadySuite, candidate_id: str) -> tuple[str, str]:
 
 READER = "run/1"
 
+ON_WORKERS = (
+    "programs run on the workers, each kept as its own machine can; a worker that cannot isolate "
+    "them runs none"
+)
+
 
 class WriteResult(NamedTuple):
     """The result of writing some records: `made` fill their slots now, durably; `kept` are the raw
@@ -248,7 +256,8 @@ def batcher(
 class StartedRun(NamedTuple):
     """A run that may begin: its attempts, its writer, and the locks it holds. `writer` is None when
     there is nothing to do; `isolation` says what holds the programs it starts, "" when none; `plan`
-    counts the slots of the whole plan, of which a shard is a part."""
+    counts the slots of the whole plan, of which a shard is a part. `fleet` is None for a run on
+    this machine."""
 
     order: RunOrder
     places: list[Place]
@@ -258,6 +267,7 @@ class StartedRun(NamedTuple):
     in_force: tuple[str, ...]
     isolation: str = ""
     plan: int = 0
+    fleet: "Fleet | None" = None
 
 
 def start_run(workspace: Workspace, order: RunOrder) -> StartedRun:
@@ -269,8 +279,8 @@ def start_run(workspace: Workspace, order: RunOrder) -> StartedRun:
     check_numbers(order)
     held = runnable_suite(workspace, order.suite_id)
     found = manifest_of(held, order.candidate_id)
-    problem = unrunnable(found.candidate, held)
-    if problem:
+    # On an engine the keys and programs are those of the workers, which look for themselves.
+    if not order.executor and (problem := unrunnable(found.candidate, held)):
         raise DeskError(problem)
     order = with_person(order, held.suite)
     make_room(workspace)
@@ -281,12 +291,23 @@ def start_run(workspace: Workspace, order: RunOrder) -> StartedRun:
         if programs and not protection().fenced:
             locks.append(hold_unfenced(workspace))
             undo.callback(os.close, locks[1])
+        fleet = None
+        if order.executor:
+            from reviewer.desk.runs.fleets import fleet_for
+
+            assert held.folder is not None  # checked by `runnable_suite`
+            fleet = fleet_for(
+                workspace, order, held.folder, held.suite.digest, found.candidate, programs
+            )
+            undo.callback(fleet.engine.close)
         connection = open_writer(workspace.store)
         undo.callback(close_writer, connection, workspace.store)
         begun = _RunStart(workspace, connection, held, found, order).begin(tuple(locks))
         if begun.writer is not None:
             undo.pop_all()  # from here on the run closes them
-    return begun._replace(isolation=describe()) if programs else begun
+    if not programs:
+        return begun._replace(fleet=fleet)
+    return begun._replace(fleet=fleet, isolation=describe() if fleet is None else ON_WORKERS)
 
 
 def starts_programs(candidate: Candidate, held: ReadySuite) -> bool:
@@ -311,6 +332,12 @@ def chance_name() -> str:
     """Return a name by chance. Two jobs may start the same shard within a second: by its name the
     entry of each run is its own."""
     return secrets.token_hex(8)
+
+
+def _executor(order: RunOrder) -> dict[str, Any]:
+    """Return the name of the engine that an order goes to, as the journal has it; its address stays
+    out."""
+    return {"executor": order.executor.partition(":")[0]} if order.executor else {}
 
 
 class _RunStart:
@@ -429,6 +456,7 @@ class _RunStart:
                 "network": self.order.network,
                 "jobs": self.order.jobs,
                 "workers": self.order.workers,
+                **_executor(self.order),
                 "source": source.id,
                 **({"records": source.records} if source.records else {}),
                 "at": now,

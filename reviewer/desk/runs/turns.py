@@ -52,8 +52,10 @@ def with_person(order: RunOrder, suite: Suite) -> RunOrder:
             "--episode E names episodes whose user is a script or a model",
             exit_code=ExitCode.USAGE,
         )
-    if order.workers:
+    if order.workers or order.executor:
         raise DeskError(
-            f"{told}, who is asked in this process", "--workers 0", exit_code=ExitCode.USAGE
+            f"{told}, who is asked in this process",
+            "leave --executor out" if order.executor else "--workers 0",
+            exit_code=ExitCode.USAGE,
         )
     return replace(order, jobs=1)
