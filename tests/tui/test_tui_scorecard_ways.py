@@ -5,7 +5,15 @@ from doors import SUITE, V7, V8
 from msgspec.structs import replace
 from template import Bent, refusing
 from test_tui_screens import running, shell
-from tui_probe import SIZES, press, same_as_golden, screen_text, segments_with, settle
+from tui_probe import (
+    SIZES,
+    count_layouts,
+    press,
+    same_as_golden,
+    screen_text,
+    segments_with,
+    settle,
+)
 
 from reviewer.desk.errors import DeskError
 from reviewer.desk.scorecards.views import SavedView
@@ -189,3 +197,33 @@ async def test_a_flagged_episode_says_so_in_the_row_and_in_the_drawer(shop: Bent
             assert "! safety, iteration-limit" in text
             assert ("safety iteration-limit" in text) == (size[0] == 200)
             assert segments_with(app, "!attack-014") or segments_with(app, "!")
+
+
+async def test_the_attempt_behind_the_cell_is_beside_the_drawer(
+    shop: Bent, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The one that failed first; in the drawer, the one with the cursor. A smaller screen has it
+    one key away, and asks for nothing."""
+    app = shell(shop)
+    async with running(app, (140, 40)) as pilot:
+        await settle(pilot)
+        text = screen_text(app)
+        assert "contract of attempt 1" in text
+        assert "Your refund of $89.00 is on its way" in text
+        made = count_layouts(monkeypatch)
+        await press(pilot, "j", "l", "l")
+        assert made == []
+        assert "contract of attempt 2" in screen_text(app), "the one of appeal-009 that failed"
+        await press(pilot, "tab", "j", "j")
+        assert "contract of attempt 3" in screen_text(app)
+        await press(pilot, "z")
+        assert "contract of" not in screen_text(app)
+        await press(pilot, "z")
+        assert "contract of attempt" in screen_text(app)
+    asked = len(shop.asked("traces.events"))
+    app = shell(shop)
+    async with running(app) as pilot:
+        await settle(pilot)
+        await press(pilot, "j", "k")
+        assert "contract of" not in screen_text(app)
+    assert len(shop.asked("traces.events")) == asked

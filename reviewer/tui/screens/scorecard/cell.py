@@ -11,6 +11,7 @@ from reviewer.desk.scorecards.views import PAGE, Group, SidesRow
 from reviewer.desk.views import ALWAYS, CellLine, EpisodeRow, Evidence, Mark
 from reviewer.trace.safetext import visible_line
 from reviewer.tui.screens.scorecard import view as view
+from reviewer.tui.screens.scorecard.preview import chosen
 from reviewer.tui.screens.scorecard.reading import Reading
 from reviewer.tui.screens.scorecard.sheet import SIDE, group_lines, group_name
 from reviewer.tui.settings.keys import key_of
@@ -261,6 +262,7 @@ class CellDrawer:
         return self.place[1]
 
     def _draw_head(self, group: Group | None) -> None:
+        self.look()
         if group is None:
             self._screen.drawer.caption(())
             self._screen.drawer.offer([])
@@ -289,9 +291,16 @@ class CellDrawer:
         ]
         self.drawn, self._drawn_row = lines, row if isinstance(row, EpisodeRow) else None
         self.offer_attempts(None if same else 0)
+        self.look()
         traces = [line.trace_id for line in reds_first(lines) if line.trace_id]
         if traces:
             self._screen.shell.trace_id = traces[0]
+
+    def look(self) -> None:
+        """Show the attempt beside the drawer, where there is room."""
+        drawer = self._screen.drawer
+        line = chosen(self.drawn, drawer.cursor, focused=drawer.has_focus)
+        self._screen.preview.draw(line)
 
     def offer_attempts(self, cursor: int | None = None) -> None:
         """Offer the attempts in the store, then those that have not landed yet."""

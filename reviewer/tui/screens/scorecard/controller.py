@@ -311,7 +311,7 @@ class ScorecardReading:
         from reviewer.tui.screens.scorecard.view import StartMenu
 
         self._screen.grid.add_class("-folded")
-        self._screen.drawer.add_class("-folded")
+        self._screen.fold_drawer(True)
         found = self._screen.query(StartMenu)
         start = found.first() if found else StartMenu()
         if not found:

@@ -5,6 +5,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.binding import BindingType
+from textual.containers import Horizontal, Vertical
 from textual.events import Resize
 from textual.widget import Widget
 
@@ -23,6 +24,7 @@ from reviewer.tui.screens.scorecard.cell import (
     reds_first,
 )
 from reviewer.tui.screens.scorecard.controller import ScorecardReading
+from reviewer.tui.screens.scorecard.preview import Preview
 from reviewer.tui.screens.scorecard.reading import BrokenLock
 from reviewer.tui.screens.scorecard.sheet import ScorecardSheet, SidesSheet
 from reviewer.tui.screens.scorecard.ways import WAY_KEYS, Ways
@@ -34,6 +36,7 @@ from reviewer.tui.views.verdict import where
 from reviewer.tui.widgets.chrome import LineBox, Menu
 from reviewer.tui.widgets.grid import Grid
 from reviewer.tui.widgets.lines import Line, Sheet, Span
+from reviewer.tui.widgets.textview import TextView
 from reviewer.tui.widgets.words import plural
 
 if TYPE_CHECKING:
@@ -65,6 +68,12 @@ class ScorecardScreen(DeskScreen):
     #drawer { height: 5; }
     #drawer.-tall { height: 11; }
     .-folded { display: none; }
+    #lower { height: auto; }
+    #behind { width: 1fr; height: auto; }
+    #preview, #contract { width: 1fr; height: 1fr; display: none; }
+    #lower.-roomy #preview, #lower.-roomy #contract { display: block; }
+    #lower.-roomy #behind { height: 1fr; }
+    #lower.-folded { display: none; }
     #drawer.-low { display: none; }
     #drawer.-low.-folded { display: block; max-height: 3; }
     """
@@ -108,9 +117,11 @@ class ScorecardScreen(DeskScreen):
         super().__init__()
         self.reading = ScorecardReading(self, suite_id, candidate_id)
         self.cell = CellDrawer(self, self.reading)
+        self.preview = Preview(self)
         self.following = RunFollowing(self, self.reading)
         self.ways = Ways(self, self.reading)
         self.seeking = Seeking(self, self.reading)
+        self._shared: tuple[int, int] | None = None
         self.steering = RunActs(self, self.following.chosen_run)
 
     def palette_acts(self) -> Iterator[tuple[str, str, Any]]:
@@ -152,7 +163,7 @@ class ScorecardScreen(DeskScreen):
         candidate, names = self.reading.candidate_id, self.reading.names
         lines: list[Line] = [
             view.context(card.suite, candidate, card.decided, names, self.columns),
-            *view.banner(card, roomy=self._roomy, width=self.columns, low=self._low),
+            *view.banner(card, roomy=self.roomy, width=self.columns, low=self._low),
             *view.figures(card, self.columns),
         ]
         self._draw_frame(lines)
@@ -166,6 +177,23 @@ class ScorecardScreen(DeskScreen):
         self.head(lines)
         self.foot()
         self.grid.caption([Span(self._title(), "strong")], [Span(self._order_words(), "dim")])
+        self._share(len(lines))
+
+    def _share(self, above: int) -> None:
+        """Give the drawer what the rows leave free, and a third of the screen at least where there
+        is room for the attempt beside it."""
+        lower, height = self.query_one("#lower"), self.app.size.height
+        lower.set_class(self.roomy, "-roomy")
+        sheet = self.grid.sheet
+        rows = len(self.grid.keys) + 1 + len(sheet.header) + len(sheet.totals)
+        free = height - above - 3 - rows - len(self._run_lines())
+        attempts = self.reading.card.suite.attempts if self.reading.card is not None else 4
+        wanted = (max(free, height // 3, 9), max(4, min(attempts + 3, height // 5)))
+        shared = wanted if self.roomy else None
+        if self._shared != shared and self.zoomed.region is None:
+            self._shared = shared
+            lower.styles.height = wanted[0] if shared else "auto"
+            self.drawer.styles.max_height = wanted[1] if shared else None
 
     def _episodes(self) -> int:
         """Episodes of the suite; 0 while that is not known."""
@@ -204,24 +232,32 @@ class ScorecardScreen(DeskScreen):
         return f"the order has changed: {key_of('sort')} sorts again, {found}" if moved else found
 
     @property
-    def _roomy(self) -> bool:
+    def roomy(self) -> bool:
+        """True where reasons have lines of their own, and an attempt stands beside the drawer."""
         return self.columns >= 120 and self.app.size.height >= 36
 
     def on_resize(self, event: Resize) -> None:
         self.drawer.set_class(event.size.height >= 40, "-tall")
         self.drawer.set_class(self._low, "-low")
         self.redraw()
+        self.cell.look()
+        self.preview.again()
 
     @property
     def _low(self) -> bool:
         return self.app.size.height < LOW
+
+    def on_menu_moved(self, message: Menu.Moved) -> None:
+        if message.menu is self.drawer:
+            self.cell.look()
 
     def on_grid_moved(self, message: Grid.Moved) -> None:
         self.cell.draw()
 
     def regions(self) -> Iterable[Widget]:
         yield Grid(self._sheet, self.reading.page, id="grid")
-        yield Menu(id="drawer", ruled=True)
+        behind = Vertical(Menu(id="drawer", ruled=True), TextView("contract"), id="behind")
+        yield Horizontal(behind, TextView("preview", edge=True), id="lower")
         yield LineBox(id="run")
 
     def _sheet(self, width: int) -> Sheet:
@@ -420,16 +456,22 @@ class ScorecardScreen(DeskScreen):
 
     def action_fold(self) -> None:
         """Fold the drawer away, and back."""
-        self.drawer.toggle_class("-folded")
+        self.fold_drawer(not self.drawer.has_class("-folded"))
         if not self._low:  # where it is open only while it is asked for
             self.shell.panes.note("scorecard drawer", folded=self.drawer.has_class("-folded"))
-        if self.drawer.has_focus:
+        if self.focused is not None and self.focused.id in ("drawer", "contract", "preview"):
             self.grid.focus()
+
+    def fold_drawer(self, folded: bool) -> None:
+        """Fold the drawer away with what is beside it, or not. On a low screen it is open only
+        while it is asked for, by the same mark."""
+        self.drawer.set_class(folded, "-folded")
+        self.query_one("#lower").set_class(folded and not self._low, "-folded")
 
     def fold_as_before(self) -> None:
         """Fold the drawer if it was when the person last saw it."""
         folded = self.shell.panes.folded("scorecard drawer") and not self._low
-        self.drawer.set_class(folded, "-folded")
+        self.fold_drawer(folded)
 
     def action_copy_id(self) -> None:
         """Copy the id of the trace behind the cell."""
