@@ -17,6 +17,7 @@ from tui_probe import (
 
 from reviewer.desk.errors import DeskError
 from reviewer.desk.scorecards.views import SavedView
+from reviewer.tui.screens.scorecard import controller
 from reviewer.tui.screens.trajectory.screen import TrajectoryScreen
 from reviewer.tui.widgets.grid import Grid
 
@@ -214,7 +215,7 @@ async def test_the_attempt_behind_the_cell_is_beside_the_drawer(
         await press(pilot, "j", "l", "l")
         assert made == []
         assert "contract of attempt 2" in screen_text(app), "the one of appeal-009 that failed"
-        await press(pilot, "tab", "j", "j")
+        await press(pilot, "tab", "G")
         assert "contract of attempt 3" in screen_text(app)
         await press(pilot, "z")
         assert "contract of" not in screen_text(app)
@@ -227,3 +228,30 @@ async def test_the_attempt_behind_the_cell_is_beside_the_drawer(
         await press(pilot, "j", "k")
         assert "contract of" not in screen_text(app)
     assert len(shop.asked("traces.events")) == asked
+
+
+async def test_groups_of_many_episodes_are_folded_first(
+    shop: Bent, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(controller, "MANY", 2)
+    app = shell(shop)
+    async with running(app) as pilot:
+        await settle(pilot)
+        grid = app.screen.query_one("#grid", Grid)
+        totals = [line for line in screen_text(app).splitlines() if "fail in 9" in line]
+        await press(pilot, "number_sign")
+        assert all(key < 0 for key in grid.keys)
+        assert len(grid.keys) > 1
+        assert [line for line in screen_text(app).splitlines() if "fail in 9" in line] == totals
+        heads = len(grid.keys)
+        await press(pilot, "n")
+        assert "no more red cells in the open groups: Enter opens one" in screen_text(app)
+        await press(pilot, "g", "z")
+        assert len(grid.keys) > heads
+        await press(pilot, "z")
+        assert len(grid.keys) == heads
+        await press(pilot, "1")
+        assert grid.keys[grid.row] >= 0, "the evidence of a reason is shown, whatever was folded"
+        assert len(grid.keys) > heads
+        await press(pilot, "number_sign", "f")
+        assert all(key < 0 for key in grid.keys), "another grouping is folded first again"

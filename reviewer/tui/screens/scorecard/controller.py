@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 
 WAITING = "this fills by itself when an import or a run starts, here or elsewhere"
 
+MANY = 100
+"""Episodes above which the groups of them are folded at first."""
 SOON = 0.25
 """Seconds that a new reading may be put off without anybody noticing."""
 
@@ -58,6 +60,7 @@ class ScorecardReading:
         self.mode: Mode = "gates"
         self.rows = Rows([])
         self.folded: frozenset[str] = frozenset()
+        self.fold_first = False
         self.clock: int | None = None
         self._not_before = 0.0
         self._resting = False
@@ -191,6 +194,10 @@ class ScorecardReading:
             self._screen.say("nothing matches the filter: Esc drops it", "not_measured")
 
     def _set_rows(self, rows: Rows, at: int = 0) -> None:
+        if rows.groups and self.fold_first:
+            self.fold_first = False
+            many = sum(group.episodes for group in rows.groups) > MANY
+            self.folded = frozenset(group.label for group in rows.groups if many)
         if rows.groups and self.folded:
             rows = rows._replace(keys=laid_out(rows.groups, self.folded))
         self.rows = rows

@@ -106,7 +106,7 @@ class ScorecardScreen(DeskScreen):
         bind("less_than_sign", "candidate(-1)"),
         bind("greater_than_sign", "candidate(1)"),
         bind("y", "copy_id", "copy the trace id"),
-        bind("z", "fold", "fold the lower drawer"),
+        bind("z", "fold", "fold the group, or the lower drawer"),
         bind("x", "export", "export the report"),
         *RUN_KEYS,
         bind("escape", "unfilter", "drop the filter, then back"),
@@ -419,7 +419,8 @@ class ScorecardScreen(DeskScreen):
         column, cells = self.grid.column, self.reading.columns_of_cells
         at = cells.index(column) if column in cells else len(cells)
         start = Place(self.grid.row, at)
-        missed = partial(self.say, "no more red cells that way")
+        told = "in the open groups: Enter opens one" if self.reading.folded else "that way"
+        missed = partial(self.say, f"no more red cells {told}")
         self.seeking.hush()
         self.seeking.go(start, step, is_red, missed, self.seeking.red_keys())
 
@@ -435,6 +436,7 @@ class ScorecardScreen(DeskScreen):
             self.say(f"reason {number} has no single event behind it: {decision} shows it whole")
             return
         evidence = chosen[0].evidence[0]
+        self.ways.unfold()
         lost = f"{where(evidence)} is not among the rows shown: Esc drops the filter"
         self.seeking.hush()
         self.seeking.to_evidence(evidence, partial(self.say, lost))
@@ -455,7 +457,11 @@ class ScorecardScreen(DeskScreen):
         self.shell.find("c:", self.reading.turn_to, place)
 
     def action_fold(self) -> None:
-        """Fold the drawer away, and back."""
+        """Fold the group under the cursor, or the drawer, and back."""
+        here = self.grid.current
+        if self.grid.has_focus and isinstance(here, Group):
+            self.ways.fold_group(here)
+            return
         self.fold_drawer(not self.drawer.has_class("-folded"))
         if not self._low:  # where it is open only while it is asked for
             self.shell.panes.note("scorecard drawer", folded=self.drawer.has_class("-folded"))

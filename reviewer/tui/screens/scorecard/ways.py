@@ -60,7 +60,7 @@ class Ways:
 
     def _look_as(self, mode: Any, how: Arrangement) -> None:
         if how.group != self._reading.looking.group:
-            self._reading.folded = frozenset()
+            self._reading.folded, self._reading.fold_first = frozenset(), True
         changed = mode != self._reading.mode
         self._reading.mode, self._reading.looking = mode, how
         self._screen.forget_news()
@@ -79,6 +79,17 @@ class Ways:
         number = next(n for n, each in enumerate(groups, 1) if each.label == group.label)
         self._screen.grid.set_keys(keys, keys.index(-number))
         self._screen.cell.draw()
+
+    def unfold(self) -> bool:
+        """Show the rows of every group, the cursor where it was; whether any was folded."""
+        reading, grid = self._reading, self._screen.grid
+        if not reading.folded:
+            return False
+        here = grid.keys[grid.row]
+        reading.folded = frozenset()
+        reading.rows = reading.rows._replace(keys=laid_out(reading.rows.groups, reading.folded))
+        grid.set_keys(reading.rows.keys, reading.rows.keys.index(here))
+        return True
 
     def _view_chosen(self, chosen: tuple[str, SavedView] | None) -> None:
         if chosen is None:
