@@ -57,8 +57,8 @@ def _run_arguments(make: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     make.add_argument(
         "--executor", default="", metavar="ENGINE",
-        help="make them on the workers of an engine: dask:ADDRESS, or dask for some on this "
-        "machine",
+        help="make them on the workers of an engine: dask:ADDRESS, ray:ADDRESS, or dask and ray "
+        "on this machine",
     )  # fmt: skip
     make.add_argument("--seed", type=from_zero, default=0, metavar="N", help="of what varies (0)")
     make.add_argument(

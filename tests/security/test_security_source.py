@@ -24,6 +24,7 @@ MAY_REACH = {
     "reviewer/db/archive/engine.py",  # DuckDB, which is kept from loading what reaches anything
     "reviewer/running/candidates/openai_http.py",  # a judge or a candidate that a manifest names
     "reviewer/running/engines/on_dask.py",  # the scheduler that an order names
+    "reviewer/running/engines/on_ray.py",  # the cluster that an order names
     "reviewer/running/mcp_child.py",  # connects to its own server on loopback, to empty its queue
     "reviewer/signing/agent.py",  # the ssh-agent's socket on this machine
 }

@@ -1,4 +1,4 @@
-"""Runs on an engine: attempts in workers of Dask or another system, on many machines.
+"""Runs on an engine: attempts in workers of Dask, Ray or another system, on many machines.
 
 `connect` finds the engine by name; each is in a module that is imported when it is used. `bundle`
 is the suite as it travels, `crew` the worker's side, and `fleet` the executor that spreads attempts
@@ -18,7 +18,7 @@ GROUP = "reviewer.executors"
 CONNECT_S = 10.0
 """Seconds within which an engine answers, and then its first worker is there."""
 
-OURS = {"dask": "on_dask"}
+OURS = {"dask": "on_dask", "ray": "on_ray"}
 
 
 class EngineProblem(Exception):
