@@ -7,6 +7,7 @@ no sign without its word.
 import json
 import os
 import sys
+from contextlib import suppress
 from typing import Any
 
 from reviewer.report.formatting import WORDS
@@ -49,8 +50,22 @@ def fact(text: str) -> None:
 
 
 def out_json(value: Any) -> None:
-    json.dump(value, sys.stdout, indent=2, ensure_ascii=True, allow_nan=False)
-    sys.stdout.write("\n")
+    """Print a value as JSON, indented, in ASCII. Raises ValueError for a NaN or an infinity."""
+    text = json.dumps(value, ensure_ascii=True, allow_nan=False)
+    sys.stdout.write(f"{_indented(text, value)}\n")
+
+
+LONG_JSON = 200_000
+"""Characters from which `json`, which indents in Python, takes longer than what else indents."""
+
+
+def _indented(text: str, value: Any) -> str:
+    if len(text) > LONG_JSON:
+        import msgspec
+
+        with suppress(msgspec.DecodeError):  # a number that no double holds
+            return msgspec.json.format(text, indent=2)
+    return json.dumps(value, indent=2, ensure_ascii=True, allow_nan=False)
 
 
 def note(text: str) -> None:

@@ -3,6 +3,7 @@
 import sqlite3
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
+from contextlib import closing
 from operator import itemgetter
 from typing import Any, NamedTuple
 
@@ -181,15 +182,19 @@ def _within(found: Spans, number: int) -> bool:
 def made_here(connection: sqlite3.Connection, candidate: int) -> bool:
     """Return whether our runner made every record of a candidate."""
     made = origins(connection)
-    rows = connection.execute("SELECT DISTINCT source FROM trace WHERE candidate=?", (candidate,))
-    for (source,) in rows.fetchall():
-        if source in made.runs:
-            continue
-        records = connection.execute(
-            "SELECT record FROM trace WHERE candidate=? AND source=?", (candidate, source)
-        )
-        if source not in made.merged or not all(made.own(source, record) for (record,) in records):
-            return False
+    if all(key in made.runs for (key,) in connection.execute("SELECT id FROM source").fetchall()):
+        return True
+    clause = traces_clause(connection, candidate)
+    rows = connection.execute(f"SELECT DISTINCT t.source FROM trace t WHERE {clause}", (candidate,))
+    with closing(rows):  # the first file that no runner made ends it
+        for (source,) in rows:
+            if source in made.runs:
+                continue
+            records = connection.execute(
+                "SELECT record FROM trace WHERE candidate=? AND source=?", (candidate, source)
+            )
+            if source not in made.merged or not all(made.own(source, one) for (one,) in records):
+                return False
     return True
 
 

@@ -251,7 +251,7 @@ def ordered_failures(evidence: Evidence, shown: Figures) -> list[FailedTrace]:
 def critical_evidence(evidence: Evidence, failures: Sequence[FailedTrace]) -> References:
     """Return the findings that make a trace critical: authority, redaction, or what its episode
     marks."""
-    marked = {e.episode_id: frozenset(e.critical) for e in evidence.suite.episodes}
+    marked = {e.episode_id: frozenset(e.critical) for e in evidence.suite.episodes if e.critical}
 
     def grave(trace: FailedTrace) -> list[tuple[str, str, int | None]]:
         names = CRITICAL_GATES | marked.get(trace.episode_id, frozenset())
@@ -315,6 +315,9 @@ def _references(
     found: list[EvidenceRef] = []
     count = 0
     for trace in traces:
+        if pick is _first and len(found) >= MOST_REFERENCES:
+            count += bool(trace.evidence or trace.codes)
+            continue
         for gate, code, seq in pick(trace):
             count += 1
             if len(found) < MOST_REFERENCES:

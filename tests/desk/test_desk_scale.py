@@ -24,7 +24,7 @@ from reviewer.db.codec import (
     pack_diagnostics,
     unpack_diagnostics,
 )
-from reviewer.db.queries import episodes
+from reviewer.db.queries import episodes, report_figures
 from reviewer.db.queries.episode_order import (
     Medians,
     group_rows,
@@ -223,6 +223,50 @@ def test_means_add_up_one_trace_after_another(desk: Desk, candidate: str) -> Non
             total += value
         assert found[name] == (total / len(values) if values else None, len(values))
     assert any(count for _, count in found.values())
+
+
+@pytest.mark.parametrize("candidate", [ONE, FULL])
+def test_latencies_are_counted_within_a_bound_as_the_database_counts(
+    desk: Desk, candidate: str
+) -> None:
+    where = (
+        "FROM trace t LEFT JOIN first_set s ON s.candidate=t.candidate AND s.episode=t.episode"
+        " WHERE t.candidate=? AND t.attempt <= coalesce(s.last, 1000)"
+        " AND NOT (t.infra = 1 AND t.passed IS NULL)"
+    )
+    with desk.opened.reading() as connection:
+        key = key_of(connection, candidate)
+        found = report_figures.latencies(connection, key)
+        told = connection.execute(f"SELECT t.latency_ms {where} ORDER BY 1", (key,)).fetchall()
+        known = [value for (value,) in told if value is not None]
+        assert (list(found.ordered), found.unknown) == (known, len(told) - len(known))
+        for bound in {-1.0, math.inf, *known[:: max(1, len(known) // 5)]}:
+            assert (
+                found.within(bound)
+                == connection.execute(
+                    f"SELECT count(*), sum(t.latency_ms <= ?) {where}"
+                    " AND t.latency_ms IS NOT NULL GROUP BY t.episode ORDER BY t.episode",
+                    (bound, key),
+                ).fetchall()
+            )
+    assert known or candidate == FULL
+
+
+@pytest.mark.parametrize("candidate", [ONE, TWO, FULL])
+def test_what_is_not_measured_is_found_by_traces_as_by_findings(
+    desk: Desk, candidate: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = []
+    with desk.opened.reading() as connection:
+        key = key_of(connection, candidate)
+        for clause in ("t.candidate=?", "+t.candidate=?"):
+            monkeypatch.setattr(report_figures, "traces_clause", lambda *_, c=clause: c)
+            codes = report_figures.unmeasured(connection, key)
+            kinds = {one.code.partition(":")[0] for one in codes}
+            of = {kind: report_figures.unmeasured_traces(connection, key, kind) for kind in kinds}
+            found.append((codes, of))
+    assert found[0] == found[1]
+    assert found[0][0] or candidate == FULL
 
 
 # orders ------------------------------------------------------------------------------------------

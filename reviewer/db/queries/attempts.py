@@ -3,7 +3,7 @@
 import json
 import sqlite3
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 
 class SlotRow(NamedTuple):
@@ -106,15 +106,15 @@ def lost_with(connection: sqlite3.Connection, candidate: int, head: str) -> list
     return [LostWaiting(*row) for row in rows.fetchall()]
 
 
-def signal_codes(connection: sqlite3.Connection, candidate: int) -> dict[int, set[str]]:
+def signal_codes(connection: sqlite3.Connection, candidate: int) -> dict[int, tuple[str, ...]]:
     """Return trace key → the codes that may put the trace into a queue of labels."""
-    codes: dict[int, set[str]] = {}
+    codes: dict[int, tuple[str, ...]] = {}
     for trace, code in connection.execute(
         "SELECT f.trace, f.code FROM finding f CROSS JOIN trace t ON t.id = f.trace"
         " WHERE t.candidate=? AND (f.severity <> 'note' OR f.code = 'thumbs_down')",
         (candidate,),
     ).fetchall():
-        codes.setdefault(trace, set()).add(code)
+        codes[trace] = (*codes.get(trace, ()), code)
     return codes
 
 
@@ -271,10 +271,8 @@ def flaggable_traces(connection: sqlite3.Connection, candidate: int) -> list[Rev
     return [_reviewable(row) for row in rows.fetchall()]
 
 
-def _reviewable(row: tuple[int, ...]) -> ReviewableTrace:
-    facts = ReviewableTrace(*row)  # type: ignore[arg-type]
-    return facts._replace(
-        critical=bool(facts.critical),
-        passed=None if facts.passed is None else bool(facts.passed),
-        said_elsewhere=None if facts.said_elsewhere is None else bool(facts.said_elsewhere),
-    )
+def _reviewable(row: tuple[Any, ...]) -> ReviewableTrace:
+    critical, passed, said = row[6:9]
+    mine = bool(critical), None if passed is None else bool(passed)
+    said = None if said is None else bool(said)
+    return ReviewableTrace._make((*row[:6], *mine, said, *row[9:]))

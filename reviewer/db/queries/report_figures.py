@@ -3,14 +3,17 @@ measured, and what the harnesses that made the attempts said and spent.
 """
 
 import sqlite3
+from array import array
 from collections import Counter
 from collections.abc import Container, Iterator
+from itertools import compress
 from typing import Any, NamedTuple
 
 import msgspec
 
 from reviewer.db.codec import DIAGNOSTICS, diagnostic_columns
 from reviewer.db.queries.traces import traces_clause
+from reviewer.stats.cost_latency import Ordered
 from reviewer.stats.figures import OtherSpent, UserTalks
 
 
@@ -28,29 +31,35 @@ def _counted(connection: sqlite3.Connection, candidate: int) -> str:
 _BLOCK = 4096
 
 
-def latencies(connection: sqlite3.Connection, candidate: int) -> tuple[list[float], int]:
-    """Latencies of every attempt that counts and has one, sorted, and how many have none."""
+class Latencies(NamedTuple):
+    """The latencies of every attempt that counts and has one: `ordered`, and as they were read,
+    each with the key of its episode. `unknown` counts attempts without one."""
+
+    ordered: Ordered
+    unknown: int
+    episodes: "array[int]"
+    values: "array[float]"
+
+    def within(self, bound_ms: float) -> list[tuple[int, int]]:
+        """Per episode, by key: how many latencies there are, and how many are at most the bound."""
+        most = Counter(compress(self.episodes, map(bound_ms.__ge__, self.values)))
+        return [(made, most[key]) for key, made in sorted(Counter(self.episodes).items())]
+
+
+def latencies(connection: sqlite3.Connection, candidate: int) -> Latencies:
+    """Return the latencies of a candidate. A million rows at once would take 100 MB."""
+    episodes, values, unknown = array("q"), array("d"), 0
     rows = connection.execute(
-        f"SELECT t.latency_ms FROM trace t WHERE {traces_clause(connection, candidate)}"
+        f"SELECT t.episode, t.latency_ms FROM trace t WHERE {traces_clause(connection, candidate)}"
         f" AND NOT (t.infra = 1 AND t.passed IS NULL){_counted(connection, candidate)}",
         (candidate,),
-    ).fetchall()
-    known = sorted(row[0] for row in rows if row[0] is not None)
-    return known, len(rows) - len(known)
-
-
-def latencies_within(
-    connection: sqlite3.Connection, candidate: int, bound_ms: float
-) -> list[tuple[int, int]]:
-    """Per episode, by key: how many of the latencies that `latencies` gives there are, and how many
-    of them are at most the bound."""
-    return connection.execute(
-        "SELECT count(*), sum(t.latency_ms <= ?) FROM trace t"
-        f" WHERE {traces_clause(connection, candidate)} AND t.latency_ms IS NOT NULL"
-        " AND NOT (t.infra = 1 AND t.passed IS NULL)"
-        f"{_counted(connection, candidate)} GROUP BY t.episode ORDER BY t.episode",
-        (bound_ms, candidate),
-    ).fetchall()
+    )
+    while block := rows.fetchmany(_BLOCK):
+        known = [row for row in block if row[1] is not None]
+        unknown += len(block) - len(known)
+        episodes.extend([row[0] for row in known])
+        values.extend([row[1] for row in known])
+    return Latencies(Ordered(values), unknown, episodes, values)
 
 
 class UnmeasuredCode(NamedTuple):
@@ -65,11 +74,21 @@ class UnmeasuredCode(NamedTuple):
     seq: int | None
 
 
-_UNMEASURED = (
-    "FROM trace t JOIN finding f ON f.trace = t.id"
-    " WHERE t.candidate=? AND f.severity='not_measured'"
-    " AND NOT (t.infra = 1 AND t.passed IS NULL)"
-)
+def _unmeasured(connection: sqlite3.Connection, candidate: int) -> str:
+    """The findings of what is not measured, by the candidate's traces; or as they lie where a large
+    part of all traces is this candidate's, since most traces have none."""
+    which = traces_clause(connection, candidate)
+    joined = (
+        "finding f CROSS JOIN trace t ON t.id = f.trace"
+        if which.startswith("+")
+        else "trace t JOIN finding f ON f.trace = t.id"
+    )
+    return (
+        f"FROM {joined} WHERE {which} AND f.severity='not_measured'"
+        f" AND NOT (t.infra = 1 AND t.passed IS NULL){_counted(connection, candidate)}"
+    )
+
+
 _TRACES = "count(DISTINCT f.trace), count(DISTINCT CASE WHEN t.passed IS NULL THEN f.trace END)"
 
 
@@ -80,7 +99,7 @@ def unmeasured(connection: sqlite3.Connection, candidate: int) -> list[Unmeasure
         # Bare columns are those of the row with the least place: SQLite does so for one `min`.
         f"SELECT f.code, {_TRACES}, t.id, f.gate, f.seq,"
         " min((t.episode << 20) | min(t.attempt, 1048575))"
-        f" {_UNMEASURED}{_counted(connection, candidate)} GROUP BY f.code ORDER BY f.code",
+        f" {_unmeasured(connection, candidate)} GROUP BY f.code ORDER BY f.code",
         (candidate,),
     )
     return [UnmeasuredCode(*row[:6]) for row in rows.fetchall()]
@@ -90,7 +109,7 @@ def unmeasured_traces(connection: sqlite3.Connection, candidate: int, kind: str)
     """Traces with one code or more of a kind, which is a code up to its colon, and how many of them
     are without a verdict."""
     count: tuple[int, int] = connection.execute(
-        f"SELECT {_TRACES} {_UNMEASURED}{_counted(connection, candidate)}"
+        f"SELECT {_TRACES} {_unmeasured(connection, candidate)}"
         " AND (f.code = ? OR substr(f.code, 1, ?) = ?)",
         (candidate, kind, len(kind) + 1, f"{kind}:"),
     ).fetchone()

@@ -1,6 +1,6 @@
 """Two candidates of one suite: the report's own regression, episode by episode."""
 
-from fractions import Fraction
+from math import gcd
 from typing import NamedTuple
 
 from reviewer.db import registry
@@ -160,7 +160,8 @@ def _rank(each: EpisodeChange) -> tuple[int, bool, int]:
 def _said(made: EpisodeCounts) -> tuple[object, ...]:
     """The gates' results on an episode, whatever the number of its attempts."""
     e = made.counted
-    rate = Fraction(e.passes, e.attempts) if e.attempts else None
+    whole = gcd(e.passes, e.attempts)
+    rate = (e.passes // whole, e.attempts // whole) if e.attempts else None
     return rate, made.critical > 0, *(n > 0 for n in e.gate_fail), *(n > 0 for n in e.gate_unknown)
 
 

@@ -90,17 +90,23 @@ def signals_of(
 ) -> dict[str, Signals]:
     """Return the signals of each trace, by trace id."""
     codes = signal_codes(connection, side.key)
-    return {
-        side.trace_id(trace): trace_signals(
-            critical=trace.critical,
-            codes=codes.get(trace.id, ()),
-            termination=trace.termination,
-            passed=trace.passed,
-            said_elsewhere=trace.said_elsewhere,
-            efficiency=unpack_diagnostics(trace.diagnostics)[_EFFICIENCY],
-        )
-        for trace in traces
-    }
+    known: dict[tuple[object, ...], Signals] = {}
+    found: dict[str, Signals] = {}
+    for trace in traces:
+        own = codes.get(trace.id, ())
+        # All that a signal is made of: failures are much alike.
+        key = own, *trace[6:11]
+        if key not in known:
+            known[key] = trace_signals(
+                critical=trace.critical,
+                codes=own,
+                termination=trace.termination,
+                passed=trace.passed,
+                said_elsewhere=trace.said_elsewhere,
+                efficiency=unpack_diagnostics(trace.diagnostics)[_EFFICIENCY],
+            )
+        found[side.trace_id(trace)] = known[key]
+    return found
 
 
 def build_items(

@@ -26,10 +26,10 @@ from reviewer.db.queries.episodes import (
 )
 from reviewer.db.queries.quarantine import quarantined, reasons_of_candidate, unnamed_refusals
 from reviewer.db.queries.report_figures import (
+    Latencies,
     UnmeasuredCode,
     diagnostic_means,
     latencies,
-    latencies_within,
     others_spent,
     source_verdict_counts,
     unmeasured,
@@ -79,8 +79,7 @@ if TYPE_CHECKING:
 def attempt_cap(connection: Connection, suite: int, candidate: int) -> float | None:
     """Return the USD that our runner stopped every attempt at; None where an episode sets no limit,
     or a record was imported: nobody knows what stopped it."""
-    cap = contracts.cost_cap(connection, suite)
-    return cap if cap is not None and made_here(connection, candidate) else None
+    return contracts.cost_cap(connection, suite) if made_here(connection, candidate) else None
 
 
 class EpisodeTotals(NamedTuple):
@@ -315,7 +314,7 @@ def read_evidence(
     made = episode_totals(connection, row.id, stored.id, placed)
     if suite.probe:
         suite = probe_suite(suite, made.episodes, contracts.outlines(connection, row.id))
-    known, latency_unknown = latencies(connection, stored.id)
+    known = latencies(connection, stored.id)
     codes = unmeasured(connection, stored.id)
     than = choose_baseline(connection, row, stored.id, baseline_id, same)
     files = source_files_of(connection, stored.id)
@@ -332,8 +331,8 @@ def read_evidence(
         manifest=manifest if known_as else None,
         episodes=made.episodes,
         failures=failing_traces(connection, f"{suite.suite_id}/{candidate_id}", stored.id, made),
-        latencies_ms=tuple(known),
-        latency_unknown=latency_unknown,
+        latencies_ms=known.ordered,
+        latency_unknown=known.unknown,
         unknown_codes=tuple((one.code, one.traces) for one in codes),
         approvals=_answered(connection, stored.id) if _needs_approval(suite) else (),
         by_person=frozenset(contracts.by_person(connection, row.id).values()),
@@ -362,7 +361,7 @@ def read_evidence(
         baseline_suite=than.other.suite_id if than.other is not None else None,
         promoted=than.promoted,
         peeking=_peeking(connection, row.id, stored.id, len(arrived.sources)),
-        latency_within=_within(connection, stored.id, suite.policy, known),
+        latency_within=_within(suite.policy, known),
         ledger=ledger(connection, suite.suite_id, candidate_id),
         attempt_cap_usd=attempt_cap(connection, row.id, stored.id),
         probes=probes(connection, suite, candidate_id),
@@ -456,13 +455,11 @@ def _peeking(connection: Connection, suite: int, candidate: int, arrivals: int) 
     )
 
 
-def _within(
-    connection: Connection, candidate: int, policy: Policy, known: list[float]
-) -> tuple[tuple[int, int], ...]:
+def _within(policy: Policy, known: Latencies) -> tuple[tuple[int, int], ...]:
     """Return the latencies within the p95 per episode; nothing where the policy has no limit on the
     p95."""
-    p95 = latency_quantile(known, 0.95) if policy.latency_p95_ms is not None else None
-    return () if p95 is None else tuple(latencies_within(connection, candidate, p95))
+    p95 = latency_quantile(known.ordered, 0.95) if policy.latency_p95_ms is not None else None
+    return () if p95 is None else tuple(known.within(p95))
 
 
 def diagnostics(connection: Connection, candidate: int) -> DiagnosticMeans:
