@@ -134,7 +134,7 @@ def make(folder: Path, example: bool) -> Workspace:
         signers.write_text(SIGNERS_HEAD, encoding="utf-8")
     ignore = folder / "store" / ".gitignore"
     if not ignore.exists():
-        ignore.write_text("*.db\n*.db-wal\n*.db-shm\n*.lock\npayloads/\n", encoding="utf-8")
+        ignore.write_text("*.db\n*.db-wal\n*.db-shm\n*.lock\n", encoding="utf-8")
     if example:
         for suite in sorted(data_folder("suites").iterdir()):
             target = folder / "suites" / suite.name

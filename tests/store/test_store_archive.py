@@ -32,7 +32,8 @@ def frames(door: Door) -> list[Any]:
 
 
 def files(door: Door) -> list[Path]:
-    return sorted((door.root / "store" / "payloads").iterdir())
+    folder = door.root / "store" / "payloads"
+    return sorted(path for path in folder.iterdir() if path.name != ".gitignore")
 
 
 def archived(door: Door, *argv: object) -> dict[str, Any]:
@@ -83,6 +84,7 @@ def test_moved_read_where_they_lie_and_brought_back(full: Door) -> None:
     before, told, held = facts(full), everything(full), frames(full)
     made = archived(full)
     [path] = files(full)
+    assert (path.parent / ".gitignore").read_text() == "*\n"
     assert [one["path"] for one in made["files"]] == [str(path)]
     assert path.stat().st_mode & 0o777 == 0o600
     assert not full.one("SELECT count(*) FROM pack WHERE length(frame) > 0")

@@ -71,6 +71,8 @@ def archive(
             written = archiving.write_file(connection, units, where)
             row = archiving.record_file(connection, workspace.store, written, clock())
             made.append(ArchivedFile(written.path, row.size, row.frames))
+        if made and folder is None:  # as the store itself, it is no file for version control
+            (where / ".gitignore").write_text("*\n", encoding="utf-8")
         return ArchiveResult(tuple(made), found.staying)
     finally:
         close_writer(connection, workspace.store)
