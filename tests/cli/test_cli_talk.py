@@ -76,6 +76,9 @@ def test_a_person_plays_the_user_of_a_run_and_may_leave(door: Door) -> None:
     order = RunOrder(suite_id=SUITE_ID, candidate_id="lamp-agent", attempts=2, person=True)
     with pytest.raises(DeskError, match="asked in this process"):
         desk.runs.start(replace(order, workers=1))
+    with pytest.raises(DeskError, match="asked in this process") as refused:
+        desk.runs.start(replace(order, executor="dask"))
+    assert refused.value.ways_out == ("leave --executor out",)
     handle = desk.runs.start(order)
     says = iter([("The blue one.", "go on"), ("Thanks.", "satisfied"), None])
     met: set[int] = set()
