@@ -202,7 +202,7 @@ def people(
     lines: list[Line] = [_person(one, now, width) for one in present]
     done = [one for one in given if abs(now - _seconds(one.at)) < DAY]
     if done:
-        lines += [[], [Span("just now", "strong"), Span("  newest first", "dim")]] if lines else []
+        lines += [[], [Span("lately", "strong"), Span("  newest first", "dim")]] if lines else []
         lines += [
             [
                 Span(f" {pad(ago(now - _seconds(one.at)), 12)}", "dim"),
@@ -214,7 +214,7 @@ def people(
     if not lines:
         lines = [[Span("nobody labeled anything within a day", "dim")]]
     here = sum(one.left is None for one in present)
-    title = f"who is here {here:,}" if present else "just now"
+    title = f"who is here {here:,}" if present else "lately"
     return [Block("", head=line) for line in lines], [Span(title, "strong")]
 
 
