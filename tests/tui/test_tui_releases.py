@@ -168,7 +168,8 @@ async def test_a_probe_explains_itself_from_the_outcome_to_the_event(
         await settle(pilot)
         text = screen_text(app)
         assert "4 gates not measured" in text
-        assert "authority" not in text.partition("episodes")[2]  # it measures nothing here
+        rows = text.partition("episodes")[2].partition("2 · outcome")[0]
+        assert "authority" not in rows  # it measures nothing here
         assert "2 · outcome" in text
         assert re.search(r"› 2 +\[✗( FAIL)? 3/4 +\]0 0 1 0 ", text)
         await press(pilot, "n")

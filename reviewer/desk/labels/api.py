@@ -450,7 +450,7 @@ class LabelsRoom(Room):
         first."""
         with self._opened.reading() as connection:
             saved = self._labeling.record(connection, session, drafted)
-        self._opened.claims.release(drafted.item)
+        self._opened.claims.labeled(session.reviewer, drafted.item)
         return saved
 
     def undo(self, session: Session, claim: bool = False) -> LabelItem:

@@ -152,6 +152,16 @@ class Claims:
                 with suppress(OSError):
                     (self._presence / "claims" / self._name).unlink()
 
+    def labeled(self, reviewer: str, item: str) -> None:
+        """End every claim of a person on an item that has their label: a workstation of theirs that
+        was killed may have left one."""
+        self.release(item)
+        with suppress(OSError):
+            for path in list((self._presence / "claims").glob("*.json"))[:MOST]:
+                kept = _read(path)
+                if kept is not None and (kept.name, kept.item) == (reviewer, item):
+                    path.unlink()
+
     def _write(self, kept: _Kept) -> None:
         self._kept = kept
         with suppress(OSError):
