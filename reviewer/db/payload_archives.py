@@ -195,6 +195,22 @@ def archive_faults(connection: sqlite3.Connection, *suite_ids: str) -> list[str]
     return [fault for one in rows if (fault := archive_fault(connection, one)) is not None]
 
 
+def missing_archives(connection: sqlite3.Connection, *suite_ids: str) -> list[str]:
+    """Return which files with payloads of these suites are not there, or not of their size. No
+    frame is read: `archive_faults` proves them all."""
+    found = []
+    for one in archives_of(connection, suite_ids):
+        path = found_path(connection, one)
+        try:
+            at = path.stat()
+        except OSError as error:
+            found.append(_gone(path, error))
+            continue
+        if not stat.S_ISREG(at.st_mode) or at.st_size != one.size:
+            found.append(_changed(path))
+    return found
+
+
 def archives_of(connection: sqlite3.Connection, suite_ids: Sequence[str]) -> list[ArchiveRow]:
     """Return the files with payloads of some suites."""
     if not archive_rows(connection):

@@ -16,6 +16,7 @@ from doors import SUITE, V7, V8, Door, copied, many, passing
 from people import key_file
 
 from reviewer.db import archiving
+from reviewer.desk.integrity import store_checks
 
 FACTS = ("trace", "finding", "source_verdict", "revision", "roll", "event_list", "search_docsize")
 EVER = ("--before", "2100-01-01")
@@ -171,9 +172,11 @@ def test_without_its_file_nothing_passes_and_nothing_is_lost(trusted: Door, how:
         ("labels", "queue", *on, "--baseline", V7, "--messages"),
         ("patterns", "--suite", SUITE, "--candidate", V7),
         ("compare", "--attempts", TRACE.replace(V8, V7), TRACE),
+        ("--export-report", trusted.root / "out", *on),
     ):
         said = trusted.run(*command)
         assert (said.code, "not available: archived in" in said.err) == (20, True), (command, said)
+    assert not (trusted.root / "out").exists()
     refused = signed(trusted)
     assert refused.code == 20
     assert "nothing was signed: payloads are not available: archived in" in refused.err
@@ -185,6 +188,22 @@ def test_without_its_file_nothing_passes_and_nothing_is_lost(trusted: Door, how:
     path.write_bytes(data)
     assert signed(trusted).code == 0
     trusted.healthy()
+
+
+def test_no_report_recommends_what_a_missing_file_held(
+    trusted: Door, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a store that is not small the files are looked for, and not read."""
+    monkeypatch.setattr(store_checks, "is_small", lambda connection: False)
+    archived(trusted)
+    asked = ("--export-report", trusted.root / "out", "--suite", SUITE, "--candidate", V8)
+    assert trusted.run(*asked).code == 0
+    [path] = files(trusted)
+    path.rename(path.with_suffix(".away"))
+    shutil.rmtree(trusted.root / "out")
+    said = trusted.run(*asked)
+    assert (said.code, (trusted.root / "out").exists()) == (20, False)
+    assert f"not available: archived in {path}" in said.err
 
 
 def test_a_file_that_was_moved_beside_the_store_is_found(full: Door) -> None:

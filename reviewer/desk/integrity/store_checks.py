@@ -19,7 +19,7 @@ from pathlib import Path
 from reviewer.db import decisions, journal, registry, revisions
 from reviewer.db.connection import Connection
 from reviewer.db.integrity import end_faults, is_small, whole_faults
-from reviewer.db.payload_archives import archive_faults
+from reviewer.db.payload_archives import archive_faults, missing_archives
 from reviewer.db.schema import foreign_code
 from reviewer.db.search import index_faults
 from reviewer.db.tables import break_glass_rows, loss_rows, run_result_rows
@@ -82,6 +82,19 @@ def require_payloads(connection: Connection, suite_ids: Iterable[str]) -> None:
         named = "; ".join(map(visible_line, wrong[:5]))
         raise DeskError(
             f"nothing was signed: payloads are {named}",
+            "reviewer doctor names every file that is missing",
+        )
+
+
+def require_archives(connection: Connection, suite_ids: Iterable[str]) -> None:
+    """Raise DeskError unless the files with archived payloads of the suites that a report is about
+    are there: it would recommend what nobody can look at. Those of a small store are proved whole,
+    as all of it is; signing proves every payload."""
+    look = archive_faults if is_small(connection) else missing_archives
+    if wrong := look(connection, *suite_ids):
+        named = "; ".join(map(visible_line, wrong[:5]))
+        raise DeskError(
+            f"no report was written: payloads are {named}",
             "reviewer doctor names every file that is missing",
         )
 

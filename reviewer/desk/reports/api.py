@@ -17,7 +17,7 @@ from reviewer.desk import suites
 from reviewer.desk.drafts import no_evidence
 from reviewer.desk.errors import DeskError
 from reviewer.desk.integrity.label_files import file_names, label_files_state, missing_labels
-from reviewer.desk.integrity.store_checks import StoreCheck, missing_failures
+from reviewer.desk.integrity.store_checks import StoreCheck, missing_failures, require_archives
 from reviewer.desk.labels.book import Book
 from reviewer.desk.opened import Room
 from reviewer.desk.place import Workspace
@@ -352,6 +352,8 @@ class ReportsRoom(Room):
         no_evidence(self._opened.place)
         formats = renderings.known_formats(formats)
         shown = self.shown(suite_id, candidate_id, baseline, formats)
+        with self._opened.reading() as connection:
+            require_archives(connection, [suite_id])
         built, folder = shown.built, Path(out).expanduser()
         files = renderings.write(shown, folder, formats)
         with self._opened.reading() as connection:
@@ -381,6 +383,7 @@ class ReportsRoom(Room):
         formats = renderings.known_formats(formats)
         with self._opened.reading() as connection:
             plan = release.read_plan(self._opened.place, path)
+            require_archives(connection, [one.suite_id for one in plan.suites])
             return release.export_release(
                 connection, self._opened.place, self._opened.reports, plan,
                 Path(out).expanduser(), formats,
