@@ -85,7 +85,7 @@ SETTINGS_HEAD = """\
 Written by `python docs/make.py`. Settings are those of a person at a terminal: no report, no gate
 and no command of a pipeline reads them.
 
-They stand in `settings.toml` of the folder `reviewer` in `$XDG_CONFIG_HOME` (else `~/.config`). The
+They are in `settings.toml` of the folder `reviewer` in `$XDG_CONFIG_HOME` (else `~/.config`). The
 variable `REVIEWER_SETTINGS` names another file, and `reviewer --settings FILE` one that counts
 before both. `--no-mouse` and `NO_COLOR` count before any file.
 
@@ -112,7 +112,7 @@ def settings_page() -> str:
     parts = [
         SETTINGS_HEAD,
         "## Themes\n",
-        "No state is told by color alone: each has a glyph and a word, and without color an",
+        "No state is shown by color alone: each has a glyph and a word, and without color an",
         "attribute. On its ground every word has a contrast of 4.5:1 or more. In the themes",
         "`colorblind-…` and `contrast` pass is blue and FAIL orange, apart for every kind of color",
         "vision. In `dark` and `light` a failing hard gate is a filled red cell, a critical one",

@@ -7,7 +7,7 @@ from pathlib import Path
 from reviewer.cli.labels import counts_words, plain_counts, say_problems
 from reviewer.cli.opening import workspace_of
 from reviewer.cli.say import counted, fail, note, out_json
-from reviewer.desk.errors import DeskError
+from reviewer.desk.errors import DeskError, ways_out
 from reviewer.desk.imports.importing import import_map
 from reviewer.desk.labels.annotations import (
     AnnotationOrder,
@@ -26,7 +26,9 @@ def import_from(arguments: argparse.Namespace) -> int:
     """Take in files of annotations, each as one transaction; one bad file costs that file only."""
     if not arguments.suite:
         raise DeskError(
-            "--from needs the --suite that the attempts belong to", exit_code=ExitCode.USAGE
+            "--from needs the --suite that the attempts belong to",
+            "add --suite S",
+            exit_code=ExitCode.USAGE,
         )
     named = import_map(Path(arguments.episode_map)).episodes if arguments.episode_map else ()
     order = AnnotationOrder(
@@ -47,7 +49,7 @@ def import_from(arguments: argparse.Namespace) -> int:
             code = fail(error.text, *error.ways_out, exit_code=error.exit_code)
             continue
         except ContractError as error:  # a file that cannot be read
-            code = fail(str(error), exit_code=ExitCode.INVALID)
+            code = fail(str(error), *ways_out(error), exit_code=ExitCode.INVALID)
             continue
         found.append((name, taken))
         if not arguments.quiet:

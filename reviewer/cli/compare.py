@@ -52,7 +52,8 @@ ARGUMENTS = {
 def run(arguments: argparse.Namespace) -> int:
     if arguments.attempts and (arguments.episode or arguments.baseline or arguments.candidate):
         return fail(
-            "--attempts names both sides: leave out EPISODE, --candidate and --baseline",
+            "--attempts names both sides already",
+            "leave out EPISODE, --candidate and --baseline",
             exit_code=ExitCode.USAGE,
         )
     if arguments.archive:

@@ -36,7 +36,9 @@ def run(arguments: argparse.Namespace) -> int:
         folder = Path(arguments.keep)
         if folder.exists() and any(folder.iterdir()):
             raise DeskError(
-                f"{folder} is not empty: --keep needs a new folder", exit_code=ExitCode.USAGE
+                f"{folder} is not empty",
+                "--keep needs a new folder: name one that is not there yet",
+                exit_code=ExitCode.USAGE,
             )
         return _show(arguments, make(folder, example=True))
     folder = Path(tempfile.mkdtemp(prefix="reviewer-demo-"))
@@ -63,7 +65,9 @@ def _show(arguments: argparse.Namespace, workspace: Workspace) -> int:
             ended = desk.runs.start(order).wait()
             if ended.state != "done":
                 raise DeskError(
-                    f"the shipped example did not run: {ended.problem}", exit_code=ExitCode.INTERNAL
+                    f"the shipped example did not run: {ended.problem}",
+                    "reviewer init --example DIR makes a workspace that can be looked into",
+                    exit_code=ExitCode.INTERNAL,
                 )
         from reviewer.report.render.text import summary_text
 

@@ -44,7 +44,7 @@ class Steering:
         self._open.wait()
         if self._left:
             raise DeskError(
-                "the program that paused this import has ended: the same command continues it"
+                "the program that paused this import has ended", "the same command continues it"
             )
         resting(False)
 

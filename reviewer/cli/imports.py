@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from reviewer.cli.import_steps import Steering, Told, plain
 from reviewer.cli.say import moving, note, out, out_json, table
-from reviewer.desk.errors import DeskError
+from reviewer.desk.errors import DeskError, parted
 from reviewer.exit_codes import ExitCode
 from reviewer.report.formatting import plural
 from reviewer.trace.safetext import visible_line
@@ -130,7 +130,9 @@ def _import(arguments: argparse.Namespace) -> int:
         arguments.paths = [one.path for one in found]
     elif arguments.list or arguments.all or arguments.session or arguments.project:
         words = "--list, --session, --project and --all choose among the sessions of --from TOOL"
-        raise DeskError(words, exit_code=ExitCode.USAGE)
+        raise DeskError(
+            words, "add --from TOOL, or leave out that option", exit_code=ExitCode.USAGE
+        )
     elif not arguments.paths:
         raise DeskError(
             "import what? name files or folders, or --from TOOL",
@@ -141,11 +143,17 @@ def _import(arguments: argparse.Namespace) -> int:
     names = import_map(Path(arguments.episode_map)) if arguments.episode_map else ImportMap()
     if arguments.episode_map and not arguments.suite:
         raise DeskError(
-            "--episode-map needs the --suite its episodes belong to", exit_code=ExitCode.USAGE
+            "--episode-map needs the --suite its episodes belong to",
+            "add --suite S",
+            exit_code=ExitCode.USAGE,
         )
     if arguments.progress == "steered" and "-" in arguments.paths:
         words = "--progress steered listens on standard input, which cannot be imported as well"
-        raise DeskError(words, exit_code=ExitCode.USAGE)
+        raise DeskError(
+            words,
+            "name a file instead of -, or leave out --progress steered",
+            exit_code=ExitCode.USAGE,
+        )
     asked = ImportOptions(arguments.suite, arguments.candidate, arguments.format, *names)
     if arguments.watch:
         from reviewer.cli.watching import watch
@@ -172,14 +180,21 @@ def _chosen(arguments: argparse.Namespace) -> list[SessionView] | None:
     from reviewer.desk.imports.sessions import chosen, homes, sessions
 
     if arguments.paths:
-        raise DeskError("--from TOOL finds the files itself: name none", exit_code=ExitCode.USAGE)
+        raise DeskError(
+            "--from TOOL finds the files itself, and files are named",
+            "leave out the files, or leave out --from TOOL",
+            exit_code=ExitCode.USAGE,
+        )
     found = sessions(arguments.tool)
     meant = bool(arguments.session or arguments.project or arguments.all)
     if meant:
         found = chosen(found, arguments.session, arguments.project, arguments.all)
     if not found:
         places = ", ".join(str(place) for place in homes(arguments.tool))
-        raise DeskError(f"no session of {arguments.tool} in {places}")
+        raise DeskError(
+            f"no session of {arguments.tool} in {places}",
+            "name the files themselves: reviewer import FILE",
+        )
     if meant and not arguments.list:
         return found
     _list(arguments, found)
@@ -335,7 +350,12 @@ class Bar:
         """One line a file, then its refused records."""
         self.stop()
         if result.problem and not result.records:
-            note(f"{result.path}: refused: {result.problem}")
+            from reviewer.desk.imports.api import file_way_out
+
+            fact, *ways = parted(result.problem, file_way_out(result.problem))
+            note(f"{result.path}: refused: {fact}")
+            for way in ways:
+                note(f"  way out: {way}")
             return
         words = [plural(result.records, "record"), f"{result.added} added"]
         if result.state == "known":

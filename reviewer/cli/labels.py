@@ -174,7 +174,7 @@ def _export(arguments: argparse.Namespace) -> int:
         with target.open("xb") as handle:
             handle.write(data)
     except FileExistsError as error:
-        raise DeskError(f"{target} exists: name a new file", exit_code=ExitCode.USAGE) from error
+        raise DeskError(f"{target} exists", "name a new file", exit_code=ExitCode.USAGE) from error
     note(f"wrote {target}, {counted(count, noun)}")
     return ExitCode.DONE
 
@@ -192,7 +192,8 @@ def _import(arguments: argparse.Namespace) -> int:
     if lost := [name for name in asked if getattr(arguments, name, None)]:
         name = lost[0].replace("_", "-")
         raise DeskError(
-            f"--{name} belongs to files of another tool: name it with --from TOOL",
+            f"--{name} belongs to files of another tool",
+            "name the tool with --from TOOL, or leave the option out",
             exit_code=ExitCode.USAGE,
         )
     workspace, noun = workspace_of(arguments), _noun(arguments)

@@ -48,7 +48,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.list:
         return _list(workspace, arguments)
     if not arguments.files:
-        way = "reviewer leaks FILE [FILE ...] looks for words of the frozen suites in them"
+        way = "reviewer suite leaks FILE [FILE ...] looks for requests of frozen suites in them"
         return fail("name the files to look into, or --list", way, exit_code=ExitCode.USAGE)
     ids = [arguments.suite] if arguments.suite else _frozen(workspace)
     found, refused = leaks.search_files(

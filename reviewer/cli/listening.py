@@ -100,14 +100,18 @@ def run(arguments: argparse.Namespace) -> int:
     token = os.environ.get(arguments.token_env, "") if arguments.token_env else ""
     if arguments.token_env and not token:
         raise DeskError(
-            f"--token-env {arguments.token_env}: the variable is not set", exit_code=ExitCode.USAGE
+            f"--token-env {arguments.token_env}: the variable is not set",
+            f"export {arguments.token_env}=TOKEN, then start it again",
+            exit_code=ExitCode.USAGE,
         )
     from reviewer.desk.imports.importing import ImportMap, ImportOptions, import_map
     from reviewer.desk.imports.listening.listener import Listener
 
     if arguments.episode_map and not arguments.suite:
         raise DeskError(
-            "--episode-map needs the --suite its episodes belong to", exit_code=ExitCode.USAGE
+            "--episode-map needs the --suite its episodes belong to",
+            "add --suite S",
+            exit_code=ExitCode.USAGE,
         )
     names = import_map(Path(arguments.episode_map)) if arguments.episode_map else ImportMap()
     asked = ImportOptions(arguments.suite, arguments.candidate, "otlp", *names)

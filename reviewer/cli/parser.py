@@ -239,7 +239,7 @@ class Parser(argparse.ArgumentParser):
         name = next((f"reviewer {word}" for word in self._given if word in COMMANDS), "")
         name = name if self.prog == "reviewer" else self.prog
         shown = f"{name} --help shows its arguments; " if name else ""
-        sys.stderr.write(f"{shown}reviewer --help lists the commands\n")
+        sys.stderr.write(f"  way out: {shown}reviewer --help lists the commands\n")
         sys.exit(ExitCode.USAGE)
 
 

@@ -14,7 +14,7 @@ from reviewer.cli.parser import from_one, from_zero
 from reviewer.cli.progress import Progress, span
 from reviewer.cli.say import counted, note, out, out_json
 from reviewer.desk.desk import Desk
-from reviewer.desk.errors import DeskError
+from reviewer.desk.errors import DeskError, ways_out
 from reviewer.desk.imports.importing import index_behind
 from reviewer.desk.runs.api import ApprovalView, RunOrder, RunView, shard_of
 from reviewer.exit_codes import ExitCode
@@ -228,11 +228,13 @@ def _records(path: str | None) -> Iterator[Callable[[list[bytes]], None] | None]
         number = os.open(path, flags, 0o600)
     except FileExistsError as error:
         raise DeskError(
-            f"{path} exists: --traces needs a new file", exit_code=ExitCode.USAGE
+            f"{path} exists: --traces writes no file over",
+            "name a new file",
+            exit_code=ExitCode.USAGE,
         ) from error
     except OSError as error:
         raise DeskError(
-            f"{path}: cannot be made ({error.strerror})", exit_code=ExitCode.USAGE
+            f"{path}: cannot be made ({error.strerror})", *ways_out(error), exit_code=ExitCode.USAGE
         ) from error
     with os.fdopen(number, "wb") as file:
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from reviewer.cli.opening import workspace_of
 from reviewer.cli.parser import port
 from reviewer.cli.say import fail, note, out_json
-from reviewer.desk.errors import DeskError
+from reviewer.desk.errors import DeskError, ways_out
 from reviewer.exit_codes import ExitCode
 from reviewer.web.guard import Guest, guard_for, is_address, new_token
 
@@ -125,7 +125,9 @@ def _bound(host: str, port: int, expose: bool) -> socket.socket:
     try:
         family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
     except OSError as error:
-        raise DeskError(f"--host {host}: {error.strerror}", exit_code=ExitCode.USAGE) from error
+        raise DeskError(
+            f"--host {host}: {error.strerror}", *ways_out(error), exit_code=ExitCode.USAGE
+        ) from error
     if not is_address(str(address[0]), loopback=True) and not expose:
         raise DeskError(
             f"--host {host} {EXPOSES}",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from reviewer.cli.opening import desk_of, release_of, workspace_of
 from reviewer.cli.parser import release_options
 from reviewer.cli.say import note, out, table
-from reviewer.desk.errors import DeskError
+from reviewer.desk.errors import DeskError, ways_out
 from reviewer.desk.views import SignedDecision
 from reviewer.exit_codes import ExitCode
 
@@ -88,7 +88,9 @@ def _sign(arguments: argparse.Namespace) -> int:
     decision = arguments.decision or view.preselected
     if decision is None:
         raise DeskError(
-            "the report recommends hold: --decision BLOCK or REPAIR can be signed, with --comment",
+            "the report recommends hold, and a hold is not signed",
+            "--decision BLOCK or --decision REPAIR can be signed, with --comment",
+            "close what holds it: the report names what is missing",
             exit_code=ExitCode.NOT_PROMOTED,
         )
     signed = desk.decisions.sign(
@@ -134,6 +136,7 @@ def refuse_options(arguments: argparse.Namespace) -> None:
     if given := [f"--{n}" for n in ("suite", "candidate", "baseline") if getattr(arguments, n)]:
         raise DeskError(
             f"{', '.join(given)}: --release names suites, candidates and baselines",
+            "leave out what is named here, or leave out --release",
             exit_code=ExitCode.USAGE,
         )
 
@@ -142,12 +145,15 @@ def _add(arguments: argparse.Namespace) -> int:
     """One more signature; what is signed was said by the person who signed first."""
     if bool(arguments.key) == bool(arguments.signature):
         raise DeskError(
-            "--add takes --key KEY or --signature FILE, one of them", exit_code=ExitCode.USAGE
+            "--add takes --key KEY or --signature FILE, one of them",
+            "leave out one of them",
+            exit_code=ExitCode.USAGE,
         )
     taken = ("decision", "comment", "baseline", "suite", "candidate", "release")
     if given := [f"--{name}" for name in taken if getattr(arguments, name)]:
         raise DeskError(
             f"{', '.join(given)}: the decision already states it; --add only signs it",
+            "leave out what is named here",
             exit_code=ExitCode.USAGE,
         )
     signature = _signature_file(arguments.signature) if arguments.signature else None
@@ -167,7 +173,7 @@ def _signature_file(path: str) -> bytes:
     try:
         return Path(path).read_bytes()
     except OSError as error:
-        raise DeskError(f"{path}: cannot be read ({error.strerror})") from error
+        raise DeskError(f"{path}: cannot be read ({error.strerror})", *ways_out(error)) from error
 
 
 def exit_code(signed: SignedDecision) -> int:
@@ -237,7 +243,11 @@ def _trust(arguments: argparse.Namespace) -> int:
     from reviewer.desk.integrity.trust import trust
 
     if not arguments.principal or not arguments.file:
-        raise DeskError("usage: reviewer keys trust PRINCIPAL KEY.pub", exit_code=ExitCode.USAGE)
+        raise DeskError(
+            "keys trust needs a principal and a public key",
+            "reviewer keys trust PRINCIPAL KEY.pub",
+            exit_code=ExitCode.USAGE,
+        )
     line = trust(
         workspace_of(arguments), arguments.principal, arguments.roles, Path(arguments.file)
     )

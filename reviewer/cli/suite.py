@@ -219,7 +219,11 @@ def _check(arguments: argparse.Namespace) -> int:
     if arguments.watch:
         return suite_watch.run(workspace, arguments)
     if arguments.candidate:
-        raise DeskError("--candidate goes with --watch", exit_code=ExitCode.USAGE)
+        raise DeskError(
+            "--candidate goes with --watch",
+            "add --watch, or leave out --candidate",
+            exit_code=ExitCode.USAGE,
+        )
     if arguments.suite:
         folders = [workspace.suite_folder(arguments.suite)]
         if not folders[0].is_dir():
@@ -313,7 +317,10 @@ def _diff(arguments: argparse.Namespace) -> int:
     workspace = workspace_of(arguments)
     folder = workspace.suite_folder(arguments.suite)
     if suite_state(folder).state == "draft":
-        raise DeskError(f"{arguments.suite}: a draft: there is nothing to compare with")
+        raise DeskError(
+            f"{arguments.suite}: a draft: there is nothing to compare with",
+            f"reviewer suite freeze {arguments.suite} makes it one that can be compared",
+        )
     text = freezing.diff_suite(folder)
     if text:
         out(text.rstrip("\n"))
@@ -327,7 +334,11 @@ def _lineage(arguments: argparse.Namespace) -> int:
     desk = desk_of(arguments)
     if arguments.other or arguments.reason:
         if not (arguments.other and arguments.reason):
-            raise DeskError("name the other suite, and --reason WHY", exit_code=ExitCode.USAGE)
+            raise DeskError(
+                "suite relate needs the other suite, and a reason",
+                "name the other suite, and --reason WHY",
+                exit_code=ExitCode.USAGE,
+            )
         desk.workspace.explain_suite(arguments.suite, arguments.other, arguments.reason)
         note(f"{arguments.suite} with {arguments.other}: {arguments.reason}")
         return ExitCode.DONE

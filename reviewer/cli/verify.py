@@ -1,18 +1,27 @@
 """`reviewer verify`: a decision, or a folder of them, against files alone."""
 
 import argparse
+import re
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from reviewer.cli.parser import from_one
-from reviewer.cli.say import out, out_json
-from reviewer.desk.errors import DeskError
+from reviewer.cli.say import note, out, out_json
+from reviewer.desk.errors import DeskError, ways_out
 from reviewer.exit_codes import ExitCode
 
 if TYPE_CHECKING:
     from reviewer.suite.release import Release
 
+WAYS_OUT: dict[int, str] = {
+    ExitCode.INVALID: "name the manifest, signers and suite that the decision is about; what was "
+    "changed since is signed again",
+    ExitCode.POLICY_NOT_MET: "verify what the decision was made for, or have approvers sign one "
+    "for what is asked: reviewer sign",
+}
+"""Exit code → what to do about a decision that is not verified."""
+ADD = "reviewer sign --add NUMBER --key KEY adds an approval"
 MOST_BYTES = 64 << 20
 """Of one file; what may be in it is bounded where it is read."""
 
@@ -71,6 +80,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.witness and not place.is_dir():
         raise DeskError(
             "--witness needs the folder of decisions: it names all of them",
+            "name the folder (store/decisions), or leave out --witness",
             exit_code=ExitCode.USAGE,
         )
     manifest = _read(Path(arguments.candidate_manifest))
@@ -95,6 +105,10 @@ def run(arguments: argparse.Namespace) -> int:
         for principal in result.approvers:
             out(f"approved by {principal}")
         out(result.decision or "NOT VERIFIED")
+        if result.decision is None:
+            few = any(re.match(r"policy not met: \d+ of \d+ approvals", x) for x in result.lines)
+            way = ADD if few else WAYS_OUT.get(result.exit_code, WAYS_OUT[ExitCode.INVALID])
+            note(f"  way out: {way}")
     return result.exit_code
 
 
@@ -131,6 +145,7 @@ def _pins(arguments: argparse.Namespace) -> dict[str, Any]:
             if pins[name] not in (None, pinned):
                 raise DeskError(
                     f"--{name.replace('_', '-')} is not that of {arguments.suite_folder}",
+                    "leave it out, or name the folder of the suite that it is of",
                     exit_code=ExitCode.USAGE,
                 )
             pins[name] = pinned
@@ -159,14 +174,18 @@ def _moment(text: str | None) -> datetime:
     try:
         return parse_time(text)
     except ValueError as error:
-        raise DeskError(f"--at {text}: {error}", exit_code=ExitCode.USAGE) from error
+        raise DeskError(
+            f"--at {text}: {error}",
+            "name a time in UTC, such as --at 2026-01-31T09:30:00Z",
+            exit_code=ExitCode.USAGE,
+        ) from error
 
 
 def _envelopes(folder: Path) -> dict[str, bytes]:
     try:
         return {path.name: _read(path) for path in sorted(folder.iterdir()) if _is_envelope(path)}
     except OSError as error:
-        raise DeskError(f"{folder}: cannot be read ({error.strerror})") from error
+        raise DeskError(f"{folder}: cannot be read ({error.strerror})", *ways_out(error)) from error
 
 
 def _label_files(folder: Path) -> dict[str, tuple[bytes, bytes | None]]:
@@ -188,4 +207,4 @@ def _read(path: Path) -> bytes:
         with path.open("rb") as handle:
             return handle.read(MOST_BYTES)
     except OSError as error:
-        raise DeskError(f"{path}: cannot be read ({error.strerror})") from error
+        raise DeskError(f"{path}: cannot be read ({error.strerror})", *ways_out(error)) from error

@@ -28,7 +28,9 @@ def watch(workspace: Workspace, arguments: argparse.Namespace, asked: ImportOpti
     """Watch until Ctrl-C, and answer as an import does."""
     if arguments.dry_run or "-" in arguments.paths:
         raise DeskError(
-            "--watch cannot be combined with --dry-run or standard input", exit_code=ExitCode.USAGE
+            "--watch cannot be combined with --dry-run or standard input",
+            "leave out --watch, or what is named here",
+            exit_code=ExitCode.USAGE,
         )
     if arguments.tool:
         return _follow(workspace, arguments, asked)
@@ -48,7 +50,11 @@ def _watch(workspace: Workspace, arguments: argparse.Namespace, asked: ImportOpt
     paths = [Path(name) for name in arguments.paths]
     for path in paths:
         if not path.exists() and not is_pattern(path):
-            raise DeskError(f"{path}: there is no such folder to watch", exit_code=ExitCode.USAGE)
+            raise DeskError(
+                f"{path}: there is no such folder to watch",
+                "name a folder that is there, or make it first",
+                exit_code=ExitCode.USAGE,
+            )
     note("watching; Ctrl-C ends it, and what was read is kept")
     telling = Telling(arguments)
     try:

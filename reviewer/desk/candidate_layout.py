@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from keyword import iskeyword
 from pathlib import Path
 
-from reviewer.desk.errors import DeskError
+from reviewer.desk.errors import DeskError, ways_out
 from reviewer.exit_codes import ExitCode
 from reviewer.running.candidates.belongings import owners
 from reviewer.running.outside import search_path
@@ -170,7 +170,7 @@ def _check_function(path: Path, named: str, function: str) -> None:
     try:
         found = _bound(path.read_bytes())
     except OSError as error:
-        raise DeskError(f"{named}: cannot be read ({error.strerror})") from error
+        raise DeskError(f"{named}: cannot be read ({error.strerror})", *ways_out(error)) from error
     except (SyntaxError, ValueError) as error:
         line = f"line {error.lineno}: " if isinstance(error, SyntaxError) else ""
         said = error.msg if isinstance(error, SyntaxError) else "is no Python"

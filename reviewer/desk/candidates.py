@@ -10,7 +10,7 @@ from reviewer.db import registry
 from reviewer.db.connection import reader_if_made
 from reviewer.desk import candidate_layout, first_programs
 from reviewer.desk.drafts import is_draft
-from reviewer.desk.errors import DeskError
+from reviewer.desk.errors import DeskError, refusal_of
 from reviewer.desk.place import Workspace, write_private
 from reviewer.desk.suites import no_suite
 from reviewer.exit_codes import ExitCode
@@ -56,7 +56,11 @@ def new_candidate(workspace: Workspace, suite_id: str, asked: NewCandidate) -> P
     folder = _folder(workspace, suite_id)
     name = asked.candidate_id
     if (reason := id_problem(name)) is not None:
-        raise DeskError(f"{shown(name)}: {reason}", exit_code=ExitCode.USAGE)
+        raise DeskError(
+            f"{shown(name)}: {reason}",
+            "an id has letters, digits, dots, hyphens and underscores, such as agent-v1",
+            exit_code=ExitCode.USAGE,
+        )
     if f"{CANDIDATES}/{name}/" == PROOFS:
         raise DeskError(
             f"{name}: is the name of the folder that holds the proofs of episodes",
@@ -88,7 +92,7 @@ def new_candidate(workspace: Workspace, suite_id: str, asked: NewCandidate) -> P
             if not there.exists() or read_bytes(there) != data:
                 contents[there] = data
     except ContractError as error:
-        raise DeskError(str(error)) from error
+        raise refusal_of(error) from error
     for there in contents:
         if there.exists() or there.is_symlink():
             raise DeskError(f"{there} exists already", "name the new candidate otherwise")
@@ -112,7 +116,11 @@ def pin(workspace: Workspace, suite_id: str, candidate_id: str) -> PinnedManifes
     for a candidate that has traces: what was judged keeps its digests."""
     folder = _folder(workspace, suite_id)
     if (reason := id_problem(candidate_id)) is not None:
-        raise DeskError(f"{shown(candidate_id)}: {reason}", exit_code=ExitCode.USAGE)
+        raise DeskError(
+            f"{shown(candidate_id)}: {reason}",
+            "an id has letters, digits, dots, hyphens and underscores, such as agent-v1",
+            exit_code=ExitCode.USAGE,
+        )
     path = folder / CANDIDATES / f"{candidate_id}.json"
     try:
         raw = load_object(read_bytes(path), f"{CANDIDATES}/{path.name}")
@@ -164,7 +172,11 @@ def _runner(folder: Path, asked: NewCandidate) -> tuple[dict[str, Any], dict[str
         entry = asked.entry or f"{own_module}.agent:run"
         return {"kind": kind, "entry": entry, **key}, _begun_module(folder, asked, entry)
     if not asked.model:
-        raise DeskError(f"a candidate of the kind {kind} needs --model M", exit_code=ExitCode.USAGE)
+        raise DeskError(
+            f"a candidate of the kind {kind} needs --model M",
+            "add --model M: the name that the endpoint knows",
+            exit_code=ExitCode.USAGE,
+        )
     return {"kind": kind, "base_url": asked.base_url, **key}, {}
 
 
@@ -234,7 +246,7 @@ def _definitions(folder: Path) -> dict[str, str]:
             if isinstance(tool, dict) and isinstance(tool.get("name"), str)
         }
     except ContractError as error:
-        raise DeskError(str(error)) from error
+        raise refusal_of(error) from error
 
 
 _READ = ("name", "description", "parameters")
@@ -281,7 +293,7 @@ def _checked(raw: dict[str, Any], file: str) -> bytes:
     try:
         read_candidate(data, file)
     except ContractError as error:
-        raise DeskError(str(error)) from error
+        raise refusal_of(error) from error
     return data
 
 
@@ -293,9 +305,9 @@ def _code(folder: Path, raw: dict[str, Any], file: str) -> MeasuredCode:
         candidate_layout.check_program(candidate, folder, file)
         found = measured_code(candidate, folder)
     except ContractError as error:
-        raise DeskError(str(error)) from error
+        raise refusal_of(error) from error
     except Unrunnable as error:
-        raise DeskError(str(error)) from error
+        raise refusal_of(error) from error
     if not found.files:
         raise DeskError(
             f"{file}: no file of the candidate is in {folder.name}/{CANDIDATES}/, and its program "
@@ -315,11 +327,17 @@ def _below(folder: Path, path: str, where: str) -> bytes:
     if reason is None and not (folder / path).resolve().is_relative_to(folder.resolve()):
         reason = "leads out of the suite folder"
     if reason is not None:
-        raise DeskError(str(Problem(where, "", f"`{shown(path, 200)}` {reason}")))
+        raise DeskError(
+            str(Problem(where, "", f"`{shown(path, 200)}` {reason}")),
+            "name a file inside the folder of the suite",
+        )
     try:
         return read_bytes(folder / path)
     except ContractError as error:
-        raise DeskError(f"{where}: `{shown(path, 200)}`: {error.reason}") from error
+        raise DeskError(
+            f"{where}: `{shown(path, 200)}`: {error.reason}",
+            "correct the path in the manifest, or put the file there",
+        ) from error
 
 
 def _text(value: Any) -> str:

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from reviewer.desk.errors import DeskError
+from reviewer.desk.errors import DeskError, refusal_of, ways_out
 from reviewer.desk.place import Workspace
 from reviewer.desk.views import View
 from reviewer.exit_codes import ExitCode
@@ -40,7 +40,9 @@ def release_codes(plan: Release, folder: Path) -> dict[str, CandidateCode] | Non
             manifest = place.read_bytes()
         except OSError as error:
             raise DeskError(
-                f"{place}: cannot be read ({error.strerror})", exit_code=ExitCode.USAGE
+                f"{place}: cannot be read ({error.strerror})",
+                *ways_out(error),
+                exit_code=ExitCode.USAGE,
             ) from error
         found[one.suite_id] = CandidateCode(
             manifest_digest(manifest), code_of_manifest(manifest, folder / one.suite_id)
@@ -54,7 +56,7 @@ def manifest_digest(manifest: bytes) -> str:
         raw = load_object(manifest, "candidate manifest")
         return sha256_hex(canonical_bytes(raw, "candidate manifest"))
     except ContractError as error:
-        raise DeskError(str(error), exit_code=ExitCode.INVALID) from error
+        raise refusal_of(error, exit_code=ExitCode.INVALID) from error
 
 
 def code_of_manifest(manifest: bytes, folder: Path) -> str:
@@ -75,7 +77,7 @@ def code_of_manifest(manifest: bytes, folder: Path) -> str:
         raw = load_object(manifest, "candidate manifest")
         return _measured(candidate_value(raw, digest, "candidate manifest"), place).sha256
     except ContractError as error:
-        raise DeskError(str(error), exit_code=ExitCode.INVALID) from error
+        raise refusal_of(error, exit_code=ExitCode.INVALID) from error
 
 
 def code_of_candidate(workspace: Workspace, suite_id: str, candidate_id: str) -> CodeView:
@@ -84,16 +86,18 @@ def code_of_candidate(workspace: Workspace, suite_id: str, candidate_id: str) ->
 
     if (reason := id_problem(candidate_id)) is not None:
         raise DeskError(
-            f"{candidate_id!r} is not a candidate id: {reason}", exit_code=ExitCode.USAGE
+            f"{candidate_id!r} is not a candidate id: {reason}",
+            "an id has letters, digits, dots, hyphens and underscores, such as agent-v1",
+            exit_code=ExitCode.USAGE,
         )
     folder = workspace.suite_folder(suite_id)
     file = folder / CANDIDATES / f"{candidate_id}.json"
     try:
         candidate = read_candidate(file.read_bytes(), f"{CANDIDATES}/{file.name}")
     except OSError as error:
-        raise DeskError(f"{file}: cannot be read ({error.strerror})") from error
+        raise DeskError(f"{file}: cannot be read ({error.strerror})", *ways_out(error)) from error
     except ContractError as error:
-        raise DeskError(str(error)) from error
+        raise refusal_of(error) from error
     return _measured(candidate, folder)
 
 
@@ -106,6 +110,6 @@ def _measured(candidate: Candidate, folder: Path) -> CodeView:
     try:
         found = measured_code(candidate, folder)
     except Unrunnable as error:
-        raise DeskError(str(error)) from error
+        raise refusal_of(error) from error
     files = tuple(sorted(found.files, key=lambda file: file.path.encode()))
     return CodeView(candidate.candidate_id, found.sha256, found.pinned, files)

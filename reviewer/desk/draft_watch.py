@@ -70,7 +70,11 @@ class DraftWatch:
             if now == seen:
                 continue
             if not is_draft(self._workspace, self._suite):
-                raise DeskError(f"{self._suite} is no longer a draft", exit_code=ExitCode.DONE)
+                raise DeskError(
+                    f"{self._suite} is no longer a draft",
+                    f"reviewer suite check {self._suite} checks it as it is frozen",
+                    exit_code=ExitCode.DONE,
+                )
             changed = tuple(sorted({*(now.items() ^ seen.items())}))
             seen = now
             yield self._round(tuple(dict.fromkeys(path for path, _ in changed)))

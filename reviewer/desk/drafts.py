@@ -6,7 +6,7 @@ import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
-from reviewer.desk.errors import DeskError
+from reviewer.desk.errors import DeskError, refusal_of
 from reviewer.desk.place import DRAFTS, STORE, Workspace
 from reviewer.exit_codes import ExitCode
 from reviewer.suite.draft import draft_digest
@@ -41,7 +41,7 @@ def place_for(workspace: Workspace, suite_id: str) -> Workspace:
     try:
         version = version_of(folder, suite_state(folder).files)
     except ContractError as error:
-        raise DeskError(str(error), exit_code=ExitCode.INVALID) from error
+        raise refusal_of(error, exit_code=ExitCode.INVALID) from error
     return workspace._replace(draft=suite_id, version=version)
 
 

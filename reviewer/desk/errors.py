@@ -1,5 +1,7 @@
 """The error of the desk: the fact, the ways out, the exit code."""
 
+import errno
+import re
 from collections.abc import Iterable
 from shlex import quote
 
@@ -14,6 +16,11 @@ class DeskError(Exception):
         self.text = text
         self.ways_out = ways_out
         self.exit_code = exit_code
+
+    @property
+    def line(self) -> str:
+        """Return the fact and the ways out in one line, for where there is no room for more."""
+        return "; ".join((self.text, *self.ways_out))
 
 
 def meant(name: str, known: Iterable[str]) -> str:
@@ -60,10 +67,83 @@ def expected_failure(error: Exception) -> DeskError | None:
     if isinstance(error, DeskError):
         return error
     if isinstance(error, (ContractError, StoreError)):
-        return DeskError(str(error))
+        return refusal_of(error)
     if isinstance(error, OSError) and error.filename is not None:
-        return DeskError(f"{error.filename}: {error.strerror}")
+        return DeskError(f"{error.filename}: {error.strerror}", *ways_out(error))
     return None
+
+
+def refusal_of(error: Exception, exit_code: int = ExitCode.INVALID) -> DeskError:
+    """Return an error of a lower floor as a refusal: with the way out that its text names, else
+    with what can be done about its kind."""
+    return DeskError(*parted(str(error), *ways_out(error)), exit_code=exit_code)
+
+
+def parted(text: str, *otherwise: str) -> tuple[str, ...]:
+    """Return a line of a lower floor (`what is so; do this`) as the fact and the way out; the text
+    and `otherwise` where it names none."""
+    found = None if "\n" in text else _DO.search(text)
+    return (text[: found.start()], text[found.end() :]) if found else (text, *otherwise)
+
+
+_DO = re.compile(
+    "[;:] (?=(?:add|ask|choose|copy|correct|drop|export|free|freeze|give|import|install|keep|leave"
+    "|make|mend|move|name|nothing to|pull|put|rename|restore|reviewer|run|save|set|take|upgrade"
+    "|wait|write) )"
+)
+"""Before the words that say what to do."""
+
+
+def ways_out(error: Exception) -> tuple[str, ...]:
+    """Return what can be done about an error of a lower floor, by its kind."""
+    from reviewer.db.connection import StoreError
+    from reviewer.running.model import Unrunnable
+    from reviewer.signing.errors import AttestError, SignersError, StatementError
+    from reviewer.suite.errors import ContractError
+
+    if isinstance(error, DeskError):
+        return error.ways_out
+    match error:
+        case OSError():
+            return (_OF_SYSTEM.get(error.errno or 0, _OF_ANY),)
+        case UnicodeDecodeError():
+            return ("write the file as UTF-8",)
+        case StoreError():
+            return ("reviewer doctor says what of the store is whole",)
+        case SignersError():
+            return ("mend that line: a line is PRINCIPAL ROLES ssh-ed25519 KEY",)
+        case StatementError():
+            return ("reviewer sign makes the decision again, from what the store holds now",)
+        case AttestError():
+            return ("name a file that ssh-keygen, reviewer sign or reviewer labels sign wrote",)
+        case ContractError(problems=[_, _, *_]):
+            return ("correct each place; reviewer schema KIND prints what a file may hold",)
+        case ContractError(path="$", file=file):
+            return (f"mend {file}, or name another one",)
+        case ContractError(file=file):
+            return (f"correct {file} there; reviewer schema KIND prints what it may hold",)
+        case Unrunnable():
+            return ("reviewer candidate pin fills in digests; reviewer candidate --help has more",)
+    return ("correct what is named, then do it again",)
+
+
+_OF_ANY = "see to what the system says, then do it again"
+_RIGHTS = "give this user the right to it (chmod, chown), or name another path"
+_ROOM = "free some space, then do it again"
+_OF_SYSTEM = {
+    errno.ENOENT: "check the name: nothing of that name is there",
+    errno.ENOTDIR: "name a path whose folders are folders",
+    errno.EISDIR: "name a file, not a folder",
+    errno.EEXIST: "name one that is not there yet",
+    errno.EACCES: _RIGHTS,
+    errno.EPERM: _RIGHTS,
+    errno.EROFS: "name a path on a disk that can be written",
+    errno.ENOSPC: _ROOM,
+    errno.EDQUOT: _ROOM,
+    errno.ENAMETOOLONG: "name a shorter path",
+    errno.ELOOP: "name a path without links that lead back to themselves",
+}
+"""errno → the way out."""
 
 
 def is_store_damage(error: Exception) -> bool:

@@ -10,7 +10,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from reviewer.desk.errors import DeskError
+from reviewer.desk.errors import DeskError, ways_out
 from reviewer.desk.place import Workspace
 from reviewer.exit_codes import ExitCode
 
@@ -56,7 +56,7 @@ def _taken(workspace: Workspace, how: int, busy: DeskError) -> int:
     try:
         lock = os.open(path, flags, 0o600)
     except OSError as error:
-        raise DeskError(f"{path}: cannot be opened ({error.strerror})") from error
+        raise DeskError(f"{path}: cannot be opened ({error.strerror})", *ways_out(error)) from error
     try:
         fcntl.flock(lock, how | fcntl.LOCK_NB)
     except OSError as error:

@@ -26,7 +26,7 @@ from reviewer.db.connection import (
     scripts,
 )
 from reviewer.db.schema import bring_up_to_date, version_of
-from reviewer.desk.errors import DeskError, NoTrace, meant
+from reviewer.desk.errors import DeskError, NoTrace, meant, refusal_of
 from reviewer.desk.labels.book import Book
 from reviewer.desk.traces.records import FinalMessages, Records
 
@@ -273,6 +273,9 @@ def refused() -> Iterator[None]:
     try:
         yield
     except StoreError as error:
-        raise DeskError(str(error)) from error
+        raise refusal_of(error) from error
     except DatabaseError as error:
-        raise DeskError(f"the store could not be written ({error})") from error
+        raise DeskError(
+            f"the store could not be written ({error})",
+            "reviewer doctor says whether the store is whole",
+        ) from error

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from reviewer.db.connection import unwritten
-from reviewer.desk.errors import DeskError
+from reviewer.desk.errors import DeskError, parted
 from reviewer.exit_codes import ExitCode
 from reviewer.resources import data_folder
 
@@ -89,7 +89,11 @@ class Workspace(NamedTuple):
     def suite_folder(self, suite_id: str) -> Path:
         """The folder of a suite. Raises DeskError for a name that is not a plain folder name."""
         if suite_id in ("", ".", "..") or "/" in suite_id or "\\" in suite_id or "\0" in suite_id:
-            raise DeskError(f"{suite_id!r} is not a suite id", exit_code=ExitCode.USAGE)
+            raise DeskError(
+                f"{suite_id!r} is not a suite id",
+                "a suite id is the name of a folder in suites/: reviewer suite list shows them",
+                exit_code=ExitCode.USAGE,
+            )
         return self.suites / suite_id
 
 
@@ -155,7 +159,7 @@ def write_private(path: Path, data: bytes) -> None:
         partial.replace(path)
     except OSError as error:
         partial.unlink(missing_ok=True)
-        raise DeskError(unwritten(path, error)) from error
+        raise DeskError(*parted(unwritten(path, error))) from error
     folder = os.open(path.parent, os.O_RDONLY)
     try:
         os.fsync(folder)

@@ -18,7 +18,7 @@ import msgspec
 
 from reviewer.db import contracts
 from reviewer.db.connection import unwritten
-from reviewer.desk.errors import DeskError
+from reviewer.desk.errors import DeskError, parted
 from reviewer.desk.place import Workspace
 from reviewer.judging import judging_version
 from reviewer.suite.errors import ContractError
@@ -74,7 +74,7 @@ def forget(workspace: Workspace) -> None:
         for place in sorted(workspace.proofs.glob("*.json")):
             place.unlink(missing_ok=True)
     except OSError as error:
-        raise DeskError(unwritten(workspace.proofs, error)) from error
+        raise DeskError(*parted(unwritten(workspace.proofs, error))) from error
 
 
 class _Look(NamedTuple):

@@ -15,7 +15,7 @@ from msgspec import structs
 from reviewer.db import contracts, decisions, registry
 from reviewer.db.connection import Connection, reader_if_made
 from reviewer.desk.drafts import version_of
-from reviewer.desk.errors import DeskError, meant
+from reviewer.desk.errors import DeskError, meant, refusal_of
 from reviewer.desk.place import Workspace
 from reviewer.desk.proofs import is_proved, proved_body
 from reviewer.desk.views import SuiteInfo, SuiteState
@@ -232,7 +232,7 @@ def _read(workspace: Workspace, connection: Connection | None, suite_id: str) ->
     try:
         return _ready(read_suite(folder).suite, state.files, folder)
     except ContractError as error:
-        raise DeskError(str(error)) from error
+        raise refusal_of(error) from error
 
 
 def _ready_draft(workspace: Workspace, folder: Path, state: FolderState) -> ReadySuite:
@@ -251,14 +251,15 @@ def _ready_draft(workspace: Workspace, folder: Path, state: FolderState) -> Read
             )
         checked = check_suite(state.files, workspace.version)
     except ContractError as error:
-        raise DeskError(str(error)) from error
+        raise refusal_of(error) from error
     problems = list(checked.problems)
     if checked.suite is not None and checked.suite.suite_id != name:
         said = f"`{shown(checked.suite.suite_id)}` is in a folder named `{shown(name)}`"
         problems.append(Problem("suite.json", "$.suite_id", said))
     if checked.suite is None or problems:
         raise DeskError(
-            str(ContractError.of([each._replace(file=f"{name}/{each.file}") for each in problems]))
+            str(ContractError.of([each._replace(file=f"{name}/{each.file}") for each in problems])),
+            f"correct the places named; reviewer suite check {name} checks them again",
         )
     return _ready(checked.suite, state.files, folder)
 
@@ -332,11 +333,11 @@ def suite_pins(folder: Path) -> SuitePins:
     after it was frozen."""
     state, problem = state_of(folder)
     if state is None or problem:
-        raise DeskError(problem)
+        raise DeskError(problem, f"reviewer suite check {folder.name} says what was changed")
     try:
         suite = read_suite(folder).suite
     except ContractError as error:
-        raise DeskError(str(error)) from error
+        raise refusal_of(error) from error
     policy, approvals = suite.policy, suite.policy.approvals
     least = policy.completion_min
     return SuitePins(

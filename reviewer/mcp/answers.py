@@ -209,7 +209,7 @@ def _meant(desk: Desk, suite: str, candidate: str) -> tuple[str, str]:
     if suite and candidate:
         return suite, candidate  # the desk says what is not there
     named = "; ".join(f"suite {s}, candidate {c}" for s, c in (meant or made)[:20])
-    raise DeskError(f"which release? name suite and candidate: {named or 'there is none yet'}")
+    raise DeskError("which release?", f"name suite and candidate: {named or 'there is none yet'}")
 
 
 def _failures(

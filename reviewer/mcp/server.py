@@ -44,7 +44,7 @@ def served(workspace: Workspace) -> Server[Any]:
         try:
             told = await to_thread.run_sync(lambda: plain(question.answer(answers, given)))
         except DeskError as error:
-            return _refused(plain(str(error)))
+            return _refused(plain(error.line))
         return types.CallToolResult(content=[_text(told)], structured_content=told)
 
     return Server(

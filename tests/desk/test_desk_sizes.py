@@ -85,5 +85,5 @@ def test_a_store_that_is_none_of_ours_is_not_asked(full: Door) -> None:
 def test_there_is_nothing_to_size_yet(door: Door) -> None:
     said = door.run("doctor", "--sizes")
     assert said.code == 20
-    assert "import makes it" in said.err
+    assert "import or reviewer run makes it" in said.err
     assert not door.store.exists()

@@ -37,13 +37,16 @@ class ArchivesRoom(Room):
 
         needs_duckdb()
         if not self._opened.has_store():
-            raise DeskError(f"{self._opened.place.store} is not there yet: nothing to export")
+            raise DeskError(
+                f"{self._opened.place.store} is not there yet: nothing to export",
+                "reviewer import or reviewer run makes it",
+            )
         wanted = Wanted(suites_of(suites), events, payloads)
         try:
             with self._opened.reading() as connection:
                 return export(connection, Path(folder), wanted, progress)
         except ArchiveError as error:
-            raise DeskError(str(error)) from error
+            raise DeskError(str(error), "reviewer export --parquet DIR writes one") from error
 
     def ask(
         self,
@@ -63,7 +66,10 @@ class ArchivesRoom(Room):
         if sources:
             return ask_elsewhere(sql, sources, limit, progress)
         if not self._opened.has_store():
-            raise DeskError(f"{self._opened.place.store} is not there yet: nothing to ask")
+            raise DeskError(
+                f"{self._opened.place.store} is not there yet: nothing to ask",
+                "reviewer import or reviewer run makes it",
+            )
         own = Source(self._opened.place.root.name, self._opened.place.store, self._opened.reading)
         return ask([own], sql, limit, progress)
 

@@ -99,7 +99,7 @@ def asked(
             stack.callback(opened.close)
             yield opened
     except ArchiveError as error:
-        raise DeskError(str(error)) from error
+        raise DeskError(str(error), "reviewer export --parquet DIR writes one") from error
     except StoreError as error:
         raise DeskError(str(error), "reviewer doctor says what is wrong") from error
 

@@ -32,7 +32,7 @@ from reviewer.desk.archives.rows import (
     known,
     record_of,
 )
-from reviewer.desk.errors import DeskError
+from reviewer.desk.errors import DeskError, parted
 from reviewer.desk.place import write_private
 from reviewer.exit_codes import ExitCode
 
@@ -86,7 +86,11 @@ def export(
     needs_duckdb()
     target = target.absolute()
     if target.is_symlink():
-        raise DeskError(f"{target} is a link: name a new folder", exit_code=ExitCode.USAGE)
+        raise DeskError(
+            f"{target} is a link, and an archive is a folder of its own",
+            "name a new folder",
+            exit_code=ExitCode.USAGE,
+        )
     with one_moment(connection):
         made_of = _made_of(connection, wanted)
         if (there := _taken(target, made_of)) is not None:
@@ -96,7 +100,7 @@ def export(
             with _alone(part):
                 return _made(connection, target, part, made_of, wanted, progress)
         except OSError as error:
-            raise DeskError(unwritten(part, error)) from error
+            raise DeskError(*parted(unwritten(part, error))) from error
         except ArchiveError as error:
             raise DeskError(str(error), "free some space, and export again: it goes on") from error
 
@@ -106,7 +110,10 @@ def _made_of(connection: Connection, wanted: Wanted) -> MadeOf:
     known_suites = {one.suite.suite_id for one in archiving.archived_candidates(connection)}
     for name in wanted.suites:
         if name not in known_suites:
-            raise DeskError(f"no trace on {name} is in this store: nothing to export")
+            raise DeskError(
+                f"no trace on {name} is in this store: nothing to export",
+                "reviewer scorecard lists suites and candidates",
+            )
     return MadeOf(store, seq, digest, wanted.suites, wanted.tables, SCHEMA, __version__)
 
 
@@ -143,7 +150,7 @@ def _alone(part: Path) -> Iterator[None]:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise DeskError(f"another export is writing {part}: wait for it, or end it") from None
+            raise DeskError(f"another export is writing {part}", "wait for it, or end it") from None
         yield
     finally:
         os.close(handle)

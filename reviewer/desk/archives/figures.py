@@ -69,11 +69,15 @@ class ArchivedSuite:
         if not suite_id and len(known) != 1:
             raise DeskError(
                 f"--suite is needed, one of: {', '.join(known) or 'none'}",
+                "add --suite S, with one of these",
                 exit_code=ExitCode.USAGE,
             )
         suite_id = suite_id or next(iter(known))
         if suite_id not in known:
-            raise DeskError(f"no suite {suite_id} in this archive{meant(suite_id, known)}")
+            raise DeskError(
+                f"no suite {suite_id} in this archive{meant(suite_id, known)}",
+                f"name one of: {', '.join(sorted(known)) or 'none is in it'}",
+            )
         _, self._digest, title, probe, _, _, _, policy = known[suite_id]
         rows = opened.rows(
             "SELECT episode_id, title, tags, category, by_person FROM episodes WHERE suite_id = ?"
@@ -152,10 +156,14 @@ class ArchivedSuite:
         names = tuple(one.candidate_id for one in self._candidates)
         for name in (candidate_id, baseline_id):
             if name is not None and name not in names:
-                raise DeskError(f"no candidate {name} in this archive{meant(name, names)}")
+                raise DeskError(
+                    f"no candidate {name} in this archive{meant(name, names)}",
+                    "name one of: " + (", ".join(sorted(names)) or "none is in it"),
+                )
         if baseline_id == candidate_id or len(names) < 2:
             raise DeskError(
-                f"{candidate_id} cannot be compared with itself: name another candidate",
+                f"{candidate_id} cannot be compared with itself",
+                "name another candidate as --baseline",
                 exit_code=ExitCode.USAGE,
             )
         if baseline_id is not None:

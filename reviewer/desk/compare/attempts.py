@@ -271,7 +271,10 @@ def attempts_to_show(
     """
     key = registry.episode_key(connection, suite.id, episode_id)
     if key is None:
-        raise DeskError(f"no episode {episode_id} in {suite.suite_id}")
+        raise DeskError(
+            f"no episode {episode_id} in {suite.suite_id}",
+            f"reviewer suite show {suite.suite_id} lists its episodes",
+        )
     made: list[tuple[registry.CandidateRow, dict[int, TraceRow]]] = []
     for name in (who.baseline_id, who.candidate_id):
         stored = registry.candidate_row(connection, suite.id, name)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from reviewer.desk.drafts import no_evidence
-from reviewer.desk.errors import DeskError
+from reviewer.desk.errors import DeskError, refusal_of
 from reviewer.desk.opened import Room, refused
 from reviewer.desk.views import Reason, Recommendation, View
 from reviewer.exit_codes import ExitCode
@@ -291,7 +291,7 @@ class DecisionsRoom(Room):
             try:
                 key = parse_public_line(public)[0]
             except AttestError as error:
-                raise DeskError(str(error)) from error
+                raise refusal_of(error) from error
             return trust_key(self._opened.place, principal, "approver", key)
 
     def statement(self, path: str) -> str:
@@ -388,7 +388,9 @@ class DecisionsRoom(Room):
         self._read_whole()
         built = self._opened.build_of(suite_id, candidate_id)(baseline)
         if expect is not None and expect != built.digest:
-            raise DeskError(f"the report changed: {expect[:8]} → {built.digest[:8]}; look again")
+            raise DeskError(
+                f"the report changed: {expect[:8]} → {built.digest[:8]}", "look again, then sign"
+            )
         return built
 
     def _principal(self) -> str:
@@ -416,7 +418,9 @@ class DecisionsRoom(Room):
         release = self._build_release(releases.read_plan(self._opened.place, path))
         recommended = release.report.recommendation
         if expect is not None and expect != recommended:
-            raise DeskError(f"the release changed: {expect} → {recommended}; look again")
+            raise DeskError(
+                f"the release changed: {expect} → {recommended}", "look again, then sign"
+            )
         word = decision or decision_choices.preselected(recommended)
         if word is None:
             raise DeskError(

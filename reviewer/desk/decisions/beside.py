@@ -50,7 +50,10 @@ def _tried(digest: str, folder: Path) -> tuple[SuiteLine, ...]:
     """Return the lines on the suite of this digest: its trial follows from its content alone."""
     found = read_suite(folder)
     if found.suite.digest != digest:
-        raise DeskError("the suite has changed while it was read")
+        raise DeskError(
+            "the suite has changed while it was read",
+            "look again: the next reading takes it as it is now",
+        )
     return tuple(trial_lines(tried(found.suite, found.toolset, folder)))
 
 

@@ -77,7 +77,11 @@ def require_choice(
     """Raise DeskError when this decision cannot be signed on this report, or on the `release` of
     several suites that it is a part of."""
     if built.gathered.draft:
-        raise DeskError(f"nothing can be signed: {DRAFT}", exit_code=ExitCode.NOT_PROMOTED)
+        raise DeskError(
+            f"nothing can be signed: {DRAFT}",
+            "reviewer suite freeze makes a suite of the draft; then run it again",
+            exit_code=ExitCode.NOT_PROMOTED,
+        )
     recommendation = built.assessment.recommendation
     against = [reason.text for reason in built.assessment.reasons]
     if release is not None:
@@ -86,7 +90,9 @@ def require_choice(
             require_manifest(one.built)
     if decision not in DECISIONS:
         raise DeskError(
-            f"{decision!r} is not one of {', '.join(DECISIONS)}", exit_code=ExitCode.USAGE
+            f"{decision!r} is not one of {', '.join(DECISIONS)}",
+            "sign one of these",
+            exit_code=ExitCode.USAGE,
         )
     if decision == "PROMOTE" and recommendation != "promote":
         raise DeskError(

@@ -14,7 +14,7 @@ from reviewer.db.queries.releases import release_of
 from reviewer.db.tables import break_glass_rows
 from reviewer.desk.decisions.api import CheckedDecision, EarlierDecision
 from reviewer.desk.decisions.statements import info_of
-from reviewer.desk.errors import DeskError
+from reviewer.desk.errors import DeskError, ways_out
 from reviewer.desk.integrity.decision_files import parse_decision, read_envelope
 from reviewer.desk.integrity.trust import signers_of
 from reviewer.desk.place import Workspace
@@ -107,9 +107,9 @@ def statement_text(path: Path) -> str:
     try:
         payload = json.loads(parse_envelope(read_envelope(path)).payload)
     except OSError as error:
-        raise DeskError(f"{path}: cannot be read ({error.strerror})") from error
+        raise DeskError(f"{path}: cannot be read ({error.strerror})", *ways_out(error)) from error
     except (AttestError, ValueError) as error:
-        raise DeskError(f"{path}: {error}") from error
+        raise DeskError(f"{path}: {error}", *ways_out(error)) from error
     return json.dumps(payload, indent=2, ensure_ascii=False)
 
 

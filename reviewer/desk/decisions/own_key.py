@@ -21,7 +21,7 @@ from reviewer.desk.decisions.signing import (
     require_own,
     statement_of,
 )
-from reviewer.desk.errors import DeskError
+from reviewer.desk.errors import DeskError, refusal_of
 from reviewer.desk.integrity.store_checks import require_payloads
 from reviewer.desk.integrity.trust import approving, trusted
 from reviewer.desk.labels.book import Book
@@ -137,7 +137,7 @@ def sign_prepared(
         signer = ExternalSignature(dearmored(signature))
         _ = signer.public  # a signature that names no key of ours is refused here
     except AttestError as error:
-        raise DeskError(str(error)) from error
+        raise refusal_of(error) from error
     who = approving(workspace, signers, signer, built.gathered)
     require_own(who, name)
     connection = open_writer(workspace.store)

@@ -10,7 +10,7 @@ from reviewer.db.schema import open_writer
 from reviewer.db.sources import SourceResult, source_results
 from reviewer.db.tables import RUN_RESULTS, RunResultRow, run_result_rows
 from reviewer.desk.decisions.choices import require_manifest
-from reviewer.desk.errors import DeskError
+from reviewer.desk.errors import refusal_of
 from reviewer.desk.integrity.decision_files import file_part
 from reviewer.desk.integrity.trust import in_role, signing_key, trusted
 from reviewer.desk.place import Workspace, write_private
@@ -87,7 +87,7 @@ def attest(
             RUN_RESULTS.record(connection, workspace.store, [row], at)
             made.append(SignedRunResult(str(path), result, len(source.attempts), who.principal))
     except AttestError as error:
-        raise DeskError(str(error)) from error
+        raise refusal_of(error) from error
     finally:
         close_writer(connection, workspace.store)
     return made

@@ -12,7 +12,7 @@ from reviewer.db.tables import break_glass_rows, run_result_rows
 from reviewer.desk.decisions import signing
 from reviewer.desk.decisions.api import DecisionInfo
 from reviewer.desk.decisions.statements import info_of, take_break_glass
-from reviewer.desk.errors import DeskError
+from reviewer.desk.errors import DeskError, refusal_of, ways_out
 from reviewer.desk.integrity import decision_files
 from reviewer.desk.integrity.decision_files import DecisionFile
 from reviewer.desk.integrity.signed_files import loss_shown_by
@@ -74,9 +74,9 @@ def take_signed(workspace: Workspace, path: Path) -> DecisionInfo:
             return take_break_glass(workspace, path, found, data)
         decision_files.parse_decision(path, data, signers)
     except OSError as error:
-        raise DeskError(f"{path}: cannot be read ({error.strerror})") from error
+        raise DeskError(f"{path}: cannot be read ({error.strerror})", *ways_out(error)) from error
     except AttestError as error:
-        raise DeskError(f"{path}: {error}") from error
+        raise DeskError(f"{path}: {error}", *ways_out(error)) from error
     connection = open_writer(workspace.store)
     try:
         if gone := loss_shown_by(connection, data):
@@ -85,7 +85,9 @@ def take_signed(workspace: Workspace, path: Path) -> DecisionInfo:
         who = approved(one.statement.predicate, one.found)
         if not who.approvers:
             raise DeskError(
-                f"{path}: {'; '.join((*who.faults, *who.notes))}", exit_code=ExitCode.POLICY_NOT_MET
+                f"{path}: {'; '.join((*who.faults, *who.notes))}",
+                "reviewer sign --add FILE --key KEY adds the signature that is missing",
+                exit_code=ExitCode.POLICY_NOT_MET,
             )
         row = decisions.by_payload(connection, one.digest)
         created = one.statement.predicate.time_created
@@ -144,7 +146,10 @@ def export_decision(
         suite = registry.suite_row(connection, found.suite_id)
         stored = suite and registry.candidate_row(connection, suite.id, found.candidate_id)
         if not stored or stored.manifest is None:
-            raise DeskError(f"{found.candidate_id}: its manifest is not in this store")
+            raise DeskError(
+                f"{found.candidate_id}: its manifest is not in this store",
+                "reviewer import FILE brings a candidate with its manifest beside it",
+            )
         envelope = found.one.found.envelope
         files = {"decision.dsse.json": found.one.data}
         files |= export_files(envelope, found.one.statement, stored.manifest, signers)
@@ -155,20 +160,22 @@ def export_decision(
             if one.uid in wanted
         }
     except AttestError as error:
-        raise DeskError(str(error)) from error
+        raise refusal_of(error) from error
     finally:
         connection.close()
     if key is not None:
         try:
             signed = sign_payload(files[SUMMARY], signing_key(workspace, key, passphrase))
         except AttestError as error:
-            raise DeskError(str(error)) from error
+            raise refusal_of(error) from error
         files[SUMMARY.replace(".json", ".dsse.json")] = signed
     try:
         (out / "attestations" if results else out).mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise DeskError(
-            f"{out}: cannot be made a folder ({error.strerror})", exit_code=ExitCode.USAGE
+            f"{out}: cannot be made a folder ({error.strerror})",
+            *ways_out(error),
+            exit_code=ExitCode.USAGE,
         ) from error
     written = write_files(out, files)
     return written + (write_files(out / "attestations", results) if results else [])

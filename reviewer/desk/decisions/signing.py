@@ -28,7 +28,7 @@ from reviewer.desk.decisions.payload import (
     stamp,
     suites_of,
 )
-from reviewer.desk.errors import DeskError
+from reviewer.desk.errors import DeskError, refusal_of, ways_out
 from reviewer.desk.integrity import decision_files, witness
 from reviewer.desk.integrity.decision_files import DecisionFile
 from reviewer.desk.integrity.doctor import payloads
@@ -104,7 +104,11 @@ def verified(
         report=built.raw,
     )
     if checked.decision is None and not checked.pending:
-        raise DeskError("; ".join(checked.lines), exit_code=checked.exit_code)
+        raise DeskError(
+            "; ".join(checked.lines),
+            "reviewer verify says which of these is not met; mend it, then sign again",
+            exit_code=checked.exit_code,
+        )
     return checked
 
 
@@ -180,7 +184,7 @@ def statement_of(facts: DecisionFacts) -> bytes:
     try:
         return build_statement(facts)
     except AttestError as error:
-        raise DeskError(str(error)) from error
+        raise refusal_of(error) from error
 
 
 def keep_signed(
@@ -203,7 +207,7 @@ def keep_signed(
         envelope = sign_statement(payload, signer)
         one = decision_files.parse_decision(path, envelope, signers)
     except AttestError as error:
-        raise DeskError(str(error)) from error
+        raise refusal_of(error) from error
     checked = verified(workspace, built, envelope, datetime.now(UTC).replace(microsecond=0))
     _ask_whether_to(keep)
     keys = decision_files.keys_of(connection, built.gathered)
@@ -238,9 +242,9 @@ def find_decision(workspace: Workspace, connection: Connection, reference: str) 
         if row is not None:
             one = _joined(one, row.envelope, signers)
     except OSError as error:
-        raise DeskError(f"{path}: cannot be read ({error.strerror})") from error
+        raise DeskError(f"{path}: cannot be read ({error.strerror})", *ways_out(error)) from error
     except AttestError as error:
-        raise DeskError(f"{path}: {error}") from error
+        raise DeskError(f"{path}: {error}", *ways_out(error)) from error
     about = release_of(connection, one)
     if row is not None:
         home = workspace.decisions / row.file
@@ -258,7 +262,8 @@ def release_of(connection: Connection, one: DecisionFile) -> ReleaseRow:
     if found is None:
         raise DeskError(
             f"decision {one.number}: this store has no trace of {subject.name} (sha256 "
-            f"{subject.digest.sha256}) on {suite.name} (sha256 {suite.digest.sha256})"
+            f"{subject.digest.sha256}) on {suite.name} (sha256 {suite.digest.sha256})",
+            "import or merge the traces that it was made of, then sign",
         )
     return found
 
@@ -324,7 +329,7 @@ def add_signature_to(
                 "look at what changed since it was made, then sign a decision of your own",
             ) from error
         except AttestError as error:
-            raise DeskError(f"decision {one.number}: {error}") from error
+            raise DeskError(f"decision {one.number}: {error}", *ways_out(error)) from error
         checked = verified(workspace, built, envelope, now)
         _ask_whether_to(keep)
         row = decisions.by_payload(connection, one.digest)
@@ -353,7 +358,7 @@ def require_own(who: TrustedKey, name: str) -> None:
 def _ask_whether_to(keep: Callable[[], bool] | None) -> None:
     """Raise DeskError when the person gave up while the key was signing."""
     if keep is not None and not keep():
-        raise DeskError("given up: nothing was written")
+        raise DeskError("given up: nothing was written", "the same command asks again")
 
 
 def _said_by_the_first(one: DecisionFile) -> list[str]:
@@ -376,7 +381,7 @@ def _signer(
         made = ExternalSignature(dearmored(signature))
         _ = made.public  # a signature that names no key of ours is refused here
     except AttestError as error:
-        raise DeskError(str(error)) from error
+        raise refusal_of(error) from error
     return made
 
 

@@ -21,7 +21,7 @@ from reviewer.desk.decisions.api import DecisionInfo
 from reviewer.desk.decisions.choices import require_manifest
 from reviewer.desk.decisions.payload import stamp
 from reviewer.desk.decisions.signing import require_intact, require_intact_content
-from reviewer.desk.errors import DeskError
+from reviewer.desk.errors import DeskError, refusal_of
 from reviewer.desk.integrity import decision_files, witness
 from reviewer.desk.integrity.signed_files import lost_files
 from reviewer.desk.integrity.trust import in_role, signing_key, trusted
@@ -67,7 +67,9 @@ def break_glass(
         raise DeskError("break-glass needs a reason", "--reason says why", exit_code=ExitCode.USAGE)
     if not 0 < hours <= longest:
         raise DeskError(
-            f"break-glass lasts more than 0 and at most {longest:g} hours", exit_code=ExitCode.USAGE
+            f"break-glass lasts more than 0 and at most {longest:g} hours",
+            f"name a number of hours up to {longest:g}",
+            exit_code=ExitCode.USAGE,
         )
     require_manifest(built)
     signers = trusted(workspace)
@@ -108,7 +110,11 @@ def break_glass(
         text = workspace.signers.read_text(encoding="utf-8")
         checked = verify(data, msgspec.json.encode(manifest), text, now=now)
         if checked.decision != BREAK_GLASS_WORD:
-            raise DeskError("; ".join(checked.lines), exit_code=checked.exit_code)
+            raise DeskError(
+                "; ".join(checked.lines),
+                "mend what is named here, then sign again",
+                exit_code=checked.exit_code,
+            )
         envelope = parse_envelope(data)
         statement = break_glass_of(msgspec.json.decode(envelope.payload))
         row = row_of(statement, envelope, data, gathered.candidate_id)
@@ -117,7 +123,7 @@ def break_glass(
         witness.add_line(workspace, connection, "break-glass", row.uid)
         return info_of(workspace, row)
     except AttestError as error:
-        raise DeskError(str(error)) from error
+        raise refusal_of(error) from error
     finally:
         close_writer(connection, workspace.store)
 
@@ -129,7 +135,11 @@ def take_break_glass(
     invalid one."""
     statement = break_glass_of(found.body)
     if faults := break_glass_faults(statement.predicate, found.by):
-        raise DeskError(f"{path}: {faults[0]}", exit_code=ExitCode.POLICY_NOT_MET)
+        raise DeskError(
+            f"{path}: {faults[0]}",
+            "a key with the role breakglass signs it: reviewer keys trust --roles breakglass",
+            exit_code=ExitCode.POLICY_NOT_MET,
+        )
     subject = statement.subject[0]
     connection = open_writer(workspace.store)
     try:
@@ -222,7 +232,7 @@ def state_loss(
         LOSSES.record(connection, workspace.store, [row], row.at)
         witness.add_line(workspace, connection, "loss", row.uid)
     except AttestError as error:
-        raise DeskError(str(error)) from error
+        raise refusal_of(error) from error
     finally:
         close_writer(connection, workspace.store)
     from reviewer.desk.decisions.signed_list import take_signed

@@ -31,7 +31,9 @@ def made_of_golden(
             raise NoContract(record.problem)
         drafted = golden.contract_of(record.value, number)
     except NoContract as why:
-        raise DeskError(f"{place}: {why}") from None
+        raise DeskError(
+            f"{place}: {why}", "mend the record at that place, or name another one"
+        ) from None
     episode, notes = dict(drafted.episode), list(drafted.notes)
     expected: dict[str, Any] = dict(episode.get("expected", {}))
     held = {name: expected.pop(name) for name in _WORDINGS if name in expected}

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from reviewer.desk.episodes.stored import stored_trace
 from reviewer.desk.episodes.target import target_of
 from reviewer.desk.episodes.views import EpisodeOrder, MadeFromTrace
-from reviewer.desk.errors import DeskError
+from reviewer.desk.errors import DeskError, refusal_of, ways_out
 from reviewer.desk.opened import DeskState
 from reviewer.exit_codes import ExitCode
 from reviewer.importing.recorded import NotUsable, attempts, story
@@ -41,7 +41,7 @@ def made_from_trace(opened: DeskState, order: EpisodeOrder) -> MadeFromTrace:
     except NotUsable as error:
         raise DeskError(str(error), *error.ways) from error
     except ContractError as error:
-        raise DeskError(str(error)) from error
+        raise refusal_of(error) from error
 
 
 def _made(opened: DeskState, order: EpisodeOrder) -> MadeFromTrace:
@@ -112,7 +112,7 @@ def _bytes(path: str) -> bytes:
     try:
         return Path(path).read_bytes()
     except OSError as error:
-        raise DeskError(f"{path}: cannot be read: {error.strerror}") from error
+        raise DeskError(f"{path}: cannot be read: {error.strerror}", *ways_out(error)) from error
 
 
 def _slug(name: str) -> str:
@@ -136,7 +136,7 @@ def _trace(opened: DeskState, text: str, wanted: str, form: str) -> _Found:
     if path.is_file():
         return _of_file(path, name, form)
     if path.exists():
-        raise DeskError(f"{text}: is a folder: name one file", exit_code=ExitCode.USAGE)
+        raise DeskError(f"{text}: is a folder", "name one file", exit_code=ExitCode.USAGE)
     found = stored_trace(opened, text)
     return _Found(found.source, None, "", found.known)
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from reviewer.desk.episodes.views import Proof, ProofRun
-from reviewer.desk.errors import DeskError
+from reviewer.desk.errors import DeskError, refusal_of
 from reviewer.desk.trials.freezing import to_be_frozen
 from reviewer.desk.trials.judging import contract_of
 from reviewer.gates import Verdict, score
@@ -72,7 +72,7 @@ def proof_in(suite: Suite, toolset: Toolset | None, folder: Path, episode_id: st
         with ThreadPoolExecutor(1) as thread:  # the caller's own may have an event loop already
             runs = thread.submit(asyncio.run, _proven(suite, whole, offer, plans)).result()
     except (ContractError, Unrunnable) as error:
-        raise DeskError(str(error)) from error
+        raise refusal_of(error) from error
     return Proof(
         suite_id=suite.suite_id,
         episode_id=episode_id,
@@ -118,7 +118,10 @@ def _plans(folder: Path, episode_id: str) -> dict[str, Turns]:
     plans = json.loads(data)["episodes"].get(episode_id, {}).get("plans", {})
     for name in (RECORDED, CORRECTED, NOTHING):
         if name not in plans:
-            raise DeskError(f"{file}: $.episodes.{shown(episode_id)}.plans: has no {name}")
+            raise DeskError(
+                f"{file}: $.episodes.{shown(episode_id)}.plans: has no {name}",
+                "reviewer episode from-trace writes all three with the episode",
+            )
     return {name: plan["turns"] for name, plan in plans.items()}
 
 

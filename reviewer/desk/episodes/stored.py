@@ -49,7 +49,11 @@ def stored_trace(opened: DeskState, trace_id: str) -> StoredTrace:
                 why = why or error
     if why is None:
         text = f"{trace_id}: is no file, and this workspace has no store"
-        raise DeskError(text, exit_code=ExitCode.USAGE)
+        raise DeskError(
+            text,
+            "name a file, or reviewer import FILE and then the id of its trace",
+            exit_code=ExitCode.USAGE,
+        )
     raise why
 
 

@@ -48,7 +48,10 @@ class Target:
                     "--as NEW_ID, then --into NEW_ID",
                 )
             if SUITE_FILE not in self._files:
-                raise DeskError(f"{folder}: is no suite: it has no {SUITE_FILE}")
+                raise DeskError(
+                    f"{folder}: is no suite: it has no {SUITE_FILE}",
+                    "name the folder of a draft: reviewer suite list shows them",
+                )
             self._head = load_object(self._files[SUITE_FILE], SUITE_FILE)
             if (written := yaml_of(self._episode)) and (folder / written).exists():
                 raise DeskError(f"{folder / written} exists already", "--id names the episode")
@@ -114,7 +117,9 @@ class Target:
                 listed = [*dict.fromkeys([*self._head["episodes"], self._id])]
                 files[SUITE_FILE] = encoded({**self._head, "episodes": listed})
         except NoContract as why:
-            raise DeskError(f"{self.folder}: {why}") from None
+            raise DeskError(
+                f"{self.folder}: {why}", "mark what is right and what is wrong, then make it again"
+            ) from None
         if self.new:
             write_folder(self.folder, files)
         else:
@@ -181,7 +186,11 @@ def target_of(
     without either, into a new suite of the workspace. An episode that was made of the trace
     `replaces` is written over. Raises DeskError."""
     if into and out:
-        raise DeskError("--into and --out: give one of them", exit_code=ExitCode.USAGE)
+        raise DeskError(
+            "--into and --out are both given",
+            "give one of them: --into a draft that is there, --out a new folder",
+            exit_code=ExitCode.USAGE,
+        )
     if into:
         folder = suite_folder(opened.place.suites, into)
         if not folder.is_dir():

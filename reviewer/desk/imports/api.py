@@ -146,6 +146,13 @@ def way_out(reasons: tuple[str, ...]) -> str:
     return "see the reasons"
 
 
+def file_way_out(problem: str) -> str:
+    """Return what to do about a file that was refused as a whole."""
+    if problem.startswith("cannot be "):
+        return "check the name, and that this user may read it"
+    return "reviewer formats check FILE says which reader takes it, and by what"
+
+
 def refusals(connection: Connection) -> list[Refusal]:
     """Return every quarantined record, newest first."""
     return [

@@ -17,7 +17,7 @@ from reviewer.db.schema import open_writer
 from reviewer.db.search import catch_up, pending_events
 from reviewer.desk import suites
 from reviewer.desk.drafts import no_evidence
-from reviewer.desk.errors import DeskError
+from reviewer.desk.errors import DeskError, refusal_of
 from reviewer.desk.place import Workspace
 from reviewer.desk.suites import ReadySuite, ready_on_demand, ready_suite
 from reviewer.exit_codes import ExitCode
@@ -41,6 +41,10 @@ from reviewer.suite.tool_names import NO_MAP, ToolMap, map_problems
 from reviewer.trace.redaction import redactor_of
 
 SCHEMA = "reviewer/episode-map@1"
+MAP_SHAPE = (
+    'its shape is {"THEIRS": "OURS"} of episodes, or '
+    f'{{"schema": "{SCHEMA}", "episodes": {{"THEIRS": "OURS"}}, "tools": {{"THEIRS": "OURS"}}}}'
+)
 
 
 class ImportMap(NamedTuple):
@@ -63,26 +67,30 @@ def import_map(path: Path) -> ImportMap:
             exit_code=ExitCode.INVALID,
         ) from None
     except ContractError as error:
-        raise DeskError(str(error), exit_code=ExitCode.INVALID) from None
+        raise refusal_of(error, exit_code=ExitCode.INVALID) from None
     tools: Any = {}
     if isinstance(value, dict) and "schema" in value:
         unknown = sorted(set(value) - {"schema", "episodes", "tools"})
         if value["schema"] != SCHEMA or unknown:
             what = f"unknown member {unknown[0]}" if unknown else f"schema is not {SCHEMA}"
-            raise DeskError(f"{path}: {what}", exit_code=ExitCode.INVALID)
+            raise DeskError(f"{path}: {what}", MAP_SHAPE, exit_code=ExitCode.INVALID)
         tools = value.get("tools", {})
         value = value.get("episodes", {} if tools else None)
     if not isinstance(value, dict) or not (value or tools):
-        raise DeskError(f"{path}: no object of source id → episode id", exit_code=ExitCode.INVALID)
+        raise DeskError(
+            f"{path}: no object of source id → episode id", MAP_SHAPE, exit_code=ExitCode.INVALID
+        )
     if not isinstance(tools, dict):
         raise DeskError(
-            f"{path}: tools: no object of source name → tool", exit_code=ExitCode.INVALID
+            f"{path}: tools: no object of source name → tool", MAP_SHAPE, exit_code=ExitCode.INVALID
         )
     for what, some in (("episode id", value), ("tool", tools)):
         for theirs, ours in some.items():
             if not isinstance(ours, str) or not ours:
                 raise DeskError(
-                    f"{path}: {theirs}: the {what} is not a text", exit_code=ExitCode.INVALID
+                    f"{path}: {theirs}: the {what} is not a text",
+                    MAP_SHAPE,
+                    exit_code=ExitCode.INVALID,
                 )
     names = tuple(sorted(tools.items()))
     said = ToolMap(f"sha256:{hashlib.sha256(data).hexdigest()}", names) if names else NO_MAP
@@ -194,7 +202,9 @@ def import_units(
     for option, value in (("--suite", asked.suite), ("--candidate", asked.candidate)):
         if masked(value) != value:
             raise DeskError(
-                f"{option} holds an identifier: name it otherwise", exit_code=ExitCode.USAGE
+                f"{option} holds an identifier",
+                "name it otherwise: what is named is kept in the store as it is",
+                exit_code=ExitCode.USAGE,
             )
     place = store or workspace.store
     workspace = workspace._replace(keeps=store is None)  # a dry run leaves nothing behind

@@ -17,7 +17,7 @@ from typing import IO, Any
 
 from msgspec import convert, structs
 
-from reviewer.desk.errors import DeskError
+from reviewer.desk.errors import DeskError, ways_out
 from reviewer.desk.imports.api import FileView, ImportOrder, ImportState, ImportView
 from reviewer.desk.jobs import Job, Stopwatch
 from reviewer.desk.place import Workspace
@@ -205,7 +205,9 @@ class ImportJobs:
             try:
                 handle = ImportHandle(len(self._handles) + 1, order, self._workspace, on_change)
             except OSError as error:
-                raise DeskError(f"the import cannot begin: {error.strerror}") from error
+                raise DeskError(
+                    f"the import cannot begin: {error.strerror}", *ways_out(error)
+                ) from error
             self._handles.append(handle)
             return handle
 
@@ -218,7 +220,10 @@ class ImportJobs:
         """Return the handle that steers an import. Raises DeskError for an unknown number."""
         with self._lock:
             if not 1 <= number <= len(self._handles):
-                raise DeskError(f"there is no import {number}")
+                raise DeskError(
+                    f"there is no import {number}",
+                    "the screen of imports lists those of this session",
+                )
             return self._handles[number - 1]
 
     def close(self) -> None:

@@ -84,7 +84,10 @@ def export(
     keys = [kind.suite_key(row) for row in rows if suite_id in ("", row.suite_id)]
     if suite_id and not keys:
         near = meant(suite_id, [row.suite_id for row in rows])
-        raise DeskError(f"no suite {suite_id} in this store{near}")
+        raise DeskError(
+            f"no suite {suite_id} in this store{near}",
+            "reviewer scorecard lists suites and candidates",
+        )
     if not suite_id:
         keys = kind.table.suites(connection)
     return kind.lines.file(one for key in (*keys, *others) for one in book.of(connection, key))

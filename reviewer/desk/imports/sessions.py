@@ -50,7 +50,9 @@ def homes(tool: str, env: Mapping[str, str] | None = None) -> list[Path]:
     env = os.environ if env is None else env
     if tool not in TOOLS:
         raise DeskError(
-            f"--from {tool!r} is not one of: {', '.join(TOOLS)}", exit_code=ExitCode.USAGE
+            f"--from {tool!r} is not one of: {', '.join(TOOLS)}",
+            "name one of these",
+            exit_code=ExitCode.USAGE,
         )
     return TOOLS[tool].home(env, Path(env.get("HOME") or Path.home()))
 

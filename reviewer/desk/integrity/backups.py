@@ -18,7 +18,7 @@ from reviewer.db.connection import (
 from reviewer.db.copies import StoreInUse, copy_whole, fold_log
 from reviewer.db.journal import Head as Head
 from reviewer.db.schema import bring_up_to_date, foreign_parts
-from reviewer.desk.errors import DeskError
+from reviewer.desk.errors import DeskError, parted, refusal_of, ways_out
 from reviewer.desk.integrity.doctor import content
 from reviewer.desk.place import Workspace
 from reviewer.exit_codes import ExitCode
@@ -48,14 +48,19 @@ def backup(workspace: Workspace, target: Path) -> BackupResult:
     Raises DeskError when there is no store or the target exists.
     """
     if not workspace.store.exists():
-        raise DeskError(f"{workspace.store} is not there yet: there is nothing to copy")
+        raise DeskError(
+            f"{workspace.store} is not there yet: there is nothing to copy",
+            "reviewer import or reviewer run makes it",
+        )
     try:
         handle = os.open(target, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_NOFOLLOW, 0o600)
     except FileExistsError as error:
-        raise DeskError(f"{target} exists: name a new file", exit_code=ExitCode.USAGE) from error
+        raise DeskError(f"{target} exists", "name a new file", exit_code=ExitCode.USAGE) from error
     except OSError as error:
         raise DeskError(
-            f"{target}: cannot be made ({error.strerror})", exit_code=ExitCode.USAGE
+            f"{target}: cannot be made ({error.strerror})",
+            *ways_out(error),
+            exit_code=ExitCode.USAGE,
         ) from error
     os.close(handle)
     try:
@@ -63,7 +68,10 @@ def backup(workspace: Workspace, target: Path) -> BackupResult:
         _durable(target.parent)
     except (*DAMAGE, OSError) as error:
         target.unlink()
-        raise DeskError(f"{target}: the copy failed ({error})") from error
+        raise DeskError(
+            f"{target}: the copy failed ({error})",
+            "reviewer doctor says whether the store is whole; then copy again",
+        ) from error
     return BackupResult(target.stat().st_size, head)
 
 
@@ -81,21 +89,23 @@ def restore(workspace: Workspace, file: Path, replace: bool = False) -> RestoreR
             exit_code=ExitCode.USAGE,
         )
     if store.exists() and file.samefile(store):
-        raise DeskError(f"{file} is this workspace's own store", exit_code=ExitCode.USAGE)
+        raise DeskError(
+            f"{file} is this workspace's own store", "name another file", exit_code=ExitCode.USAGE
+        )
     try:
         store.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         folder = Path(tempfile.mkdtemp(prefix=".restore-", dir=store.parent))
     except OSError as error:
-        raise DeskError(unwritten(store.parent, error)) from error
+        raise DeskError(*parted(unwritten(store.parent, error))) from error
     try:
         new = folder / "review.db"
         head = _proved(file, new)
         with write_lock(store):
             return _put(new, store, head, replace)
     except StoreError as error:
-        raise DeskError(str(error)) from error
+        raise refusal_of(error) from error
     except OSError as error:
-        raise DeskError(unwritten(store, error)) from error
+        raise DeskError(*parted(unwritten(store, error))) from error
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 

@@ -164,7 +164,7 @@ def keep_decision(
     )
     with transaction(connection, workspace.store):
         if decisions.row(connection, one.number) is not None:
-            raise DeskError(f"decision {one.number} is another one here: look again, then sign")
+            raise DeskError(f"decision {one.number} is another one here", "look again, then sign")
         _refuse_other_file(one)
         write_private(one.path, one.data)
         decisions.add(connection, row, first.key.keyid, kind)
@@ -193,7 +193,7 @@ def keep_signatures(
     with transaction(connection, workspace.store):
         now = decisions.row(connection, row.number)
         if now is None or now.envelope != row.envelope:
-            raise DeskError(f"decision {row.number} was signed meanwhile: look again, then sign")
+            raise DeskError(f"decision {row.number} was signed meanwhile", "look again, then sign")
         held = decisions.keyids(connection, row.number)
         write_private(one.path, one.data)
         for signer in one.found.by:

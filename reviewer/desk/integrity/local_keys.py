@@ -9,7 +9,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from reviewer.desk.errors import DeskError
+from reviewer.desk.errors import DeskError, ways_out
 from reviewer.desk.integrity.trust import signers_of
 from reviewer.desk.place import Workspace
 from reviewer.desk.views import KeyInfo
@@ -86,7 +86,10 @@ def key_at(workspace: Workspace, path: str) -> KeyInfo:
         # An unlocked key is read whole: a damaged one is refused here, not when it signs.
         key = _public_of(place) if locked else load_signer(str(place)).public
     except AttestError as error:
-        raise DeskError(str(error).replace(str(place), shown(place))) from error
+        raise DeskError(
+            str(error).replace(str(place), shown(place)),
+            "name another path: nothing that is there is written over",
+        ) from error
     return _info(key, place.name, shown(place), signers_of(workspace), locked)
 
 
@@ -122,7 +125,9 @@ def make_key(workspace: Workspace, passphrase: str) -> KeyInfo:
             f"use it: type {plain(path)}",
         ) from None
     except OSError as error:
-        raise DeskError(f"{plain(path)}: cannot be made ({error.strerror})") from error
+        raise DeskError(
+            f"{plain(path)}: cannot be made ({error.strerror})", *ways_out(error)
+        ) from error
     return key_at(workspace, str(path))
 
 

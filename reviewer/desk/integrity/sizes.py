@@ -69,7 +69,7 @@ def sizes(workspace: Workspace) -> StoreSizes:
     """Return what takes the room in the store. Raises DeskError, StoreError."""
     path = workspace.store
     if not path.exists():
-        raise DeskError(f"{path} is not there yet: import makes it")
+        raise DeskError(f"{path} is not there yet", "reviewer import or reviewer run makes it")
     connection = reader(path)
     try:
         if strange := foreign_parts(connection):

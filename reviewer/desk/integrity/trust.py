@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from reviewer.db.connection import StoreError, write_lock
-from reviewer.desk.errors import DeskError
+from reviewer.desk.errors import DeskError, refusal_of
 from reviewer.desk.fencing import nothing_unfenced
 from reviewer.desk.place import SIGNERS_HEAD, Workspace, write_private
 from reviewer.exit_codes import ExitCode
@@ -44,7 +44,7 @@ def trust(workspace: Workspace, principal: str, roles: str, public: Path) -> str
     try:
         trust_key(workspace, principal, roles, key)
     except DeskError as error:
-        raise DeskError(f"{public}: {error}") from error
+        raise DeskError(f"{public}: {error}", *error.ways_out) from error
     return f"{principal} {roles} {key.keyid}"
 
 
@@ -58,7 +58,8 @@ def trust_key(workspace: Workspace, principal: str, roles: str, key: PublicKey) 
         raise DeskError(
             f"{plain(principal)}: a throw-away key signs as NAME{DEMO}"
             if workspace.throw_away
-            else f"{plain(principal)}: a name ending in {DEMO} is that of a throw-away key"
+            else f"{plain(principal)}: a name ending in {DEMO} is that of a throw-away key",
+            "name another principal",
         )
     line = f"{principal} {roles} {key.line()}"
     try:
@@ -66,7 +67,7 @@ def trust_key(workspace: Workspace, principal: str, roles: str, key: PublicKey) 
         with write_lock(workspace.store):
             _append(workspace, principal, roles, key, line)
     except (StoreError, OSError) as error:
-        raise DeskError(str(error)) from error
+        raise refusal_of(error) from error
     return line
 
 
@@ -78,12 +79,15 @@ def _append(workspace: Workspace, principal: str, roles: str, key: PublicKey, li
         text = (before or SIGNERS_HEAD).rstrip("\n") + f"\n{line}\n"
         found = parse_signers(text, str(workspace.signers)).find(key)
     except (AttestError, OSError, UnicodeDecodeError) as error:
-        raise DeskError(str(error)) from error
+        raise refusal_of(error) from error
     if found is None or (found.principal, ",".join(sorted(found.roles))) != (
         principal,
         ",".join(sorted(set(roles.split(",")))),
     ):
-        raise DeskError(f"{plain(principal)}: not a name that {workspace.signers} can hold")
+        raise DeskError(
+            f"{plain(principal)}: not a name that {workspace.signers} can hold",
+            "name a principal without blanks, commas and quotes, such as dana or dana@shop.example",
+        )
     write_private(workspace.signers, text.encode())
 
 

@@ -5,7 +5,7 @@ from contextlib import closing
 from reviewer.db.connection import DAMAGE, StoreError, integrity_faults, reader
 from reviewer.db.schema import foreign_parts
 from reviewer.db.vacuuming import TooLong, VacuumResult, vacuum
-from reviewer.desk.errors import DeskError
+from reviewer.desk.errors import DeskError, refusal_of
 from reviewer.desk.place import Workspace
 from reviewer.trace.safetext import visible_line
 
@@ -15,7 +15,10 @@ def give_back(workspace: Workspace, seconds: float) -> VacuumResult:
     rewrite would hide where it was damaged; and for one that takes too long."""
     path = workspace.store
     if not path.exists():
-        raise DeskError(f"{path} is not there yet: there is nothing to give back")
+        raise DeskError(
+            f"{path} is not there yet: there is nothing to give back",
+            "reviewer import or reviewer run makes it",
+        )
     try:
         with closing(reader(path)) as connection:
             wrong = [f"not of our schema: {visible_line(one)}" for one in foreign_parts(connection)]
@@ -31,4 +34,4 @@ def give_back(workspace: Workspace, seconds: float) -> VacuumResult:
             str(error), "end the other processes, then --seconds 600, or as long as it takes"
         ) from error
     except StoreError as error:
-        raise DeskError(str(error)) from error
+        raise refusal_of(error) from error

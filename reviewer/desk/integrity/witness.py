@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from reviewer.db import decisions, journal
 from reviewer.db.connection import Connection, unwritten, write_lock
 from reviewer.db.tables import journal_entry_of, loss_rows
-from reviewer.desk.errors import DeskError
+from reviewer.desk.errors import DeskError, parted, ways_out
 from reviewer.desk.place import Workspace
 
 if TYPE_CHECKING:
@@ -45,7 +45,9 @@ def witness_lines(workspace: Workspace, connection: Connection) -> list[WitnessL
     except FileNotFoundError:
         return []
     except OSError as error:
-        raise DeskError(f"{workspace.witness}: cannot be read ({error.strerror})") from error
+        raise DeskError(
+            f"{workspace.witness}: cannot be read ({error.strerror})", *ways_out(error)
+        ) from error
     uri, found = journal.uri(connection), []
     last: dict[str, str] = {}
     known: set[str] = set()
@@ -211,7 +213,7 @@ def _write(
     except AttestError as error:
         raise DeskError(f"{place}: {error}", BRING_BACK) from error
     except OSError as error:
-        raise DeskError(unwritten(place, error)) from error
+        raise DeskError(*parted(unwritten(place, error))) from error
     return kept
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Literal
 
 from reviewer.db.connection import StoreError
-from reviewer.desk.errors import DeskError
+from reviewer.desk.errors import DeskError, refusal_of
 from reviewer.desk.labels.api import EstimateView, LabelKind
 from reviewer.desk.opened import Room, late
 from reviewer.desk.views import View
@@ -215,5 +215,5 @@ class JudgeRoom(Room):
         try:
             taken = import_judgments(self._opened.place, data, file)
         except StoreError as error:
-            raise DeskError(str(error)) from error
+            raise refusal_of(error) from error
         return {"added": taken.added, "known": taken.known, "refused": taken.refused}

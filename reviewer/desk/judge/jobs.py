@@ -12,7 +12,7 @@ from reviewer.db.connection import Connection, StoreError, close_writer
 from reviewer.db.queries.attempts import reviewable_traces
 from reviewer.db.schema import open_writer
 from reviewer.db.tables import JUDGMENTS, judgments_by_request
-from reviewer.desk.errors import DeskError
+from reviewer.desk.errors import DeskError, parted
 from reviewer.desk.imports.importing import clock
 from reviewer.desk.jobs import AbandonableJob, Stopwatch, abandon_all, internal_error
 from reviewer.desk.judge.api import JudgeOrder, JudgeRunView, JudgeState
@@ -86,7 +86,8 @@ def prepare(
     items = [item for kind in kinds for item in items_of(connection, finals, held, order, kind)]
     if not items:
         raise DeskError(
-            f"nothing to judge: no final messages of {order.candidate_id} to compare or read"
+            f"nothing to judge: no final messages of {order.candidate_id} to compare or read",
+            "reviewer run or reviewer import makes or takes in attempts of it",
         )
     records = traces.Records()
     asked = tuple(
@@ -161,15 +162,23 @@ def _checked(order: JudgeOrder) -> Prices:
         ("jobs", order.jobs, 1, 64),
     ):
         if not least <= value <= most:
-            raise DeskError(f"--{name} {value}: from {least} to {most}", exit_code=ExitCode.USAGE)
+            raise DeskError(
+                f"--{name} {value}: from {least} to {most}",
+                f"name a number from {least} to {most}",
+                exit_code=ExitCode.USAGE,
+            )
     if not (math.isfinite(order.timeout_s) and order.timeout_s > 0):
         raise DeskError(
-            f"--timeout {order.timeout_s:g}: a number of seconds above 0", exit_code=ExitCode.USAGE
+            f"--timeout {order.timeout_s:g}: a number of seconds above 0",
+            "such as --timeout 60",
+            exit_code=ExitCode.USAGE,
         )
     for name, price in (("input", order.input_price), ("output", order.output_price)):
         if price is not None and not (math.isfinite(price) and price >= 0):
             raise DeskError(
-                f"--{name}-price {price:g}: US dollars, zero or more", exit_code=ExitCode.USAGE
+                f"--{name}-price {price:g}: US dollars, zero or more",
+                f"name a price per million tokens, such as --{name}-price 2.50",
+                exit_code=ExitCode.USAGE,
             )
     return Prices(order.input_price, order.output_price)
 
@@ -384,7 +393,8 @@ class Judges:
         """Begin to ask. Raises DeskError when nothing can be sent, or the same judge is at work on
         the same suite already."""
         if prepared.settings is None:
-            raise DeskError(prepared.problem, exit_code=ExitCode.USAGE)
+            way = "reviewer judge --help shows what it needs; --dry-run asks nothing"
+            raise DeskError(*parted(prepared.problem, way), exit_code=ExitCode.USAGE)
         lock = lock_work(
             self._workspace,
             "judge",

@@ -358,7 +358,10 @@ class Judging:
         found = judged.calibration if judged else None
         row = next((row for row in found.rows if row.item == item), None) if found else None
         if judged is None or row is None:
-            raise DeskError("this pair is shown once people have labeled it and the judge answered")
+            raise DeskError(
+                "this pair is shown once people have labeled it and the judge answered",
+                "label it first: reviewer, then L",
+            )
         if item not in own_pairs(judged.labels, reviewer).whole:
             raise DeskError(
                 "the judge's word on this pair is shown once your own label is in",

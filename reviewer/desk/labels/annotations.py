@@ -144,7 +144,9 @@ def _maps(
     try:
         return question_maps(order.maps, ruled.rubric)
     except ValueError as error:
-        raise DeskError(f"--map: {error}", exit_code=ExitCode.USAGE) from None
+        raise DeskError(
+            f"--map: {error}", "such as --map success=solved:yes=2", exit_code=ExitCode.USAGE
+        ) from None
 
 
 def asked_in(records: Iterable[Record], masked: Callable[[str], str]) -> list[str]:

@@ -10,7 +10,7 @@ import os
 from typing import TYPE_CHECKING, Literal, get_args
 
 from reviewer.db.connection import StoreError
-from reviewer.desk.errors import DeskError
+from reviewer.desk.errors import DeskError, refusal_of
 from reviewer.desk.opened import Room, late, refused
 from reviewer.desk.views import View
 from reviewer.exit_codes import ExitCode
@@ -504,7 +504,10 @@ class LabelsRoom(Room):
         from reviewer.desk.labels.signed_files import sign_labels
 
         if not self._opened.has_store():
-            raise DeskError("there is no store yet, and so no label in it")
+            raise DeskError(
+                "there is no store yet, and so no label in it",
+                "reviewer import or reviewer run makes it; then label",
+            )
         with refused():
             return sign_labels(self._opened.place, self._opened.book, suite_id, key, passphrase)
 
@@ -515,5 +518,5 @@ class LabelsRoom(Room):
         try:
             taken = import_labels(self._opened.place, data, file)
         except StoreError as error:
-            raise DeskError(str(error)) from error
+            raise refusal_of(error) from error
         return {"added": taken.added, "known": taken.known, "refused": taken.refused}

@@ -298,11 +298,11 @@ class Labeling:
         labels = self.labels(connection, sheet)
         item = sheet.items.get(drafted.item)
         if item is None:
-            raise DeskError("this item is none of the suite's any more: look at the next one")
+            raise DeskError("this item is none of the suite's any more", "look at the next one")
         try:
             place = sheet.place(item, drafted.showing)
         except ValueError as error:
-            raise DeskError(str(error)) from error
+            raise DeskError(str(error), "open the item again, then answer") from error
         before = newest_label(labels, place, session)
         label = self._sealed(sheet, label_of(sheet, place, session, drafted, before, labels))
         self._keep(label)
@@ -329,7 +329,10 @@ class Labeling:
         labels = self.labels(connection, sheet)
         mine = sheet.mine(labels, session)
         if not mine:
-            raise DeskError("nothing to take back: you have no label here")
+            raise DeskError(
+                "nothing to take back: you have no label here",
+                "label first: u takes back your last label",
+            )
         came = {label.uid: place for place, label in enumerate(labels)}
         last = max(mine, key=lambda label: came[label.uid])  # a clock may have been put back
         label = msgspec.structs.replace(
@@ -384,11 +387,14 @@ class Labeling:
     def _sealed(self, sheet: Sheet, label: Label) -> Label:
         problems = [f"{path}: {why}" for path, why in rubric_problems(label, sheet.ruled.rubric)]
         if problems:
-            raise DeskError(f"not a label of this rubric: {'; '.join(problems)}")
+            raise DeskError(
+                f"not a label of this rubric: {'; '.join(problems)}",
+                "answer each question of the rubric with a level that it has",
+            )
         try:
             return seal(label)
         except ContractError as error:
-            raise DeskError(f"not a label: {error}") from error
+            raise DeskError(f"not a label: {error}", "answer again: nothing was saved") from error
 
     def _keep(self, label: Label) -> None:
         connection = open_writer(self._store)
@@ -408,7 +414,11 @@ def baseline_for(
     """Return the baseline named; for pairs else the one that Compare takes. None for a candidate
     that is alone, whose own attempts are paired."""
     if baseline_id == candidate_id:
-        raise DeskError(f"{candidate_id} cannot be its own baseline", exit_code=ExitCode.USAGE)
+        raise DeskError(
+            f"{candidate_id} cannot be its own baseline",
+            "name another candidate as the baseline",
+            exit_code=ExitCode.USAGE,
+        )
     if baseline_id is None and kind == "pair":
         return other_candidate(connection, suite_id, candidate_id)
     return baseline_id
@@ -417,7 +427,10 @@ def baseline_for(
 def _nothing(session: Session, sheet: Sheet) -> DeskError:
     built, ways = sheet.built, []
     if session.kind == "message":
-        return DeskError(f"no final message of {session.candidate_id} is in this store")
+        return DeskError(
+            f"no final message of {session.candidate_id} is in this store",
+            "reviewer run or reviewer import makes or takes in attempts of it",
+        )
     text = (
         f"nothing to compare: {built.identical} pairs have the same messages, "
         f"{built.unpaired} have no partner"

@@ -25,7 +25,10 @@ def set_session(
     session = _session(labeling, connection, reviewer, name, candidate_id, role)
     sheet = labeling.sheet(connection, session)
     if not sheet.built.items:
-        raise DeskError(f"no attempt of the review set {name} is in this store")
+        raise DeskError(
+            f"no attempt of the review set {name} is in this store",
+            "import or merge the traces that it was drawn from",
+        )
     if not sheet.total(labeling.labels(connection, sheet), session):
         raise DeskError(
             "nothing to adjudicate: no item is open that another reviewer should settle",
@@ -74,7 +77,7 @@ def traces_of(sheet: Sheet, shown: LabelItem) -> tuple[str, str | None]:
     """Return the first trace that ends with what a showing has left, and right of a pair."""
     item = sheet.items.get(shown.item)
     if item is None:
-        raise DeskError("this item is none of the suite's any more: look at the next one")
+        raise DeskError("this item is none of the suite's any more", "look at the next one")
     place = sheet.place(item, shown.showing)
     right = None if place.right is None else item.message(place.right).traces[0]
     return item.message(place.left).traces[0], right

@@ -14,7 +14,7 @@ from reviewer.db import journal, registry
 from reviewer.db.connection import Connection, close_writer, transaction
 from reviewer.db.queries.review_sets import review_sets
 from reviewer.db.schema import open_writer
-from reviewer.desk.errors import DeskError, meant
+from reviewer.desk.errors import DeskError, meant, refusal_of
 from reviewer.desk.imports.importing import clock
 from reviewer.desk.imports.record_files import TakeResult, keep_lines
 from reviewer.desk.integrity.label_files import (
@@ -78,7 +78,10 @@ def sign_labels(
         rows = [row for row in stored if suite_id in ("", row.suite_id)]
         if suite_id and not rows:
             near = meant(suite_id, [row.suite_id for row in stored])
-            raise DeskError(f"no suite {suite_id} in this store{near}")
+            raise DeskError(
+                f"no suite {suite_id} in this store{near}",
+                "reviewer scorecard lists suites and candidates",
+            )
         about = [(row.suite_id, row.digest) for row in rows]
         about += [(row.suite, row.uid) for row in review_sets(connection, suite_id or None)]
         held = {label.uid for label in signed_labels(label_files(workspace).good)}
@@ -97,7 +100,7 @@ def sign_labels(
                 who.principal,
             ))  # fmt: skip
     except AttestError as error:
-        raise DeskError(str(error)) from error
+        raise refusal_of(error) from error
     finally:
         close_writer(connection, workspace.store)
     if not own:

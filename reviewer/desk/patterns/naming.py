@@ -8,7 +8,7 @@ from reviewer.db.connection import Connection, close_writer
 from reviewer.db.queries.patterns import PATTERN_NAMES as TABLE
 from reviewer.db.queries.patterns import PatternNameRow
 from reviewer.db.schema import open_writer
-from reviewer.desk.errors import DeskError
+from reviewer.desk.errors import DeskError, refusal_of
 from reviewer.desk.imports import record_files
 from reviewer.desk.imports.record_files import OtherStore, RecordKind, TakeResult, keep_lines
 from reviewer.desk.patterns.names import given, lines_of
@@ -71,14 +71,14 @@ def write_name(
 def _short(what: str, text: str, most: int) -> None:
     if len(text) > most:
         words = f"a {what} has at most {most:,} characters, this one {len(text):,}"
-        raise DeskError(words, exit_code=ExitCode.USAGE)
+        raise DeskError(words, "shorten it", exit_code=ExitCode.USAGE)
 
 
 def _sealed(line: PatternName) -> PatternName:
     try:
         return PATTERN_NAMES.seal(line)
     except ContractError as error:
-        raise DeskError(str(error), exit_code=ExitCode.USAGE) from None
+        raise refusal_of(error, exit_code=ExitCode.USAGE) from None
 
 
 def _row_of(one: PatternName) -> PatternNameRow:

@@ -4,7 +4,7 @@ from __future__ import annotations  # what only types name is not loaded
 
 from typing import TYPE_CHECKING
 
-from reviewer.desk.errors import DeskError
+from reviewer.desk.errors import DeskError, refusal_of
 from reviewer.desk.opened import Room
 from reviewer.desk.power.views import PowerView
 from reviewer.exit_codes import ExitCode
@@ -44,23 +44,29 @@ class PowerRoom(Room):
             suite = read_suite(folder).suite
             locked = load_trusted_power(suite_state(folder).files)
         except ContractError as error:
-            raise DeskError(str(error)) from error
+            raise refusal_of(error) from error
         rate = made.TRUE_RATE if true_rate is None else true_rate
         alike = made.ICC if icc is None else icc
         for name, value in (("rate", rate), ("icc", alike)):
             if not 0.0 < value < 1.0:
                 raise DeskError(
-                    f"--{name} must be between 0 and 1, not {value:g}", exit_code=ExitCode.USAGE
+                    f"--{name} must be between 0 and 1, not {value:g}",
+                    f"name a rate, such as --{name} 0.9",
+                    exit_code=ExitCode.USAGE,
                 )
         if not 0.0 <= critical_rate < 1.0:
             raise DeskError(
                 f"--critical must be 0 or more and below 1, not {critical_rate:g}",
+                "name a rate, such as --critical 0.01",
                 exit_code=ExitCode.USAGE,
             )
         asked = made.asked_of(suite, rate, alike, critical_rate)
         if asked is None:
             why = "a probe certifies nothing" if suite.probe else "more than 50 attempts"
-            raise DeskError(f"{suite_id}: its policy has no power to show: {why}")
+            raise DeskError(
+                f"{suite_id}: its policy has no power to show: {why}",
+                "a policy of at most 50 attempts has one, in a suite that is no probe",
+            )
         if locked is not None and locked.asked == asked:
             return _view(suite_id, locked, locked=True)
         found = made.cached_power(self._opened.place, suite, asked, progress)

@@ -15,7 +15,7 @@ from reviewer.db.connection import Connection, StoreError, one_moment
 from reviewer.db.tables import JUDGMENTS, LEAKS, NOTES
 from reviewer.desk import suites
 from reviewer.desk.drafts import no_evidence
-from reviewer.desk.errors import DeskError
+from reviewer.desk.errors import DeskError, refusal_of
 from reviewer.desk.integrity.label_files import file_names, label_files_state, missing_labels
 from reviewer.desk.integrity.store_checks import StoreCheck, missing_failures, require_archives
 from reviewer.desk.labels.book import Book
@@ -394,11 +394,14 @@ class ReportsRoom(Room):
         from reviewer.desk.reports.costs import enter_cost
 
         if not self._opened.has_store():
-            raise DeskError("there is no store yet: a cost is one of a candidate that was judged")
+            raise DeskError(
+                "there is no store yet, and a cost is one of a candidate that was judged",
+                "reviewer import or reviewer run makes it",
+            )
         try:
             return enter_cost(self._opened.place, new, self._opened.reviewer_name())
         except StoreError as error:
-            raise DeskError(str(error)) from error
+            raise refusal_of(error) from error
 
     def costs(self, suite_id: str = "", candidate_id: str = "") -> list[tuple[str, str, CostEntry]]:
         """Return (suite, candidate, entry) of every entry, also of those that a later one

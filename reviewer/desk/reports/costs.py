@@ -9,7 +9,7 @@ from reviewer.db.connection import Connection, close_writer
 from reviewer.db.schema import open_writer
 from reviewer.db.tables import COSTS as TABLE
 from reviewer.db.tables import CostRow, cost_places
-from reviewer.desk.errors import DeskError
+from reviewer.desk.errors import DeskError, refusal_of
 from reviewer.desk.imports import record_files
 from reviewer.desk.imports.record_files import OtherStore, RecordKind, TakeResult, keep_lines
 from reviewer.desk.place import Workspace
@@ -89,7 +89,9 @@ def _drafted(connection: Connection, new: NewCost, reviewer: str) -> Cost:
     try:
         amount = amount_of(new.amount.strip())
     except ValueError as error:
-        raise DeskError(f"--amount {error}", exit_code=ExitCode.USAGE) from None
+        raise DeskError(
+            f"--amount {error}", "name US dollars, such as --amount 12.50", exit_code=ExitCode.USAGE
+        ) from None
     row = registry.suite_row(connection, new.suite_id)
     if row is None or registry.candidate_row(connection, row.id, new.candidate_id) is None:
         raise DeskError(
@@ -102,10 +104,16 @@ def _drafted(connection: Connection, new: NewCost, reviewer: str) -> Cost:
         known = entries_of(connection, new.suite_id, new.candidate_id)
         kind = next((one.kind for one in known if one.entry_id == new.corrects), None)
     if kind is None:
-        raise DeskError("--kind is missing: human, or incident", exit_code=ExitCode.USAGE)
+        raise DeskError(
+            "--kind is missing", "add --kind human, or --kind incident", exit_code=ExitCode.USAGE
+        )
     masked = redactor_of(registry.suite_body(connection, new.suite_id).redaction).masked
     if masked(new.entry_id) != new.entry_id:
-        raise DeskError("--id holds an identifier, and entries travel", exit_code=ExitCode.USAGE)
+        raise DeskError(
+            "--id holds an identifier, and entries travel",
+            "name it otherwise, or leave --id out: one is made of its content",
+            exit_code=ExitCode.USAGE,
+        )
     cost = Cost(
         suite_id=new.suite_id,
         candidate_id=new.candidate_id,
@@ -126,7 +134,7 @@ def _sealed(cost: Cost) -> Cost:
     try:
         return COSTS.seal(cost)
     except ContractError as error:
-        raise DeskError(str(error), exit_code=ExitCode.USAGE) from None
+        raise refusal_of(error, exit_code=ExitCode.USAGE) from None
 
 
 def _corrected(cost: Cost, known: list[Cost]) -> Cost:

@@ -14,7 +14,7 @@ from reviewer.db.connection import Connection, close_writer
 from reviewer.db.schema import open_writer
 from reviewer.db.tables import LEAKS as TABLE
 from reviewer.db.tables import LeakRow
-from reviewer.desk.errors import DeskError
+from reviewer.desk.errors import DeskError, refusal_of
 from reviewer.desk.imports import record_files
 from reviewer.desk.imports.importing import clock
 from reviewer.desk.imports.record_files import RecordKind
@@ -66,7 +66,11 @@ def search_files(
     try:
         known = {suite.suite_id: KnownTexts(_requests(suite), threshold) for suite in frozen}
     except ValueError as error:
-        raise DeskError(f"--threshold: {error}", exit_code=ExitCode.USAGE) from None
+        raise DeskError(
+            f"--threshold: {error}",
+            "name a share, such as --threshold 0.7",
+            exit_code=ExitCode.USAGE,
+        ) from None
     found: list[LeakCheck] = []
     refused: list[UnreadFile] = []
     for path in files:
@@ -95,10 +99,15 @@ def withdraw(workspace: Workspace, uid: str, reason: str, reviewer: str) -> Leak
         raise DeskError(f"{what} the id {uid!r}", "reviewer suite leaks --list shows them")
     one = named[0]
     if one.withdrawn:
-        raise DeskError(f"{uid} was withdrawn by {one.withdrawn_by}: {one.withdrawn}")
+        raise DeskError(
+            f"{uid} was withdrawn by {one.withdrawn_by}: {one.withdrawn}",
+            "reviewer suite leaks --list shows which ones count",
+        )
     check = one.check
     if not check.leaks:
-        raise DeskError(f"{uid} found nothing: there is nothing to take back")
+        raise DeskError(
+            f"{uid} found nothing, and so holds nothing", "leave it: there is nothing to take back"
+        )
     made = LeakCheck(
         suite_id=check.suite_id,
         suite_digest=check.suite_digest,
@@ -213,7 +222,7 @@ def _kept(workspace: Workspace, found: Iterable[LeakCheck]) -> list[LeakCheck]:
     try:
         sealed = [LEAKS.seal(one) for one in found]
     except ContractError as error:
-        raise DeskError(str(error), exit_code=ExitCode.USAGE) from error
+        raise refusal_of(error, exit_code=ExitCode.USAGE) from error
     connection = open_writer(workspace.store)
     try:
         TABLE.record(connection, workspace.store, [_row(one) for one in sealed], clock())
@@ -225,7 +234,10 @@ def _kept(workspace: Workspace, found: Iterable[LeakCheck]) -> list[LeakCheck]:
 def _suite(workspace: Workspace, suite_id: str) -> Suite:
     suite = ready_suite(workspace, None, suite_id).suite
     if not _requests(suite):
-        raise DeskError(f"{suite_id}: no episode has a user_request to look for")
+        raise DeskError(
+            f"{suite_id}: no episode has a user_request to look for",
+            "name another suite with --suite, or leave it out: every frozen suite is looked for",
+        )
     return suite
 
 

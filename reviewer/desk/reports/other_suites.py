@@ -84,7 +84,10 @@ def explain_suite(
     try:
         one, other = _suite(connection, suite_id), _suite(connection, other_id)
         if other.digest not in {found.digest for found in other_suites_of_all(connection, one.id)}:
-            raise DeskError(f"no candidate was run on both {one.suite_id} and {other.suite_id}")
+            raise DeskError(
+                f"no candidate was run on both {one.suite_id} and {other.suite_id}",
+                f"run one candidate on both: reviewer run {other.suite_id} CANDIDATE",
+            )
         now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         with transaction(connection, workspace.store):
             relate_suites(connection, one.digest, other.digest, text, reviewer, now)
@@ -106,5 +109,8 @@ def _explained(
 def _suite(connection: Connection, suite_id: str) -> registry.SuiteRow:
     row = registry.suite_row(connection, suite_id)
     if row is None:
-        raise DeskError(f"no trace on {shown(suite_id)} is in this store")
+        raise DeskError(
+            f"no trace on {shown(suite_id)} is in this store",
+            "reviewer scorecard lists suites and candidates",
+        )
     return row

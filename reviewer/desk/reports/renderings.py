@@ -12,7 +12,7 @@ from reviewer.db import registry
 from reviewer.db.connection import Connection
 from reviewer.db.queries.episodes import rolls
 from reviewer.db.queries.traces import TraceRow, attempt_rows, findings_of, trace_at, traces_of
-from reviewer.desk.errors import DeskError, NoTrace
+from reviewer.desk.errors import DeskError, NoTrace, ways_out
 from reviewer.desk.marks import mark_of
 from reviewer.desk.place import Workspace, write_private
 from reviewer.exit_codes import ExitCode
@@ -54,6 +54,7 @@ def known_formats(formats: tuple[str, ...]) -> tuple[str, ...]:
         raise DeskError(
             f"--format {','.join(name for name in formats if name not in FORMATS)}: not one of "
             f"{', '.join(FORMATS)}",
+            "name one or more of these, with commas between",
             exit_code=ExitCode.USAGE,
         )
     return tuple(dict.fromkeys(formats))
@@ -120,7 +121,9 @@ def write(shown: PrintableReport, out: Path, formats: tuple[str, ...]) -> list[t
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise DeskError(
-            f"{out}: cannot be made a folder ({error.strerror})", exit_code=ExitCode.USAGE
+            f"{out}: cannot be made a folder ({error.strerror})",
+            *ways_out(error),
+            exit_code=ExitCode.USAGE,
         ) from error
     return write_files(out, renderings(shown, formats))
 

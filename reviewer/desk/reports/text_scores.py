@@ -85,7 +85,8 @@ def open_model(path: str) -> Model:
         model = StaticModel.from_pretrained(folder)
     except Exception as error:  # a library may raise anything on a damaged file
         raise DeskError(
-            f"--embedding-model {path}: cannot be read as a static model ({type(error).__name__})"
+            f"--embedding-model {path}: cannot be read as a static model ({type(error).__name__})",
+            "name the folder of a model2vec model, with its model.safetensors and tokenizer.json",
         ) from error
     from reviewer.trace.redaction import redactor_of
 

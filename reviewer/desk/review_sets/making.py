@@ -19,7 +19,7 @@ from reviewer.db.queries.review_sets import (
 )
 from reviewer.db.schema import open_writer
 from reviewer.desk.drafts import no_evidence
-from reviewer.desk.errors import DeskError
+from reviewer.desk.errors import DeskError, refusal_of
 from reviewer.desk.imports.importing import (
     ImportOptions,
     clock,
@@ -328,7 +328,7 @@ def _kept(opened: DeskState, sealed: SealedSet, *, named: bool) -> tuple[bool, s
         )
         REVIEW_SETS.record(connection, place.store, [row], clock())
     except StoreError as error:
-        raise DeskError(str(error)) from error
+        raise refusal_of(error) from error
     finally:
         close_writer(connection, place.store)
     return True, sealed.name

@@ -27,9 +27,17 @@ def check_numbers(order: RunOrder) -> None:
         ("seed", order.seed, 0, (1 << 53) - 1),
     ):
         if value is not None and not least <= value <= most:
-            raise DeskError(f"--{name} {value}: from {least} to {most:,}", exit_code=ExitCode.USAGE)
+            raise DeskError(
+                f"--{name} {value}: from {least} to {most:,}",
+                f"name a number from {least} to {most:,}",
+                exit_code=ExitCode.USAGE,
+            )
     if order.shard is not None and (problem := shard_problem(order.shard)):
-        raise DeskError(f"--shard {order.shard}: {problem}", exit_code=ExitCode.USAGE)
+        raise DeskError(
+            f"--shard {order.shard}: {problem}",
+            "such as --shard 2/8: part 2 of 8",
+            exit_code=ExitCode.USAGE,
+        )
 
 
 class Choice(NamedTuple):

@@ -13,7 +13,7 @@ from typing import TypeVar
 from reviewer.db.codec import FAIL, UNKNOWN, gate_codes
 from reviewer.db.connection import StoreError
 from reviewer.db.intake import NewTrace
-from reviewer.desk.errors import DeskError
+from reviewer.desk.errors import DeskError, refusal_of
 from reviewer.desk.jobs import AbandonableJob, Stopwatch, abandon_all, internal_error
 from reviewer.desk.place import Workspace
 from reviewer.desk.runs.api import ApprovalView, RunOrder, RunState, RunView, TurnEnd, TurnView
@@ -444,7 +444,7 @@ class Runs:
         try:
             begun = start_run(self._workspace, order)
         except StoreError as error:
-            raise DeskError(str(error)) from error
+            raise refusal_of(error) from error
         with self._lock:
             handle = RunHandle(len(self._handles) + 1, begun, on_change, keep, self._attempt)
             self._handles.append(handle)
@@ -461,7 +461,11 @@ class Runs:
         """Return the handle of a run. Raises DeskError for an unknown number."""
         with self._lock:
             if not 0 < number <= len(self._handles):
-                raise DeskError(f"there is no run {number} here", exit_code=ExitCode.USAGE)
+                raise DeskError(
+                    f"there is no run {number} here",
+                    "the screen of runs lists those of this session",
+                    exit_code=ExitCode.USAGE,
+                )
             return self._handles[number - 1]
 
     def close(self) -> None:

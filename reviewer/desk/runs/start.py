@@ -21,7 +21,7 @@ from reviewer.db.search import catch_up, pending_events
 from reviewer.db.sources import SourceRow, open_source, reopen_source, source_by_id, source_rows
 from reviewer.desk import suites
 from reviewer.desk.drafts import make_room
-from reviewer.desk.errors import DeskError, meant
+from reviewer.desk.errors import DeskError, meant, parted, ways_out
 from reviewer.desk.fencing import hold_unfenced
 from reviewer.desk.imports.importing import INLINE_EVENTS, clock
 from reviewer.desk.place import Workspace
@@ -60,7 +60,10 @@ def runnable_suite(workspace: Workspace, suite_id: str) -> ReadySuite:
         if connection is not None:
             connection.close()
     if held.folder is None or held.suite.probe:
-        raise DeskError(f"{suite_id} is a probe: its traces are imported, it cannot be run")
+        raise DeskError(
+            f"{suite_id} is a probe: its traces are imported, it cannot be run",
+            f"reviewer import FILE --suite {suite_id}",
+        )
     return held
 
 
@@ -112,7 +115,7 @@ def lock_work(workspace: Workspace, kind: str, parts: tuple[str, ...], busy: Des
     try:
         lock = os.open(path, flags, 0o600)
     except OSError as error:
-        raise DeskError(f"{path}: cannot be opened ({error.strerror})") from error
+        raise DeskError(f"{path}: cannot be opened ({error.strerror})", *ways_out(error)) from error
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
@@ -281,7 +284,8 @@ def start_run(workspace: Workspace, order: RunOrder) -> StartedRun:
     found = manifest_of(held, order.candidate_id)
     # On an engine the keys and programs are those of the workers, which look for themselves.
     if not order.executor and (problem := unrunnable(found.candidate, held)):
-        raise DeskError(problem)
+        way = "reviewer candidate pin fills in digests; reviewer schema candidate has the shape"
+        raise DeskError(*parted(problem, way))
     order = with_person(order, held.suite)
     make_room(workspace)
     with ExitStack() as undo:

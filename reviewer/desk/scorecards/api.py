@@ -105,7 +105,10 @@ class ScorecardsRoom(Room):
             suite, candidate = self._opened.candidate(connection, suite_id, candidate_id)
             key = registry.episode_key(connection, suite, episode_id)
             if key is None:
-                raise DeskError(f"no episode {episode_id} in {suite_id}")
+                raise DeskError(
+                    f"no episode {episode_id} in {suite_id}",
+                    f"reviewer suite show {suite_id} lists its episodes",
+                )
             if gate == OUTCOME:
                 return outcome_lines(
                     connection,
@@ -366,16 +369,24 @@ class ScorecardsRoom(Room):
         orders = order_names(known_suite.in_force)
         if by not in orders:
             raise DeskError(
-                f"unknown order {by!r}: orders are {', '.join(orders)}", exit_code=ExitCode.USAGE
+                f"unknown order {by!r}", f"orders are {', '.join(orders)}", exit_code=ExitCode.USAGE
             )
         try:
             terms = parse_filter(text)
         except FilterError as error:
-            raise DeskError(str(error), exit_code=ExitCode.USAGE) from error
+            raise DeskError(
+                str(error),
+                "reviewer scorecard --help shows an example; docs/scorecard.md has all conditions",
+                exit_code=ExitCode.USAGE,
+            ) from error
         for term in terms:
             if term.field == "gate" and term.value not in known_suite.in_force:
                 reason = f"{suite_id} has no gate {term.value}: its policy does not put it in force"
-                raise DeskError(reason, exit_code=ExitCode.USAGE)
+                raise DeskError(
+                    reason,
+                    f"gates in force: {', '.join(known_suite.in_force)}",
+                    exit_code=ExitCode.USAGE,
+                )
         k = self._grid.k(connection, known_suite, suite, candidate)
         complete = self._grid.complete(connection, known_suite, candidate)
         apart = known_suite.by_person

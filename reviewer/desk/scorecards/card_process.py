@@ -48,7 +48,7 @@ class CardProcesses:
         command = [sys.executable, "-P", "-m", __name__, str(self._root), suite_id, candidate_id]
         with self._lock:
             if self._closed:
-                raise DeskError("the workspace was closed")
+                raise DeskError("the workspace was closed", "open it again")
             process = subprocess.Popen(
                 command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE
             )
@@ -59,7 +59,7 @@ class CardProcesses:
             with self._lock:
                 self._at_work.discard(process)
         if process.returncode < 0:
-            raise DeskError("the figures were not worked out: their process was ended")
+            raise DeskError("the figures were not worked out: their process was ended", "ask again")
         if process.returncode:
             why = complaint.decode("utf-8", "replace").strip().splitlines()[-1:]
             raise RuntimeError(f"the process that works out figures: {''.join(why)}")

@@ -108,14 +108,20 @@ def save_view(path: Path, view: SavedView) -> list[SavedView]:
     """Keep a view; one of the same name is replaced in its place. Returns all. Raises DeskError."""
     wrong = _problem(view)
     if wrong:
-        raise DeskError(f"this view cannot be kept: {wrong}", exit_code=ExitCode.USAGE)
+        raise DeskError(
+            f"this view cannot be kept: {wrong}",
+            "correct the filter, then save it again",
+            exit_code=ExitCode.USAGE,
+        )
     with _writing:
         views = read_views(path)
         if view.name in {each.name for each in views}:
             views = [view if each.name == view.name else each for each in views]
         elif len(views) == MOST_VIEWS:
             raise DeskError(
-                f"{path}: holds {MOST_VIEWS} views: remove one first", exit_code=ExitCode.USAGE
+                f"{path}: holds {MOST_VIEWS} views, and no more fit",
+                "remove one first",
+                exit_code=ExitCode.USAGE,
             )
         else:
             views.append(view)
@@ -129,7 +135,11 @@ def drop_view(path: Path, name: str) -> list[SavedView]:
         views = read_views(path)
         left = [each for each in views if each.name != name]
         if len(left) == len(views):
-            raise DeskError(f"no saved view {name!r} in {path}", exit_code=ExitCode.USAGE)
+            raise DeskError(
+                f"no saved view {name!r} in {path}",
+                "name one that is there: v lists them",
+                exit_code=ExitCode.USAGE,
+            )
         _write(path, left)
     return left
 

@@ -5,7 +5,7 @@ from __future__ import annotations  # what only types name is not loaded
 from typing import TYPE_CHECKING
 
 from reviewer.db.connection import StoreError
-from reviewer.desk.errors import DeskError, meant
+from reviewer.desk.errors import DeskError, meant, refusal_of
 from reviewer.desk.opened import Room
 from reviewer.desk.traces.records import locate, position_of
 from reviewer.suite.errors import ContractError
@@ -150,7 +150,7 @@ class TracesRoom(Room):
         try:
             write_note(self._opened.place, suite, place, trace_id, seq, kind, text, me, removed)
         except (StoreError, ContractError) as error:
-            raise DeskError(str(error)) from error
+            raise refusal_of(error) from error
         with self._opened.reading() as connection:
             return notes_of(connection, trace_id)
 

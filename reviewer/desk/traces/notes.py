@@ -75,7 +75,9 @@ def write_note(
     shown = "" if removed or kind == "bookmark" else text.strip()
     shown = redactor_of(suite.redaction).masked(shown)
     if len(shown) > MOST_TEXT:
-        raise DeskError(f"a note has at most {MOST_TEXT:,} characters, this one {len(shown):,}")
+        raise DeskError(
+            f"a note has at most {MOST_TEXT:,} characters, this one {len(shown):,}", "shorten it"
+        )
     if kind == "note" and not (shown or removed):
         way = "reviewer notes remove takes yours away"
         raise DeskError("a note needs words", way, exit_code=ExitCode.USAGE)
@@ -84,7 +86,10 @@ def write_note(
         mine = seq, kind, reviewer
         stands = notes_of_trace(connection, trace_id) if removed else []
         if removed and mine not in [(row.seq, row.kind, row.reviewer) for row in stands]:
-            raise DeskError(f"{reviewer} has no {kind} on event {seq} of {trace_id}")
+            raise DeskError(
+                f"{reviewer} has no {kind} on event {seq} of {trace_id}",
+                "reviewer notes lists them",
+            )
         # A clock may have been put back: the last record of a person must still be the latest.
         now = stamp(datetime.now(UTC))
         last = last_note_time(connection, trace_id, seq, kind, reviewer)

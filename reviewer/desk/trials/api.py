@@ -5,7 +5,7 @@ from pathlib import Path
 
 from msgspec import UNSET, structs
 
-from reviewer.desk.errors import DeskError
+from reviewer.desk.errors import DeskError, refusal_of
 from reviewer.desk.opened import Room
 from reviewer.desk.trials.checks import examples_in, tried_checks
 from reviewer.desk.trials.clauses import untested_clauses
@@ -49,7 +49,7 @@ def tried(suite: Suite, toolset: Toolset | None, folder: Path) -> Trial:
     try:
         made = played(part, folder, offer_of(suite.episodes, toolset))
     except Unrunnable as error:
-        raise DeskError(str(error)) from error
+        raise refusal_of(error) from error
     checks = tried_checks(suite, made, examples_in(folder))
     attempts = judged(part, made, checks.results)
     cells: dict[str, dict[str, Cell]] = {

@@ -14,7 +14,7 @@ from reviewer.db.queries.attempts import attempts_made
 from reviewer.db.queries.episodes import is_large
 from reviewer.desk import suites
 from reviewer.desk.drafts import no_evidence
-from reviewer.desk.errors import DeskError, meant
+from reviewer.desk.errors import DeskError, meant, refusal_of
 from reviewer.desk.opened import Room, refused
 from reviewer.desk.suites import newest_decision, ready_suite
 from reviewer.desk.views import CandidateInfo
@@ -140,7 +140,7 @@ class WorkspaceRoom(Room):
         try:
             merged = merge_store(self._opened.place, Path(path).expanduser())
         except StoreError as error:
-            raise DeskError(str(error)) from error
+            raise refusal_of(error) from error
         return {
             f"{what}_{word}": getattr(taken, word)
             for what, taken in (
@@ -161,7 +161,8 @@ class WorkspaceRoom(Room):
         no_evidence(self._opened.place)
         if not self._opened.has_store():
             raise DeskError(
-                f"{self._opened.place.store} is not there yet: there is nothing to witness"
+                f"{self._opened.place.store} is not there yet: there is nothing to witness",
+                "reviewer import or reviewer run makes it",
             )
         with refused(), self._opened.reading() as connection:
             StoreCheck(self._opened.place).require_sound(connection)
@@ -302,7 +303,7 @@ def schema(kind: str) -> dict[str, Any]:
     files = _shapes()
     if kind not in files:
         raise DeskError(
-            f"no kind {kind!r}; kinds are {', '.join(kinds())}", exit_code=ExitCode.USAGE
+            f"no kind {kind!r}", f"kinds are {', '.join(kinds())}", exit_code=ExitCode.USAGE
         )
     return json_schema(kind, files)
 

@@ -198,7 +198,11 @@ def merge_store(
     written.
     """
     if path.exists() and workspace.store.exists() and path.samefile(workspace.store):
-        raise DeskError(f"{path} is this workspace's own store", exit_code=ExitCode.USAGE)
+        raise DeskError(
+            f"{path} is this workspace's own store",
+            "name the store of another workspace",
+            exit_code=ExitCode.USAGE,
+        )
     with _opened(path) as other:
         ours = open_writer(workspace.store)
         try:
@@ -243,7 +247,10 @@ def _ours(other: Connection, path: Path) -> None:
     try:
         strange = foreign_parts(other)
     except DAMAGE as error:
-        raise DeskError(f"{path}: cannot be read as a store ({error})") from error
+        raise DeskError(
+            f"{path}: cannot be read as a store ({error})",
+            "name a store of reviewer: reviewer doctor --workspace DIR says whether it is whole",
+        ) from error
     if strange:
         raise DeskError(
             f"{path}: its schema is not ours: {', '.join(map(visible_line, strange[:5]))}",
@@ -256,7 +263,10 @@ def _proved(other: Connection, path: Path) -> None:
         fault = journal.verify(other)[1]
         wrong = [f"entry {fault.seq}: {fault.reason}"] if fault else content_faults(other)
     except DAMAGE as error:
-        raise DeskError(f"{path}: cannot be read as a store ({error})") from error
+        raise DeskError(
+            f"{path}: cannot be read as a store ({error})",
+            "name a store of reviewer: reviewer doctor --workspace DIR says whether it is whole",
+        ) from error
     if wrong:
         raise DeskError(
             f"{path}: is not as its journal says: {'; '.join(wrong[:5])}",

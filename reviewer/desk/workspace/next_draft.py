@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 from typing import NamedTuple
 
-from reviewer.desk.errors import DeskError
+from reviewer.desk.errors import DeskError, refusal_of
 from reviewer.desk.place import Workspace
 from reviewer.desk.suites import no_suite
 from reviewer.desk.workspace.suite_records import write_folder
@@ -36,7 +36,11 @@ def draft_of(place: Workspace, suite_id: str, new_id: str) -> NextDraft:
     nothing is written then."""
     folder, target = place.suite_folder(suite_id), place.suites / new_id
     if (reason := id_problem(new_id)) is not None:
-        raise DeskError(f"--as {shown(new_id)}: {reason}", exit_code=ExitCode.USAGE)
+        raise DeskError(
+            f"--as {shown(new_id)}: {reason}",
+            "an id has letters, digits, dots, hyphens and underscores, such as agent-v1",
+            exit_code=ExitCode.USAGE,
+        )
     if not (folder / SUITE_FILE).exists():
         raise no_suite(place, suite_id)
     if os.path.lexists(target):
@@ -51,7 +55,7 @@ def draft_of(place: Workspace, suite_id: str, new_id: str) -> NextDraft:
             files[README] = _readdressed(files[README], suite_id, new_id)
         write_folder(target, {**files, **candidate_folder(folder)})
     except ContractError as error:
-        raise DeskError(str(error)) from error
+        raise refusal_of(error) from error
     names = tuple(path.stem for path in candidate_files(target))
     return NextDraft(
         new_id, suite_id, target, names, follows, tuple(edit.path for edit in state.edits)

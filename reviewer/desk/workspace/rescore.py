@@ -64,14 +64,17 @@ def rescore(
     and how many traces were scored, those of the same walk that was cut off before included.
     Raises DeskError for a broken suite."""
     if not workspace.store.exists():
-        raise DeskError("the store is empty: reviewer import reads traces into it")
+        raise DeskError("the store is empty", "reviewer import reads traces into it")
     connection = open_writer(workspace.store)
     try:
         rows = [row for row in registry.suites(connection) if not row.probe]
         if suite_id:
             rows = [row for row in rows if row.suite_id == suite_id]
             if not rows:
-                raise DeskError(f"no trace of a private suite {suite_id} is in this store")
+                raise DeskError(
+                    f"no trace of a private suite {suite_id} is in this store",
+                    "reviewer scorecard lists suites and candidates",
+                )
         with one_moment(connection):
             wrong = content_faults(connection)
         if wrong:

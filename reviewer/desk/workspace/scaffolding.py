@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from reviewer.desk import first_programs
-from reviewer.desk.errors import DeskError
+from reviewer.desk.errors import DeskError, refusal_of
 from reviewer.desk.place import Workspace
 from reviewer.desk.workspace.suite_records import digest_of, write_folder
 from reviewer.exit_codes import ExitCode
@@ -89,7 +89,11 @@ def new_suite(
 
 def _free(place: Workspace, suite_id: str) -> Path:
     if (reason := id_problem(suite_id)) is not None:
-        raise DeskError(f"{shown(suite_id)}: {reason}", exit_code=ExitCode.USAGE)
+        raise DeskError(
+            f"{shown(suite_id)}: {reason}",
+            "an id has letters, digits, dots, hyphens and underscores, such as agent-v1",
+            exit_code=ExitCode.USAGE,
+        )
     folder = place.suite_folder(suite_id)
     if folder.exists() or folder.is_symlink():
         raise DeskError(f"{folder} exists already", "name the new suite otherwise")
@@ -113,7 +117,11 @@ def tools_in(path: Path) -> FoundTools:
     """Return the tools that a file describes, or that the attempts in it called. Raises
     DeskError."""
     if not path.is_file():
-        raise DeskError(f"{path}: is no file", exit_code=ExitCode.USAGE)
+        raise DeskError(
+            f"{path}: is no file",
+            "name a JSON file of tools, as an API or an MCP server lists them",
+            exit_code=ExitCode.USAGE,
+        )
     try:
         if path.suffix == ".py":
             return python.tools_of(_text(path), path.name)
@@ -137,9 +145,11 @@ def _text(path: Path) -> str:
     try:
         return read_bytes(path.resolve()).decode()
     except UnicodeDecodeError as error:
-        raise DeskError(f"{path}: is no UTF-8 ({error.reason})") from None
+        raise DeskError(
+            f"{path}: is no UTF-8 ({error.reason})", "write the file as UTF-8"
+        ) from None
     except ContractError as error:
-        raise DeskError(str(error)) from error
+        raise refusal_of(error) from error
 
 
 def _document(path: Path) -> Any:
@@ -169,7 +179,10 @@ def _calls(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
                     if not isinstance(one, Broken):  # the calls of a broken record are unknown
                         yield from _called(one.raw)
         except (Unreadable, OSError) as error:
-            raise DeskError(f"{source.path}: {error}") from error
+            raise DeskError(
+                f"{source.path}: {error}",
+                "reviewer formats check FILE says which reader takes a file",
+            ) from error
 
 
 def _called(raw: bytes) -> Iterator[tuple[str, Mapping[str, Any]]]:
@@ -188,12 +201,15 @@ def _said(
         for name in given:
             if name not in names:
                 raise DeskError(
-                    f"{option} {shown(name)}: is no tool of these: {', '.join(sorted(names))}",
+                    f"{option} {shown(name)}: is no tool of these",
+                    f"the tools are {', '.join(sorted(names))}",
                     exit_code=ExitCode.USAGE,
                 )
             if name in reads and name in writes:
                 raise DeskError(
-                    f"{shown(name)} is in --reads and in --writes", exit_code=ExitCode.USAGE
+                    f"{shown(name)} is in --reads and in --writes",
+                    "name it in one of them",
+                    exit_code=ExitCode.USAGE,
                 )
     return said
 
@@ -231,7 +247,10 @@ def _power(place: Workspace, files: Mapping[str, bytes]) -> str:
     locked = {path: data for path, data in files.items() if not path.startswith(f"{CANDIDATES}/")}
     checked = check_suite(locked)
     if checked.suite is None:
-        raise DeskError(str(ContractError.of(checked.problems)))
+        raise DeskError(
+            str(ContractError.of(checked.problems)),
+            "this is a fault of reviewer: please report it with these tools",
+        )
     asked = made.asked_of(checked.suite)
     assert asked is not None  # the policy plans three attempts
     return words.headline(made.cached_power(place, checked.suite, asked))

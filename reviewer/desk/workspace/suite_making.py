@@ -204,7 +204,10 @@ def _graders(file: Path) -> tuple[dict[str, Any], ...]:
     try:
         found = openai_evals.graders_of(value)
     except ValueError as error:
-        raise DeskError(f"{file}: {error}") from None
+        raise DeskError(
+            f"{file}: {error}",
+            "name a file that this kind of source writes: reviewer suite --help lists them",
+        ) from None
     if not found:
         raise DeskError(
             f"{file}: is not one eval with testing_criteria",
@@ -281,7 +284,10 @@ def _runs(path: Path) -> list[SourceRecord]:
             found.append(SourceRecord(where, value, problem))
         met.add(name)
     if not files:
-        raise DeskError(f"{path}: no run file (*.json) in it")
+        raise DeskError(
+            f"{path}: no run file (*.json) in it",
+            "name the folder that has the run files, or one of them",
+        )
     return found
 
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from reviewer.desk.errors import DeskError
+from reviewer.desk.errors import DeskError, ways_out
 from reviewer.desk.place import Workspace
 from reviewer.exit_codes import ExitCode
 from reviewer.importing.head import Head
@@ -116,7 +116,7 @@ def written(
             beside.criteria, beside.episode_map,
         )  # fmt: skip
     except NoContract as why:
-        raise DeskError(f"{file}: {why}") from None
+        raise DeskError(f"{file}: {why}", "mend the file there, or leave that record out") from None
     write_folder(folder, {**files, **beside.files})
     return MadeSuite(
         suite_id, folder, len(drafts.made), tuple(drafts.left_out), tuple(notes.items())
@@ -134,7 +134,9 @@ def write_folder(folder: Path, files: dict[str, bytes]) -> None:
         draft.rename(folder)
     except OSError as error:
         shutil.rmtree(draft, ignore_errors=True)
-        raise DeskError(f"{folder}: cannot be written ({error.strerror})") from error
+        raise DeskError(
+            f"{folder}: cannot be written ({error.strerror})", *ways_out(error)
+        ) from error
 
 
 def head_of(file: Path) -> Head:
@@ -144,13 +146,13 @@ def head_of(file: Path) -> Head:
     except (Unreadable, OSError) as error:
         raise _refused(file, error) from error
     if problem := refused(head.start[:64]):
-        raise DeskError(f"{file}: {problem}")
+        raise DeskError(f"{file}: {problem}", "reviewer suite --help lists what suites are made of")
     return head
 
 
 def _refused(file: Path, error: Unreadable | OSError) -> DeskError:
     why = str(error) if isinstance(error, Unreadable) else f"cannot be read: {error.strerror}"
-    return DeskError(f"{file}: {why}")
+    return DeskError(f"{file}: {why}", "reviewer suite --help lists what suites are made of")
 
 
 def records_of(file: Path, lists: tuple[str, ...], head: Head) -> Iterator[SourceRecord]:

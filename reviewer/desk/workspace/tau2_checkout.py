@@ -164,5 +164,7 @@ def _read(path: Path) -> bytes:
             "--checkout names a checkout of sierra-research/tau2-bench: LICENSE, src/, data/",
         ) from None
     if len(data) > MAX_FILE:
-        raise DeskError(f"{path}: is larger than a file of a suite may be")
+        raise DeskError(
+            f"{path}: is larger than a file of a suite may be", "leave it out, or split it"
+        )
     return data

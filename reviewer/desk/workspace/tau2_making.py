@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from reviewer.desk.errors import DeskError
+from reviewer.desk.errors import DeskError, ways_out
 from reviewer.desk.place import Workspace
 from reviewer.desk.trials.api import tried
 from reviewer.desk.trials.freezing import to_be_frozen
@@ -171,9 +171,9 @@ def _policy(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError:
-        raise DeskError(f"{path}: is not UTF-8 text") from None
+        raise DeskError(f"{path}: is not UTF-8 text", "write the file as UTF-8") from None
     except OSError as error:
-        raise DeskError(f"{path}: cannot be read: {error.strerror}") from error
+        raise DeskError(f"{path}: cannot be read: {error.strerror}", *ways_out(error)) from error
 
 
 def _text(value: Any) -> str:

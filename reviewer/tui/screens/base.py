@@ -143,7 +143,7 @@ class Asking(FiringTimers, Screen[R]):
 
     def refused(self, error: DeskError) -> None:
         """The desk said no."""
-        self.notify(visible(error.text), markup=False, severity="error")
+        self.notify(visible(error.line), markup=False, severity="error")
 
     def runs_changed(self) -> None:
         """Draw again: a run has changed."""
@@ -201,7 +201,7 @@ class DeskScreen(Asking[None]):
 
     def refusal(self, error: DeskError) -> str:
         """A refusal as line 23 has room for it: files of the workspace by their place in it."""
-        ways = f" {error.ways_out[0]}" if error.ways_out else ""
+        ways = f"; {error.ways_out[0]}" if error.ways_out else ""
         return f"✗ {error.text}{ways}".replace(f"{self.shell.desk.path}/", "")
 
     def store_changed(self) -> None:

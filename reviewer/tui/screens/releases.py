@@ -243,7 +243,7 @@ class ReleasesScreen(DeskScreen):
                 try:
                     read.append(Release(suite, name, desk.scorecards.card(suite.suite_id, name)))
                 except DeskError as error:
-                    read.append(Release(suite, name, None, error.text))
+                    read.append(Release(suite, name, None, error.line))
             return read
 
         def land(read: list[Release]) -> None:

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from reviewer.desk.errors import DeskError
+from reviewer.desk.errors import DeskError, ways_out
 from reviewer.tui.widgets.lines import Block, Span
 from reviewer.tui.widgets.words import plural
 
@@ -98,7 +98,9 @@ def _written(data: bytes, noun: str, name: str) -> str:
         with path.open("xb") as file:
             file.write(data)
     except OSError as error:
-        raise DeskError(f"cannot be written ({error.strerror}): {name}") from error
+        raise DeskError(
+            f"cannot be written ({error.strerror}): {name}", *ways_out(error)
+        ) from error
     return f"exported {plural(data.count(bytes([10])), noun)} to {name}"
 
 
@@ -110,7 +112,7 @@ def import_labels(desk: "Desk", name: str) -> str:
             raise DeskError(f"no such file: {name}", "give the file that was exported")
         data = path.read_bytes()
     except OSError as error:
-        raise DeskError(f"cannot be read ({error.strerror}): {name}") from error
+        raise DeskError(f"cannot be read ({error.strerror}): {name}", *ways_out(error)) from error
     counts = desk.labels.take(data, name)
     told = ", ".join(f"{count:,} {word}" for word, count in counts.items())
     return f"imported {name}: {told}"

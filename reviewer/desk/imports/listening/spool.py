@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from reviewer.desk.errors import DeskError
+from reviewer.desk.errors import DeskError, ways_out
 
 NAME = "spans.jsonl"
 MOST_BYTES = 512 << 20
@@ -27,7 +27,9 @@ class Spool:
                 ignore.write_text("*\n", encoding="utf-8")
             self._lock = os.open(folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         except OSError as error:
-            raise DeskError(f"{folder}: cannot be written: {error.strerror}") from None
+            raise DeskError(
+                f"{folder}: cannot be written: {error.strerror}", *ways_out(error)
+            ) from None
         try:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:

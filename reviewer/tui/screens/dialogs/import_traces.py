@@ -179,6 +179,7 @@ class ImportScreen(Dialog[ImportView | None]):
     def _refused(self, error: DeskError) -> None:
         self._taking, self._looked = False, None
         self._say(f"✗ {visible_line(error.text)}", "fail")
+        self._show([[Span(f"   {visible_line(way)}", "dim")] for way in error.ways_out])
         self._hints()
 
     def action_leave(self) -> None:

@@ -148,7 +148,7 @@ class ApproveScreen(Dialog[None]):
         try:
             self.shell.live.answer(*self._now, granted)
         except DeskError as error:
-            self._say(visible_line(error.text))
+            self._say(visible_line(error.line))
 
 
 def _key(call: tuple[RunView, ApprovalView] | None) -> tuple[int, int] | None:

@@ -135,7 +135,7 @@ class TalkScreen(Dialog[None]):
         try:
             self.shell.live.say(*self._now, message, then)
         except DeskError as error:
-            self._say(visible_line(error.text), "fail")
+            self._say(visible_line(error.line), "fail")
 
     def action_leave(self) -> None:
         """Leave the talk, once asked twice; where nothing waits, only the dialog closes."""

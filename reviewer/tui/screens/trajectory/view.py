@@ -440,7 +440,9 @@ class EventPane:
     def _no_event(self, error: DeskError) -> None:
         """The pane must not go on showing another event than the one under the cursor."""
         self.detail = None
-        self._screen.pane.put([Entry(Block(error.text, "text", [Span("✗ ", "fail")]))])
+        said = [Block(error.text, "text", [Span("✗ ", "fail")])]
+        said += [Block(f"  {way}", "dim") for way in error.ways_out]
+        self._screen.pane.put([Entry(each) for each in said])
         self._screen.refused(error)
 
     def _show(self, found: EventParts) -> None:
