@@ -596,7 +596,7 @@ def test_a_map_that_means_nothing_is_refused(single: Door, maps: tuple[str, ...]
 def test_options_of_other_tools_without_the_tool_and_the_tool_without_a_suite(door: Door) -> None:
     path = ANNOTATIONS / "agent_occam.csv"
     said = door.run("labels", "import", path, "--map", "score=accurate:1=1")
-    assert (said.code, "name it with --from TOOL" in said.err) == (2, True)
+    assert (said.code, "name the tool with --from TOOL" in said.err) == (2, True)
     said = door.run("labels", "import", path, "--from", "agent-occam")
     assert (said.code, "--from needs the --suite" in said.err) == (2, True)
     said = taken(door_with_map(door), "agent-occam", path, candidates=("a=b", "a=c"))
