@@ -425,7 +425,7 @@ async def test_a_label_that_cannot_be_saved_stays_on_the_screen(
         await settle(pilot)
         await press(pilot, "L", "h", "enter")
         text = screen_text(app)
-        assert "✗ the store of … is full free some room" in text
+        assert "✗ the store of … is full; free some room" in text
         assert "(x) Left" in text
         full.clear()
         await press(pilot, "enter")

@@ -88,7 +88,7 @@ def key_at(workspace: Workspace, path: str) -> KeyInfo:
     except AttestError as error:
         raise DeskError(
             str(error).replace(str(place), shown(place)),
-            "name another path: nothing that is there is written over",
+            "name a private key file, such as ~/.ssh/id_ed25519",
         ) from error
     return _info(key, place.name, shown(place), signers_of(workspace), locked)
 
