@@ -353,9 +353,8 @@ class Bar:
             from reviewer.desk.imports.api import file_way_out
 
             fact, *ways = parted(result.problem, file_way_out(result.problem))
-            note(f"{result.path}: refused: {fact}")
-            for way in ways:
-                note(f"  way out: {way}")
+            told = "".join(f"; way out: {way}" for way in ways)
+            note(f"{result.path}: refused: {fact}{told}")  # in one line: a folder may hold hundreds
             return
         words = [plural(result.records, "record"), f"{result.added} added"]
         if result.state == "known":

@@ -78,7 +78,7 @@ def reader(path: Path, linked: bool = False) -> sqlite3.Connection:
     """
     if not linked:
         refuse_links(path)
-    if _has_log(path):
+    if network_kind(path.parent) is not None and _has_log(path):
         refuse_network(path)
     connection: sqlite3.Connection | None = None
     uri = f"file:{quote(str(path.resolve()))}?mode=ro"
@@ -155,7 +155,11 @@ def refuse_network(path: Path) -> None:
 
 def _has_log(path: Path) -> bool:
     """Return whether a file is a database with a write-ahead log, as a store in use is and a copy
-    by `reviewer backup` is not."""
+    by `reviewer backup` is not.
+
+    Never ask this of a store that this process may have open: closing any handle of a file drops
+    every POSIX lock of the process on it, SQLite's among them, and another process would then
+    change pages that are being read."""
     try:
         with path.open("rb") as handle:
             return handle.read(20)[18:] == b"\2\2"
