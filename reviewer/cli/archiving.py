@@ -89,6 +89,7 @@ def _restore(arguments: argparse.Namespace) -> int:
     if arguments.suite or arguments.candidate or arguments.folder:
         raise DeskError(
             "--restore takes no folder, suite or candidate: every file is put back",
+            "reviewer archive --restore, with nothing else",
             exit_code=ExitCode.USAGE,
         )
     progress = _progress(arguments)
