@@ -26,6 +26,7 @@ from reviewer.db.payload_archives import (
     pack_frame,
     places_digest,
 )
+from reviewer.durable import sync_folder
 
 FILE_BYTES = 256 << 20
 """Bytes after which a file ends: each is one transaction."""
@@ -139,9 +140,9 @@ def write_file(connection: sqlite3.Connection, units: Sequence[Unit], folder: Pa
             except BaseException:
                 part.unlink(missing_ok=True)
                 raise
-        _sync(folder)
+        sync_folder(folder)
         if new:
-            _sync(folder.parent)
+            sync_folder(folder.parent)
     except OSError as error:
         raise StoreError(unwritten(folder, error)) from error
     return Written(path, whole.digest(), placed)
@@ -166,14 +167,6 @@ def _frames(connection: sqlite3.Connection, unit: Unit) -> Iterator[tuple[int, b
     for n, frame in rows.fetchall():
         open_chunk(unit.key, frame)
         yield n, frame
-
-
-def _sync(folder: Path) -> None:
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 def record_file(

@@ -323,7 +323,7 @@ def reached(
     connection: sqlite3.Connection, code: str, asked: str, suites: dict[str, str]
 ) -> Reached | None:
     """Return how far the same walk came before it was cut off; None when there was none. Where
-    records were revised or judged by others since, it begins anew and knows what it changed."""
+    records were revised or judged by others since, it starts over and knows what it changed."""
     row = connection.execute("SELECT value FROM meta WHERE key=?", (_KEY,)).fetchone()
     try:
         held = None if row is None else msgspec.json.decode(row[0], type=Reached)

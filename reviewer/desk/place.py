@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from reviewer.db.connection import unwritten
 from reviewer.desk.errors import DeskError, parted
+from reviewer.durable import sync_folder
 from reviewer.exit_codes import ExitCode
 from reviewer.resources import data_folder
 
@@ -160,8 +161,4 @@ def write_private(path: Path, data: bytes) -> None:
     except OSError as error:
         partial.unlink(missing_ok=True)
         raise DeskError(*parted(unwritten(path, error))) from error
-    folder = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
+    sync_folder(path.parent)

@@ -56,7 +56,7 @@ class Places:
         return self._count - self._held
 
     def fail(self, why: str) -> None:
-        """Let nothing go on: whoever waits for a place or for a result is told why."""
+        """Let nothing go on: a caller that waits for a place or a result is told why."""
         if self._failure is None:
             self._failure = Unrunnable(why)
             self._ended.put_nowait(self._failure)
@@ -109,7 +109,7 @@ class Remote(ABC):
 
     @abstractmethod
     def send(self, messages: Sequence[ToWorker]) -> None:
-        """Send these, in their order. A worker that is gone is reported by whoever listens."""
+        """Send these, in their order. A worker that is gone is reported by the listener."""
 
     def begin(self, tasks: dict[int, Task]) -> None:
         """Have attempts run, by their numbers; an episode is sent before the first of its attempts

@@ -1,7 +1,7 @@
 """The worker's side of a run that is spread over workers, and what the two sides say to each other.
 
 A worker is another process, of this machine or of another. It runs attempts as it is told, asks
-whoever collects for a person's answers, and tells how each attempt ended.
+the collector for a person's answers, and tells how each attempt ended.
 """
 
 import asyncio

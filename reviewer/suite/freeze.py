@@ -16,6 +16,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from reviewer.durable import sync_folder
 from reviewer.suite.check import check_suite
 from reviewer.suite.drafted import json_of
 from reviewer.suite.errors import ContractError, Problem, id_problem, shown
@@ -268,7 +269,7 @@ def _write_version(
     except OSError:
         shutil.rmtree(draft, ignore_errors=True)
         raise
-    _sync_folder(target.parent)
+    sync_folder(target.parent)
 
 
 def _write_frozen(folder: Path, files: Mapping[str, bytes], lock: bytes) -> None:
@@ -293,15 +294,7 @@ def _write(path: Path, data: bytes) -> None:
         draft.replace(path)
     finally:
         draft.unlink(missing_ok=True)
-    _sync_folder(path.parent)
-
-
-def _sync_folder(folder: Path) -> None:
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+    sync_folder(path.parent)
 
 
 def _diff(path: str, before: bytes, after: bytes) -> str:

@@ -273,7 +273,7 @@ def test_places_that_were_edited_contradict_the_journal(full: Door) -> None:
             assert (said.code, fault in said.out) == (code, bool(code)), (act, said)
 
 
-STEPS = ("write_file", "_sync", "record_file", "transaction", "_let_go")
+STEPS = ("write_file", "sync_folder", "record_file", "transaction", "_let_go")
 
 
 @pytest.mark.parametrize("step", STEPS)

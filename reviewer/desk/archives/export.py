@@ -34,6 +34,7 @@ from reviewer.desk.archives.rows import (
 )
 from reviewer.desk.errors import DeskError, parted
 from reviewer.desk.place import write_private
+from reviewer.durable import sync_folder
 from reviewer.exit_codes import ExitCode
 
 STRETCH = 100_000
@@ -205,7 +206,7 @@ def _made(
     write_private(part / MANIFEST, msgspec.json.format(msgspec.json.encode(manifest), indent=1))
     _durable(part)
     part.rename(target)
-    _fsync(target.parent)
+    sync_folder(target.parent)
     return Exported(target, manifest, resumed)
 
 
@@ -239,15 +240,7 @@ def _sweep(part: Path, listed: set[str]) -> None:
 
 def _durable(part: Path) -> None:
     for one in (part, *(each for each in part.rglob("*") if each.is_dir())):
-        _fsync(one)
-
-
-def _fsync(folder: Path) -> None:
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+        sync_folder(one)
 
 
 class _Source:

@@ -21,6 +21,7 @@ from reviewer.db.schema import bring_up_to_date, foreign_parts
 from reviewer.desk.errors import DeskError, parted, refusal_of, ways_out
 from reviewer.desk.integrity.doctor import content
 from reviewer.desk.place import Workspace
+from reviewer.durable import sync_folder
 from reviewer.exit_codes import ExitCode
 
 
@@ -65,7 +66,7 @@ def backup(workspace: Workspace, target: Path) -> BackupResult:
     os.close(handle)
     try:
         head = _copied(workspace.store, target)
-        _durable(target.parent)
+        sync_folder(target.parent)
     except (*DAMAGE, OSError) as error:
         target.unlink()
         raise DeskError(
@@ -155,9 +156,9 @@ def _put(new: Path, store: Path, head: Head, replace: bool) -> RestoreResult:
         log.rename(_with(restored.aside, "-wal"))  # it must never be read with the new one
     for left in (log, _with(store, "-shm")):
         left.unlink(missing_ok=True)
-    _durable(store.parent)
+    sync_folder(store.parent)
     new.replace(store)
-    _durable(store.parent)
+    sync_folder(store.parent)
     return restored
 
 
@@ -183,11 +184,3 @@ def _free_name(store: Path) -> Path:
     while (name := _with(store, f".replaced-{number}")).exists() or _with(name, "-wal").exists():
         number += 1
     return name
-
-
-def _durable(folder: Path) -> None:
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

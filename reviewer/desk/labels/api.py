@@ -418,7 +418,7 @@ class LabelsRoom(Room):
             return found
 
     def release(self) -> None:
-        """Give the item that this desk has claimed to whoever comes next."""
+        """End the claim of this desk: the next person may be given its item."""
         self._opened.claims.release()
 
     def held(self, session: Session, item: str = "") -> tuple[Holder, ...]:
@@ -455,7 +455,7 @@ class LabelsRoom(Room):
 
     def undo(self, session: Session, claim: bool = False) -> LabelItem:
         """Take back the label saved last (both are kept), and show its item again. With `claim` the
-        item is this person's until it is labeled, whoever else has it too."""
+        item is this person's until it is labeled, also when somebody else has it."""
         with self._opened.reading() as connection:
             item = self._labeling.undo(connection, session)
         if claim:

@@ -116,7 +116,8 @@ class Claims:
 
     def others(self, reviewer: str) -> tuple[Claim, ...]:
         """Return what others than this person have before them, the longest first. The same person
-        at another desk is no other: whoever was killed continues with their own item."""
+        at another desk is no other: after a workstation was killed they continue with their own
+        item."""
         found = (each for each in claims_in(self._presence).values() if each.name != reviewer)
         return tuple(sorted(found, key=lambda each: (each.since, each.name)))
 

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from reviewer.desk.errors import DeskError, ways_out
+from reviewer.durable import sync_folder
 
 NAME = "spans.jsonl"
 MOST_BYTES = 512 << 20
@@ -61,7 +62,7 @@ class Spool:
                 self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600
             )
             self.size = os.fstat(self._file).st_size
-            self._sync_folder()
+            sync_folder(self.folder)
         try:
             rest = memoryview(line)
             while rest:
@@ -88,17 +89,10 @@ class Spool:
         else:
             fresh.unlink()
             self._path.unlink(missing_ok=True)
-        self._sync_folder()
+        sync_folder(self.folder)
         if self._file >= 0:
             os.close(self._file)
         self._file, self.size = -1, size
-
-    def _sync_folder(self) -> None:
-        folder = os.open(self.folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
 
     def close(self) -> None:
         """Release the folder; what is in it stays."""

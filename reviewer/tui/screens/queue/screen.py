@@ -117,7 +117,7 @@ class QueueScreen(ReadingScreen):
         self.set_interval(self.EVERY, self._later)
 
     def _later(self) -> None:
-        """Time has passed: say anew how long ago things were."""
+        """Time has passed: say again how long ago things were."""
         if self.reading.found is not None:
             self.grid.redress()
             self._draw_figures(fresh=False)
