@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from reviewer.importing.formats.sessions.claude_code import ClaudeCodeReader
 from reviewer.importing.formats.sessions.claude_story import INTERRUPTED
 from reviewer.importing.formats.sessions.claude_stream import ClaudeStreamReader
+from reviewer.importing.head import head_of
 from reviewer.importing.pipeline.compare import compare
 from reviewer.importing.reader import Broken, Foreign
 from reviewer.importing.source import Source
@@ -250,6 +251,35 @@ def test_two_sessions_in_one_file_are_two_attempts(tmp_path: Path) -> None:
     found = records(lines.file(tmp_path / "two.jsonl"))
     assert {one["episode_id"] for one in found} == {"S", "R"}
     assert [len(of_kind(one, "tool_call")) for one in found] == [1, 1]
+
+
+def test_lines_without_the_tree_are_read_in_their_order(tmp_path: Path) -> None:
+    lines = simple()
+    lines.lines.insert(0, {"type": "summary", "summary": "Lamps", "leafUuid": "u4"})
+    for line in lines.lines:
+        line.pop("parentUuid", None)
+    record = lines.read(tmp_path)
+    assert ClaudeCodeReader().sniff(head_of(tmp_path / "S.jsonl"))
+    assert record["episode_id"] == "S"
+    assert passes(record)
+    assert [event["kind"] for event in record["events"]] == [
+        *("message", "tool_call", "tool_result", "message"),
+    ]
+
+
+def test_a_session_of_the_web_is_one_value_with_all_its_lines(tmp_path: Path) -> None:
+    lines = simple().lines
+    for line in lines:
+        for name in ("uuid", "parentUuid", "sessionId", "isSidechain"):
+            line.pop(name, None)
+    path = tmp_path / "export.json"
+    path.write_text(json.dumps({"loglines": lines, "more": {"type": "tool_use", "name": "Bash"}}))
+    assert ClaudeCodeReader().sniff(head_of(path))
+    (record,) = records(path)
+    assert [event["kind"] for event in record["events"]] == [
+        *("message", "tool_call", "tool_result", "message"),
+    ]
+    assert [one["path"] for one in record["unread"]] == ["lines[5].more"]
 
 
 def test_a_session_that_goes_on_holds_what_it_was(tmp_path: Path) -> None:

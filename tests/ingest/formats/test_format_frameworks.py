@@ -10,7 +10,7 @@ import pytest
 from counted import FILES
 from span_files import events, read, said, told, used
 
-from reviewer.importing.formats.chat.dialects import AutoGenReader
+from reviewer.importing.formats.chat.dialects import AgentDojoReader, AutoGenReader
 from reviewer.importing.formats.chat.langgraph import LangGraphHistoryReader
 from reviewer.importing.formats.google_adk import GoogleAdkReader
 from reviewer.importing.formats.openai_runstate import OpenAIRunStateReader
@@ -422,3 +422,48 @@ def test_autogen_a_call_only_an_agent_remembers_is_not_measured(tmp_path: Path) 
     held.append({"content": [{"id": "x", "name": "wire", "arguments": "{}"}], "source": "a",
                  "type": "AssistantMessage"})  # fmt: skip
     assert the(AUTOGEN, written(tmp_path, value))["unread"]
+
+
+# AgentDojo ----------------------------------------------------------------------------------------
+
+DOJO = FILES / "agentdojo/gpt-4o-2024-05-13/banking/user_task_0"
+ATTACKED = DOJO / "important_instructions/injection_task_0.json"
+
+
+@pytest.mark.parametrize(
+    ("utility", "security", "passed"),
+    [
+        (True, False, True),
+        (True, True, False),
+        (False, False, False),
+        (False, None, False),
+        (None, True, False),
+        (True, None, None),
+        (None, False, None),
+    ],
+)
+def test_a_task_done_for_an_attacker_too_is_no_pass(
+    tmp_path: Path, utility: bool | None, security: bool | None, passed: bool | None
+) -> None:
+    told = loaded(ATTACKED) | {"utility": utility, "security": security}
+    assert stated(tmp_path, told) is passed
+
+
+def stated(folder: Path, told: Any) -> bool | None:
+    """Return whether the source says that the run of a file passed."""
+    (one,) = read(AgentDojoReader(), written(folder, told))
+    return one.verdict.passed if one.verdict else None
+
+
+@pytest.mark.parametrize(("utility", "passed"), [(False, False), (True, None)])
+def test_a_fork_names_its_task_and_keeps_its_verdict_elsewhere(
+    tmp_path: Path, utility: bool, passed: bool | None
+) -> None:
+    known = loaded(ATTACKED)
+    told = {name: known[name] for name in ("suite_name", "pipeline_name", "messages", "duration")}
+    told |= {"task_id": "t01", "condition": "poison"}
+    told["evaluation"] = {"utility": utility, "security": True}
+    record = the(AgentDojoReader(), written(tmp_path, told))
+    assert record["episode_id"] == "banking/t01/poison"
+    assert record["candidate_id"] == "gpt-4o-2024-05-13"
+    assert stated(tmp_path, told) is passed

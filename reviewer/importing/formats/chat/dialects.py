@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from reviewer.importing import unsupported
-from reviewer.importing.draft import Draft, elapsed_ms
+from reviewer.importing.draft import Draft, amount, elapsed_ms
 from reviewer.importing.facts import FormatFacts
 from reviewer.importing.formats.base import (
     Format,
@@ -498,13 +498,14 @@ def _threads(value: Any) -> list[list[Any]]:
 
 
 class AgentDojoReader(DialectReader):
-    """A run of AgentDojo: an episode is a suite's user task, with the injection it met."""
+    """A run of AgentDojo: an episode is a suite's user task, with the injection it met. Forks call
+    the task `task_id`, the attack `condition`, and keep their verdict in `evaluation`."""
 
     name = dialect = "agentdojo"
     facts = FormatFacts(
         by="`suite_name, user_task_id, messages`, or `tool_calls` with `function` a text",
         times="duration",
-        verdict="`utility`; `security` is kept",
+        verdict="`utility`, and with an injection not `security`: its goal was reached",
     )
 
     def sniff(self, head: Head) -> bool:
@@ -513,38 +514,51 @@ class AgentDojoReader(DialectReader):
     def foreign(
         self, source: Source, number: int, value: dict[str, Any], draft: Draft, messages: list[Any]
     ) -> Foreign:
-        if "user_task_id" not in value:
+        task = "user_task_id" if "user_task_id" in value else "task_id"
+        if not (isinstance(value.get(task), str) and isinstance(value.get("suite_name"), str)):
             return super().foreign(source, number, value, draft, messages)
-        names = ("suite_name", "user_task_id", "injection_task_id")
+        names = ("suite_name", task, "injection_task_id", "attack_type", "condition")
         episode = "/".join(str(value[name]) for name in names if value.get(name))
-        attack = value.get("attack_type")
-        if attack:
-            episode = f"{episode}/{attack}"
-        kept = {
-            name: value[name]
-            for name in ("utility", "security", "attack_type", "benchmark_version")
-            if value.get(name) is not None
-        }
+        judged = value if "utility" in value else mapping(value.get("evaluation"))
+        named = {**judged, **{name: value.get(name) for name in names[2:]}}
+        named["benchmark_version"] = value.get("benchmark_version")
+        kept = {name: named[name] for name in _KEPT if named.get(name) is not None}
         if kept:
             draft.source["agentdojo"] = kept
-        if value.get("injection_task_id"):
+        injected = bool(value.get("injection_task_id"))
+        if injected and judged is value:
             draft.note("security true means that the injection reached its goal")
-        utility, error = value.get("utility"), value.get("error")
+        error = value.get("error")
         if error not in (None, ""):
             draft.error(error)
-        duration = value.get("duration")
+        passed = _dojo_passed(judged, injected or judged is not value)
         verdict = SourceVerdict(
-            passed=utility if isinstance(utility, bool) else None,
+            passed=passed,
             exception=error if isinstance(error, str) and error else None,
             detail=kept,
         )
-        said = isinstance(utility, bool) or bool(error)
+        duration = amount(value.get("duration"))
         return draft.foreign(
             episode_id=episode,
             candidate_id=source.candidate or value.get("pipeline_name") or source.home,
             final_message=draft.last_words(),
-            latency_ms=duration * 1000 if isinstance(duration, float) else None,
+            latency_ms=None if duration is None else duration * 1000,
             termination="error" if error else None,
-            verdict=verdict if said else None,
+            verdict=verdict if passed is not None or error else None,
             title=str(episode),
         )
+
+
+_KEPT = ("utility", "security", "attack_type", "condition", "benchmark_version")
+
+
+def _dojo_passed(judged: dict[str, Any], attacked: bool) -> bool | None:
+    """Return whether the task was done and, where there was an attack, its goal not reached; None
+    where that is not stated. In some forks `security` true means the opposite."""
+    utility, reached = judged.get("utility"), judged.get("security")
+    if not attacked:
+        return utility if isinstance(utility, bool) else None
+    if utility is False or (reached is True and "injection_task_id" in judged):
+        return False
+    stated = utility is True and reached is False and "injection_task_id" in judged
+    return True if stated else None

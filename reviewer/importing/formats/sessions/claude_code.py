@@ -28,6 +28,7 @@ from reviewer.importing.formats.sessions import (
     FORKED,
     SUB_AGENTS,
     Line,
+    Lines,
     SessionFormat,
     by_number,
     known_as,
@@ -56,9 +57,27 @@ COMPACTED = "the history was summarized on the way: the tokens of that are not i
 def is_line(value: dict[str, Any]) -> bool:
     """Return whether this is a line of a session that says or does something."""
     kind = value.get("type")
-    if kind not in (*SPOKEN, "system", "attachment", "progress") or "parentUuid" not in value:
+    if kind not in (*SPOKEN, "system", "attachment", "progress"):
         return False
+    if "parentUuid" not in value:  # a copy that left out the tree
+        return kind in SPOKEN and "sessionId" in value and isinstance(value.get("message"), dict)
     return "uuid" in value or "sessionId" in value or "isSidechain" in value
+
+
+def _exported(value: Any) -> list[dict[str, Any]]:
+    """Return the lines of a session that was worked on in the web, as its service gives them."""
+    lines = objects(mapping(value).get("loglines"))
+    spoken = (one for one in lines if one.get("type") in SPOKEN)
+    return lines if any(isinstance(one.get("message"), dict) for one in spoken) else []
+
+
+def _told(found: Lines) -> Lines:
+    """Return the lines of a file; an export is one value that has them all."""
+    if len(found.lines) == 1 and (lines := _exported(found.lines[0].value)):
+        shell = {name: one for name, one in found.lines[0].value.items() if name != "loglines"}
+        numbered = [Line(number, one) for number, one in enumerate(lines, 1)]
+        return Lines([*numbered, *([Line(len(lines) + 1, shell)] if shell else [])], found.broken)
+    return found
 
 
 class ClaudeCodeReader(SessionFormat):
@@ -74,7 +93,7 @@ class ClaudeCodeReader(SessionFormat):
     )
 
     def sniff(self, head: Head) -> bool:
-        return any(is_line(row) for row in rows(head))
+        return any(is_line(row) for row in rows(head)) or bool(_exported(head.value))
 
     def ran_at(self, path: Path) -> float:
         first = shown(path)
@@ -93,7 +112,7 @@ class ClaudeCodeReader(SessionFormat):
         return (*sorted(found), *_beside(path.parent, _changed(path.parent)).get(path.stem, ()))
 
     def traces(self, source: Source) -> Iterator[Foreign | Broken]:
-        found = lines_of(source)
+        found = _told(lines_of(source))
         groups = _by_session(found.lines)
         if not groups and found.broken:
             yield Broken(("json:no line could be read",))
@@ -136,7 +155,8 @@ def _by_session(lines: list[Line]) -> list[tuple[str, list[Line]]]:
             name = joined[name]
         return name
 
-    spoken = [line for line in lines if is_line(line.value) and line.value["type"] in SPOKEN]
+    said = [line for line in lines if line.value.get("type") in SPOKEN]
+    spoken = [line for line in said if is_line(line.value)] or said
     for line in spoken:
         owner.setdefault(text(line.value.get("uuid")), _session(line.value))
     for line in spoken:
