@@ -154,6 +154,84 @@ async def test_only_sockets_of_a_granted_network_can_be_made(
     assert pair == 2, "a pair of stream sockets is a pipe, and programs need it"
 
 
+LEAVES = """
+    import ctypes, json, os, resource, sys
+    library = ctypes.CDLL(None, use_errno=True)
+    done = {}
+    def tried(name, number, *given):
+        ctypes.set_errno(0)
+        done[name] = [library.syscall(number, *given), ctypes.get_errno()]
+    if os.uname().machine == "x86_64":
+        memory, semaphores, messages, key = 29, 64, 68, 248
+    else:
+        memory, semaphores, messages, key = 194, 190, 186, 217
+    tried("memory", memory, 0x5EED5EED, 4096, 0o1600)
+    tried("semaphores", semaphores, 0x5EED5EED, 1, 0o1600)
+    tried("messages", messages, 0x5EED5EED, 0o1600)
+    tried("key", key, b"user", b"reviewer-test", b"x", 1, ctypes.c_int(-4))
+    print(json.dumps(done))
+"""
+
+
+async def test_nothing_that_the_kernel_keeps_is_left_for_the_next_attempt(
+    kind: str, filtered: None, suite: Path
+) -> None:
+    found = await said(suite, LEAVES)
+    assert found == dict.fromkeys(("memory", "semaphores", "messages", "key"), [-1, 38])
+
+
+CHANGES = """
+    import fcntl, json, os, resource, struct, sys
+    refused = {}
+    def tried(name, work):
+        try:
+            work()
+            refused[name] = False
+        except OSError:
+            refused[name] = True
+    path, ours = sys.argv[1], int(sys.argv[2])
+    reading = os.open(path, os.O_RDONLY)
+    tried("attribute", lambda: os.setxattr(path, "user.reviewer", b"1"))
+    flags = struct.pack("l", 0x80)
+    tried("flags", lambda: fcntl.ioctl(reading, 0x40086602, flags))
+    for work in (
+        lambda: os.chmod(path, 0o644), lambda: os.fchmod(reading, 0o644),
+        lambda: os.utime(path, (5, 5)), lambda: os.utime(reading, (5, 5)),
+        lambda: os.chown(path, os.getuid(), os.getgid()),
+    ):
+        tried("ignored", work)
+    tried("limits", lambda: resource.prlimit(ours, resource.RLIMIT_CPU, (1, 1)))
+    resource.prlimit(0, resource.RLIMIT_CORE, (0, 0))
+    tried("terminals", lambda: os.listdir("/dev/pts"))
+    with open("own", "w") as own:
+        own.write("x")
+    os.chmod("own", 0o600)
+    print(json.dumps(refused))
+"""
+
+
+async def test_a_file_outside_keeps_its_mode_its_times_and_its_attributes(
+    filtered: None, suite: Path, plain: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Landlock looks at none of these, nor at the limits of another process of the same user."""
+    hold("landlock", monkeypatch)
+    file = written(plain / "key", "not for others")
+    file.chmod(0o600)
+    before = file.stat()
+    other = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+    try:
+        found = await said(suite, CHANGES, str(file), str(other.pid))
+    finally:
+        other.kill()
+        other.communicate()
+    after = file.stat()
+    assert (after.st_mode, after.st_mtime_ns) == (before.st_mode, before.st_mtime_ns)
+    assert os.listxattr(file) == []
+    assert found == {
+        "attribute": True, "flags": True, "ignored": False, "limits": True, "terminals": True,
+    }  # fmt: skip
+
+
 async def test_calls_by_another_convention_end_the_child(
     kind: str, filtered: None, suite: Path
 ) -> None:

@@ -1,9 +1,14 @@
-"""The filter that keeps a child from sockets: a seccomp program, which the keeper loads.
+"""The filter that keeps a child from sockets, and from leaving anything behind in the kernel: a
+seccomp program, which the keeper loads.
 
 Landlock, and a file system seen read-only, let a process connect to any Unix socket whose path it
 knows (and /proc/net/unix names them all), so a candidate could have ssh-agent sign. The filter
 refuses the sockets themselves. A pair of connected stream sockets cannot be connected elsewhere
 and stays allowed, as pipes do; a pair of datagram sockets can, and does not.
+
+Keys, shared memory, semaphores and message queues of the kernel outlive the process that made them:
+an attempt could learn by them what an earlier one found out. Nor does Landlock look at who changes
+the mode, the owner, the times or the attributes of a file, or the limits of another process.
 """
 
 import ctypes
@@ -39,7 +44,7 @@ _UNIX, _INET, _INET6, _NETLINK = 1, 2, 10, 16
 _STREAM, _SEQPACKET, _KIND = 1, 5, 0xF
 _ALLOW, _KILL, _ERRNO = 0x7FFF0000, 0x80000000, 0x00050000
 _REFUSED, _DENIED, _MISSING = 1, 13, 38
-_LOAD, _AND, _EQUAL, _AT_LEAST, _RETURN = 0x20, 0x54, 0x15, 0x35, 0x06
+_LOAD, _AND, _ALWAYS, _EQUAL, _AT_LEAST, _RETURN = 0x20, 0x54, 0x05, 0x15, 0x35, 0x06
 _NUMBER, _ARCHITECTURE, _FIRST, _SECOND = 0, 4, 16, 24
 
 _ACTION_AVAILABLE = 2
@@ -58,9 +63,74 @@ def filters_here() -> bool:
     return bool(library.syscall(*asked, ctypes.byref(action)) == 0)
 
 
-def socket_filter(network: bool) -> bytes:
+class _Refused(NamedTuple):
+    """Numbers of calls: of what the kernel keeps for later processes; of what changes a file that
+    cannot be written (`ignored` says it did, and does nothing, as a file system without modes and
+    times); and two of which some uses are refused."""
+
+    kept: tuple[int, ...]
+    ignored: tuple[int, ...]
+    attributes: tuple[int, ...]
+    prlimit: int
+    ioctl: int
+
+
+_LATER = (463, 466, 469)
+"""setxattrat, removexattrat and file_setattr, which have one number everywhere."""
+_REFUSALS = {
+    "x86_64": _Refused(
+        (*range(29, 32), *range(64, 72), 220, 240, 241, 248, 249, 250),
+        (90, 91, 92, 93, 94, 132, 235, 260, 261, 268, 280, 452),
+        (188, 189, 190, 197, 198, 199, *_LATER),
+        302,
+        16,
+    ),
+}
+_REFUSALS_GENERIC = _Refused(
+    (180, 181, *range(186, 197), 217, 218, 219),
+    (52, 53, 54, 55, 88, 452),
+    (5, 6, 7, 14, 15, 16, *_LATER),
+    261,
+    29,
+)
+_INODE_REQUESTS = (0x40086602, 0x40046602, 0x401C5820, 0x40087602, 0x40047602, 0x40806685)
+"""Requests of ioctl that change a file that was only opened to be read: its flags, its extended
+flags, its version, and that it can never be written again."""
+_UNSUPPORTED, _NOT_A_TERMINAL = 95, 25
+
+
+def _outside(numbers: _Refused) -> list[tuple[int, int, int, int]]:
+    """Return the steps that keep a child under Landlock from what Landlock does not look at. In
+    bubblewrap all but its own folder is read-only, and no other process is there."""
+    allow = (_RETURN, 0, 0, _ALLOW)
+    requests = len(_INODE_REQUESTS)
+    return [
+        *_answered(numbers.ignored, 0),
+        *_answered(numbers.attributes, _UNSUPPORTED),
+        (_EQUAL, 0, 4, numbers.prlimit),
+        (_LOAD, 0, 0, _FIRST),
+        (_EQUAL, 1, 0, 0),
+        (_RETURN, 0, 0, _ERRNO | _REFUSED),
+        allow,
+        (_EQUAL, 0, requests + 3, numbers.ioctl),
+        (_LOAD, 0, 0, _SECOND),
+        *((_EQUAL, requests - at, 0, one) for at, one in enumerate(_INODE_REQUESTS)),
+        allow,
+        (_RETURN, 0, 0, _ERRNO | _NOT_A_TERMINAL),
+    ]
+
+
+def _answered(numbers: tuple[int, ...], error: int) -> list[tuple[int, int, int, int]]:
+    """Return the steps that answer these calls with an error, 0 for none, and do nothing."""
+    last = (_RETURN, 0, 0, _ERRNO | error)
+    each = [(_EQUAL, len(numbers) - at, 0, number) for at, number in enumerate(numbers)]
+    return [*each, (_ALWAYS, 0, 0, 1), last]
+
+
+def child_filter(network: bool, landlock: bool) -> bytes:
     """Return the filter for this machine: no socket at all, or with `network` those of TCP, UDP and
-    the kernel's routing tables, which looking up a name needs. Never a Unix socket."""
+    the kernel's routing tables, which looking up a name needs. Never a Unix socket, and nothing that
+    the kernel keeps. Under `landlock` also what that leaves open."""
     machine = _MACHINES[os.uname().machine]
     families = (_INET, _INET6, _NETLINK) if network else ()
     deny, allow = (_RETURN, 0, 0, _ERRNO | _DENIED), (_RETURN, 0, 0, _ALLOW)
@@ -89,9 +159,10 @@ def socket_filter(network: bool) -> bytes:
     ]
     if machine.foreign:
         steps += [(_AT_LEAST, 0, 1, machine.foreign), (_RETURN, 0, 0, _KILL)]
+    numbers = _REFUSALS.get(os.uname().machine, _REFUSALS_GENERIC)
+    steps += _answered((_IO_URING_SETUP, *numbers.kept), _MISSING)
+    steps += _outside(numbers) if landlock else []
     steps += [
-        (_EQUAL, 0, 1, _IO_URING_SETUP),
-        (_RETURN, 0, 0, _ERRNO | _MISSING),
         (_EQUAL, 0, len(by_family), machine.socket),
         *by_family,
         (_EQUAL, 0, len(pairs), machine.socketpair),

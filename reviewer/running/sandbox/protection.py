@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from reviewer.resources import data_folder
-from reviewer.running.sandbox.fence import filters_here, socket_filter
+from reviewer.running.sandbox.fence import child_filter, filters_here
 from reviewer.running.sandbox.keeper import (
     LANDLOCK_OLDEST,
     LANDLOCK_SEES_TCP,
@@ -200,7 +200,7 @@ class Protection(NamedTuple):
         UDP are its own network's, which leads nowhere unless it is granted."""
         if not self.filtered:
             return b""
-        return socket_filter(network or self.kind != "landlock")
+        return child_filter(network or self.kind != "landlock", self.kind == "landlock")
 
 
 @cache

@@ -325,7 +325,7 @@ def _kept(order: Order, held: Protection, folder: str | None) -> dict[str, Any]:
 def _rights(places: Places, held: Protection, order: Order) -> dict[str, Any]:
     return {
         "around": ["/", *places.kept],
-        "hidden": [*places.shared, *places.hidden],
+        "hidden": ["/dev", *places.shared, *places.hidden],
         "visible": list(places.opened),
         "closed": list(places.closed),
         "tcp": order.network,
