@@ -177,7 +177,7 @@ async def test_nothing_that_the_kernel_keeps_is_left_for_the_next_attempt(
     kind: str, filtered: None, suite: Path
 ) -> None:
     found = await said(suite, LEAVES)
-    assert found == dict.fromkeys(("memory", "semaphores", "messages", "key"), [-1, 38])
+    assert found == {key: [-1, 38] for key in ("memory", "semaphores", "messages", "key")}
 
 
 CHANGES = """

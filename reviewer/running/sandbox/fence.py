@@ -129,7 +129,7 @@ def _answered(numbers: tuple[int, ...], error: int) -> list[tuple[int, int, int,
 
 def child_filter(network: bool, landlock: bool) -> bytes:
     """Return the filter for this machine: no socket at all, or with `network` those of TCP, UDP and
-    the kernel's routing tables, which looking up a name needs. Never a Unix socket, and nothing that
+    the routing tables, which looking up a name needs. Never a Unix socket, and nothing that
     the kernel keeps. Under `landlock` also what that leaves open."""
     machine = _MACHINES[os.uname().machine]
     families = (_INET, _INET6, _NETLINK) if network else ()
