@@ -162,6 +162,37 @@ def test_agents_traces_say_what_their_batches_cut(door: Door) -> None:
     assert "only ids" in said.err
 
 
+def sdk_span(number: int, kind: str, error: str = "", **data: Any) -> dict[str, Any]:
+    failed = {"message": error} if error else None
+    at = f"2026-01-01T00:00:{number:02}Z"
+    return {
+        "object": "trace.span", "id": f"span_{number}", "trace_id": "trace_1", "parent_id": None,
+        "started_at": at, "ended_at": at, "span_data": {"type": kind, **data}, "error": failed,
+    }  # fmt: skip
+
+
+def test_a_hand_over_that_a_model_called_is_one_call_and_tokens_add_up(door: Door) -> None:
+    call = {"id": "c1", "type": "function"}
+    call["function"] = {"name": "transfer_to_refund_desk", "arguments": "{}"}
+    asked = {"role": "user", "content": "Back with it"}
+    answer = {"role": "assistant", "content": None, "tool_calls": [call]}
+    seen = {"role": "tool", "tool_call_id": "c1", "content": '{"assistant": "Refund desk"}'}
+    usage = {"input_tokens": 100, "output_tokens": 10}
+    last = {"role": "assistant", "content": "Done."}
+    spans = [
+        sdk_span(1, "agent", "it ended badly", name="Lamp desk"),
+        sdk_span(2, "generation", input=[asked], output=[answer], model="m", usage=usage),
+        sdk_span(3, "handoff", from_agent="Lamp desk", to_agent="Refund desk"),
+        sdk_span(4, "generation", input=[asked, answer, seen], output=[last], usage=usage),
+    ]
+    assert door.take("spans.jsonl", spans).code == 0
+    assert kinds(door) == {"error": 1, "user": 1, "tool_call": 1, "tool_result": 1, "agent": 1}
+    (detail,) = door.rows("SELECT trace_id FROM traces")
+    told = door.ok("show", detail[0]).out
+    assert "usage.input_tokens: 200" in told
+    assert "unread:" not in told
+
+
 @pytest.mark.parametrize("cut", [3, 50, 500, 2000])
 @pytest.mark.parametrize("path", [*sorted(RESPONSES.glob("*.json")), INGEST], ids=lambda p: p.stem)
 def test_a_cut_file_costs_what_was_cut(door: Door, path: Path, cut: int) -> None:

@@ -9,6 +9,8 @@ The Agents SDK sends batches of `trace` and `trace.span` objects. Batches cut tr
 object, or its head, may be in another batch. Response spans hold only the id of a response, so what
 the model said is not here; calls of functions are."""
 
+import json
+import re
 from collections.abc import Iterator
 from functools import partial
 from typing import Any
@@ -397,6 +399,7 @@ def _trace(source: Source, key: str, items: list[dict[str, Any]], lost: list[str
         latency_ms=elapsed_ms(min(starts), max(ends)) if starts and ends else None,
         started_at=draft.at(min(starts)) if starts else None,
         termination="error" if failed else None,
+        usage=usage_of(told.used),
         title=workflow,
     )
 
@@ -409,6 +412,9 @@ class _Trace:
         self.draft = draft
         self.account = Account()
         self.asked: list[dict[str, Any]] = []
+        self.begun = False
+        self.used: list[Any] = []
+        """What each generation span says that it used."""
         held = [span.get("span_data") for span in spans]
         kinds = [data.get("type") for data in held if isinstance(data, dict)]
         self.as_text = False if {"function", "handoff"} & set(map(str, kinds)) else None
@@ -428,6 +434,18 @@ class _Trace:
                 self.asked.remove(event)
                 return event
         return None
+
+    def handed(self, agent: Any) -> dict[str, Any] | None:
+        """Return the open call of the model by which it handed over to this agent."""
+        name = "transfer_to_" + _NO_NAME.sub("_", text(agent)).lower()
+        for event in self.asked:
+            if event["tool"] == name:
+                self.asked.remove(event)
+                return event
+        return None
+
+
+_NO_NAME = re.compile(r"[^a-zA-Z0-9_]")
 
 
 def _is_function(span: dict[str, Any]) -> bool:
@@ -471,7 +489,11 @@ def _span(told: _Trace, span: dict[str, Any], data: dict[str, Any]) -> None:
     elif kind == "handoff":
         said = {"from_agent": data.get("from_agent"), "to_agent": data.get("to_agent")}
         told.account.read(data, ("type", "from_agent", "to_agent"), strict=True)
-        draft.call("handoff", said, span["id"], at=span.get("started_at"), status="ok")
+        if asked := told.handed(data.get("to_agent")):
+            seen = json.dumps({"assistant": data["to_agent"]})
+            draft.result(seen, asked.get("call_id"), asked["tool"], "ok")
+        else:
+            draft.call("handoff", said, span["id"], at=span.get("started_at"), status="ok")
     elif kind == "guardrail":
         decision = "reject" if data.get("triggered") else "approve"
         draft.approval({"decision": decision, "approver": data.get("name")}, **timed)
@@ -491,13 +513,15 @@ def _generation(told: _Trace, data: dict[str, Any], timed: dict[str, Any]) -> No
     account = told.account
     account.read(data, ("input", "output", "model", "model_config", "usage", "type"))
     account.whole(data.get("model_config"))
-    if isinstance(given, list) and not draft.events:
+    if isinstance(given, list) and not draft.calls() and not told.begun:
         transcript = Transcript(draft, account, as_text=told.as_text)
         transcript.say_all(given)
         transcript.finish()
+        told.begun = True
     elif isinstance(given, list):
         draft.note("generation spans repeat their history: only what they answered was added")
     transcript = Transcript(draft, account, as_text=told.as_text)
+    told.used.append(data.get("usage"))
     counts, latency = tokens_of(data.get("usage")), timed["latency_ms"]
     account.every(made)
     for one in sequence(made):

@@ -20,7 +20,12 @@ _QUIET_ITEMS = frozenset(
     ("reasoning", "ghost_snapshot", "compaction", "compaction_summary", "compaction_trigger")
 )
 _CALLS = frozenset(("function_call", "custom_tool_call", "local_shell_call", "tool_search_call"))
-_OUTPUTS = frozenset(("function_call_output", "custom_tool_call_output", "tool_search_output"))
+_OUTPUTS = frozenset(
+    (
+        *("function_call_output", "custom_tool_call_output", "tool_search_output"),
+        "local_shell_call_output",
+    )
+)
 _ALONE = frozenset(("web_search_call", "image_generation_call"))
 _SHOWN = frozenset(
     (
