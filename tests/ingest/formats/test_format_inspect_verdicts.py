@@ -173,6 +173,9 @@ def test_tries_that_were_run_again_are_noted(tmp_path: Path) -> None:
     assert any("run again" in note for note in made.notes)
     trace = only(tmp_path / "run.json")
     assert trace["source"]["error_retries"] == ["ValueError('first time')"]
+    assert [one["path"] for one in trace["unread"]] == ["error_retries[0]"], (
+        "what a try did before it broke is not in the log: it may have been forbidden"
+    )
 
 
 @pytest.mark.parametrize(

@@ -151,7 +151,8 @@ def _doubts(draft: Draft, parts: Parts, texts: Attachments) -> None:
     """Note what is missing in the sample."""
     if not parts.events:
         draft.note(NO_EVENTS)
-    if sequence(parts.sample.get("error_retries")):
+    for number, _ in enumerate(sequence(parts.sample.get("error_retries"))):
+        draft.unread(f"error_retries[{number}]")  # what the agent did before it broke
         draft.note(RETRIED)
     if texts.missing:
         draft.note(MISSING)
