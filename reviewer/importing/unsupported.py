@@ -28,6 +28,8 @@ def _tool(head: Head) -> str:
         return _DAMAGED
     if name := next((name for start, name in _STARTS if head.start.startswith(start)), ""):
         return name
+    if head.start[257:262] == b"ustar":
+        return _TAR
     for row in _rows(head):
         for known in _by_names[tuple(row)]:
             if known.fits(row):
@@ -44,7 +46,7 @@ def tool(head: Head) -> str:
 def tools() -> tuple[str, ...]:
     """Return the names of all tools that are recognized here, in alphabetical order."""
     names = (
-        {_DAMAGED}
+        {_DAMAGED, _TAR}
         | {known.name for known in _TOOLS}
         | {name for _, name in (*_STARTS, *_DATABASES)}
     )
@@ -68,8 +70,12 @@ def reason(head: Head, inside: bool = False) -> str:
 
 _PARQUET = "a Parquet file"
 _DAMAGED = "a damaged SQLite database"
+_ZIP, _TAR = "a ZIP archive that is no Inspect log", "a tar archive"
+_BZIP, _XZ, _SEVEN = "a bzip2 file", "an xz file", "a 7-Zip archive"
+_UNPACK = "unpack it, and import what is in it (gzip and zstd are read as they are)"
 _WAY_OUT = "export its runs as OTLP/JSON, or write them as trace records (docs/formats.md)"
 _WAYS_OUT = {
+    **dict.fromkeys((_ZIP, _TAR, _BZIP, _XZ, _SEVEN), _UNPACK),
     _PARQUET: parquet.EXTRA,
     _DAMAGED: "copy it again from where its tool keeps it, with the -wal beside it",
     "a LangGraph checkpoint database": (
@@ -208,11 +214,15 @@ _STARTS: tuple[tuple[bytes, str], ...] = (
     (b"event: ", "a stream of server-sent events without its request"),
     (MAGIC, _DATABASE),
     (parquet.MAGIC, _PARQUET),
+    (b"PK\x03\x04", _ZIP),
+    (b"BZh", _BZIP),
+    (b"\xfd7zXZ\0", _XZ),
+    (b"7z\xbc\xaf\x27\x1c", _SEVEN),
     (b"# aider chat started at", "an Aider chat history"),
 )  # fmt: skip
 _NOTES = "notes of a Claude Code session in which nothing was said"
 _BESIDE_RUNS = frozenset({
-    _NOTES,
+    _NOTES, _TAR,
     *(name for start, name in _STARTS if not start.startswith(b"#")),
     "a HAR file", "a Chrome trace", "OTLP logs, not traces", "OTLP metrics, not traces",
     "Gemini CLI's totals, not a trace", "Strands metrics, not a trace",

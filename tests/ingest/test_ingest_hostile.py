@@ -63,7 +63,7 @@ def test_a_large_packed_file_is_not_cut_as_it_is(
         (pickle.dumps({"a": 1}), "pickle"),
         (gzip.compress(EXCERPT.read_bytes())[:400], "broken"),
         (zstandard.compress(EXCERPT.read_bytes())[:400], "bad.json"),
-        (b"PK\x03\x04 and nothing else", "not JSON"),
+        (b"PK\x03\x04 and nothing else", "unpack it"),
         ("[1]".encode("utf-16"), "UTF-16"),
         (b"", "empty"),
         (b"\x89PNG\r\n", "not JSON"),

@@ -1,8 +1,12 @@
 """Traces of tools without a reader are refused by the tool's name, also below a folder."""
 
+import bz2
 import json
+import lzma
+import shutil
 import sqlite3
 from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -53,6 +57,23 @@ def test_below_a_folder_it_is_refused_too(door: Door, name: str, content: Any, s
     told = door.run("import", door.root / "runs")
     assert told.code == 20
     assert said in told.err
+
+
+@pytest.mark.parametrize("name", ["xz", "bz2", "zip", "tar", "tar.gz"])
+def test_an_archive_is_named_with_its_way_out(door: Door, name: str, tmp_path: Path) -> None:
+    inner = door.file("run.jsonl", '{"type": "user"}\n')
+    if name == "xz":
+        content = lzma.compress(inner.read_bytes())
+    elif name == "bz2":
+        content = bz2.compress(inner.read_bytes())
+    else:
+        kind = {"zip": "zip", "tar": "tar", "tar.gz": "gztar"}[name]
+        made = shutil.make_archive(str(tmp_path / "made"), kind, inner.parent, inner.name)
+        content = Path(made).read_bytes()
+    told = door.take(f"packed.{name}", content)
+    assert told.code == 20
+    [line] = told.err.strip().splitlines()
+    assert "unpack it" in line
 
 
 def test_what_stands_beside_any_run_is_passed_over_below_a_folder(door: Door) -> None:
