@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import IO
 
 import pytest
+import zstandard
 from counted import FILES
 from doors import Door
 
@@ -66,6 +67,17 @@ def test_sessions_of_pi_are_listed_and_taken(door: Door, home: Path) -> None:
     assert (found["id"], found["project"]) == (PI_ID, "/home/dev/lamps")
     assert found["request"] == "What does lamp L-7 cost?"
     door.ok("import", "--from", "pi", "--session", PI_ID)
+    assert door.one("SELECT count(*) FROM traces") == 1
+
+
+def test_a_rollout_that_codex_compressed_is_a_session_too(door: Door, home: Path) -> None:
+    (rollout,) = (home / ".codex").rglob("rollout-*.jsonl")
+    (before,) = listed(door, "codex")
+    rollout.with_suffix(".jsonl.zst").write_bytes(zstandard.compress(rollout.read_bytes()))
+    rollout.unlink()
+    (found,) = listed(door, "codex")
+    assert (found["id"], found["request"]) == (before["id"], before["request"])
+    door.ok("import", "--from", "codex", "--session", found["id"])
     assert door.one("SELECT count(*) FROM traces") == 1
 
 

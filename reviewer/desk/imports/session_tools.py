@@ -99,7 +99,7 @@ def _codex_files(home: Path) -> Iterator[Path]:
     for folder, folders, names in os.walk(home):
         folders.sort()
         for name in sorted(names):
-            if name.startswith("rollout-") and name.endswith(".jsonl"):
+            if name.startswith("rollout-") and name.endswith((".jsonl", ".jsonl.zst")):
                 yield Path(folder, name)
 
 
@@ -107,8 +107,9 @@ _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\Z")
 
 
 def _codex_id(path: Path) -> str:
-    found = _UUID.search(path.stem)
-    return found.group() if found else path.stem
+    stem = path.name.removesuffix(".zst").removesuffix(".jsonl")  # old ones are compressed
+    found = _UUID.search(stem)
+    return found.group() if found else stem
 
 
 def _codex_told(value: Any, told: Told) -> Told:

@@ -14,6 +14,8 @@ from reviewer.desk.errors import DeskError
 from reviewer.desk.imports.session_tools import TOOLS, Told, Tool, value_of
 from reviewer.desk.views import View
 from reviewer.exit_codes import ExitCode
+from reviewer.importing.pipeline.opening import start_of
+from reviewer.importing.pipeline.split import Unreadable
 from reviewer.suite.model import RedactionRules
 from reviewer.trace.redaction import redactor_of
 
@@ -160,8 +162,10 @@ def _view(tool: str, kept: Tool, path: Path) -> list[SessionView]:
 
 def _start_of(path: Path, kept: Tool) -> Told:
     told = Told()
-    with path.open("rb") as handle:
-        start = handle.read(SHOWN)
+    try:
+        start = start_of(path, SHOWN)
+    except Unreadable:
+        return told
     lines = start.split(b"\n")
     whole = value_of(start) if len(start) < SHOWN else None
     for value in [whole] if isinstance(whole, dict) else map(value_of, lines):

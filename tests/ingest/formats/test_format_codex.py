@@ -4,6 +4,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+import zstandard
 from counted import FILES
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -191,6 +193,64 @@ def test_a_cut_never_makes_a_whole_thread(cut: int, tmp_path: Path) -> None:
 
 def executed(path: Path) -> list[Foreign | Broken]:
     return list(CodexExecReader().traces(Source(path)))
+
+
+def counted(total: int, last: int) -> tuple[str, dict[str, Any]]:
+    usage = {"input_tokens": total, "output_tokens": total // 10}
+    step = {"input_tokens": last, "output_tokens": last // 10}
+    return event("token_count", info={"total_token_usage": usage, "last_token_usage": step})
+
+
+@pytest.mark.parametrize("goes_on", [False, True])
+@pytest.mark.parametrize("packed", [False, True])
+def test_what_a_sub_agent_copied_is_not_said_nor_paid_twice(
+    tmp_path: Path, goes_on: bool, packed: bool
+) -> None:
+    """The thread of a sub-agent begins with its parent's lines, and states where its own begin."""
+    copy = [words("user", "Count"), call("p1"), output("p1", "ok"), words("assistant", "A helper"),
+            counted(1000, 1000)]  # fmt: skip
+    start = [call("p2", "spawn_agent"), output("p2", json.dumps({"agent_id": CHILD}))]
+    parent = write(tmp_path, PARENT, turn(*copy, *start))
+    before = 1000 if goes_on else 0
+    own = [words("user", "Look"), call("c1"), output("c1", "ok"), words("assistant", "Seen"),
+           counted(before + 300, 300), counted(before + 700, 400)]  # fmt: skip
+    child = write(tmp_path, CHILD, turn(*copy, *own))
+    lines = [json.loads(line) for line in child.read_text().splitlines()]
+    for number, line in enumerate(lines):
+        line["ordinal"] = number
+    spawn = {"thread_spawn": {"parent_thread_id": PARENT, "agent_nickname": "Nick"}}
+    lines[0]["payload"] |= {
+        "source": {"subagent": spawn},
+        "subagent_history_start_ordinal": 2 + len(copy),
+    }
+    child.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    alone = read(child)
+    assert alone["usage"]["input_tokens"] == 700
+    assert alone["source"]["copied"]["session"] == PARENT
+    assert len(calls(alone)) == 2, "what was done in the copy stays evidence"
+    if packed:
+        child.with_suffix(".jsonl.zst").write_bytes(zstandard.compress(child.read_bytes()))
+        child.unlink()
+    whole = read(parent)
+    assert len(calls(whole)) == 3
+    said = [one["message"] for one in whole["events"] if one.get("actor") == "Nick"
+            and one["kind"] == "message"]  # fmt: skip
+    assert said == ["Look", "Seen"]
+
+
+def test_a_sub_agent_that_calls_all_of_its_lines_copied_hides_no_act(tmp_path: Path) -> None:
+    start = [call("p2", "spawn_agent"), output("p2", json.dumps({"agent_id": CHILD}))]
+    parent = write(tmp_path, PARENT, turn(*start))
+    child = write(tmp_path, CHILD, turn(call("c1", "refund"), output("c1", "ok")))
+    lines = [json.loads(line) for line in child.read_text().splitlines()]
+    for number, line in enumerate(lines):
+        line["ordinal"] = number
+    spawn = {"thread_spawn": {"parent_thread_id": PARENT}}
+    lines[0]["payload"] |= {
+        "source": {"subagent": spawn}, "subagent_history_start_ordinal": 10**6,
+    }  # fmt: skip
+    child.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    assert [one["tool"] for one in calls(read(parent))] == ["spawn_agent", "refund"]
 
 
 def test_a_run_that_was_stopped_or_started_sub_agents_is_not_measured(tmp_path: Path) -> None:

@@ -31,12 +31,15 @@ from reviewer.importing.formats.sessions import (
 from reviewer.importing.formats.sessions.codex_fork import parent_of, spent
 from reviewer.importing.formats.sessions.codex_story import Story, Thread
 from reviewer.importing.head import Head
+from reviewer.importing.pipeline.opening import opened, start_of
 from reviewer.importing.pipeline.split import Unreadable
 from reviewer.importing.reader import Broken, Foreign
 from reviewer.importing.source import Source
 
 _TYPES = ("session_meta", "response_item", "turn_context", "event_msg", "compacted")
-_ROLLOUT = re.compile(r"rollout-.*?([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\.jsonl\Z")
+_ROLLOUT = re.compile(
+    r"rollout-.*?([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\.jsonl(?:\.zst)?\Z"
+)
 _PARENT = re.compile(rb'"parent_thread_id"\s*:\s*"([\w-]{1,64})"')
 _SPAWN = (b"spawn_agent", b"thread_spawn")
 _META = 1 << 16
@@ -88,10 +91,10 @@ class CodexReader(SessionFormat):
 def _children_of(path: Path) -> dict[str, tuple[Path, ...]]:
     """Return rollouts by the thread that started them; only for one that started any."""
     try:
-        with path.open("rb") as handle:
+        with opened(path) as handle:
             if not any(word in line for line in handle for word in _SPAWN):
                 return {}
-    except OSError:
+    except (OSError, Unreadable):
         return {}
     folder = path.absolute().parent
     root = next((one for one in folder.parents if one.name.endswith("sessions")), folder)
@@ -125,9 +128,8 @@ def _by_parent(root: Path, state: tuple[tuple[str, int], ...]) -> dict[str, tupl
                 continue
             seen += 1
             try:
-                with Path(folder, name).open("rb") as handle:
-                    matched = _PARENT.search(handle.read(_META))
-            except OSError:
+                matched = _PARENT.search(start_of(Path(folder, name), _META))
+            except (OSError, Unreadable):
                 continue
             if matched:
                 parent = matched.group(1).decode()

@@ -3,7 +3,8 @@ tokens are its own.
 
 A fork writes the lines of the other thread again, with times of its own, and its totals of tokens
 go on from the last of theirs. What tells the copy apart are the ids of turns: like the thread's,
-they are made of the time (UUID version 7), and a turn that was copied is older than the fork.
+they are made of the time (UUID version 7), and a turn that was copied is older than the fork. The
+thread of a sub-agent may begin with a copy too; it states the number of its first own line.
 """
 
 import re
@@ -44,8 +45,27 @@ def parent_of(own: str, lines: Sequence[Line]) -> str | None:
         named = at_path(one, "payload", "forked_from_id")
         if named:
             return text(named)
+    if history_of(lines):
+        spawn = at_path(begun[0], "payload", "source", "subagent", "thread_spawn")
+        for held in (mapping(begun[0].get("payload")), mapping(spawn)):
+            if named := text(held.get("parent_thread_id")):
+                return named
     others = (text(at_path(one, "payload", "id")) for one in begun)
     return next((name for name in others if name not in ("", own)), None)
+
+
+def history_of(lines: Sequence[Line]) -> int:
+    """Return the number from which on the lines of a sub-agent's thread are its own: those before
+    it, but the first, were copied out of the thread that started it. 0 for a thread without."""
+    first = next((one.value for one in lines if one.value.get("type") == "session_meta"), {})
+    stated = whole(at_path(first, "payload", "subagent_history_start_ordinal"))
+    return stated if stated and stated > 1 else 0
+
+
+def is_copied(value: dict[str, Any], history: int) -> bool:
+    """Return whether a line says by its number that it was copied."""
+    number = whole(value.get("ordinal"))
+    return number is not None and 0 < number < history
 
 
 def spent(own: str, lines: Sequence[Line]) -> Spent | None:
@@ -64,6 +84,8 @@ def spent(own: str, lines: Sequence[Line]) -> Spent | None:
     if not after:
         return Spent({}, before)
     first, final = after[0], after[-1].counts
+    if all(first.counts.get(name) == first.last.get(name) for name in _PROVEN):
+        return Spent(final, before)  # its own totals begin anew
     goes_on = all(
         name in first.last
         and first.counts.get(name, -1) - first.last[name] == before.get(name)
@@ -77,6 +99,12 @@ def spent(own: str, lines: Sequence[Line]) -> Spent | None:
 def _begins(own: str, lines: Sequence[Line]) -> int | None:
     """Return the place of the first turn of the thread's own, that behind its lines where there is
     none; None where the ids of turns do not say."""
+    if history := history_of(lines):
+        owned = (
+            place for place, line in enumerate(lines)
+            if place and (whole(line.value.get("ordinal")) or 0) >= history
+        )  # fmt: skip
+        return next(owned, len(lines))
     forked = _made_at(own)
     if forked is None:
         return None

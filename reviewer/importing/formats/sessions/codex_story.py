@@ -8,6 +8,7 @@ from reviewer.importing.draft import Status, whole
 from reviewer.importing.foreign_json import parse_text
 from reviewer.importing.formats.base import mapping, objects, sequence, text
 from reviewer.importing.formats.sessions import Line, Session
+from reviewer.importing.formats.sessions.codex_fork import history_of, is_copied
 from reviewer.importing.messages.blocks import parts_of
 
 _LINES = frozenset(
@@ -90,12 +91,16 @@ class Story:
         self._spawned: dict[str, str] = {}
         self._turns = self._open = False
         self._spoke = ""
+        self._said: set[str] = set()
+        self._copied = False
 
     def tell(self, lines: list[Line], thread: Thread | None = None) -> None:
         """Take lines. Calls and outcomes are met first: an event may come before its item."""
         for line in lines:
             self._meet(_payload(line.value))
+        history = history_of(lines) if thread is not None else 0
         for line in lines:
+            self._copied = is_copied(line.value, history)
             value, payload = line.value, _payload(line.value)
             kind, at = text(value.get("type")), value.get("timestamp")
             if thread is None and kind in ("response_item", "event_msg", "session_meta"):
@@ -186,6 +191,9 @@ class Story:
                     session.draft.unread(f"lines[{line.number}].payload.content")
         words = "\n".join(str(part.value) for part in parts if part.kind == "text" and part.value)
         role = payload.get("role")
+        if self._copied and words in self._said:
+            return  # words of the thread that started this one
+        self._said.add(words)
         if role == "user" and not words.lstrip().startswith(_INJECTED):
             session.say("user" if thread is None else thread.actor, words, at)
             self._spoke = "user" if thread is None else self._spoke
