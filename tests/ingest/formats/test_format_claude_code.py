@@ -108,6 +108,38 @@ def test_what_a_sub_agent_did_is_evidence_of_the_session_that_started_it(tmp_pat
     assert record["events"][place - 1]["tool"] == "Agent"
 
 
+@pytest.mark.parametrize("name", ["acompact-0011", "aside_question-0011"])
+def test_what_goes_on_from_the_session_is_not_told_nor_paid_twice(
+    tmp_path: Path, name: str
+) -> None:
+    """What summarizes a session has all of its lines again, under ids of its own."""
+    usage = {"input_tokens": 100, "output_tokens": 10}
+    lines = Lines()
+    lines.asks("Tidy the lamps")
+    lines.calls("Bash", "t1", {"command": "ls"}, usage=usage)
+    lines.gets("t1", "lamps")
+    lines.says("Done.", usage=usage)
+    lines.file(tmp_path / "S.jsonl")
+    again = Lines()
+    again.lines = [
+        {**line, "uuid": f"again{number}", "isSidechain": True, "agentId": name}
+        for number, line in enumerate(lines.lines)
+    ]
+    more = {"isSidechain": True, "agentId": name}
+    again.asks("Sum it up", **more)
+    again.says("In short: tidy.", usage={"input_tokens": 300, "output_tokens": 30}, **more)
+    (tmp_path / "S" / "subagents").mkdir(parents=True)
+    again.file(tmp_path / "S" / "subagents" / f"agent-{name}.jsonl")
+    record = lines.read(tmp_path)
+    assert [one["message"] for one in of_kind(record, "message")] == [
+        *("Tidy the lamps", "Done.", "Sum it up", "In short: tidy."),
+    ]
+    assert len(of_kind(record, "tool_call")) == len(of_kind(record, "tool_result")) == 1
+    assert record["usage"]["input_tokens"] == 200
+    assert record["source"]["sub-agents"]["usage"]["input_tokens"] == 300
+    assert passes(record)
+
+
 def test_a_sub_agent_whose_file_is_missing_leaves_the_session_not_measured(
     door: Door, tmp_path: Path
 ) -> None:

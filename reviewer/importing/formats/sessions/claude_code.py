@@ -205,6 +205,7 @@ def _attempt(
     session, draft = story.session, story.session.draft
     every = [*lines, *(line for child in story.children for line in child.lines)]
     story.link(every)
+    story.know(lines)
     story.tell(lines, None, alone)
     story.rest()
     session.write()
@@ -229,6 +230,8 @@ def _attempt(
     if story.versions:
         draft.source["versions"] = story.versions
     _copied(story, lines)
+    story.theirs.drop(story.usage)  # answers of the session that a sub-agent's file has again
+    story.theirs.drop(story.copied)
     if theirs := story.theirs.total():
         draft.source["sub-agents"] = {"files": len(story.children), "usage": theirs}
         draft.note(SUB_AGENTS)

@@ -3,6 +3,8 @@ that started them; and which sub-agents nothing is known of."""
 
 from typing import Any, NamedTuple
 
+import msgspec
+
 from reviewer.importing.draft import summed
 from reviewer.importing.formats.base import mapping, objects, text
 from reviewer.importing.formats.sessions import Line, Session, plain_id
@@ -64,6 +66,15 @@ class _Usage:
         return summed(list(self._by_id.values()))
 
 
+def _told(value: dict[str, Any]) -> bytes | None:
+    """Return what a line says, by which it is known in another file; None for one that says
+    nothing."""
+    message = value.get("message")
+    if value.get("type") not in SPOKEN or not isinstance(message, dict):
+        return None
+    return msgspec.json.encode([message.get(one) for one in ("role", "id", "content")])
+
+
 def is_copy(value: dict[str, Any]) -> bool:
     """Return whether a line says that it was copied out of another session."""
     source = mapping(value.get("forkedFrom")).get("sessionId")
@@ -91,6 +102,7 @@ class Story:
         self.stopped: Any = None
         self.words: dict[str, str] = {}
         self.failed = self.interrupted = False
+        self._own: set[bytes] = set()
 
     def link(self, lines: list[Line]) -> None:
         """Find which call started which sub-agent."""
@@ -103,6 +115,11 @@ class Story:
             for block in objects(mapping(line.value.get("message")).get("content")):
                 if own in by_own and block.get("type") == "tool_result":
                     self.links.setdefault(text(block.get("tool_use_id")), by_own[own])
+
+    def know(self, lines: list[Line]) -> None:
+        """Note what the session's own lines say: what summarizes it, or answers a question beside
+        it, is kept as a sub-agent whose file has them again."""
+        self._own = {told for line in lines if (told := _told(line.value)) is not None}
 
     def tell(self, lines: list[Line], child: Child | None = None, alone: bool = False) -> None:
         """Take lines, in the order of their file. `alone` means that a sub-agent's file is read by
@@ -127,7 +144,14 @@ class Story:
     def _splice(self, child: Child) -> None:
         if child.path not in self.told:
             self.told.add(child.path)
-            self.tell(child.lines, child)
+            again = {line.number for line in child.lines if _told(line.value) in self._own}
+            answers = (one for one in child.lines if one.value.get("type") == "assistant")
+            if not any(line.number in again for line in answers):
+                again = set()  # words of its own that are like the session's
+            for line in child.lines:
+                if line.number in again:
+                    self.session.account.whole(line.value)
+            self.tell([line for line in child.lines if line.number not in again], child)
 
     def _spoken(self, line: Line, child: Child | None, alone: bool) -> None:
         value, session = line.value, self.session
