@@ -170,6 +170,17 @@ def test_tokens_of_an_answer_count_once_by_its_last_line(tmp_path: Path) -> None
     assert (usage["input_tokens"], usage["output_tokens"], usage["cached_tokens"]) == (10, 30, 5)
 
 
+def test_a_cost_that_the_tool_states_is_kept_and_not_measured(tmp_path: Path) -> None:
+    """It is a total of some moment: a session that goes on has none until the tool states it."""
+    lines = simple()
+    for own, stated in (("S", 0.1), ("S", 0.25), ("another", 9), ("S", -1), ("S", "7")):
+        lines.lines.append({"type": "cost-state", "sessionId": own, "totalCostUSD": stated})
+    record = lines.read(tmp_path)
+    assert record["source"]["stated_cost_usd"] == 0.25
+    assert record.get("cost_usd") is None
+    assert passes(record)
+
+
 def test_what_ran_on_a_branch_that_was_taken_back_is_kept(tmp_path: Path) -> None:
     lines = simple()
     lines.asks("Delete all", parentUuid="u4")

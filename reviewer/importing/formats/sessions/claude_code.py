@@ -13,6 +13,7 @@ from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
+from reviewer.importing.draft import measured
 from reviewer.importing.facts import FormatFacts
 from reviewer.importing.formats.base import (
     mapping,
@@ -51,6 +52,7 @@ from reviewer.importing.source import Source
 _AGENT_FILE = re.compile(r"agent-([\w-]{1,80})\.jsonl\Z")
 _MOST_META = 1 << 16
 TAKEN_BACK = "prompts were taken back: what was done before that is kept as evidence"
+COST = "what the tool states that the session cost, now and then, is kept; it is not measured by it"
 COMPACTED = "the history was summarized on the way: the tokens of that are not in the file"
 
 
@@ -230,6 +232,7 @@ def _attempt(
     if story.versions:
         draft.source["versions"] = story.versions
     _copied(story, lines)
+    _cost(story, name, lines)
     story.theirs.drop(story.usage)  # answers of the session that a sub-agent's file has again
     story.theirs.drop(story.copied)
     if theirs := story.theirs.total():
@@ -291,6 +294,16 @@ def _final(story: Story, lines: list[Line]) -> str | None:
             return story.words[leaf]
         leaf = above.get(leaf, "")
     return story.session.draft.last_words()
+
+
+def _cost(story: Story, name: str, lines: list[Line]) -> None:
+    """Keep what the tool last said that the session cost. It is a total of some moment, often
+    before the last answer, and of a copy it is not stated whose it goes on from."""
+    stated = [line.value for line in lines if line.value.get("type") == "cost-state"]
+    costs = [measured(one.get("totalCostUSD")) for one in stated if _session(one) in ("", name)]
+    if known := [cost for cost in costs if cost is not None]:
+        story.session.draft.source["stated_cost_usd"] = known[-1]
+        story.session.draft.note(COST)
 
 
 def _notes(story: Story, lines: list[Line]) -> None:

@@ -18,6 +18,7 @@ _QUIET = frozenset(
         *("last-prompt", "ai-title", "custom-title", "agent-name", "agent-color", "tag", "pr-link"),
         *("agent-setting", "worktree-state", "content-replacement", "attribution-snapshot"),
         *("attachment", "task-summary", "file-history-delta", "speculation-accept"),
+        *("cost-state", "atis-latch", "bridge-session", "frame-link"),
     )
 )
 """Types of lines that the tool writes for itself, or that tell the model something."""
