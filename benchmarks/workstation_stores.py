@@ -22,7 +22,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from reviewer.db import registry
 from reviewer.db.connection import close_writer, transaction
-from reviewer.db.intake import NewTrace, Pack, Progress, write_batch
+from reviewer.db.intake import NewTrace, Pack, Progress, next_pack, write_batch
 from reviewer.db.payload import PACK_TRACES, Packer
 from reviewer.db.schema import open_writer
 from reviewer.db.sources import open_source
@@ -243,7 +243,8 @@ def fill(workspace: Path, suite: Suite, index: int, seed: int = 7) -> None:
                 packs.append(packer.pack(held))
             with transaction(connection, store):
                 progress = Progress(number, number, 0, 0, number == total)
-                write_batch(connection, source.id, traces, packs, [], progress, plans, NOW)
+                first = next_pack(connection)
+                write_batch(connection, source.id, traces, packs, [], progress, plans, NOW, first)
     if index:
         _index(connection, store, index)
     close_writer(connection, store)

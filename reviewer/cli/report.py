@@ -27,7 +27,7 @@ def run(arguments: argparse.Namespace) -> int:
     exported = desk.reports.export(
         suite, candidate, arguments.export_report, formats, arguments.baseline
     )
-    built = desk.reports.build(suite, candidate, arguments.baseline)
+    built = exported.built
     annotated = "github" in formats and os.environ.get("GITHUB_ACTIONS") == "true"
     with _no_commands(annotated and not arguments.json):
         if arguments.json:

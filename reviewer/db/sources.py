@@ -1,9 +1,9 @@
 """Imported files: how far each was read, by which tool maps, and which records our runner made."""
 
+import json
 import sqlite3
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
-from contextlib import closing
 from operator import itemgetter
 from typing import Any, NamedTuple
 
@@ -179,22 +179,17 @@ def _within(found: Spans, number: int) -> bool:
     return place > 0 and number <= found[place - 1][1]
 
 
-def made_here(connection: sqlite3.Connection, candidate: int) -> bool:
-    """Return whether our runner made every record of a candidate."""
+def made_here(connection: sqlite3.Connection, candidate: int, sources: Iterable[int]) -> bool:
+    """Return whether our runner made every record of a candidate, which are from these sources."""
     made = origins(connection)
-    if all(key in made.runs for (key,) in connection.execute("SELECT id FROM source").fetchall()):
-        return True
-    clause = traces_clause(connection, candidate)
-    rows = connection.execute(f"SELECT DISTINCT t.source FROM trace t WHERE {clause}", (candidate,))
-    with closing(rows):  # the first file that no runner made ends it
-        for (source,) in rows:
-            if source in made.runs:
-                continue
-            records = connection.execute(
-                "SELECT record FROM trace WHERE candidate=? AND source=?", (candidate, source)
-            )
-            if source not in made.merged or not all(made.own(source, one) for (one,) in records):
-                return False
+    for source in sources:
+        if source in made.runs:
+            continue
+        records = connection.execute(
+            "SELECT record FROM trace WHERE candidate=? AND source=?", (candidate, source)
+        )
+        if source not in made.merged or not all(made.own(source, one) for (one,) in records):
+            return False
     return True
 
 
@@ -260,17 +255,17 @@ def tool_maps(connection: sqlite3.Connection) -> dict[int, ToolMap]:
     return {e.source: _tool_map(e.map, e.tools) for e in entries if e.type == "tools.mapped"}
 
 
-def tool_maps_of_candidate(connection: sqlite3.Connection, candidate: int) -> list[ToolMap]:
-    """The maps that the records of a candidate were imported under, by digest: those that name
+def tool_maps_of(connection: sqlite3.Connection, sources: Sequence[int]) -> list[ToolMap]:
+    """The maps that the records of these sources were imported under, by digest: those that name
     tools with their names, those that name episodes alone without any."""
-    mine = f"SELECT DISTINCT t.source FROM trace t WHERE {traces_clause(connection, candidate)}"
     told = connection.execute(
-        f"SELECT map FROM source_file WHERE map <> '' AND source IN ({mine})", (candidate,)
+        "SELECT map FROM source_file WHERE map <> ''"
+        " AND source IN (SELECT value FROM json_each(?))",
+        (json.dumps(list(sources)),),
     ).fetchall()
     found = {digest: ToolMap(digest, ()) for (digest,) in told}
     journaled = origins(connection).maps
-    sources = connection.execute(mine, (candidate,)).fetchall() if journaled else ()
-    for (source,) in sources:
+    for source in sources if journaled else ():
         found.update({one.digest: one for _, one in journaled.get(source, ())})
     return [found[digest] for digest in sorted(found)]
 

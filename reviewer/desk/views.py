@@ -289,11 +289,6 @@ class EventRow(View, frozen=True):
     result: str = ""
 
 
-class ExportedFiles(View, frozen=True):
-    files: tuple[tuple[str, str], ...]
-    exit_code: int
-
-
 class SourceInfo(View, frozen=True):
     """One import: the file, what was read from it, what was refused, and what its reader found
     missing or doubtful. `suite_id` and `candidate_id` are those asked for, else empty."""

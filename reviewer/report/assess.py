@@ -137,7 +137,7 @@ def _state_failures(shown: Figures) -> int:
 
 def _failed(evidence: Evidence, shown: Figures, against: Regression) -> list[Reason]:
     policy = evidence.suite.policy
-    failures = against_promotion(ordered_failures(evidence, shown))
+    failures = against_promotion(shown.failures)
     first_set = [trace for trace in failures if not trace.extra]
     reasons: list[Reason] = []
 
@@ -237,15 +237,6 @@ def tool_of(gate: str, code: str) -> str | None:
     if kind in _TOOL_CODES or (kind == "missing" and gate == "process"):
         return rest
     return rest.partition(".")[0] if kind == "wrong_argument" else None
-
-
-def ordered_failures(evidence: Evidence, shown: Figures) -> list[FailedTrace]:
-    """Return the failing traces in the suite's order of episodes, then by attempt."""
-    place = {e.episode_id: i for i, e in enumerate(shown.episodes)}
-    return sorted(
-        evidence.failures,
-        key=lambda t: (place.get(t.episode_id, len(place)), t.episode_id, t.attempt, t.trace_id),
-    )
 
 
 def critical_evidence(evidence: Evidence, failures: Sequence[FailedTrace]) -> References:

@@ -6,7 +6,7 @@ from collections import Counter
 from msgspec import UNSET, structs
 
 from reviewer.exit_codes import ExitCode
-from reviewer.report.assess import Assessment, Reason, assess, assessed_in, ordered_failures
+from reviewer.report.assess import Assessment, Reason, assess, assessed_in
 from reviewer.report.caveats import not_measured, what_this_does_not_show
 from reviewer.report.decision_set import MODES, decision_set
 from reviewer.report.evidence import EpisodeCounts, Evidence, leaked_episodes
@@ -104,7 +104,7 @@ def report(evidence: Evidence, assessment: Assessment | None = None) -> Report:
         judge=_judge(evidence.judge, evidence.labeled, policy),
         review=_review(evidence.review, evidence.rubric_criteria, policy.labels),
         diagnostics=_diagnostics(evidence),
-        failures=_failures(evidence, shown),
+        failures=_failures(shown),
         tolerated=let_pass(evidence, shown) or UNSET,
         regression=judged.regression,
         break_glass=evidence.break_glass,
@@ -225,7 +225,7 @@ def _critical(evidence: Evidence, shown: Figures) -> CriticalFigures:
     return structs.replace(
         shown.critical,
         policy=evidence.suite.policy.max_critical_failures,
-        traces=tuple(t.trace_id for t in ordered_failures(evidence, shown) if t.critical),
+        traces=tuple(t.trace_id for t in shown.failures if t.critical),
     )
 
 
@@ -467,7 +467,7 @@ def _score(score: TextScore) -> TextDiagnostic:
     return TextDiagnostic(mean=score.mean, n=score.n, role=ROLE, why=score.why)
 
 
-def _failures(evidence: Evidence, shown: Figures) -> tuple[Failure, ...]:
+def _failures(shown: Figures) -> tuple[Failure, ...]:
     return tuple(
         Failure(
             trace_id=t.trace_id,
@@ -480,7 +480,7 @@ def _failures(evidence: Evidence, shown: Figures) -> tuple[Failure, ...]:
             sha256=t.sha256,
             evidence=tuple(FindingPlace(gate=g, code=c, seq=seq) for g, c, seq in t.evidence),
         )
-        for t in ordered_failures(evidence, shown)
+        for t in shown.failures
     )
 
 

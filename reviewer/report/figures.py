@@ -13,7 +13,7 @@ from fractions import Fraction
 
 from msgspec import Struct, structs
 
-from reviewer.report.evidence import CostEntry, EpisodeCounts, Evidence
+from reviewer.report.evidence import CostEntry, EpisodeCounts, Evidence, FailedTrace
 from reviewer.report.formatting import NANO, exact, plural, stable_bits, usd
 from reviewer.report.rates import (
     CriticalFigures,
@@ -147,7 +147,7 @@ class Figures(Struct, frozen=True, kw_only=True):
     `episodes` count every attempt made, `counted` the first complete set, which rates and costs
     are made of, `repeated` those of its episodes that pass^k is made of; all in the suite's order.
     Critical failures and refusals are counted over all
-    that was made.
+    that was made. `failures` are the failing traces, in the same order, then by attempt.
     """
 
     episodes: tuple[EpisodeCounts, ...]
@@ -163,6 +163,7 @@ class Figures(Struct, frozen=True, kw_only=True):
     latency: LatencyFigures
     over_latency_budget: int
     gates: tuple[GateFigures, ...]
+    failures: tuple[FailedTrace, ...]
 
 
 def figures(evidence: Evidence) -> Figures:
@@ -185,7 +186,20 @@ def figures(evidence: Evidence) -> Figures:
         latency=latency(evidence),
         over_latency_budget=_over_latency_budget(evidence),
         gates=_gates(rows, in_force(evidence.suite.policy.limits)),
+        failures=_ordered(evidence.failures, rows),
     )
+
+
+def _ordered(
+    failures: Iterable[FailedTrace], rows: Sequence[EpisodeCounts]
+) -> tuple[FailedTrace, ...]:
+    """Return the failing traces in the order of the rows, then by attempt."""
+    place = {e.episode_id: i for i, e in enumerate(rows)}
+
+    def order(t: FailedTrace) -> tuple[int, str, int, str]:
+        return place.get(t.episode_id, len(place)), t.episode_id, t.attempt, t.trace_id
+
+    return tuple(sorted(failures, key=order))
 
 
 def _in_suite_order(evidence: Evidence) -> tuple[EpisodeCounts, ...]:
@@ -236,6 +250,10 @@ def slots(evidence: Evidence, rows: Sequence[EpisodeCounts]) -> SlotFigures:
     for e in rows:
         in_plan = min(e.in_plan, plan)
         beyond = e.attempts - in_plan
+        if in_plan == plan:  # most episodes: nothing is left of its plan
+            valid += plan
+            extra += beyond
+            continue
         # An attempt beyond the plan makes good a slot that infrastructure is seen to have lost.
         # It never fills one that is merely absent: that attempt may have been withheld.
         rerun = min(beyond, lost.get(e.episode_id, 0), plan - in_plan)

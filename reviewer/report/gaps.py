@@ -395,10 +395,15 @@ def _later(shown: Figures) -> list[Gap]:
     """Return gaps for attempts beyond those that count with an unmeasured blocking gate: the unread
     part of one may be what blocks."""
     found = []
+    later = [
+        (every, first)
+        for every, first in zip(shown.episodes, shown.counted, strict=True)
+        if every is not first
+    ]
     for at, gate in enumerate(shown.gates):
         places = [
             (every.episode_id, count)
-            for every, first in zip(shown.episodes, shown.counted, strict=True)
+            for every, first in later
             if (count := every.gate_unknown[at] - first.gate_unknown[at]) > 0
         ]
         if gate.gate not in BLOCKING or not places:

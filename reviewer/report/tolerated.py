@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from msgspec import Struct
 
-from reviewer.report.assess import against_promotion, ordered_failures
+from reviewer.report.assess import against_promotion
 from reviewer.report.evidence import Evidence
 from reviewer.report.figures import Figures
 from reviewer.report.formatting import exact, plural
@@ -57,7 +57,7 @@ def let_pass(evidence: Evidence, shown: Figures) -> Tolerated | None:
         return None
     if hard_pass_limit(policy, shown).failed or completion_limit(policy, shown).failed:
         return None
-    failures = against_promotion(ordered_failures(evidence, shown))
+    failures = against_promotion(shown.failures)
     passed_over = [trace for trace in failures if not trace.critical]
     if not passed_over:
         return None

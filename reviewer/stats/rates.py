@@ -12,8 +12,9 @@ episodes are equally hard.
 
 import math
 from collections import Counter
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from fractions import Fraction
+from itertools import chain, repeat
 from typing import NamedTuple, SupportsFloat
 
 from reviewer.stats.checks import (
@@ -446,7 +447,14 @@ def too_few_attempts(counts: Sequence[tuple[int, int]], k: int) -> list[int]:
     `counts` holds (attempts, passes) per episode.
     """
     k = whole("k", k, 1)
+    if all(type(n) is int and n >= k for n, _ in counts):  # as most are: no name is made for each
+        return []
     return [i for i, (n, _) in enumerate(counts) if whole(f"counts[{i}][0]", n) < k]
+
+
+def _each(alike: Iterable[tuple[float, int]]) -> Iterator[float]:
+    """Yield values as often as they occur."""
+    return chain.from_iterable(repeat(value, times) for value, times in alike)
 
 
 class PassHatInterval(NamedTuple):
@@ -470,13 +478,12 @@ def pass_hat_k_interval(
     """
     if not counts or too_few_attempts(counts, k):
         return None
-    alike = {pair: pass_hat_k(*pair, k) for pair in set(counts)}
-    shares = [alike[pair] for pair in counts]
-    episodes = len(shares)
-    value = mean(shares)
+    alike = [(pass_hat_k(*pair, k), times) for pair, times in Counter(counts).items()]
+    episodes = len(counts)
+    value = math.fsum(_each(alike)) / episodes
     n_eff = float(episodes)
     if 0.0 < value < 1.0 and episodes > 1:
-        squares = math.fsum((u - value) ** 2 for u in shares)
+        squares = math.fsum(_each([((u - value) ** 2, times) for u, times in alike]))
         se_squared = squares / (episodes - 1) / episodes
         # Rounding leaves a spread of about 1e-33 where every episode has the same share.
         if se_squared > 1e-30:

@@ -2,7 +2,9 @@
 
 import json
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from itertools import groupby
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 
@@ -166,13 +168,12 @@ _REVIEWABLE = f"{_ALL} AND {_NOT_LOST}"
 # A cross join is read from left to right: what few rows there are picks the traces.
 _FLAGGABLE = (
     f"{_REVIEWABLE} AND (t.passed = 0 OR t.infra = 1)"
-    f" UNION SELECT {_COLUMNS} FROM source_verdict v CROSS JOIN trace t ON t.id = v.trace"
+    f" UNION ALL SELECT {_COLUMNS} FROM source_verdict v CROSS JOIN trace t ON t.id = v.trace"
     f" WHERE t.candidate=? AND {_NOT_LOST} AND v.passed IS NOT t.passed"
     " AND v.passed IS NOT NULL AND t.passed IS NOT NULL"
-    f" UNION SELECT {_COLUMNS} FROM finding f CROSS JOIN trace t ON t.id = f.trace"
+    f" UNION ALL SELECT {_COLUMNS} FROM finding f CROSS JOIN trace t ON t.id = f.trace"
     " LEFT JOIN source_verdict v ON v.trace = t.id"
     f" WHERE t.candidate=? AND {_NOT_LOST} AND f.code = 'thumbs_down' AND f.severity = 'note'"
-    " ORDER BY 1"
 )
 
 
@@ -261,14 +262,16 @@ def reviewable_slots(connection: sqlite3.Connection, candidate: int) -> list[tup
     ).fetchall()
 
 
-def flaggable_traces(connection: sqlite3.Connection, candidate: int) -> list[ReviewableTrace]:
-    """Return the attempts that can carry a high flag: those that failed, that another judged
+def flaggable_traces(connection: sqlite3.Connection, candidate: int) -> Iterator[ReviewableTrace]:
+    """Yield the attempts that can carry a high flag, by id: those that failed, that another judged
     differently, and that a user gave a thumbs-down.
 
     A million traces that pass are not read.
     """
-    rows = connection.execute(_FLAGGABLE, (candidate, candidate, candidate))
-    return [_reviewable(row) for row in rows.fetchall()]
+    rows = connection.execute(_FLAGGABLE, (candidate, candidate, candidate)).fetchall()
+    rows.sort(key=itemgetter(0))
+    for _, same in groupby(rows, key=itemgetter(0)):  # one may be there for several reasons
+        yield _reviewable(next(same))
 
 
 def _reviewable(row: tuple[Any, ...]) -> ReviewableTrace:

@@ -1,7 +1,9 @@
 """Counts of the episodes of a suite for one candidate, read from roll-ups."""
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import groupby
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 import msgspec
@@ -103,18 +105,27 @@ def gate_counts(
     episode whose attempts pass every gate is absent. `first` counts the first complete sets
     alone."""
     among = "" if keys is None else f" AND episode IN ({','.join(str(int(k)) for k in keys)})"
-    fail: dict[int, list[int]] = {}
-    unknown: dict[int, list[int]] = {}
-    for episode, gate, failed, lacking in connection.execute(
+    rows = connection.execute(
         "SELECT episode, gate, failed, unknown FROM gate_count"
-        f" WHERE candidate=? AND first=?{among}",
+        f" WHERE candidate=? AND first=?{among} ORDER BY episode, gate",
         (candidate, first),
-    ):
-        if episode not in fail:
-            fail[episode], unknown[episode] = list(NO_GATES.fail), list(NO_GATES.unknown)
+    )
+    known: dict[tuple[tuple[str, int, int], ...], GateCounts] = {}
+    found: dict[int, GateCounts] = {}
+    for episode, several in groupby(rows, key=itemgetter(0)):
+        counts = tuple(row[1:] for row in several)
+        if counts not in known:  # episodes are much alike
+            known[counts] = _by_gate(counts)
+        found[episode] = known[counts]
+    return found
+
+
+def _by_gate(counts: Iterable[tuple[str, int, int]]) -> GateCounts:
+    fail, unknown = list(NO_GATES.fail), list(NO_GATES.unknown)
+    for gate, failed, lacking in counts:
         place = GATES.index(gate)
-        fail[episode][place], unknown[episode][place] = failed, lacking
-    return {key: GateCounts(tuple(fail[key]), tuple(unknown[key])) for key in fail}
+        fail[place], unknown[place] = failed, lacking
+    return GateCounts(tuple(fail), tuple(unknown))
 
 
 def rolls(

@@ -5,8 +5,10 @@ measured, and what the harnesses that made the attempts said and spent.
 import sqlite3
 from array import array
 from collections import Counter
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterator, Sequence
+from functools import reduce
 from itertools import compress
+from operator import add
 from typing import Any, NamedTuple
 
 import msgspec
@@ -130,12 +132,13 @@ def diagnostic_means(
     while block := rows.fetchmany(_BLOCK):
         columns = diagnostic_columns([blob for (blob,) in block])
         for n, column in enumerate(columns):
-            total, count = sums[n], counts[n]
-            for value in column:
-                if value == value:  # NaN is not defined
-                    total += value  # one after another, in the order of ids: always the same sum
-                    count += 1
-            sums[n], counts[n] = total, count
+            # One after another, in the order of ids: always the same sum.
+            values: Sequence[float] = column
+            total = reduce(add, values, sums[n])
+            if total != total:  # NaN is not defined
+                values = [value for value in column if value == value]
+                total = reduce(add, values, sums[n])
+            sums[n], counts[n] = total, counts[n] + len(values)
     return {
         name: (sums[n] / counts[n] if counts[n] else None, counts[n])
         for n, name in enumerate(DIAGNOSTICS)

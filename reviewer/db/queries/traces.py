@@ -107,7 +107,8 @@ def failed_rows(connection: sqlite3.Connection, candidate: int) -> list[tuple[An
     lost to infrastructure, in suite order, then by attempt."""
     return connection.execute(
         "SELECT t.id, t.episode, t.attempt, t.gates, t.critical, t.infra, t.sha256 FROM trace t"
-        f" WHERE {_FAILED} ORDER BY t.episode, t.attempt",
+        # The plus keeps SQLite from reading every trace of the candidate in the order of its slots.
+        f" WHERE {_FAILED} ORDER BY +t.episode, t.attempt",
         (candidate,),
     ).fetchall()
 
@@ -193,14 +194,19 @@ def flagging(
     return dict(said), codes
 
 
+_LOOKED = 64
+
+
 def traces_clause(connection: sqlite3.Connection, candidate: int) -> str:
     """The clause that picks a candidate's traces `t`, read as is quicker: all traces as they lie
-    where a large part is this candidate's, else by its index."""
-    made = connection.execute(
-        "SELECT coalesce(sum(attempts + infra), 0) FROM roll WHERE candidate=?", (candidate,)
-    ).fetchone()[0]
+    where a large part is this candidate's, else by its index. Looks at a few evenly spaced ones."""
     held = connection.execute("SELECT coalesce(max(id), 0) FROM trace").fetchone()[0]
-    return "+t.candidate=?" if 4 * made > held else "t.candidate=?"
+    looked = {held * n // _LOOKED for n in range(1, _LOOKED + 1)}
+    (mine,) = connection.execute(
+        f"SELECT count(*) FROM trace WHERE id IN ({','.join(map(str, looked))}) AND +candidate=?",
+        (candidate,),
+    ).fetchone()
+    return "+t.candidate=?" if 4 * mine >= len(looked) else "t.candidate=?"
 
 
 def slot_of(connection: sqlite3.Connection, trace: int) -> tuple[str, int]:

@@ -1,7 +1,7 @@
 """The items to label, made of stored final messages, and the signals that flag their traces."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
@@ -86,18 +86,21 @@ def message_of(side: Side, trace: ReviewableTrace, text: str | None) -> TraceMes
 
 
 def signals_of(
-    connection: Connection, side: Side, traces: Sequence[ReviewableTrace]
+    connection: Connection,
+    side: Side,
+    traces: Iterable[ReviewableTrace],
+    wanted: Callable[[Signals], bool] = lambda _: True,
 ) -> dict[str, Signals]:
-    """Return the signals of each trace, by trace id."""
+    """Return the signals of each trace whose signals are wanted, by trace id."""
     codes = signal_codes(connection, side.key)
-    known: dict[tuple[object, ...], Signals] = {}
+    known: dict[tuple[object, ...], Signals | None] = {}
     found: dict[str, Signals] = {}
     for trace in traces:
         own = codes.get(trace.id, ())
         # All that a signal is made of: failures are much alike.
         key = own, *trace[6:11]
         if key not in known:
-            known[key] = trace_signals(
+            made = trace_signals(
                 critical=trace.critical,
                 codes=own,
                 termination=trace.termination,
@@ -105,7 +108,10 @@ def signals_of(
                 said_elsewhere=trace.said_elsewhere,
                 efficiency=unpack_diagnostics(trace.diagnostics)[_EFFICIENCY],
             )
-        found[side.trace_id(trace)] = known[key]
+            known[key] = made if wanted(made) else None
+        signals = known[key]
+        if signals is not None:
+            found[side.trace_id(trace)] = signals
     return found
 
 

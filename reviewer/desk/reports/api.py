@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     from reviewer.desk.judge.book import JudgeBook
     from reviewer.desk.reports.costs import EnteredCost, NewCost
     from reviewer.desk.reports.release import BuiltRelease, ExportedRelease
-    from reviewer.desk.views import ExportedFiles
     from reviewer.report.evidence import CostEntry
     from reviewer.report.model import Report
     from reviewer.report.page_parts import Supplement
@@ -90,6 +89,14 @@ class PrintableReport(NamedTuple):
 
     built: CandidateReport
     beside: Supplement
+
+
+class ExportedReport(NamedTuple):
+    """A report that was written: (path, sha256) of each of its files."""
+
+    built: CandidateReport
+    files: tuple[tuple[str, str], ...]
+    exit_code: int
 
 
 class Together(NamedTuple):
@@ -345,10 +352,8 @@ class ReportsRoom(Room):
         out: str,
         formats: tuple[str, ...] = renderings.USUAL,
         baseline: str | None = None,
-    ) -> ExportedFiles:
+    ) -> ExportedReport:
         """Write the report, and the newest signed decision on it, into a folder."""
-        from reviewer.desk.views import ExportedFiles
-
         no_evidence(self._opened.place)
         formats = renderings.known_formats(formats)
         shown = self.shown(suite_id, candidate_id, baseline, formats)
@@ -361,7 +366,7 @@ class ReportsRoom(Room):
             signed = decisions.envelope_on(connection, key, built.digest)
         if signed is not None:
             files += renderings.write_files(folder, {"decision.dsse.json": signed})
-        return ExportedFiles(files=tuple(files), exit_code=built.exit_code)
+        return ExportedReport(built, tuple(files), built.exit_code)
 
     def release(self, path: str) -> BuiltRelease:
         """Return the report on the release of several suites that a release.json names. Raises

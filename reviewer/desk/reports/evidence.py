@@ -7,6 +7,8 @@ values are one value here.
 
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import groupby
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
@@ -39,7 +41,7 @@ from reviewer.db.queries.report_figures import (
 from reviewer.db.queries.review_sets import sets_about_users
 from reviewer.db.queries.traces import failed_findings, failed_rows, slot_of
 from reviewer.db.ran import ran_of_candidate
-from reviewer.db.sources import made_here, origins, source_files_of, tool_maps_of_candidate
+from reviewer.db.sources import made_here, origins, source_files_of, tool_maps_of
 from reviewer.db.tables import break_glass_rows, cost_entries, loss_rows
 from reviewer.desk.errors import NoTrace
 from reviewer.desk.reports.baseline import Baseline, SameEpisodes, choose_baseline
@@ -76,10 +78,13 @@ if TYPE_CHECKING:
     from reviewer.review.records import Cost
 
 
-def attempt_cap(connection: Connection, suite: int, candidate: int) -> float | None:
+def attempt_cap(
+    connection: Connection, suite: int, candidate: int, sources: Sequence[int]
+) -> float | None:
     """Return the USD that our runner stopped every attempt at; None where an episode sets no limit,
     or a record was imported: nobody knows what stopped it."""
-    return contracts.cost_cap(connection, suite) if made_here(connection, candidate) else None
+    ours = made_here(connection, candidate, sources)
+    return contracts.cost_cap(connection, suite) if ours else None
 
 
 class EpisodeTotals(NamedTuple):
@@ -170,13 +175,16 @@ def failing_traces(
     """Return the failing traces in suite order, then by attempt. `prefix` is a trace id up to its
     episode."""
     alike = _Interner()
-    found: dict[int, list[tuple[str, str, int | None]]] = {}
-    for trace, *finding in failed_findings(connection, candidate):
-        found.setdefault(trace, []).append(alike(tuple(finding)))
+    found: dict[int, tuple[tuple[str, str, int | None], ...]] = {}
+    codes: dict[tuple[tuple[str, str, int | None], ...], tuple[str, ...]] = {(): ()}
+    for trace, group in groupby(failed_findings(connection, candidate), key=itemgetter(0)):
+        found[trace] = several = alike(tuple(alike(finding[1:]) for finding in group))
+        if several not in codes:
+            codes[several] = alike(tuple(dict.fromkeys(code for _, code, _ in several)))
     results = {}
     failed = []
     for key, episode, attempt, gates, critical, infra, sha256 in failed_rows(connection, candidate):
-        shown = alike(tuple(found.get(key, ())))
+        shown = found.get(key, ())
         if gates not in results:
             results[gates] = gate_results(gates)
         name = known.names[episode]
@@ -186,7 +194,7 @@ def failing_traces(
                 trace_id=f"{prefix}/{name}/{attempt}",
                 episode_id=name,
                 attempt=attempt,
-                codes=alike(tuple(dict.fromkeys(code for _, code, _ in shown))),
+                codes=codes[shown],
                 critical=bool(critical),
                 infrastructure=bool(infra),
                 results=results[gates],
@@ -318,6 +326,7 @@ def read_evidence(
     codes = unmeasured(connection, stored.id)
     than = choose_baseline(connection, row, stored.id, baseline_id, same)
     files = source_files_of(connection, stored.id)
+    sources = [key for key, *_ in files]
     arrived = arrivals(connection, files, suite.suite_id, candidate_id)
     talks = user_talks(connection, stored.id)
     known_as = candidate is not None and candidate.digest == stored.digest
@@ -352,7 +361,7 @@ def read_evidence(
         journal_losses=journal_losses(connection),
         import_maps=tuple(
             ImportMap(sha256=one.digest, tools=dict(one.names))
-            for one in (tool_maps_of_candidate(connection, stored.id) if whole else ())
+            for one in (tool_maps_of(connection, sources) if whole else ())
         ),
         source_files=arrived.sources,
         rubric_criteria=criteria,
@@ -363,7 +372,7 @@ def read_evidence(
         peeking=_peeking(connection, row.id, stored.id, len(arrived.sources)),
         latency_within=_within(suite.policy, known),
         ledger=ledger(connection, suite.suite_id, candidate_id),
-        attempt_cap_usd=attempt_cap(connection, row.id, stored.id),
+        attempt_cap_usd=attempt_cap(connection, row.id, stored.id, sources),
         probes=probes(connection, suite, candidate_id),
         planned=stored.planned,
         shards_missing=shards_missing(connection, arrived, row.id, stored, suite, made.episodes),

@@ -142,12 +142,11 @@ def _with_limits(
 
 def high_flags(connection: Connection, side: Side) -> dict[str, Signals]:
     """Return the traces with a high flag, by id."""
-    signals = signals_of(connection, side, flaggable_traces(connection, side.key))
-    return {
-        trace: known
-        for trace, known in signals.items()
-        if any(STRATUM_OF[reason] == "high" for reason in reasons_of(known))
-    }
+    return signals_of(connection, side, flaggable_traces(connection, side.key), _is_high)
+
+
+def _is_high(known: Signals) -> bool:
+    return any(STRATUM_OF[reason] == "high" for reason in reasons_of(known))
 
 
 def read_labeled_messages(

@@ -4,7 +4,7 @@ from __future__ import annotations  # what only types name is not loaded
 
 import hashlib
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -125,14 +125,21 @@ def write(shown: PrintableReport, out: Path, formats: tuple[str, ...]) -> list[t
             *ways_out(error),
             exit_code=ExitCode.USAGE,
         ) from error
-    return write_files(out, renderings(shown, formats))
+    return write_files(out, renderings(shown, formats), {FILES["json"]: shown.built.digest})
 
 
-def write_files(out: Path, files: dict[str, bytes]) -> list[tuple[str, str]]:
-    """Write files into a folder that exists; returns (path, sha256) of each."""
+def write_files(
+    out: Path, files: dict[str, bytes], known: Mapping[str, str] | None = None
+) -> list[tuple[str, str]]:
+    """Write files into a folder that exists; returns (path, sha256) of each. The digests of some
+    may be `known`."""
     for name, data in files.items():
         write_private(out / name, data)
-    return [(str(out / name), hashlib.sha256(data).hexdigest()) for name, data in files.items()]
+    digests = dict(known or {})
+    return [
+        (str(out / name), digests.get(name) or hashlib.sha256(data).hexdigest())
+        for name, data in files.items()
+    ]
 
 
 ARCHIVED = "its events are archived outside the store, and not available"

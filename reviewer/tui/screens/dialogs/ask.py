@@ -1,7 +1,7 @@
 """Short dialogs: a choice from a list, one line of text, a question with a few answers."""
 
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -11,13 +11,15 @@ from textual.widgets import Input
 
 from reviewer.desk.judge.api import JudgeRunView
 from reviewer.desk.runs.api import RunView
-from reviewer.desk.views import ExportedFiles
 from reviewer.trace.safetext import visible_line
 from reviewer.tui.screens.base import DeskScreen, Dialog, Hint, choosing, hint_line, pressing
 from reviewer.tui.settings.keys import bind, worded
 from reviewer.tui.widgets.chrome import LineBox, Menu
 from reviewer.tui.widgets.lines import Span, middle, pad
 from reviewer.tui.widgets.words import plural
+
+if TYPE_CHECKING:
+    from reviewer.desk.reports.api import ExportedReport
 
 
 class ChooseSide(Dialog[tuple[str, str] | None]):
@@ -123,7 +125,7 @@ def export_to(screen: DeskScreen, suite_id: str, candidate_id: str) -> None:
                 written,
             )
 
-    def written(done: ExportedFiles) -> None:
+    def written(done: "ExportedReport") -> None:
         folder = done.files[0][0].rpartition("/")[0] if done.files else "nowhere"
         count = plural(len(done.files), "file")
         told = f"exported {count} to {folder}/, exit code would be {done.exit_code}"
