@@ -92,7 +92,12 @@ def _doctor(arguments: argparse.Namespace) -> int:
         return _sizes(arguments)
     from reviewer.desk.integrity.doctor import examine
 
-    found = examine(workspace_of(arguments))
+    place = workspace_of(arguments)
+    found = examine(place)
+    if place.figures.exists() and all(check.ok is not False for check in found):
+        from reviewer.desk.scorecards.kept_check import kept_figures
+
+        found += kept_figures(place)
     if arguments.json:
         out_json([{"check": c.name, "ok": c.ok, "text": c.text} for c in found])
     else:

@@ -73,6 +73,11 @@ class Workspace(NamedTuple):
         return self._kept / "proofs"
 
     @property
+    def figures(self) -> Path:
+        """Scorecards of large suites as they were worked out last; of this machine alone."""
+        return self._kept / "figures"
+
+    @property
     def spool(self) -> Path:
         """Spans that were received and are not imported yet, as they came: never in version
         control."""

@@ -12,16 +12,20 @@ from msgspec import structs
 
 from reviewer.db import decisions, journal, registry
 from reviewer.db.connection import Connection, StoreError, one_moment
-from reviewer.db.tables import JUDGMENTS, LEAKS, NOTES
+from reviewer.db.payload_archives import archive_rows
+from reviewer.db.tables import JUDGMENTS, LABELS, LEAKS, NOTES
 from reviewer.desk import suites
 from reviewer.desk.drafts import no_evidence
 from reviewer.desk.errors import DeskError, refusal_of
 from reviewer.desk.integrity.label_files import file_names, label_files_state, missing_labels
 from reviewer.desk.integrity.store_checks import StoreCheck, missing_failures, require_archives
 from reviewer.desk.labels.book import Book
+from reviewer.desk.made_of import MadeOf
 from reviewer.desk.opened import Room
 from reviewer.desk.place import Workspace
+from reviewer.desk.proofs import is_proved
 from reviewer.desk.reports import renderings
+from reviewer.desk.reports.baseline import promoted_of
 from reviewer.desk.reports.evidence import read_evidence
 from reviewer.desk.reports.opinions import (
     LabelSources,
@@ -78,10 +82,12 @@ class CandidateReport:
 
 
 class CandidateAssessment(NamedTuple):
-    """A recommendation and what it rests on."""
+    """A recommendation and what it rests on. `made_of` is the same as long as both are; None where
+    that cannot be said."""
 
     gathered: Evidence
     assessment: Assessment
+    made_of: MadeOf | None = None
 
 
 class PrintableReport(NamedTuple):
@@ -143,7 +149,10 @@ class Reports:
         Raises DeskError for a broken suite, an unknown candidate or baseline, and for a store that
         contradicts its journal or what was signed on it.
         """
-        return self._made(connection, (suite_id, candidate_id, baseline_id, together), whole=True)
+        held = self._ready(connection, suite_id)
+        asked = (suite_id, candidate_id, baseline_id, together)
+        with one_moment(connection):  # an import may be writing at this moment
+            return self._within(connection, held, asked, whole=True)
 
     def shown(
         self,
@@ -176,22 +185,57 @@ class Reports:
     ) -> CandidateAssessment:
         """Return the recommendation of `build` without the parts that only a report shows: of
         labels no more than can hold a promotion back, no judge, no texts. Raises as `build`."""
-        built = self._made(connection, (suite_id, candidate_id, baseline_id, None), whole=False)
-        return CandidateAssessment(built.gathered, built.assessment)
+        held = ready_outline(self._workspace, connection, suite_id)
+        with one_moment(connection):  # an import may be writing at this moment
+            asked = (suite_id, candidate_id, baseline_id, None)
+            built = self._within(connection, held, asked, whole=False)
+            made_of = self._made_of(connection, held, candidate_id)
+        return CandidateAssessment(built.gathered, built.assessment, made_of)
+
+    def made_of(self, connection: Connection, suite_id: str, candidate_id: str) -> MadeOf | None:
+        """Return what `assessed` would, without working anything out. Raises DeskError for a store
+        that contradicts itself."""
+        row = registry.suite_row(connection, suite_id)
+        folder = self._workspace.suite_folder(suite_id)
+        if row is None or (folder / "suite.json").exists() == row.probe:
+            return None
+        if not row.probe and not is_proved(self._workspace, folder, row.digest):
+            return None
+        head = registry.suite_head(connection, suite_id)
+        held = ReadySuite(head, (), None if row.probe else folder)
+        with one_moment(connection):
+            self._store_check.require_sound(connection)
+            return self._made_of(connection, held, candidate_id)
+
+    def _made_of(
+        self, connection: Connection, held: ReadySuite, candidate_id: str
+    ) -> MadeOf | None:
+        suite = held.suite
+        row = registry.suite_row(connection, suite.suite_id)
+        stored = registry.candidate_row(connection, row.id, candidate_id) if row else None
+        if row is None or stored is None or self._workspace.draft:
+            return None
+        promoted = promoted_of(connection, row, stored.id)
+        if promoted is not None and not promoted.here:
+            return None  # compared through the files of another suite
+        reads = LABELS.has(connection, row.digest) or suite.policy.labels.judge_stands_in is True
+        if reads and archive_rows(connection):
+            return None  # messages may be read from files outside the store
+        found = self._manifest(connection, held, suite.suite_id, candidate_id)
+        digest = found.candidate.digest if found else None
+        return MadeOf(
+            journal.head(connection),
+            row.digest,
+            digest,
+            missing_failures(self._workspace, connection, suite, candidate_id, digest),
+            label_files_state(self._workspace),
+            missing_labels(self._workspace, connection, suite, digest),
+        )
 
     def _ready(self, connection: Connection, suite_id: str) -> ReadySuite:
         held = ready_for_report(self._workspace, connection, suite_id, self._held)
         self._held = held
         return held
-
-    def _made(self, connection: Connection, asked: _ReportKey, whole: bool) -> CandidateReport:
-        held = (
-            self._ready(connection, asked[0])
-            if whole
-            else ready_outline(self._workspace, connection, asked[0])
-        )
-        with one_moment(connection):  # an import may be writing at this moment
-            return self._within(connection, held, asked, whole)
 
     def _within(
         self, connection: Connection, held: ReadySuite, asked: _ReportKey, whole: bool

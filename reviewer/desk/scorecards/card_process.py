@@ -86,7 +86,9 @@ def main(root: str, suite_id: str, candidate_id: str) -> None:
     gc.disable()  # it lives for one answer
     os.nice(_NICE)
     try:
-        card = ScorecardsRoom(DeskState(at(Path(root)))).card_here(suite_id, candidate_id)
+        card = ScorecardsRoom(DeskState(at(Path(root)))).card_here(
+            suite_id, candidate_id, keeping=True
+        )
         answer = _Answer(card=card)
     except DeskError as error:
         answer = _Answer(text=error.text, ways_out=error.ways_out, exit_code=error.exit_code)

@@ -1,0 +1,244 @@
+"""The scorecard that is kept is the one that the rows give, whatever comes in, and whenever."""
+
+import signal
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Callable
+from contextlib import closing
+from typing import Any
+
+import msgspec
+import pytest
+from doors import REPOSITORY, SUITE, V7, V8, Door, copied, environment, passing, shipped
+from test_desk_rescore import newer, one_more_record
+
+from reviewer.db.queries import episodes
+from reviewer.desk import proofs
+from reviewer.desk.desk import Desk
+from reviewer.desk.errors import DeskError
+from reviewer.desk.scorecards import kept
+from reviewer.desk.scorecards.api import ScorecardsRoom
+from reviewer.desk.scorecards.card_process import CardProcesses
+from reviewer.desk.views import Scorecard
+from reviewer.desk.workspace import judging_again
+
+LATER = 10_000_000_000
+
+
+@pytest.fixture(autouse=True)
+def all_large(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every suite large, and its files written long ago."""
+    real = proofs.now
+    monkeypatch.setattr(proofs, "now", lambda: real() + LATER)
+    monkeypatch.setattr(episodes, "LARGE_EPISODES", 2)
+    monkeypatch.setenv("PYTHONPATH", str(REPOSITORY))
+
+
+@pytest.fixture
+def made(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The candidates whose figures were worked out, in this process."""
+    found: list[str] = []
+
+    def here(aside: CardProcesses, suite_id: str, candidate_id: str) -> Scorecard:
+        found.append(candidate_id)
+        desk = Door(aside._root).desk()
+        try:
+            return desk.scorecards.card_here(suite_id, candidate_id, keeping=True)
+        finally:
+            desk.close()
+
+    monkeypatch.setattr(CardProcesses, "scorecard", here)
+    return found
+
+
+def asked(door: Door, candidate: str = V8) -> Scorecard:
+    desk = door.desk()
+    try:
+        return desk.scorecards.card(SUITE, candidate)
+    finally:
+        desk.close()
+
+
+def from_rows(door: Door, candidate: str = V8) -> Scorecard:
+    desk = door.desk()
+    try:
+        return desk.scorecards.card_here(SUITE, candidate)
+    finally:
+        desk.close()
+
+
+def same(door: Door) -> None:
+    """What is kept, and what is asked for after that, is what the rows give."""
+    for candidate in (V7, V8):
+        shown = [msgspec.to_builtins(asked(door, candidate)) for _ in range(2)]
+        assert shown == [msgspec.to_builtins(from_rows(door, candidate))] * 2
+
+
+def refused_and_filled(door: Door) -> None:
+    """A record with a raw card number comes into quarantine; its attempt comes again without it."""
+    record = passing(candidate_id=V8, attempt=9, nonce=1)
+    door.take("refused.json", {**record, "final_message": "card 4111 1111 1111 1111"})
+    door.take("clean.json", record)
+
+
+def judged_again(door: Door, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(judging_again, "score", newer)
+    for module in ("reviewer.db.rescoring", "reviewer.desk.workspace.rescore"):
+        monkeypatch.setattr(f"{module}.judging_version", lambda: "9.9.9")
+    door.ok("score")
+
+
+def merged(door: Door) -> None:
+    other = copied(door.root, door.root.parent / "other")
+    other.take("more.json", passing(candidate_id=V8, attempt=9, nonce=1))
+    door.ok("merge", other.store)
+
+
+def archived(door: Door) -> None:
+    door.ok("archive", "--before", "2100-01-01")
+    same(door)
+    door.ok("archive", "--restore")
+
+
+ACTS: dict[str, Callable[..., object]] = {
+    "a trace": lambda door: door.take("one.json", passing(candidate_id=V8, attempt=9, nonce=1)),
+    "a trace of another": lambda door: door.take(
+        "one.json", passing(candidate_id="another", nonce=1)
+    ),
+    "the same again": lambda door: door.take("one.json", shipped(V8)[0]),
+    "a record that goes on": lambda door: door.run("import", one_more_record(door)),
+    "quarantine": refused_and_filled,
+    "merge": merged,
+    "archive": archived,
+    "a manifest edited": lambda door: (door.suite / "candidates" / f"{V8}.json").write_bytes(
+        (door.suite / "candidates" / f"{V8}.json").read_bytes().replace(b"8.0.0", b"8.0.1", 1)
+    ),
+}
+
+
+@pytest.mark.parametrize("act", ACTS)
+def test_what_is_kept_follows_every_act(full: Door, made: list[str], act: str) -> None:
+    same(full)
+    assert made == [V7, V8]
+    ACTS[act](full)
+    same(full)
+    assert V8 in made[2:]
+    full.healthy()
+
+
+def test_judging_again_is_followed(
+    full: Door, made: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    same(full)
+    before = asked(full)
+    judged_again(full, monkeypatch)
+    same(full)
+    assert asked(full).hard_pass != before.hard_pass
+
+
+def test_nothing_is_worked_out_twice_and_the_process_keeps_it(full: Door) -> None:
+    assert not list((full.root / "store").glob("figures/*.card"))
+    first = asked(full)
+    (file,) = (full.root / "store").glob("figures/*.card")
+    assert file.stat().st_mode & 0o777 == 0o600
+    written = file.stat().st_mtime_ns
+    assert asked(full) == first == from_rows(full)
+    assert file.stat().st_mtime_ns == written
+
+
+CUT_OFF = """
+import os, signal, sys
+from pathlib import Path
+from reviewer.db.connection import transaction
+from reviewer.db.schema import open_writer
+store = Path(sys.argv[1])
+connection = open_writer(store)
+with transaction(connection, store):
+    connection.execute("UPDATE trace SET passed=0")
+    connection.execute("UPDATE roll SET passes=0, critical=attempts")
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_a_write_that_was_killed_changes_nothing(full: Door, made: list[str]) -> None:
+    same(full)
+    command = [sys.executable, "-c", CUT_OFF, str(full.store)]
+    assert subprocess.run(command, env=environment(), check=False).returncode == -signal.SIGKILL
+    same(full)
+    assert made == [V7, V8]
+    full.healthy()
+
+
+def test_an_edit_of_the_suite_is_named_though_a_card_is_kept(full: Door, made: list[str]) -> None:
+    same(full)
+    path = next(iter(sorted((full.suite / "episodes").iterdir())))
+    path.write_bytes(path.read_bytes() + b"\n")
+    with pytest.raises(DeskError, match=path.name):
+        asked(full)
+
+
+def test_other_code_and_an_unreadable_file_are_made_again(
+    full: Door, made: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked(full)
+    (file,) = (full.root / "store" / "figures").glob("*.card")
+    whole = file.read_bytes()
+    for broken in (b"", whole[:-1], b"\xff" * 40):
+        file.write_bytes(broken)
+        assert asked(full) == from_rows(full)
+        assert file.read_bytes() == whole
+    monkeypatch.setattr(kept, "_code", lambda: "of another build")
+    asked(full)
+    assert made == [V8] * 5
+
+
+def test_nothing_is_kept_of_what_changed_while_it_was_made(
+    full: Door, made: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = ScorecardsRoom.card_here
+
+    def meanwhile(room: ScorecardsRoom, *words: Any, **more: Any) -> Scorecard:
+        reports = room._opened.reports
+        assessed = reports.assessed
+
+        def and_an_import(*some: Any) -> Any:
+            found = assessed(*some)
+            full.take("one.json", passing(candidate_id=V8, attempt=9, nonce=1))
+            return found
+
+        monkeypatch.setattr(reports, "assessed", and_an_import)
+        return whole(room, *words, **more)
+
+    monkeypatch.setattr(ScorecardsRoom, "card_here", meanwhile)
+    asked(full)
+    assert not list((full.root / "store").glob("figures/*.card"))
+
+
+def test_a_workspace_that_keeps_nothing_keeps_no_card(full: Door) -> None:
+    desk = Desk(full.desk().place._replace(keeps=False))
+    card = desk.scorecards.card_here(SUITE, V8, keeping=True)
+    desk.close()
+    assert card == from_rows(full)
+    assert not (full.root / "store" / "figures").exists()
+
+
+def test_doctor_makes_what_is_kept_again(full: Door, made: list[str]) -> None:
+    asked(full)
+    assert "figures: 1 kept, as the rows give them" in full.ok("doctor").out
+    (file,) = (full.root / "store" / "figures").glob("*.card")
+    found = msgspec.msgpack.decode(file.read_bytes())
+    found["card"]["critical"] += 1
+    file.write_bytes(msgspec.msgpack.encode(found))
+    said = full.run("doctor")
+    assert said.code == 20
+    assert f"figures: {SUITE}/{V8}: not what the rows give" in said.out
+    full.healthy()
+
+
+def test_a_kept_card_hides_no_fault_of_the_store(full: Door, made: list[str]) -> None:
+    asked(full)
+    with closing(sqlite3.connect(full.store)) as base, base:
+        base.execute("UPDATE trace SET passed=1 - passed WHERE id=(SELECT max(id) FROM trace)")
+    with pytest.raises(DeskError, match="not as its journal says"):
+        asked(full)
