@@ -4,6 +4,7 @@ import itertools
 import json
 import math
 import random
+import shutil
 import sqlite3
 import subprocess
 import time
@@ -100,8 +101,6 @@ def desk(template: Door) -> Iterator[Desk]:
 @pytest.fixture
 def mine(template: Door, tmp_path: Path) -> Door:
     """A copy to write into."""
-    import shutil
-
     shutil.copytree(template.root, tmp_path / "desk")
     return Door(tmp_path / "desk")
 
@@ -446,7 +445,8 @@ def test_every_process_that_asks_first_is_told_the_same(mine: Door) -> None:
 
 
 @pytest.fixture
-def all_large(monkeypatch: pytest.MonkeyPatch) -> None:
+def all_large(template: Door, monkeypatch: pytest.MonkeyPatch) -> None:
+    shutil.rmtree(template.root / "store" / "figures", ignore_errors=True)
     monkeypatch.setattr(episodes, "LARGE_EPISODES", 2)
     monkeypatch.setenv("PYTHONPATH", str(REPOSITORY))
 
