@@ -6,7 +6,7 @@ continues where it stopped and nothing is done twice.
 
 import sqlite3
 from collections.abc import Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -113,6 +113,21 @@ def pending_events(connection: sqlite3.Connection) -> int:
         " WHERE id > (SELECT CAST(value AS INTEGER) FROM meta WHERE key='indexed')"
     ).fetchone()
     return int(row[0])
+
+
+def more_pending(connection: sqlite3.Connection, than: int = 0) -> bool:
+    """Return whether more than so many events are not listed yet. Looks no further than needed."""
+    rows = connection.execute(
+        "SELECT events FROM trace"
+        " WHERE id > (SELECT CAST(value AS INTEGER) FROM meta WHERE key='indexed') ORDER BY id"
+    )
+    left = 0
+    with closing(rows):
+        for (events,) in rows:
+            left += events
+            if left > than:
+                return True
+    return False
 
 
 def index_faults(connection: sqlite3.Connection) -> list[str]:

@@ -65,7 +65,7 @@ from reviewer.report.talks import person_episodes, talk_section
 from reviewer.report.tolerated import let_pass
 from reviewer.stats.bounds import bounds_at_every_look, episode_scores
 from reviewer.stats.checks import Interval
-from reviewer.stats.rates import pass_hat_k_interval
+from reviewer.stats.rates import pass_hat_k_intervals
 from reviewer.suite.gates import COVERS
 from reviewer.suite.model import LabelPolicy, Policy
 
@@ -284,11 +284,12 @@ def _pass_hat(evidence: Evidence, shown: Figures) -> PassHatSection:
 def _limits_by_k(shown: Figures) -> dict[str, Limits]:
     """Return the 95% limits of every pass^k that is known."""
     hat, counts = shown.pass_hat, [(e.measured, e.passes) for e in shown.repeated]
+    known = [k for k, value in hat.values if value is not None]
     found: dict[str, Limits] = {}
-    for k, value in hat.values:
+    for k, made in zip(known, pass_hat_k_intervals(counts, known), strict=True):
         if k == hat.k and hat.low is not None:
             found[str(k)] = (hat.low, hat.high)
-        elif value is not None and (made := pass_hat_k_interval(counts, k)) is not None:
+        elif made is not None:
             found[str(k)] = (stable_bits(made.low), stable_bits(made.high))
     return found
 

@@ -216,8 +216,9 @@ def pass_hat(evidence: Evidence, rows: Sequence[EpisodeCounts]) -> PassHatFigure
     if evidence.suite.probe:
         k = min(k, shown)
     counts = [(e.measured, e.passes) for e in rows]
+    alike = Counter(counts)
     open_verdicts = sum(e.attempts - e.measured for e in rows)
-    value = None if open_verdicts else exact_pass_hat(counts, k)
+    value = None if open_verdicts else _mean_of(alike, k)
     interval = pass_hat_k_interval(counts, k) if value is not None else None
     lower = upper = None
     if value is not None:
@@ -226,8 +227,7 @@ def pass_hat(evidence: Evidence, rows: Sequence[EpisodeCounts]) -> PassHatFigure
     return PassHatFigures(
         k=k,
         values=tuple(
-            (i, None if open_verdicts else _float(exact_pass_hat(counts, i)))
-            for i in range(1, shown + 1)
+            (i, None if open_verdicts else _float(_mean_of(alike, i))) for i in range(1, shown + 1)
         ),
         exact=value,
         low=stable_bits(interval.low) if interval else None,

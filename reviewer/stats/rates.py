@@ -476,10 +476,26 @@ def pass_hat_k_interval(
     n_eff = E when ubar is 0 or 1 or the episodes show no spread. None (undefined) without episodes
     or when `too_few_attempts` names one: a mean over a subset would hide it.
     """
-    if not counts or too_few_attempts(counts, k):
-        return None
-    alike = [(pass_hat_k(*pair, k), times) for pair, times in Counter(counts).items()]
-    episodes = len(counts)
+    return pass_hat_k_intervals(counts, [k], confidence)[0]
+
+
+def pass_hat_k_intervals(
+    counts: Sequence[tuple[int, int]], ks: Sequence[int], confidence: float = 0.95
+) -> list[PassHatInterval | None]:
+    """Return `pass_hat_k_interval` of each k: episodes that are alike are counted once for all."""
+    few = [not counts or bool(too_few_attempts(counts, k)) for k in ks]
+    alike = Counter(counts)
+    return [
+        None if none else _pass_hat_interval(alike, k, confidence)
+        for k, none in zip(ks, few, strict=True)
+    ]
+
+
+def _pass_hat_interval(
+    counts: Counter[tuple[int, int]], k: int, confidence: float
+) -> PassHatInterval:
+    alike = [(pass_hat_k(*pair, k), times) for pair, times in counts.items()]
+    episodes = counts.total()
     value = math.fsum(_each(alike)) / episodes
     n_eff = float(episodes)
     if 0.0 < value < 1.0 and episodes > 1:
@@ -487,7 +503,7 @@ def pass_hat_k_interval(
         se_squared = squares / (episodes - 1) / episodes
         # Rounding leaves a spread of about 1e-33 where every episode has the same share.
         if se_squared > 1e-30:
-            most = sum(n for n, _ in counts) / k
+            most = sum(n * times for (n, _), times in counts.items()) / k
             n_eff = clip(value * (1.0 - value) / se_squared, episodes, max(most, episodes))
     low, high = wilson_interval(value * n_eff, n_eff, confidence)
     return PassHatInterval(value, low, high, n_eff)

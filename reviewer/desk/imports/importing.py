@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from reviewer.db.connection import Connection, close_writer, reader
 from reviewer.db.schema import open_writer
-from reviewer.db.search import catch_up, pending_events
+from reviewer.db.search import catch_up, more_pending
 from reviewer.desk import suites
 from reviewer.desk.drafts import no_evidence
 from reviewer.desk.errors import DeskError, refusal_of
@@ -238,7 +238,7 @@ def import_units(
             import_all(context, units, on_file, tell)
         except SuiteTouched as error:
             raise suites.broken_error(*error.args) from error
-        if pending_events(connection) <= INLINE_EVENTS:
+        if not more_pending(connection, INLINE_EVENTS):
             catch_up(connection, place)
     finally:
         close_writer(connection, place)
@@ -262,7 +262,7 @@ def index_behind(workspace: Workspace) -> bool:
         return index_now(workspace) > 0
     connection = reader(workspace.store)
     try:
-        if not pending_events(connection):
+        if not more_pending(connection):
             return False
     finally:
         connection.close()

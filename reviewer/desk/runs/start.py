@@ -17,7 +17,7 @@ from reviewer.db.connection import Connection, close_writer, reader_if_made, tra
 from reviewer.db.queries.attempts import filled_slots
 from reviewer.db.queries.quarantine import reasons_of_source
 from reviewer.db.schema import open_writer
-from reviewer.db.search import catch_up, pending_events
+from reviewer.db.search import catch_up, more_pending
 from reviewer.db.sources import SourceRow, open_source, reopen_source, source_by_id, source_rows
 from reviewer.desk import suites
 from reviewer.desk.drafts import make_room
@@ -233,7 +233,7 @@ class RunWriter:
         try:
             if done:
                 self._batcher.flush(done=True)
-            if pending_events(self._connection) <= INLINE_EVENTS:
+            if not more_pending(self._connection, INLINE_EVENTS):
                 catch_up(self._connection, self._store)
         finally:
             close_writer(self._connection, self._store)

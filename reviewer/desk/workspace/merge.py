@@ -26,7 +26,7 @@ from reviewer.db.integrity import content_faults
 from reviewer.db.queries.merging import evidence_of, last_trace
 from reviewer.db.run_records import RunRecords
 from reviewer.db.schema import bring_up_to_date, foreign_parts, open_writer, version_of
-from reviewer.db.search import catch_up, pending_events
+from reviewer.db.search import catch_up, more_pending
 from reviewer.db.sources import open_source, settle_source
 from reviewer.db.tables import break_glass_rows, loss_rows
 from reviewer.desk import suites
@@ -423,7 +423,7 @@ class _Merge:
         batcher.flush(done=True)
         with transaction(self.ours, self.workspace.store):
             settle_source(self.ours, batcher.source)
-        if pending_events(self.ours) <= INLINE_EVENTS:
+        if not more_pending(self.ours, INLINE_EVENTS):
             catch_up(self.ours, self.workspace.store)
         self.problems += carrier.problems
         left_out = len(batcher.outcome.refusals) + len(carrier.problems)
