@@ -112,6 +112,12 @@ def proving(folder: Path, store: Store) -> Cost:
 
 
 def figures(folder: Path, store: Store) -> Cost:
+    """The first time, after something came in."""
+    shutil.rmtree(store.workspace / "store" / "figures", ignore_errors=True)
+    return kept_figures(folder, store)
+
+
+def kept_figures(folder: Path, store: Store) -> Cost:
     release = "--suite", store.suite, "--candidate", store.candidate
     return reviewer(store.workspace, "--json", "scorecard", *release)
 
@@ -152,6 +158,7 @@ def report(folder: Path, store: Store) -> Cost:
 
 
 def scorecard(folder: Path, store: Store) -> Cost:
+    shutil.rmtree(store.workspace / "store" / "figures", ignore_errors=True)
     release = "--suite", store.suite, "--candidate", store.candidate
     return reviewer(store.workspace, "scorecard", *release)
 
@@ -174,6 +181,7 @@ PER_EPISODE: dict[str, Callable[[Path, Store], Cost]] = {
     "import of one trace": imported,
     "report": report,
     "scorecard, its figures": figures,
+    "scorecard, its figures as they are kept": kept_figures,
     "suite list, proved again": proving,
     "suite check": lambda folder, store: reviewer(store.workspace, "suite", "check", store.suite),
 }

@@ -356,7 +356,7 @@ class Evidence(Struct, frozen=True, kw_only=True):
     manifest: dict[str, Any] | None
     episodes: tuple[EpisodeCounts, ...]
     failures: tuple[FailedTrace, ...]
-    latencies_ms: tuple[float, ...]
+    latencies_ms: Sequence[float]
     latency_unknown: int
     unknown_codes: tuple[tuple[str, int], ...]
     diagnostics: DiagnosticMeans

@@ -5,10 +5,11 @@ order-statistic limits; a timeout is a censored value.
 """
 
 import math
+from array import array
 from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
-from typing import Any, NamedTuple, SupportsFloat, TypedDict
+from typing import Any, NamedTuple, SupportsFloat, TypedDict, overload
 
 from reviewer.stats.checks import (
     non_negative,
@@ -155,14 +156,24 @@ class LatencySummary(TypedDict):
     max: float | None
 
 
-class Ordered(tuple[float, ...]):
+class Ordered(Sequence[float]):
     """Values that were found good and are sorted: asked for many quantiles, a million are looked
-    through once. Raises ValueError for a value that is no time."""
+    through once, and take eight bytes each. Raises ValueError for a value that is no time."""
 
-    __slots__ = ()
+    __slots__ = ("_values",)
 
-    def __new__(cls, values: Sequence[SupportsFloat]) -> "Ordered":
-        return super().__new__(cls, _sorted(values))
+    def __init__(self, values: Sequence[SupportsFloat]) -> None:
+        self._values = array("d", _sorted(values))
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    @overload
+    def __getitem__(self, place: int) -> float: ...
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[float]: ...
+    def __getitem__(self, place: int | slice) -> float | Sequence[float]:
+        return self._values[place]
 
 
 def _sorted(values: Sequence[SupportsFloat]) -> Sequence[float]:

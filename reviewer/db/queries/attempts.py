@@ -3,6 +3,7 @@
 import json
 import sqlite3
 from collections.abc import Iterable, Iterator
+from heapq import merge
 from itertools import groupby
 from operator import itemgetter
 from typing import Any, NamedTuple
@@ -167,13 +168,14 @@ _ALL = (
 _REVIEWABLE = f"{_ALL} AND {_NOT_LOST}"
 # A cross join is read from left to right: what few rows there are picks the traces.
 _FLAGGABLE = (
-    f"{_REVIEWABLE} AND (t.passed = 0 OR t.infra = 1)"
-    f" UNION ALL SELECT {_COLUMNS} FROM source_verdict v CROSS JOIN trace t ON t.id = v.trace"
+    f"{_REVIEWABLE} AND (t.passed = 0 OR t.infra = 1) ORDER BY t.id",
+    f"SELECT {_COLUMNS} FROM source_verdict v CROSS JOIN trace t ON t.id = v.trace"
     f" WHERE t.candidate=? AND {_NOT_LOST} AND v.passed IS NOT t.passed"
-    " AND v.passed IS NOT NULL AND t.passed IS NOT NULL"
-    f" UNION ALL SELECT {_COLUMNS} FROM finding f CROSS JOIN trace t ON t.id = f.trace"
+    " AND v.passed IS NOT NULL AND t.passed IS NOT NULL ORDER BY t.id",
+    f"SELECT {_COLUMNS} FROM finding f CROSS JOIN trace t ON t.id = f.trace"
     " LEFT JOIN source_verdict v ON v.trace = t.id"
     f" WHERE t.candidate=? AND {_NOT_LOST} AND f.code = 'thumbs_down' AND f.severity = 'note'"
+    " ORDER BY t.id",
 )
 
 
@@ -268,8 +270,7 @@ def flaggable_traces(connection: sqlite3.Connection, candidate: int) -> Iterator
 
     A million traces that pass are not read.
     """
-    rows = connection.execute(_FLAGGABLE, (candidate, candidate, candidate)).fetchall()
-    rows.sort(key=itemgetter(0))
+    rows = merge(*(connection.execute(q, (candidate,)) for q in _FLAGGABLE), key=itemgetter(0))
     for _, same in groupby(rows, key=itemgetter(0)):  # one may be there for several reasons
         yield _reviewable(next(same))
 

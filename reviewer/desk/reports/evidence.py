@@ -323,6 +323,8 @@ def read_evidence(
     if suite.probe:
         suite = probe_suite(suite, made.episodes, contracts.outlines(connection, row.id))
     known = latencies(connection, stored.id)
+    ordered, unknown, within = known.ordered, known.unknown, _within(suite.policy, known)
+    del known  # as large as all that follows
     codes = unmeasured(connection, stored.id)
     than = choose_baseline(connection, row, stored.id, baseline_id, same)
     files = source_files_of(connection, stored.id)
@@ -340,8 +342,8 @@ def read_evidence(
         manifest=manifest if known_as else None,
         episodes=made.episodes,
         failures=failing_traces(connection, f"{suite.suite_id}/{candidate_id}", stored.id, made),
-        latencies_ms=known.ordered,
-        latency_unknown=known.unknown,
+        latencies_ms=ordered,
+        latency_unknown=unknown,
         unknown_codes=tuple((one.code, one.traces) for one in codes),
         approvals=_answered(connection, stored.id) if _needs_approval(suite) else (),
         by_person=frozenset(contracts.by_person(connection, row.id).values()),
@@ -370,7 +372,7 @@ def read_evidence(
         baseline_suite=than.other.suite_id if than.other is not None else None,
         promoted=than.promoted,
         peeking=_peeking(connection, row.id, stored.id, len(arrived.sources)),
-        latency_within=_within(suite.policy, known),
+        latency_within=within,
         ledger=ledger(connection, suite.suite_id, candidate_id),
         attempt_cap_usd=attempt_cap(connection, row.id, stored.id, sources),
         probes=probes(connection, suite, candidate_id),
