@@ -114,7 +114,7 @@ def test_the_same_errors_are_counted(stage: Stage, turn: PersonTurn, code: str) 
 def test_the_persons_time_is_not_the_agents(stage: Stage) -> None:
     class Slow(Typist):
         async def speak(self, request: TurnRequest) -> PersonTurn | None:
-            await meters[-1].clock.let_pass(60_000.0)
+            await meters[-1].clock.let_pass(1_500.0)
             return await super().speak(request)
 
     meters: list[Any] = []
@@ -127,11 +127,11 @@ def test_the_persons_time_is_not_the_agents(stage: Stage) -> None:
     stage._monkeypatch.setattr("reviewer.running.attempt.talk_of", watched)
     slow = Slow(PersonTurn("It is mia_12, cancel it."), BYE)
     record = stage.play(
-        talking(PERSON, budget={"max_latency_ms": 1_000}),
+        talking(PERSON, budget={"max_latency_ms": 2_000}),
         asks("What is your user id?"), CANCEL, asks("Done."), approver=slow,
     )  # fmt: skip
     assert record["termination"] == "user_stop"
-    assert record["latency_ms"] < 1_000
+    assert record["latency_ms"] < 2_000  # of the 3,000 that passed while the person thought
 
 
 @pytest.mark.parametrize(
