@@ -161,6 +161,8 @@ def _script(candidate: Candidate, folder: Path) -> Script:
     if known is not None and _still(folder, path, sha256):
         return known
     data = read_below(folder, path, sha256, f"{manifest}: $.runner.script")
+    if known is not None:  # a file just written is read each time, but what it says is known
+        return known
     try:
         script = read_script(data, file)
     except ContractError as error:
