@@ -17,6 +17,7 @@ _BEHIND = re.compile(r"trailing characters \(byte (\d+)\)")
 _CLOSING = {ord("{"): ord("}"), ord("["): ord("]")}
 _BLANK = b" \t\r\n"
 _NO_BRACKET = bytes(byte for byte in range(256) if byte not in b"{}[]")
+_NO_MARK = bytes(byte for byte in range(256) if byte not in b'{}[]"\\\0\1')
 _TEXT = re.compile(rb'"(?:[^"\\]++|\\.)*+"', re.DOTALL)
 
 
@@ -70,10 +71,11 @@ def deep(raw: bytes) -> bool:
 
 
 def _outside_texts(raw: bytes) -> bytes:
-    """Return JSON without its texts. Between its quotes, where backslashes are in texts alone, as
-    in all JSON; else by the pattern, which takes ten times as long."""
-    marked = raw.replace(b"\\\\", b"\0").replace(b'\\"', b"\1")
-    parts = marked.split(b'"')
+    """Return the brackets of JSON that are in none of its texts. By its quotes, where backslashes
+    are in texts alone, as in all JSON; else by the pattern, which takes ten times as long."""
+    marked = raw.replace(b"\\\\", b"\0").replace(b'\\"', b"\1").translate(None, _NO_MARK)
+    # Most texts have no bracket, and most of what is between two has none: neither need be split.
+    parts = marked.replace(b'""', b"").split(b'"')
     outside = b"".join(parts[::2])
     if len(parts) % 2 and not any(mark in outside for mark in (b"\\", b"\0", b"\1")):
         return outside
