@@ -9,13 +9,14 @@ object identity: the parsed record must stay alive, and must be the one that was
 
 import re
 from collections.abc import Callable, Container
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
 from reviewer.importing.draft import CallIndex, Draft, plain_id
 from reviewer.importing.foreign_json import Remembered, parse_text
 from reviewer.trace import late
 from reviewer.trace.events import marked
+from reviewer.trace.prefilter import compiled
 from reviewer.trace.record import item, member
 from reviewer.trace.strictjson import RepeatedMembers
 
@@ -76,10 +77,8 @@ _RETURNED = frozenset(("output", "result", "response", "observation"))
 _TOOLS = ("tool", "tool_name", "toolName", "function", "function_name", "functionName")
 _TOOL_ROLES = frozenset(("tool", "function", "toolResult", "tool_response", "observation"))
 _KEY = late(r'"([^"\n]+)(?="\s*:)')
-_NAMES_ACT = late(
-    r"[^\n]{0,24}(?:tool|func|call|action|invo[ck]|command|arg|input|param|execut)[^\n]{0,24}",
-    re.IGNORECASE,
-)
+_WORDS = r"(?:tool|func|call|action|invo[ck]|command|arg|input|param|execut)"
+_NAMES_ACT = late(rf"[^\n]{{0,24}}{_WORDS}[^\n]{{0,24}}", re.IGNORECASE)
 _TEXT = 1 << 20
 
 _SPOKEN = late(
@@ -98,9 +97,27 @@ _of_words = Remembered[str, bool](lambda name: bool(_SPOKEN.search(name)), _MOST
 """By the name of a member: whether it keeps an agent's words."""
 
 
+@lru_cache(1)
+def _may_name_act() -> Callable[[bytes], object]:
+    """Return the search for what each name of an act in an ASCII text ends with: most texts have
+    none, and are read ten times as fast by this."""
+    return compiled(rf'(?i:{_WORDS})[^"\n]*"[^"0-9A-Za-z]*:').search
+
+
 def names_act(text: str) -> bool:
     """Return whether a member of the JSON in a text is named like a part of an act."""
+    return _known_act(text) if len(text) <= _REPEATED else _names_act(text)
+
+
+def _names_act(text: str) -> bool:
+    if text.isascii() and _may_name_act()(text.encode()) is None:
+        return False
     return any(map(_named_act.__getitem__, _KEY.findall(text)))
+
+
+_REPEATED = 4096
+_known_act = lru_cache(maxsize=512)(_names_act)
+"""What a tool returned is in a record more than once."""
 
 
 def _by_agent(part: dict[str, Any]) -> bool:

@@ -21,7 +21,9 @@ from reviewer.importing.walking import EACH, walk
 
 SHOWN = 256 * 1024
 MOST_LINES = 50
-_TOKEN = re.compile(rb'"(?:[^"\\]++|\\.)*+"|["{}\[\],:]', re.DOTALL)
+_STRING = rb'"(?:[^"\\]++|\\.)*+"'
+_TO_BRACKET = re.compile(rb'(?:[^"{}\[\]]++|' + _STRING + rb")*+[{}\[\]]", re.DOTALL).match
+_TO_COMMA = re.compile(_STRING + rb'|[",]', re.DOTALL)
 _BLANK = b" \t\r\n"
 
 T = TypeVar("T")
@@ -162,23 +164,22 @@ def first_value(text: bytes, size: int) -> Any:
     if size:
         return None if deep(text[:size]) else _parsed(text[:size])
     stack: list[bytes] = []
-    good = 0  # text up to here, closed by what the stack asks for, is valid
-    for token in _TOKEN.finditer(text):
-        mark = token.group()
-        if mark == b'"':  # the text is cut inside this string
-            break
+    good = end = 0  # text up to here, closed by what the stack asks for, is valid
+    while bracket := _TO_BRACKET(text, end):
+        end = good = bracket.end()
+        mark = text[end - 1 : end]
         if mark in (b"{", b"["):
             stack.append(b"}" if mark == b"{" else b"]")
             if len(stack) > MAX_DEPTH:
                 return None
-            good = token.end()
-        elif mark in (b"}", b"]"):
-            if not stack or stack.pop() != mark:
-                return None
-            good = token.end()
-            if not stack:
-                break
-        elif mark == b",":
+        elif not stack or stack.pop() != mark:
+            return None
+        if not stack:
+            return _parsed(text[:good])
+    for token in _TO_COMMA.finditer(text, end):
+        if token.group() == b'"':  # the text is cut inside this string
+            break
+        if token.group() == b",":
             good = token.start()
     return _parsed(text[:good] + b"".join(reversed(stack)))
 
