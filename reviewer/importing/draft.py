@@ -92,6 +92,7 @@ class Draft:
         """As `Foreign` has them."""
         self._asides: list[str] = []
         self._index = CallIndex()
+        self._calls = self._counted = 0
         self._answers = answers
         self._open: list[tuple[str | None, dict[str, Any]]] = []
         self._ids: dict[str, int] = {}
@@ -240,7 +241,12 @@ class Draft:
 
     def calls(self) -> int:
         """Return how many tool calls there are by now."""
-        return sum(event["kind"] == "tool_call" for event in self.events)
+        events = self.events
+        if self._counted < len(events):
+            fresh = islice(events, self._counted, None)
+            self._calls += sum(event["kind"] == "tool_call" for event in fresh)
+            self._counted = len(events)
+        return self._calls
 
     def last_words(self, actor: str = "agent") -> str | None:
         """Return the last message of `actor` that is not empty."""

@@ -258,9 +258,9 @@ _TOOL_PREFIX = re.compile(r"^(?:execute_tool|running tool:|tools/call|tool\.)\s*
 def tool_use(span: Span) -> ToolUse:
     """Return the call a tool span describes."""
     name = span.text("gen_ai.tool.name", "tool.name", "ai.toolCall.name", "traceloop.entity.name")
-    returned = _returned(span)
-    message = tool_message(returned) or {}
-    result = plain(message["content"] if message else returned)
+    returned = plain(span.first(*_BACK))
+    message = _tool_message(returned) or {}
+    result = plain(message["content"]) if message else returned
     failed = message.get("status") == "error" or (
         isinstance(result, dict) and result.get("isError") is True  # as MCP has it
     )
@@ -300,13 +300,12 @@ def _arguments(span: Span) -> Any:
     return found
 
 
-def _returned(span: Span) -> Any:
-    return span.first(*_BACK)
-
-
 def tool_message(value: Any) -> dict[str, Any] | None:
     """Return LangChain's message of what a tool returned, which names the call it answers."""
-    parsed = plain(value)
+    return _tool_message(plain(value))
+
+
+def _tool_message(parsed: Any) -> dict[str, Any] | None:
     if isinstance(parsed, dict) and isinstance(parsed.get("kwargs"), dict):
         parsed = parsed["kwargs"]
     named = isinstance(parsed, dict) and isinstance(parsed.get("tool_call_id"), str)

@@ -274,7 +274,7 @@ def tell(tree: Tree, cast: Actors, calls: Sequence[Exchange], telling: Conversat
     for one in calls:
         when = one.call.span.start or 0, place[id(one.call.span)]
         acts.append((*when, partial(_tell_call, one, cast, telling)))
-    tools = tree.tools()
+    tools = tree.tools
     working = (*(span for span, _ in tools), *(one.call.span for one in calls))
     at_work = {id(above) for span in working for above in tree.above(span)}
     for span, use in tools:
@@ -408,7 +408,7 @@ def read_texts(tree: Tree, calls: list[Exchange]) -> list[Exchange]:
     """Return the model calls with calls that the agent wrote as text as calls, and what answers
     them as results. They stay as they are where there is another form of call, or where a text is
     not understood: the accounting then reports what is left."""
-    if tree.tools() or any(part.kind == "call" for part in _all_parts(calls)):
+    if tree.tools or any(part.kind == "call" for part in _all_parts(calls)):
         return calls
     texts = [
         p.value

@@ -8,6 +8,7 @@ Google's ADK, pydantic-ai, Traceloop, LangSmith, Langfuse and Laminar.
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from typing import Literal, NamedTuple
 
 from reviewer.importing.foreign_json import parse_text
@@ -178,7 +179,8 @@ class Tree:
         self.twice = len(spans) - len(self.all)
         self._by_id = {(span.trace, span.id): span for span in self.all if span.id}
         self.kinds: dict[int, Kind] = {id(span): kind_of(span) for span in self.all}
-        whose = {id(span): self._whose(span) for span in self.all}
+        others = {id(span): other for span in self.all if (other := self._other(span))}
+        whose = {id(span): self._whose(span, others) if others else None for span in self.all}
         self.own = [span for span in self.all if not whose[id(span)]]
         self.others: dict[Other, list[Span]] = {}
         for span in self.all:
@@ -208,14 +210,17 @@ class Tree:
             bool(span.parent) and (span.trace, span.parent) not in self._by_id for span in self.all
         )
 
-    def _whose(self, span: Span) -> Other | None:
+    def _other(self, span: Span) -> Other | None:
+        """Return whether a span says of itself that it is a judge's or a simulated user's."""
+        kind = self.kinds[id(span)]
+        if kind == "judge":
+            return "grader"
+        return "simulated_user" if kind == "agent" and is_user(agent_name(span)) else None
+
+    def _whose(self, span: Span, others: dict[int, Other]) -> Other | None:
         """Return whether it is work of a judge or of a simulated user, not of the agent."""
-        for one in (span, *self.above(span)):
-            if self.kinds[id(one)] == "judge":
-                return "grader"
-            if self.kinds[id(one)] == "agent" and is_user(agent_name(one)):
-                return "simulated_user"
-        return None
+        around = (span, *self.above(span))
+        return next((others[id(one)] for one in around if id(one) in others), None)
 
     def calls_of(self, other: Other) -> list[Call]:
         """Return the model calls of a grader or a simulated user, each once."""
@@ -230,9 +235,10 @@ class Tree:
             and not any(self.kind(one) in ("agent", "chain") for one in self.above(span))
         ]
 
+    @cached_property
     def tools(self) -> list[tuple[Span, ToolUse]]:
-        """Return tool spans with what they say. A span inside another of that tool, or beside
-        another of that very call, describes the same call again."""
+        """Tool spans with what they say. A span inside another of that tool, or beside another of
+        that very call, describes the same call again."""
         found: list[tuple[Span, ToolUse]] = []
         by_id: dict[str, Span] = {}
         for span in self.spans:
