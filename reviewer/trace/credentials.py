@@ -6,6 +6,7 @@
 import re
 from base64 import b64decode
 from collections.abc import Iterator
+from functools import lru_cache
 
 from reviewer.trace import late
 from reviewer.trace.rules import is_placeholder
@@ -189,10 +190,16 @@ def is_credential(name: str, value: str) -> bool:
         return False
     if name.lower() == "auth":
         return is_login(value)
-    found = _LAST.search(name)
-    if found is None or not _named(name, *found.span()):
+    if not _of_secret(name):
         return False
     return _PLAIN_HEAD.match(value) is not None and _secret(value)
+
+
+@lru_cache(maxsize=4096)
+def _of_secret(name: str) -> bool:
+    """Return whether a member is named as a secret is, with the name that is its last."""
+    found = _LAST.search(name)
+    return found is not None and _named(name, *found.span())
 
 
 _PLAIN_HEAD = late(rf"{_BARE}{{6,40}}(?!\s)")

@@ -99,18 +99,21 @@ def shown(text: str) -> str:
 
 def marked(text: str) -> bool:
     """Return whether there is markup of a call in a text, as it is or as it is shown."""
-    if _QUICK.search(text) is None:
-        return False
+    if len(text) <= _SHORT:
+        return _short_marked(text)
     return _marked_before(text) if len(text) <= _KEPT else _marked(text)
 
 
 def _marked(text: str) -> bool:
+    if _QUICK.search(text) is None:
+        return False
     return MARKS.search(text) is not None or (
         ("&" in text or not text.isascii()) and MARKS.search(shown(text[:MOST])) is not None
     )
 
 
-_KEPT = 8192
+_SHORT, _KEPT = 256, 8192
+_short_marked = lru_cache(maxsize=4096)(_marked)
 _marked_before = lru_cache(maxsize=256)(_marked)
 """Records of one run repeat texts: a prompt is searched once."""
 

@@ -133,7 +133,7 @@ def claim(
             reader = _reader(head, wanted, inside)
         if reader is None:
             return None
-        with foreseen(reader.name):
+        with foreseen(reader.name), shared(head):
             others = reader.companions(path) if by_document(reader) else ()
         name = STDIN if path.name == STDIN else ""
         near = _near(reader, head) if at_once else None

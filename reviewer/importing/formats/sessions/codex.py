@@ -42,6 +42,7 @@ _ROLLOUT = re.compile(
 )
 _PARENT = re.compile(rb'"parent_thread_id"\s*:\s*"([\w-]{1,64})"')
 _SPAWN = (b"spawn_agent", b"thread_spawn")
+_BLOCK = 1 << 16
 _META = 1 << 16
 """Bytes of a rollout in which its parent is named."""
 _MOST_ROLLOUTS = 20_000
@@ -91,9 +92,8 @@ class CodexReader(SessionFormat):
 def _children_of(path: Path) -> dict[str, tuple[Path, ...]]:
     """Return rollouts by the thread that started them; only for one that started any."""
     try:
-        with opened(path) as handle:
-            if not any(word in line for line in handle for word in _SPAWN):
-                return {}
+        if not _spawns(path):
+            return {}
     except (OSError, Unreadable):
         return {}
     folder = path.absolute().parent
@@ -101,6 +101,17 @@ def _children_of(path: Path) -> dict[str, tuple[Path, ...]]:
     if len(folder.parts) - len(root.parts) > 3:  # sessions/YYYY/MM/DD
         root = folder
     return _by_parent(root, _state(root))
+
+
+def _spawns(path: Path) -> bool:
+    """Return whether a thread started others, by the words of a file."""
+    with opened(path) as handle:
+        held = b""
+        while block := handle.read(_BLOCK):
+            held = held[-max(map(len, _SPAWN)) :] + block
+            if any(word in held for word in _SPAWN):
+                return True
+    return False
 
 
 def _state(root: Path) -> tuple[tuple[str, int], ...]:
