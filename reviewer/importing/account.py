@@ -88,6 +88,11 @@ _SPOKEN = late(
 )
 """Members in which an agent's own words are kept."""
 _OTHERS = frozenset(("system", "user", "developer", "human", "tool", "function"))
+_OPENING = frozenset(
+    "{[\t\n\v\f\r\x1c\x1d\x1e\x1f \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006"
+    "\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000"
+)
+"""What a text that may be JSON begins with: a bracket, or any blank."""
 _MOST_WORDS = 10_000
 _SHORT = 64
 _named_act = Remembered[str, bool](
@@ -261,7 +266,7 @@ class _Walk:
         self._taken = account.takes
         self._enters = account.enters
         self._resolve = account.resolve
-        self._opens = "{[" + account.references
+        self._opens = _OPENING.union(account.references)
         self._special = {
             *self._seqs, *self._refused, *self._apart, *self._whole, *self._strict, *self._read
         }  # fmt: skip
@@ -309,29 +314,73 @@ class _Walk:
         elif isinstance(part, RepeatedMembers):
             self._add(place, seq)
         else:
-            names = self._read.get(own)
+            names, strict = self._read.get(own), own in self._strict
             if names is None and could_act(part):
                 if not self._repeats(part):
                     self._add(place, seq)
-                return
-            self._members(part, names, own in self._strict, place, seq)
+            elif names is None and not strict:
+                self._unread(part, _objects[tuple(part)], place, seq)
+            else:
+                self._members(part, names, strict, place, seq)
 
     def _plain(self, part: dict[str, Any], place: Place, seq: int | None) -> None:
         """Look at an object about which the reader declared nothing."""
-        if self._enters and holds_parts(part):
+        told = _objects[tuple(part)]
+        if told.message and self._enters and holds_parts(part):
             self._members(part, _MESSAGE, False, place, seq)
-        elif could_act(part):
+        elif told.shape is not None and _acts(part, told.shape):
             if not self._repeats(part):
                 self._add(place, seq)
         else:
-            self._members(part, None, False, place, seq)
+            self._unread(part, told, place, seq)
+
+    def _unread(
+        self, part: dict[str, Any], told: "_Object", place: Place, seq: int | None
+    ) -> None:
+        """Look at the members of an object that is no act, of which the reader named none."""
+        done, special, opens = self._done, self._special, self._opens
+        spoken = told.speaks and self._known.silent and _by_agent(part)
+        holds = told.holds
+        for name, value in part.items():
+            kind = type(value)
+            if kind is str:
+                if not value:
+                    continue
+                any_text = holds and name in HOLDERS
+                said = spoken and _of_words[name]
+                if not (any_text or said or value[0] in opens) or name in self._harmless:
+                    continue
+                if self._text(value, any_text, said):
+                    self._add((place, name), seq)
+            elif kind is dict or kind is list or kind is RepeatedMembers:
+                if not value or (own := id(value)) in done:
+                    continue
+                taken = own in special and self._taken(value)
+                if name in self._harmless:
+                    if RepeatedMembers.met:
+                        self._repeated(value, (place, name), seq)
+                elif holds and not taken and name in HOLDERS and _holds(value):
+                    if self._enters and holds_parts(value):
+                        self.part(value, (place, name), seq)
+                    elif not self._repeats(value):
+                        self._add((place, name), seq)
+                elif own in special or kind is RepeatedMembers:
+                    self.part(value, (place, name), seq)
+                elif kind is dict:
+                    self._plain(value, (place, name), seq)
+                else:
+                    self._list(value, (place, name), seq)
 
     def _list(self, part: list[Any], place: Place, seq: int | None) -> None:
         own = id(part)
         strict, texts = own in self._strict, own in self._read
-        done = self._done
+        done, special = self._done, self._special
         for at, one in enumerate(part):
-            if id(one) in done:
+            known = id(one)
+            if known in done:
+                continue
+            if type(one) is dict and not strict and known not in special:
+                self._plain(one, (place, at), seq)
                 continue
             if isinstance(one, (dict, list)):
                 if strict and not self._taken(one) and one:
@@ -362,8 +411,7 @@ class _Walk:
                     continue
                 any_text = strict or name in HOLDERS
                 spoken = silent and _of_words[name] and _by_agent(part)
-                first = value[0]
-                if not (any_text or spoken or first in opens or first.isspace()):
+                if not (any_text or spoken or value[0] in opens):
                     continue
                 if name in self._harmless:
                     continue
@@ -599,6 +647,28 @@ def _shape(names: tuple[str, ...]) -> _Shape | None:
 
 
 _shapes = Remembered(_shape)
+
+
+class _Object(NamedTuple):
+    """What the names of an object's members say of it: its shape, whether it may be a message that
+    holds parts, and whether there is a holder of calls or an agent's words among them."""
+
+    shape: _Shape | None
+    message: bool
+    holds: bool
+    speaks: bool
+
+
+def _object(names: tuple[str, ...]) -> _Object:
+    return _Object(
+        _shapes[names],
+        "role" in names and ("content" in names or "parts" in names),
+        not HOLDERS.isdisjoint(names),
+        any(map(_of_words.__getitem__, names)),
+    )
+
+
+_objects = Remembered(_object)
 
 
 def holds_parts(part: Any) -> bool:
