@@ -520,6 +520,10 @@ class _DraftCalls:
         if isinstance(given, str):
             given = parse_text(given) if given else {}
         wanted = given or {}
+        for one in own:  # a copy has the id of its call, as a rule
+            for event in index.named.get((tool, one), ()):
+                if wanted == event["arguments"]:
+                    return True
         for event in index.calls.get(tool, ()):
             arguments = event["arguments"]
             if wanted == arguments or arguments == {"input": text}:

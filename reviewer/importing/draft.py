@@ -56,10 +56,12 @@ def plain_id(event: dict[str, Any]) -> str | None:
 
 
 class CallIndex:
-    """The calls of a draft by tool, and the ids that were answered, of its first `upto` events."""
+    """The calls of a draft by tool, those with an id also by that, and the ids that were answered,
+    of its first `upto` events."""
 
     def __init__(self) -> None:
         self.calls: dict[str, list[dict[str, Any]]] = {}
+        self.named: dict[tuple[str, str], list[dict[str, Any]]] = {}
         self.answered: set[str] = set()
         self.upto = 0
 
@@ -68,6 +70,8 @@ class CallIndex:
         for event in islice(events, self.upto, None):
             if event["kind"] == "tool_call":
                 self.calls.setdefault(event["tool"], []).append(event)
+                if own := plain_id(event):
+                    self.named.setdefault((event["tool"], own), []).append(event)
             elif event["kind"] == "tool_result" and (own := plain_id(event)):
                 self.answered.add(own)
         self.upto = len(events)

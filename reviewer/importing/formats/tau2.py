@@ -6,6 +6,7 @@ and simulations alone, one or many. What the settings say of the run is true of 
 where they are missing, the file's name is all there is, and that is noted."""
 
 import re
+from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
@@ -30,7 +31,7 @@ from reviewer.importing.pipeline.opening import opened, start_of
 from reviewer.importing.pipeline.split import MAX_RECORD, Unreadable
 from reviewer.importing.reader import Broken, Foreign, Rejected
 from reviewer.importing.source import Source
-from reviewer.importing.walking import EACH, walk
+from reviewer.importing.walking import EACH, Part, walk
 from reviewer.suite.derived import tau2
 from reviewer.suite.errors import ContractError
 from reviewer.suite.strict_json import start_state_digest
@@ -263,7 +264,7 @@ class Tau2Reader(Format):
         return tuple(sorted(file for file in found if file.is_file() and not file.is_symlink()))
 
     def traces(self, source: Source) -> Iterator[Foreign | Broken]:
-        run = _survey(source)
+        run, places = _survey(source)
         candidate = source.candidate or run.candidate
         if not candidate:
             candidate = self.candidate_id(source.path)
@@ -271,7 +272,8 @@ class Tau2Reader(Format):
         suite = f"tau2-{slug(run.domain)}" if slug(run.domain) else ""
         if not suite:
             source.notes.add("no domain in the file: the suite has the name that the path suggests")
-        for number, cut in enumerate(_cuts(source), 1):
+        cuts = _cuts(source) if places is None else _cuts_at(source, places)
+        for number, cut in enumerate(cuts, 1):
             if cut.problem:
                 yield Broken((cut.problem,), cut.name)
                 continue
@@ -305,23 +307,46 @@ def _holds_simulations(path: Path) -> bool:
         return False
 
 
-def _survey(source: Source) -> Run:
-    """Return what must be known of the whole file before its first simulation.
+class _Places:
+    """Where the simulations of a file are: the number, end and size of each. Not `sure` where the
+    file could not be read to its end, or part by part."""
+
+    def __init__(self) -> None:
+        self.numbers, self.ends, self.sizes = array("q"), array("q"), array("q")
+        self.sure = True
+
+    def note(self, part: Part) -> None:
+        if part.problem:
+            self.sure = False
+        elif part.path[:1] == (SIMULATIONS,) and len(part.path) == 2:
+            number = part.path[1]
+            if isinstance(number, int):
+                self.numbers.append(number)
+                self.ends.append(part.end)
+                self.sizes.append(len(part.raw))
+            else:
+                self.sure = False
+
+
+def _survey(source: Source) -> tuple[Run, _Places | None]:
+    """Return what must be known of the whole file before its first simulation, and where its
+    simulations are, unless they are to be looked for.
 
     Raises Unreadable for settings without a simulation in the file or beside it.
     """
     head: dict[str, Any] = {}
     tasks: dict[str, Task] = {}
     seen: list[SimulationHead] = []
+    places = _Places()
     alone = _alone(source.path)
     if not alone:
-        held = _read_settings(source, None, head, tasks, seen)
+        held = _read_settings(source, None, head, tasks, seen, places)
         if not held and not source.companions:
             raise Unreadable(f"no simulation in it and no {SIMULATIONS}/ with any next to it")
     elif source.path.parent.name == SIMULATIONS:
         beside = source.path.parent.parent / "results.json"
         if beside.is_file():
-            _read_settings(source, beside, head, tasks, [])
+            _read_settings(source, beside, head, tasks, [], _Places())
     if alone or source.companions:
         with suppress(Unreadable):  # which is said where the simulations are read
             seen += [one for cut in _cuts(source) if (one := _head_of(cut.raw))]
@@ -331,7 +356,8 @@ def _survey(source: Source) -> Run:
     extra = sum(path.stem not in indexed for path in source.companions)
     if indexed and extra:
         source.notes.add(f"{extra} simulation files are not in simulation_index")
-    return run
+    known = places.sure and not alone and not source.companions
+    return run, places if known else None
 
 
 def _alone(path: Path) -> bool:
@@ -346,13 +372,15 @@ def _read_settings(
     head: dict[str, Any],
     tasks: dict[str, Task],
     seen: list[SimulationHead],
+    places: _Places,
 ) -> int:
-    """Fill in the run's members, its tasks and a glance of its simulations; return how many those
-    are."""
+    """Fill in the run's members, its tasks, and a glance and the places of its simulations; return
+    how many those are."""
     held = 0
     try:
         for part in source.walk(("tasks", EACH), (SIMULATIONS, EACH), path=path):
             name = part.path[0] if part.path else None
+            places.note(part)
             if name == SIMULATIONS:
                 held += len(part.path) == 2
                 seen += [one] if (one := _head_of(part.raw)) and len(part.path) == 2 else []
@@ -363,6 +391,7 @@ def _read_settings(
             elif isinstance(task := source.value(part.raw), dict) and tau2.id_of(task):
                 tasks[tau2.id_of(task)] = task_from(task)
     except (Unreadable, Rejected, OSError):
+        places.sure = False
         source.notes.add("the settings of the run could not be read to their end")
     return held
 
@@ -398,6 +427,15 @@ def _cuts(source: Source) -> Iterator[RawSimulation]:
                 yield RawSimulation(f"{SIMULATIONS}[{part.path[1]}]", part.raw, part.problem)
             elif part.problem:
                 yield RawSimulation("", b"", part.problem)
+
+
+def _cuts_at(source: Source, places: _Places) -> Iterator[RawSimulation]:
+    """Yield the simulations that the file has at these places."""
+    with source.open() as handle:
+        for number, end, size in zip(places.numbers, places.ends, places.sizes, strict=True):
+            handle.seek(end - size)
+            source.reached = end
+            yield RawSimulation(f"{SIMULATIONS}[{number}]", handle.read(size))
 
 
 def _cut_of(path: Path) -> RawSimulation:
