@@ -334,9 +334,7 @@ class _Walk:
         else:
             self._unread(part, told, place, seq)
 
-    def _unread(
-        self, part: dict[str, Any], told: "_Object", place: Place, seq: int | None
-    ) -> None:
+    def _unread(self, part: dict[str, Any], told: "_Object", place: Place, seq: int | None) -> None:
         """Look at the members of an object that is no act, of which the reader named none."""
         done, special, opens = self._done, self._special, self._opens
         spoken = told.speaks and self._known.silent and _by_agent(part)
