@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO, Literal, NamedTuple
 
-from reviewer.importing.foreign_json import MAX_DEPTH, deep, extent
+from reviewer.importing.foreign_json import MAX_DEPTH, deep, extent, is_whole
 
 MAX_RECORD = 64 * 1024 * 1024
 CHUNK = 1 << 20
@@ -79,6 +79,10 @@ def _spans_lines(text: bytes, at: int) -> bool:
     shown."""
     for _ in range(FEW):
         at = text.find(b"{", at)
+        end = text.find(b"\n", at) if at >= 0 else -1
+        if end >= 0 and is_whole(text[at:end]):  # one record on its line, as most are
+            at = end
+            continue
         size = extent(text, at) if at >= 0 else None
         if not size:
             return False
