@@ -11,7 +11,7 @@ from math import inf
 from pathlib import Path as FilePath
 from typing import Any, BinaryIO
 
-from reviewer.importing.foreign_json import parse
+from reviewer.importing.foreign_json import NotJson, glance, parse
 from reviewer.importing.formats.base import Format
 from reviewer.importing.formats.otel import Span
 from reviewer.importing.formats.otel.episode import OF_OTHERS, Heading, main_service, native, safe
@@ -32,6 +32,7 @@ from reviewer.importing.pipeline.split import Unreadable
 from reviewer.importing.reader import Broken, Foreign, Rejected
 from reviewer.importing.source import Source, guarded
 from reviewer.importing.walking import Path, Pattern
+from reviewer.trace.strictjson import RepeatedMembers
 
 NEAR_START = 500
 MOST_KEPT = 4096
@@ -304,7 +305,7 @@ class _Files:
         held = [self._held(holder) for holder in item.holders]
         spans = self._at_hand.get(number)
         if spans is None:
-            spans = self._reader.spans(self._value(item.at, item.size))
+            spans = self._reader.spans(self._again(item.at, item.size))
         return [self._reader.under(span, held) for span in spans]
 
     def _held(self, number: int) -> Any:
@@ -321,9 +322,23 @@ class _Files:
         return self._cached[number]
 
     def _value(self, at: int, size: int) -> Any:
+        return self._source.value(self._raw(at, size))
+
+    def _again(self, at: int, size: int) -> Any:
+        """Return a value that the first pass has read: it knew then whether a name stands twice, or
+        was not sure of it for a quote that is spelled as a number."""
+        raw = self._raw(at, size)
+        if RepeatedMembers.met or b"\\u0022" in raw:
+            return self._source.value(raw)
+        try:
+            return glance(raw)
+        except NotJson as error:
+            raise Rejected(f"json:{error}") from None
+
+    def _raw(self, at: int, size: int) -> bytes:
         handle = self._files[at >> FILE_BITS][1]
         handle.seek(at & FILE_BYTES)
-        return self._source.value(handle.read(size))
+        return handle.read(size)
 
     def _episodes(self, group: Group) -> Iterator[Foreign | Broken]:
         items = [self._index.item(number) for number in group.items]
