@@ -75,13 +75,21 @@ def is_job(value: Any) -> bool:
     return isinstance(value, dict) and "n_total_trials" in value and "stats" in value
 
 
+_ABOVE = 4
+"""Folders above a file that may be its trial's."""
+
+
 def around(path: Path) -> dict[str, Any] | None:
     """Return the trial that a file is in: its result, or its settings when it left no result."""
-    for folder in above(path, 4):
-        inside = str(folder)
+    inside = str(path.absolute())
+    for _ in range(_ABOVE):
+        below, inside = inside, os.path.dirname(inside)
+        if inside == below:
+            return None
         for name in (*RESULTS, "config.json"):
             # Most folders have none, and a path is made slower than it is looked for.
-            if not os.path.isfile(os.path.join(inside, name)) or (file := folder / name) == path:
+            place = os.path.join(inside, name)
+            if not os.path.isfile(place) or (file := Path(place)) == path:
                 continue
             value = whole_value(file)
             if is_trial(value):
