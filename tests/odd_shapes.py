@@ -27,7 +27,10 @@ def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
 
 
 def made_odd(data: st.DataObject, value: Any) -> None:
-    """Replace or drop one member or element somewhere in a value, in place."""
+    """Replace or drop one member or element somewhere in a value, in place; one that is empty, as
+    it may be made by this, stays so."""
+    if not value:
+        return
     path = data.draw(st.sampled_from(places(value)))
     holder = value
     for step in path[:-1]:

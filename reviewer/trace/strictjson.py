@@ -29,9 +29,9 @@ _LONE_SURROGATE = late(
 )
 _FINITE_DIGITS = 300
 """An integer this short is below the largest float, whatever its digits."""
-_STRIDE = 50
+_STRIDE = 25
 _SHORT = 2000
-_FIVE_DIGITS = re.compile(rb"[0-9]{5}").search
+_MANY_DIGITS = re.compile(rb"[0-9]{11}").search
 
 
 @lru_cache(1)
@@ -43,9 +43,10 @@ def _codec() -> tuple[Callable[[bytes], Any], Callable[[Any], bytes]]:
 
 @lru_cache(1)
 def _searches() -> tuple[Any, Any, Any]:
-    """Searches for a run of 300 digits, for five digits in a row, and for what may overflow.
+    """Searches for a run of 300 digits, for eleven digits in a row, and for what may overflow.
 
-    Of a run of 300 digits every `_STRIDE`th byte shows at least five, one after another.
+    Of a run of 300 digits every `_STRIDE`th byte shows at least eleven, one after another; by
+    chance no other text does, be it as long and as random as an encrypted one.
     """
     import re2  # 15 ms, which reading a file that people wrote need not take
 
@@ -53,7 +54,7 @@ def _searches() -> tuple[Any, Any, Any]:
     latin1.encoding = re2.Options.Encoding.LATIN1
     latin1.log_errors = False
     overflow = rb"NaN|Infinity|[0-9][eE]\+?[0-9]{3,}[ \t\r\n,}\]]|[0-9]{300}|[0-9]{200}[0-9.]*[eE]"
-    many, some = re2.compile(rb"[0-9]{300}", latin1), re2.compile(rb"[0-9]{5}", latin1)
+    many, some = re2.compile(rb"[0-9]{300}", latin1), re2.compile(rb"[0-9]{11}", latin1)
     return many.search, some.search, re2.compile(overflow, latin1).search
 
 
@@ -189,7 +190,7 @@ def has_many_digits(raw: bytes) -> bool:
     if len(raw) < _FINITE_DIGITS:
         return False
     if len(raw) < _SHORT:  # re2 takes longer to be called
-        return _FIVE_DIGITS(raw[::_STRIDE]) is not None and _searches()[0](raw) is not None
+        return _MANY_DIGITS(raw[::_STRIDE]) is not None and _searches()[0](raw) is not None
     many, some, _ = _searches()
     return some(raw[::_STRIDE]) is not None and many(raw) is not None
 

@@ -28,7 +28,7 @@ from reviewer.importing.formats.base import (
 from reviewer.importing.formats.harbor import around, episode_of, suite_of
 from reviewer.importing.formats.harbor.atif_steps import StepWriter, agent_of, object_in, objects_in
 from reviewer.importing.formats.swe import suite_of as swe_suite
-from reviewer.importing.head import Head
+from reviewer.importing.head import Head, head_of
 from reviewer.importing.pipeline.opening import start_of
 from reviewer.importing.pipeline.split import MAX_RECORD, Piece, Unreadable
 from reviewer.importing.reader import Broken, Foreign, Rejected
@@ -113,7 +113,8 @@ def _may_refer(path: Path) -> bool:
     """Return whether a trajectory may refer to files: most name none, and need not be parsed to
     tell that."""
     try:
-        raw = start_of(path, MAX_RECORD + 1)
+        head = head_of(path)
+        raw = head.start if head.whole else start_of(path, MAX_RECORD + 1)
     except (OSError, Unreadable):
         return True  # the reader says what is wrong
     return any(name in raw for name in _REFERRING) or _ESCAPED.search(raw) is not None

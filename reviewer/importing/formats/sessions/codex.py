@@ -30,7 +30,7 @@ from reviewer.importing.formats.sessions import (
 )
 from reviewer.importing.formats.sessions.codex_fork import parent_of, spent
 from reviewer.importing.formats.sessions.codex_story import Story, Thread
-from reviewer.importing.head import Head
+from reviewer.importing.head import Head, head_of
 from reviewer.importing.pipeline.opening import opened, start_of
 from reviewer.importing.pipeline.split import Unreadable
 from reviewer.importing.reader import Broken, Foreign
@@ -105,6 +105,9 @@ def _children_of(path: Path) -> dict[str, tuple[Path, ...]]:
 
 def _spawns(path: Path) -> bool:
     """Return whether a thread started others, by the words of a file."""
+    head = head_of(path)
+    if head.whole:  # at hand, as a rule
+        return any(word in head.start for word in _SPAWN)
     with opened(path) as handle:
         held = b""
         while block := handle.read(_BLOCK):
