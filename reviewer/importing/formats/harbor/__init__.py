@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 from reviewer.importing.draft import Draft, amount
 from reviewer.importing.formats.base import (
-    above,
     at_path,
     mapping,
     objects,
