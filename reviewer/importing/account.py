@@ -103,7 +103,7 @@ _of_words = Remembered[str, bool](lambda name: bool(_SPOKEN.search(name)), _MOST
 
 
 @lru_cache(1)
-def _may_name_act() -> Callable[[bytes], object]:
+def _may_name_act() -> Any:
     """Return the search for what each name of an act in an ASCII text ends with: most texts have
     none, and are read ten times as fast by this."""
     return compiled(rf'(?i:{_WORDS})[^"\n]*"[^"0-9A-Za-z]*:').search
