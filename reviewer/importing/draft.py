@@ -493,6 +493,10 @@ def clock(stamp: Any) -> tuple[str | None, str]:
     """Return (text, kind) of a time: `utc` and `offset` are as written; `epoch` numbers (seconds,
     ms, µs or ns by their size) become RFC 3339 in UTC; `unstated` is a text without a zone, kept as
     it is: its zone is unknown. (None, "") for what is no time."""
+    return _known_clock(stamp) if type(stamp) is str and len(stamp) <= _STAMP else _clock(stamp)
+
+
+def _clock(stamp: Any) -> tuple[str | None, str]:
     if type(stamp) is str and _USUAL.fullmatch(stamp):
         return stamp, "utc"
     if isinstance(stamp, str) and _NUMBER.fullmatch(stamp):
@@ -502,12 +506,17 @@ def clock(stamp: Any) -> tuple[str | None, str]:
     if isinstance(stamp, (int, float)):
         text = _epoch(stamp)
         return (text, "epoch") if text else (None, "")
-    if not isinstance(stamp, str) or not _NAIVE.match(stamp) or len(stamp) > 64:
+    if not isinstance(stamp, str) or not _NAIVE.match(stamp) or len(stamp) > _STAMP:
         return None, ""
     zone = _ZONED.search(stamp)
     if zone is None:
         return stamp, "unstated"
     return stamp, "utc" if zone.group(1).upper() in ("Z", "UTC", "+00:00", "+0000") else "offset"
+
+
+_STAMP = 64
+_known_clock = lru_cache(maxsize=1024)(_clock)
+"""A time is looked at when it is written, and again for what is between it and others."""
 
 
 @lru_cache(maxsize=1024)
@@ -553,6 +562,10 @@ _COMPACT = late(r"(\d{4})(\d\d)(\d\d)[@T ](\d\d)(\d\d)(\d\d)(\d*)")
 
 
 def _moment(text: str) -> datetime | None:
+    return _known_moment(text) if len(text) <= _STAMP else _moment_of(text)
+
+
+def _moment_of(text: str) -> datetime | None:
     if _USUAL.fullmatch(text):
         with suppress(ValueError):
             return datetime.fromisoformat(text)
@@ -571,3 +584,6 @@ def _moment(text: str) -> datetime | None:
     except ValueError:
         return None
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
+_known_moment = lru_cache(maxsize=1024)(_moment_of)
