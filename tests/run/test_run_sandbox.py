@@ -163,13 +163,20 @@ async def test_keys_in_the_home_folder_are_hidden_and_the_rest_of_it_is_not(
         pytest.skip("nothing hides them, as `describe` says")
     written(far / ".ssh" / "id_ed25519", "a key")
     written(far / ".netrc", "a password")
+    written(far / ".codex" / "auth.json", "a login")
+    written(far / ".claude" / "projects" / "lamps" / "s.jsonl", "what was said")
+    written(far / ".claude" / "local" / "claude", "a program")
     written(far / "agent.txt", "harmless")
     monkeypatch.setenv("HOME", str(far))
-    paths = [str(far / name) for name in (".ssh/id_ed25519", ".netrc", "agent.txt")]
-    key, password, rest = await said(order(suite, READER.format(paths=paths)))
-    assert key == "refused"
-    assert password in ("", "refused")
-    assert rest == "harmless"
+    names = (
+        *(".ssh/id_ed25519", ".netrc", ".codex/auth.json", ".claude/projects/lamps/s.jsonl"),
+        *(".claude/local/claude", "agent.txt"),
+    )
+    paths = [str(far / name) for name in names]
+    key, password, login, session, *rest = await said(order(suite, READER.format(paths=paths)))
+    assert key == session == "refused"
+    assert {password, login} <= {"", "refused"}
+    assert rest == ["a program", "harmless"]
 
 
 async def test_a_child_writes_in_its_own_folder_only(kind: str, far: Path, suite: Path) -> None:

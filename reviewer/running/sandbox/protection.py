@@ -25,8 +25,17 @@ SECRETS = (
     *(".ssh", ".gnupg", ".aws", ".azure", ".kube", ".docker", ".netrc", ".git-credentials"),
     *(".npmrc", ".pypirc", ".vault-token", ".password-store", ".config/gcloud", ".config/gh"),
     *(".config/op", ".local/share/keyrings", ".bash_history", ".zsh_history"),
+    *(".python_history", ".psql_history", ".node_repl_history", ".pgpass", ".my.cnf", ".s3cfg"),
+    *(".config/rclone", ".config/github-copilot", ".cargo/credentials.toml", ".kaggle"),
+    *(".terraform.d/credentials.tfrc.json", ".cache/huggingface/token", ".mozilla"),
+    *(".config/google-chrome", ".config/chromium", "Library/Keychains"),
+    # Agents: logins, and sessions with all that was said in them; their programs stay readable.
+    *(".claude.json", ".claude/.credentials.json", ".claude/projects", ".claude/history.jsonl"),
+    *(".codex/auth.json", ".codex/sessions", ".codex/archived_sessions", ".codex/history.jsonl"),
+    *(".gemini/oauth_creds.json", ".gemini/tmp", ".local/share/opencode", ".cline/data"),
+    *(".pi/agent/auth.json", ".pi/agent/sessions", ".local/share/goose", ".config/goose"),
 )
-"""Below the home folder: where keys and passwords commonly lie."""
+"""Below the home folder: where keys, passwords and what people said to agents commonly lie."""
 
 SHARED = ("/tmp", "/run", "/dev/shm")
 """Folders through which processes meet; /run holds the sockets of the machine's services."""
