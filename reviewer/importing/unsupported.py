@@ -81,6 +81,7 @@ _WAYS_OUT = {
     "a LangGraph checkpoint database": (
         "write what `list(graph.get_state_history(config))` returns as JSON"
     ),
+    "OpenCode's database of version 2": "export each session with `opencode export`",
     "Goose's database of sessions": "export each with `goose session export --format json`",
     "MLflow's database": "write what `mlflow.search_traces` returns as JSON, each with `to_json()`",
     "Phoenix's database": "export its spans with Phoenix's client, as JSON",
@@ -199,6 +200,7 @@ _DATABASES: tuple[tuple[dict[str, set[str]], str], ...] = (
      "Goose's database of sessions"),
     ({"trace_info": {"request_id"}, "experiments": {"experiment_id"}}, "MLflow's database"),
     ({"spans": {"trace_rowid", "span_id"}, "traces": {"trace_id"}}, "Phoenix's database"),
+    ({"session_message": {"session_id", "type", "data"}}, "OpenCode's database of version 2"),
     ({"cursorDiskKV": {"key", "value"}}, "Cursor's database"),
 )  # fmt: skip
 """Tools by the tables of their databases, with some columns of each."""

@@ -59,6 +59,17 @@ def test_below_a_folder_it_is_refused_too(door: Door, name: str, content: Any, s
     assert said in told.err
 
 
+def test_a_database_of_a_version_without_a_reader_is_named(door: Door) -> None:
+    with closing(sqlite3.connect(door.root / "opencode.db")) as base:
+        base.execute("CREATE TABLE session (id, parent_id, version)")
+        base.execute("CREATE TABLE session_message (id, session_id, type, seq, data)")
+        base.commit()
+    told = door.run("import", door.root / "opencode.db")
+    assert told.code == 20
+    assert "OpenCode's database of version 2" in told.err
+    assert "opencode export" in told.err
+
+
 @pytest.mark.parametrize("name", ["xz", "bz2", "zip", "tar", "tar.gz"])
 def test_an_archive_is_named_with_its_way_out(door: Door, name: str, tmp_path: Path) -> None:
     inner = door.file("run.jsonl", '{"type": "user"}\n')

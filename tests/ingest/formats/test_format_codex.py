@@ -238,6 +238,19 @@ def test_what_a_sub_agent_copied_is_not_said_nor_paid_twice(
     assert said == ["Look", "Seen"]
 
 
+def test_a_sub_agent_without_numbers_begins_where_it_was_given_its_task(tmp_path: Path) -> None:
+    copy = [words("user", "Count"), counted(1000, 1000)]
+    own = [("inter_agent_communication_metadata", {"trigger_turn": True}), words("user", "Look"),
+           counted(1300, 300), words("assistant", "Seen")]  # fmt: skip
+    child = write(tmp_path, CHILD, turn(*copy, *own), {"subagent": {"thread_spawn": {}}})
+    lines = [json.loads(line) for line in child.read_text().splitlines()]
+    lines[0]["payload"]["forked_from_id"] = PARENT
+    child.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    record = read(child)
+    assert record["usage"]["input_tokens"] == 300
+    assert record["source"]["copied"]["usage"]["input_tokens"] == 1000
+
+
 def test_a_sub_agent_that_calls_all_of_its_lines_copied_hides_no_act(tmp_path: Path) -> None:
     start = [call("p2", "spawn_agent"), output("p2", json.dumps({"agent_id": CHILD}))]
     parent = write(tmp_path, PARENT, turn(*start))

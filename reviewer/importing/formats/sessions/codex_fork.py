@@ -72,6 +72,8 @@ def spent(own: str, lines: Sequence[Line]) -> Spent | None:
     """Return whose the tokens of a forked thread are; None where that is not shown."""
     begins = _begins(own, lines)
     if begins is None:
+        begins = _started(lines)
+    if begins is None:
         return None
     totals = list(_totals(lines))
     if not totals or _other_total(lines, begins, totals[-1]):
@@ -120,6 +122,20 @@ def _begins(own: str, lines: Sequence[Line]) -> int | None:
             return place if older else None
         older = True
     return len(lines) if older else None
+
+
+def _started(lines: Sequence[Line]) -> int | None:
+    """Return the place where the thread that started a sub-agent gave it its task; None for other
+    threads, and where several places could be meant."""
+    first = next((one.value for one in lines if one.value.get("type") == "session_meta"), {})
+    spawned = mapping(at_path(first, "payload", "source", "subagent"))
+    if not spawned and at_path(first, "payload", "thread_source") != "subagent":
+        return None
+    given = [place for place, one in enumerate(lines) if one.value.get("type") == _TASK]
+    return given[0] if len(given) == 1 else None
+
+
+_TASK = "inter_agent_communication_metadata"
 
 
 def _turn(value: dict[str, Any]) -> str | None:

@@ -15,6 +15,7 @@ _LINES = frozenset(
     (
         *("session_meta", "turn_context", "world_state", "token_usage_record", "compacted"),
         *("session_state", "ghost_snapshot", "inter_agent_communication"),
+        "inter_agent_communication_metadata",
     )
 )
 _QUIET_ITEMS = frozenset(
