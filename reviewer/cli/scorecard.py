@@ -76,7 +76,9 @@ def _head(card: Scorecard) -> Iterator[str]:
         yield "probe: shown and compared, never certifying a release"
     yield f"recommendation {card.recommendation}"
     for reason in card.reasons:
-        yield f"reason {reason.number} {reason.text}: {reason.observed} (policy {reason.policy})"
+        seen = f": {reason.observed}" if reason.observed else ""
+        policy = f" (policy {reason.policy})" if reason.policy else ""
+        yield f"reason {reason.number} {reason.text}{seen}{policy}"
         for item in reason.evidence:
             where = f" event {item.seq}" if item.seq is not None else ""
             yield f"  {item.trace_id}{where} {item.code}"

@@ -108,8 +108,8 @@ def spent_in_all(cost: CostSection) -> str:
 
 def cost_span(low: float | None, high: float | None) -> str:
     """Return the bounds of an unknown cost: `$0.0021 to $0.0034`, `at least
-    $0.0021`; empty where nothing bounds it."""
-    if low is None:
+    $0.0021`; empty where nothing bounds it: at least nothing is no bound."""
+    if low is None or (high is None and low == 0):
         return ""
     return f"at least {usd(low)}" if high is None else f"{usd(low)} to {usd(high)}"
 

@@ -114,7 +114,7 @@ def _verdict(report: Report) -> Section:
             [
                 str(r.number),
                 r.text,
-                r.observed,
+                r.observed or "-",
                 r.policy or "-",
                 Name(place(r.evidence[0])) if r.evidence else "-",
             ]

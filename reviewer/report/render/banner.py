@@ -42,7 +42,8 @@ def _first_reason(head: str, reason: Reason, width: int) -> tuple[str, str]:
     """Return line 1, and the tool or code that did not fit on it."""
     line = f"{head}1 {visible_line(reason.text)}"
     if reason.need or not reason.evidence:
-        return (line if reason.need else f"{line}: {visible_line(reason.observed)}"), ""
+        seen = "" if reason.need or not reason.observed else f": {visible_line(reason.observed)}"
+        return f"{line}{seen}", ""
     where = reason.evidence[0]
     event = "" if where.seq is None else f" event {where.seq}"
     line += f": {visible_line(where.episode_id)} attempt {where.attempt}{event}"

@@ -228,7 +228,9 @@ def _header(report: Report, first: Section, anchors: dict[str, str]) -> list[str
 
 
 def _reason(reason: ReasonSection, anchors: dict[str, str]) -> str:
-    said = f"<strong>{plain(reason.text)}</strong>: {plain(reason.observed)}"
+    said = f"<strong>{plain(reason.text)}</strong>"
+    if reason.observed:
+        said += f": {plain(reason.observed)}"
     if reason.policy:
         said += f", policy {plain(reason.policy)}"
     if reason.evidence:

@@ -300,7 +300,7 @@ class CellDrawer:
         """Show the attempt beside the drawer, where there is room."""
         drawer = self._screen.drawer
         line = chosen(self.drawn, drawer.cursor, focused=drawer.has_focus)
-        self._screen.preview.draw(line)
+        self._screen.preview.draw(line, _why_none(self._screen.grid.current))
 
     def offer_attempts(self, cursor: int | None = None) -> None:
         """Offer the attempts in the store, then those that have not landed yet."""
@@ -366,6 +366,15 @@ class RunFollowing:
         """True while the cursor is where it was put first."""
         grid = self._screen.grid
         return (grid.row, grid.column) == (0, self._reading.columns_of_cells[0])
+
+
+def _why_none(row: object) -> str:
+    """Say why no attempt stands beside the drawer; "" while nothing is known of the row."""
+    if isinstance(row, Group):
+        return f"a group of episodes: {key_of('fold')} unfolds it"
+    if row is None:
+        return ""
+    return "no attempt of this episode is in the store: the first one that lands is shown here"
 
 
 def owed_line(attempt: int, mark: str) -> list[Span]:

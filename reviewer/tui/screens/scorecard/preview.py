@@ -57,12 +57,15 @@ class Preview:
     def _pane(self, name: str) -> TextView:
         return self._screen.query_one(f"#{name}", TextView)
 
-    def _clear(self) -> None:
-        self._pane("preview").show([])
-        self._pane("contract").show([])
+    def _clear(self, told: str = "") -> None:
+        """Show no attempt, and say why."""
+        said = [Block(told, "dim")] if told else []
+        title = [Span("no attempt to show", "strong")] if told else []
+        self._pane("preview").show(said, title)
+        self._pane("contract").show([], [Span("contract", "strong")] if told else [])
 
-    def draw(self, line: CellLine | None) -> None:
-        """Show an attempt; None where there is none."""
+    def draw(self, line: CellLine | None, why_none: str = "") -> None:
+        """Show an attempt; None where there is none, for the reason given."""
         if not self._screen.roomy:
             self._line = self._read = None
             return
@@ -73,7 +76,7 @@ class Preview:
             return
         self._line, self._read = line, None
         if line is None or line.trace_id is None:
-            self._clear()
+            self._clear(why_none)
             return
         desk = self._screen.shell.desk
         self._screen.ask("preview", lambda: read(desk, line), lambda found: self._take(line, found))

@@ -184,7 +184,8 @@ class ScorecardScreen(DeskScreen):
         is room for the attempt beside it."""
         lower, height = self.query_one("#lower"), self.app.size.height
         lower.set_class(self.roomy, "-roomy")
-        sheet = self.grid.sheet
+        # a grid that was hidden until now has no width of its own yet
+        sheet = self.grid.sheet if self.grid.size.width else self._sheet(self.columns)
         rows = len(self.grid.keys) + 1 + len(sheet.header) + len(sheet.totals)
         free = height - above - 3 - rows - len(self._run_lines())
         attempts = self.reading.card.suite.attempts if self.reading.card is not None else 4
