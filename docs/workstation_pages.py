@@ -60,6 +60,14 @@ DRAWN = (
         "`P`: what fails alike, from every screen ([patterns.md](patterns.md)).",
     ),
     Shown("Trends", "trends-80x24", "TrendsScreen"),
+    Shown(
+        "Suite",
+        "suite-80x24",
+        "SuiteScreen",
+        "`U`: `v` turns to what the suite holds, the trial, the power of its policy, and its "
+        "clauses ([trial.md](trial.md)).",
+    ),
+    Shown("Suite, the power of its policy", "suite-power-80x24", ""),
     Shown("An error", "error-80x24", "ErrorScreen"),
     Shown("Help", "help-80x24", "", "Over every screen, `?`."),
     Shown("Theme", "theme-80x24", "ThemesScreen", "Over every screen, `ctrl+t`."),

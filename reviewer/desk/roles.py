@@ -40,8 +40,9 @@ ACTS: dict[Role, dict[str, str]] = {
         "gates groups maybe_red order rows saved_views shows_outcome side_totals sides totals",
         "traces": "all_notes event events find listed notes outline search state view",
         "trends": "figures",
-        "workspace": "all_candidates asked_for candidates explain_suite found opening releases "
-        "schema suites suites_met witness",
+        "trials": "attempt shown",
+        "workspace": "all_candidates asked_for candidates contents explain_suite found opening "
+        "releases schema suites suites_met witness",
     },
     "label": {
         "labels": "evidence held next_item own_end record release session undo",

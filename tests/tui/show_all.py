@@ -43,7 +43,6 @@ def made(app: ReviewerApp, desk: Desk) -> dict[str, Made]:
     from reviewer.tui.app.finding import Found
     from reviewer.tui.screens import help as help
     from reviewer.tui.screens import patterns as patterns
-    from reviewer.tui.screens import power as power
     from reviewer.tui.screens import releases as releases
     from reviewer.tui.screens import search as search
     from reviewer.tui.screens import settings as settings
@@ -78,6 +77,7 @@ def made(app: ReviewerApp, desk: Desk) -> dict[str, Made]:
     from reviewer.tui.screens.scorecard import dialogs as scorecard_views
     from reviewer.tui.screens.scorecard import screen as scorecard
     from reviewer.tui.screens.sessions import screen as sessions
+    from reviewer.tui.screens.suite import screen as suite
     from reviewer.tui.screens.trajectory import screen as trajectory
 
     text = hostile(0)[:400]
@@ -126,7 +126,6 @@ def made(app: ReviewerApp, desk: Desk) -> dict[str, Made]:
         "OrderScreen": lambda: order.OrderScreen(SUITE, A),
         "OwnKeyScreen": lambda: own_key.OwnKeyScreen(desk.decisions.view(SUITE, A), "BLOCK", None),
         "PatternsScreen": lambda: patterns.PatternsScreen(SUITE, A),
-        "PowerScreen": lambda: power.PowerScreen(SUITE, A),
         "PromptScreen": lambda: prompt.PromptScreen(text, f"{WORD} {text}", text),
         "QuitScreen": lambda: question.QuitScreen(text, [text], [("a", text), ("b", text)]),
         "QuestionScreen": lambda: question.QuestionScreen(
@@ -142,6 +141,7 @@ def made(app: ReviewerApp, desk: Desk) -> dict[str, Made]:
         "SignScreen": signing,
         "SkipScreen": skip.SkipScreen,
         "ThemesScreen": themes.ThemesScreen,
+        "SuiteScreen": lambda: suite.SuiteScreen(SUITE),
         "TalkScreen": talk.TalkScreen,
         "TrajectoryScreen": lambda: trajectory.TrajectoryScreen(TRACE),
         "TrustScreen": lambda: sign_trust.TrustScreen(

@@ -47,12 +47,14 @@ def test_programs_of_a_suite_are_not_run_for_a_screen(
     shared: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from reviewer.desk.decisions import beside
+    from reviewer.desk.trials import remembered
 
     def not_called(*_: object) -> None:
         raise AssertionError
 
-    monkeypatch.setattr(beside, "tried", not_called)
-    monkeypatch.setattr(beside, "_PROGRAMS", ("tools",))
+    monkeypatch.setattr(remembered, "_kept", {})
+    monkeypatch.setattr(remembered, "played_trial", not_called)
+    monkeypatch.setattr(remembered, "_PROGRAMS", ("tools",))
     (line,) = beside.standing_of(shared.place, SUITE, None).trial
     assert line.mark == "not_measured"
     assert f"reviewer suite trial {SUITE}" in line.text

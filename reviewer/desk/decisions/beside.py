@@ -2,25 +2,17 @@
 its policy is wrong. Nothing here changes a recommendation.
 """
 
-from collections.abc import Iterator, Sequence
-from functools import lru_cache
-from pathlib import Path
+from collections.abc import Iterator
 
 from reviewer.desk.decisions.api import SuiteLine, SuiteStanding
 from reviewer.desk.errors import DeskError
 from reviewer.desk.place import Workspace
 from reviewer.desk.power.views import PowerView
-from reviewer.desk.trials.api import tried
+from reviewer.desk.trials.remembered import known, played_of, why_not_unasked
 from reviewer.desk.trials.views import Trial, TriedAgent
 from reviewer.suite.errors import ContractError
 from reviewer.suite.folder import read_suite
 from reviewer.suite.gates import GATES
-from reviewer.suite.model import Episode, Suite
-from reviewer.suite.toolset import equipped
-
-MOST_EPISODES = 30
-"""Episodes of a suite that is tried without being asked: a trial plays each with eight agents."""
-_PROGRAMS = ("toolkit", "server", "container")
 
 
 def standing_of(workspace: Workspace, suite_id: str, power: PowerView | None) -> SuiteStanding:
@@ -36,34 +28,14 @@ def _trial(workspace: Workspace, suite_id: str) -> Iterator[SuiteLine]:
     folder = workspace.suite_folder(suite_id)
     try:
         found = read_suite(folder)
-        why = _why_not(found.suite, [equipped(e, found.toolset) for e in found.suite.episodes])
-        if why:
+        why = why_not_unasked(found)
+        made = known(found, folder) if why else played_of(found, folder)
+        if made is None:
             yield SuiteLine("not_measured", "suite trial", f"not run here ({why}): {command}")
             return
-        yield from _tried(found.suite.digest, folder)
+        yield from trial_lines(made.trial)
     except (DeskError, ContractError) as error:
         yield SuiteLine("not_measured", "suite trial", f"not run: {error}")
-
-
-@lru_cache(maxsize=8)
-def _tried(digest: str, folder: Path) -> tuple[SuiteLine, ...]:
-    """Return the lines on the suite of this digest: its trial follows from its content alone."""
-    found = read_suite(folder)
-    if found.suite.digest != digest:
-        raise DeskError(
-            "the suite has changed while it was read",
-            "look again: the next reading takes it as it is now",
-        )
-    return tuple(trial_lines(tried(found.suite, found.toolset, folder)))
-
-
-def _why_not(suite: Suite, episodes: Sequence[Episode]) -> str:
-    worlds = [episode.simulator or {} for episode in episodes]
-    if suite.own_checks or any(world.get(kind) for world in worlds for kind in _PROGRAMS):
-        return "it would run programs of the suite"
-    if len(episodes) > MOST_EPISODES:
-        return f"{len(episodes):,} episodes take a while"
-    return ""
 
 
 def trial_lines(trial: Trial) -> Iterator[SuiteLine]:

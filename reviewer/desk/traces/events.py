@@ -16,6 +16,7 @@ from reviewer.desk.traces.text import brief_of, text_of
 from reviewer.desk.traces.views import EventDetail, Field
 from reviewer.desk.views import EventRow, Mark
 from reviewer.gates.approvals import granted
+from reviewer.gates.model import Finding
 from reviewer.gates.values import parse
 from reviewer.suite.model import Suite
 from reviewer.trace.jsontree import Buffer
@@ -121,6 +122,23 @@ def _rows(connection: Connection, row: TraceRow, near: Sequence[_Near]) -> list[
     ]
 
 
+def rows_of(events: Sequence[Event], found: Sequence[Finding]) -> list[EventRow]:
+    """List lines of all events of a record that lies in no store."""
+    by_seq: dict[int, list[Finding]] = {}
+    for finding in found:
+        if finding.seq is not None and finding.severity != "note":
+            by_seq.setdefault(finding.seq, []).append(finding)
+    return [
+        _event_row(event, seq, by_seq.get(seq, []), group, state)
+        for event, seq, group, state in (
+            (event, event.seq or at, group, state)
+            for at, (event, group, state) in enumerate(
+                zip(events, together(events), _states(events), strict=True), 1
+            )
+        )
+    ]
+
+
 def findings_by_seq(connection: Connection, row: TraceRow) -> dict[int, list[FindingRow]]:
     """Return what was found on each event, by its number; without notes."""
     return _by_seq(findings_of(connection, [row.id]))
@@ -145,7 +163,7 @@ def event_rows(
     return _rows(connection, row, found)
 
 
-def worst_of(found: Sequence[FindingRow]) -> Mark | None:
+def worst_of(found: Sequence[FindingRow | Finding]) -> Mark | None:
     """Return the mark of an event with these findings."""
     worst = {f.severity for f in found}
     if not worst:
@@ -170,7 +188,11 @@ def _reach(row: TraceRow) -> int:
 
 
 def _event_row(
-    event: Event, seq: int, found: list[FindingRow], group: tuple[int, int], state: str
+    event: Event,
+    seq: int,
+    found: Sequence[FindingRow | Finding],
+    group: tuple[int, int],
+    state: str,
 ) -> EventRow:
     kind = kind_of(event)
     status = event.status

@@ -1,24 +1,16 @@
-"""Trying a suite: `desk.trials` for one of the workspace, `tried` for any content."""
+"""Trying a suite of the workspace, and looking into what came of it: `desk.trials`."""
 
-from collections.abc import Mapping
 from pathlib import Path
 
-from msgspec import UNSET, structs
-
-from reviewer.desk.errors import DeskError, refusal_of
+from reviewer.desk.errors import DeskError
 from reviewer.desk.opened import Room
-from reviewer.desk.trials.checks import examples_in, tried_checks
-from reviewer.desk.trials.clauses import untested_clauses
-from reviewer.desk.trials.judging import agents_judged, cell_of, judged
-from reviewer.desk.trials.views import NO_NETWORK, NO_WORLD, Cell, Trial, TriedEpisode
-from reviewer.running.model import Unrunnable
-from reviewer.running.offer import offer_of
-from reviewer.running.trial.play import lacks_engine, played, wants_network
-from reviewer.running.world import has_world
+from reviewer.desk.trials import remembered
+from reviewer.desk.trials.freezing import way_out_of
+from reviewer.desk.trials.looking import agent_attempt
+from reviewer.desk.trials.views import AgentAttempt, ShownTrial, Trial
 from reviewer.suite.errors import ContractError
-from reviewer.suite.folder import read_suite
-from reviewer.suite.model import TRIAL_AGENTS, Episode, Suite
-from reviewer.suite.toolset import Toolset, equipped
+from reviewer.suite.folder import LoadedSuite, read_suite
+from reviewer.suite.model import TrialAgent
 
 
 class TrialsRoom(Room):
@@ -27,93 +19,37 @@ class TrialsRoom(Room):
     def trial(self, suite_id: str) -> Trial:
         """Return what comes of trying a suite, frozen or not yet. Raises DeskError for one that is
         unknown, is not as it was frozen, or whose world cannot be made."""
+        found, folder = self._read(suite_id)
+        return remembered.played_of(found, folder).trial
+
+    def shown(self, suite_id: str) -> ShownTrial:
+        """Return the trial of a suite as far as it is made without being asked: where it runs
+        nothing of the suite's own and is soon done. Raises DeskError as `trial` does."""
+        found, folder = self._read(suite_id)
+        why = remembered.why_not_unasked(found)
+        known = remembered.known(found, folder) if why else remembered.played_of(found, folder)
+        trial = None if known is None else known.trial
+        way_out = way_out_of(trial) if trial is not None and trial.unsound else ""
+        return ShownTrial(suite_id=suite_id, trial=trial, why_not=why, way_out=way_out)
+
+    def attempt(self, suite_id: str, agent: TrialAgent, episode_id: str) -> AgentAttempt:
+        """Return what an agent did in an episode of a trial that was made here. Raises DeskError
+        where none was."""
+        found, folder = self._read(suite_id)
+        known = remembered.known(found, folder)
+        if known is None:
+            raise DeskError(
+                f"{suite_id}: not tried here since it was last changed",
+                f"reviewer suite trial {suite_id} tries it",
+            )
+        return agent_attempt(found, known.attempts, agent, episode_id)
+
+    def _read(self, suite_id: str) -> tuple[LoadedSuite, Path]:
         folder = self._opened.place.suite_folder(suite_id)
         if not (folder / "suite.json").exists():
             where = self._opened.place.suites
             raise DeskError(f"no suite {suite_id} in {where}", "reviewer suite list")
         try:
-            found = read_suite(folder)
+            return read_suite(folder), folder
         except ContractError as error:
             raise DeskError(str(error), f"reviewer suite check {suite_id}") from error
-        return tried(found.suite, found.toolset, folder)
-
-
-def tried(suite: Suite, toolset: Toolset | None, folder: Path) -> Trial:
-    """Return what comes of trying this content, whose toolkits are in `folder`."""
-    whole = [equipped(episode, toolset) for episode in suite.episodes]
-    untried = {episode.episode_id: _why_not(episode) for episode in whole}
-    runnable = tuple(episode for episode in whole if not untried[episode.episode_id])
-    if not runnable:
-        return _not_tried(suite, folder, untried)
-    part = structs.replace(suite, episodes=runnable)
-    try:
-        made = played(part, folder, offer_of(suite.episodes, toolset))
-    except Unrunnable as error:
-        raise refusal_of(error) from error
-    checks = tried_checks(suite, made, examples_in(folder))
-    attempts = judged(part, made, checks.results)
-    cells: dict[str, dict[str, Cell]] = {
-        episode.episode_id: {
-            agent: cell_of(
-                [
-                    one
-                    for one in attempts
-                    if one.played.agent == agent and one.played.episode_id == episode.episode_id
-                ]
-            )
-            for agent in TRIAL_AGENTS
-        }
-        for episode in runnable
-    }
-    agents = tuple(agents_judged(part, attempts, cells))
-    clauses, untested = untested_clauses(part, attempts)
-    return Trial(
-        suite_id=suite.suite_id,
-        digest=suite.digest,
-        tried=True,
-        sound=all(one.sound for one in agents) and not any(one.problem for one in checks.checks),
-        not_tried="",
-        agents=agents,
-        episodes=tuple(
-            TriedEpisode(
-                episode_id=episode.episode_id,
-                cells=cells.get(episode.episode_id, {}),
-                not_tried=untried[episode.episode_id],
-            )
-            for episode in suite.episodes
-        ),
-        clauses=clauses,
-        untested=tuple(untested),
-        checks=checks.checks or UNSET,
-    )
-
-
-def _why_not(episode: Episode) -> str:
-    """Return why an episode, with its toolset behind it, is not tried; "" for one that is."""
-    if not has_world(episode):
-        return NO_WORLD
-    if wants_network(episode):
-        return NO_NETWORK
-    missing = lacks_engine(episode)
-    return f"not tried: no container engine here: {missing}" if missing else ""
-
-
-def _not_tried(suite: Suite, folder: Path, untried: Mapping[str, str]) -> Trial:
-    checks = tried_checks(suite, (), examples_in(folder)).checks
-    return Trial(
-        suite_id=suite.suite_id,
-        digest=suite.digest,
-        tried=False,
-        sound=not any(one.problem for one in checks),
-        not_tried=next((why for why in untried.values()), NO_WORLD),
-        agents=(),
-        episodes=tuple(
-            TriedEpisode(
-                episode_id=episode.episode_id, cells={}, not_tried=untried[episode.episode_id]
-            )
-            for episode in suite.episodes
-        ),
-        clauses=0,
-        untested=(),
-        checks=checks or UNSET,
-    )

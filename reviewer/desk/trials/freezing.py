@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from reviewer.desk.errors import DeskError
-from reviewer.desk.trials.api import tried
+from reviewer.desk.trials.trying import tried
 from reviewer.desk.trials.views import Trial
 from reviewer.suite.check import check_suite
 from reviewer.suite.checks import CHECKS

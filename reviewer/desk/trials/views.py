@@ -4,6 +4,8 @@ from typing import Literal
 
 from msgspec import UNSET, Struct, UnsetType
 
+from reviewer.desk.views import Clause, EventRow
+from reviewer.suite.gates import CRITICAL_GATES
 from reviewer.suite.model import TrialAgent
 
 CellOutcome = Literal["passed", "caught", "not_measured", "same", "infrastructure"]
@@ -32,6 +34,18 @@ class Cell(Struct, frozen=True, kw_only=True):
     outcome: CellOutcome
     gates: tuple[str, ...] = ()
     codes: tuple[str, ...] = ()
+
+    @property
+    def worst(self) -> str:
+        """Return the gate that weighs most of those that caught it; "" where none did."""
+        return next(
+            (gate for gate in self.gates if gate in CRITICAL_GATES), "".join(self.gates[:1])
+        )
+
+    @property
+    def critical(self) -> bool:
+        """Return whether a gate caught it whose failure is critical."""
+        return self.outcome == "caught" and self.worst in CRITICAL_GATES
 
 
 class TriedEpisode(Struct, frozen=True, kw_only=True):
@@ -107,7 +121,40 @@ class Trial(Struct, frozen=True, kw_only=True):
         """Return the agents with the wrong outcome that no waiver covers."""
         return tuple(one for one in self.agents if not one.sound and one.waiver is None)
 
+    def holes(self, episode: TriedEpisode) -> tuple[str, ...]:
+        """Return the agents that an episode lets pass and the whole suite does not stop; the
+        oracle, where it does not pass. A bad agent that another episode stops may pass this one:
+        who refuses everything is right where refusing is asked for."""
+        return tuple(
+            one.agent
+            for one in self.agents
+            if not one.sound and one.agent in episode.cells
+            if (episode.cells[one.agent].outcome == "passed") != (one.agent == "oracle")
+        )
+
     @property
     def needless(self) -> tuple[TriedAgent, ...]:
         """Return the agents that a waiver covers though their outcome is the right one."""
         return tuple(one for one in self.agents if one.sound and one.waiver is not None)
+
+
+class ShownTrial(Struct, frozen=True, kw_only=True):
+    """A trial as a screen has it. `trial` is None where none was made, and `why_not` says why it is
+    not made before somebody asks for it."""
+
+    suite_id: str
+    trial: Trial | None
+    why_not: str = ""
+    way_out: str = ""
+    """What to do about a suite that is not sound."""
+
+
+class AgentAttempt(Struct, frozen=True, kw_only=True):
+    """What an agent did in one of its `attempts` at an episode, and what the contract says."""
+
+    attempt: int
+    attempts: int
+    events: tuple[EventRow, ...]
+    clauses: tuple[Clause, ...]
+    final_state: str
+    final_message: str | None

@@ -19,6 +19,8 @@ from reviewer.desk.opened import Room, refused
 from reviewer.desk.suites import newest_decision, ready_suite
 from reviewer.desk.views import CandidateInfo
 from reviewer.exit_codes import ExitCode
+from reviewer.suite.errors import ContractError
+from reviewer.suite.folder import read_suite
 
 if TYPE_CHECKING:
     from msgspec import Struct
@@ -30,7 +32,7 @@ if TYPE_CHECKING:
     from reviewer.desk.reports.other_suites import ExplainedSuite
     from reviewer.desk.suites import ReadySuite
     from reviewer.desk.views import SuiteInfo
-    from reviewer.desk.workspace.views import FoundPlace
+    from reviewer.desk.workspace.views import FoundPlace, SuiteContents
     from reviewer.report.assess import Assessment
 
 
@@ -48,6 +50,25 @@ class WorkspaceRoom(Room):
         """Return a suite that may be used now, from the folders or the probes of the store."""
         with self._opened.reading() as connection:
             return ready_suite(self._opened.place, connection, suite_id)
+
+    def contents(self, suite_id: str) -> SuiteContents:
+        """Return what a suite of the folders, or a probe of the store, holds. Raises DeskError for
+        one that is unknown or is not as it was frozen."""
+        from reviewer.desk.workspace.contents import contents_of
+
+        place = self._opened.place
+        folder = place.suite_folder(suite_id)
+        if (folder / "suite.json").exists():
+            try:
+                found = read_suite(folder)
+            except ContractError as error:
+                raise refusal_of(error) from error
+            return contents_of(
+                suites.suite_infos(place, None, suite_id)[0], found.suite, found.toolset
+            )
+        held = self.hold(suite_id)
+        info = next(one for one in self.suites() if one.suite_id == suite_id)
+        return contents_of(info, held.suite, held.toolset)
 
     def candidates(self, suite_id: str) -> list[CandidateInfo]:
         """Candidates with traces on a suite, by id."""

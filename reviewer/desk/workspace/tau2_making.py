@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 
 from reviewer.desk.errors import DeskError, ways_out
 from reviewer.desk.place import Workspace
-from reviewer.desk.trials.api import tried
 from reviewer.desk.trials.freezing import to_be_frozen
+from reviewer.desk.trials.trying import tried
 from reviewer.desk.workspace.suite_records import (
     Beside,
     MadeSuite,

@@ -2,6 +2,8 @@
 
 from typing import Literal, NamedTuple
 
+from reviewer.desk.views import SuiteInfo, View
+
 
 class FoundPlace(NamedTuple):
     """A candidate, suite, episode or trace by its name, and where it is. `candidate_id` is empty
@@ -15,3 +17,38 @@ class FoundPlace(NamedTuple):
     episode_id: str = ""
     trace_id: str = ""
     mark: Literal["", "pass", "fail", "critical", "not_measured"] = ""
+
+
+class ClauseText(View, frozen=True):
+    """One clause of a contract: where it is in the file of its episode, and what it says."""
+
+    place: str
+    clause: str
+
+
+class EpisodeContents(View, frozen=True):
+    """One episode of a suite. `user` is who answers the agent, "" for nobody; `limits` are those of
+    its budget, in words."""
+
+    episode_id: str
+    title: str
+    category: str
+    tags: tuple[str, ...]
+    user_request: str
+    user: str
+    required: tuple[str, ...]
+    forbidden: tuple[str, ...]
+    limits: str
+    clauses: tuple[ClauseText, ...]
+
+
+class SuiteContents(View, frozen=True):
+    """A suite as it stands: its policy as (name, text), its tools, its own checks, its episodes in
+    the order to show them, and the clauses of its policy that hold in every episode."""
+
+    info: SuiteInfo
+    policy: tuple[tuple[str, str], ...]
+    tools: tuple[str, ...]
+    checks: tuple[str, ...]
+    episodes: tuple[EpisodeContents, ...]
+    everywhere: tuple[ClauseText, ...]

@@ -82,7 +82,7 @@ class ReviewerApp(FiringTimers, App[None]):
         bind("A", "go('agreement')"),
         bind("C", "go('compare')"),
         bind("E", "go('trends')"),
-        bind("U", "go('power')"),
+        bind("U", "go('suite')"),
         bind("P", "go('patterns')"),
         bind("J", "go('judge')"),
         bind("D", "go('decision')"),

@@ -31,7 +31,7 @@ CLASSES = {
     "decision": "decision.screen:DecisionScreen",
     "runs": "runs.screen:RunsScreen",
     "trends": "trends:TrendsScreen",
-    "power": "power:PowerScreen",
+    "suite": "suite.screen:SuiteScreen",
     "patterns": "patterns:PatternsScreen",
     "search": "search:SearchScreen",
     "sessions": "sessions.screen:SessionsScreen",

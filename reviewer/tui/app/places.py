@@ -29,7 +29,6 @@ _WHY = {
     "agreement": "with messages to label",
     "judge": "with messages to judge",
     "trends": "to draw a trend of",
-    "power": "whose policy is asked about",
     "patterns": "whose failures are grouped",
 }
 
@@ -57,6 +56,12 @@ def named(shell: "Shell", name: str) -> "DeskScreen | str":
             home = key_of("screen.scorecard")
             return f"no trace chosen yet: {home}, then Enter on a cell of the scorecard"
         return screen_of(shell, ToTrace(shell.trace_id))
+    if name == "suite":
+        if not shell.suite_id:
+            return "no suite here yet: reviewer suite new makes one"
+        from reviewer.tui.screens.suite.screen import SuiteScreen
+
+        return SuiteScreen(shell.suite_id)
     if not shell.candidate_id:
         return f"no candidate {_WHY[name]} yet: import traces first"
     return _of_candidate(shell, name)
@@ -84,10 +89,6 @@ def _of_candidate(shell: "Shell", name: str) -> "DeskScreen":
         from reviewer.tui.screens.trends import TrendsScreen
 
         return TrendsScreen(*where)
-    if name == "power":
-        from reviewer.tui.screens.power import PowerScreen
-
-        return PowerScreen(*where)
     if name == "patterns":
         from reviewer.tui.screens.patterns import PatternsScreen
 

@@ -42,7 +42,10 @@ SCREENS = (
     ("decision", "Decision"),
     ("runs", "Runs"),
     ("trends", "trEnds"),
+    ("suite", "sUite"),
 )
+LAST_FROM = 100
+"""Columns from which the last of them is in line 1 also while it is not on screen."""
 Hint = tuple[str, str, str]
 
 
@@ -87,6 +90,14 @@ def _now(keys: str) -> str:
     meaning elsewhere."""
     own = worded(keys)
     return own if own != keys else keyboard().said(keys)
+
+
+def _brief(state: str) -> str:
+    """The state of line 1 in five columns at most: its glyph and its number, or its letters."""
+    words = state.split()
+    if state[:1].isalpha():
+        return state if len(state) < 5 else "".join(word[0] for word in words)[:5]
+    return "".join(words[:2])[:5]
 
 
 class Asking(FiringTimers, Screen[R]):
@@ -312,7 +323,8 @@ class DeskScreen(Asking[None]):
         """Line 1: the screens, the one you are on in brackets, and the state of the store."""
         line: list[Span] = []
         here = self.UNDER or self.NAME
-        for number, (name, word) in enumerate(SCREENS):
+        all_shown = self.columns >= LAST_FROM or here == SCREENS[-1][0]
+        for number, (name, word) in enumerate(SCREENS if all_shown else SCREENS[:-1]):
             if self.columns < 72 and name != here:  # its key is what is left of it
                 word = next(filter(str.isupper, word))
             if name == here:
@@ -320,7 +332,10 @@ class DeskScreen(Asking[None]):
             else:
                 after = number and SCREENS[number - 1][0] == here
                 line.append(Span(word if after else f" {word}", "dim", f"app.go('{name}')"))
-        return spread(line, [self._standing()], self.columns)
+        standing = self._standing()
+        if width_of(line) + width_of([standing]) > self.columns:
+            standing = standing._replace(text=_brief(standing.text))
+        return spread(line, [standing], self.columns)
 
     def _standing(self) -> Span:
         if self.zoomed.region is not None:

@@ -1,0 +1,71 @@
+"""Trials that this process made, by the content they are of: played once, and looked into later."""
+
+import hashlib
+from collections.abc import Iterator
+from pathlib import Path
+from threading import Lock
+
+from reviewer.desk.errors import DeskError
+from reviewer.desk.trials.trying import Played, played_trial
+from reviewer.suite.folder import LoadedSuite, read_suite, suite_state
+from reviewer.suite.toolset import equipped
+
+MOST_EPISODES = 30
+"""Episodes of a suite that is tried without being asked: a trial plays each with eight agents."""
+MOST = 4
+"""Trials that are kept."""
+_PROGRAMS = ("toolkit", "server", "container")
+_kept: dict[tuple[str, Path], Played] = {}
+_lock = Lock()
+
+
+def why_not_unasked(found: LoadedSuite) -> str:
+    """Return why a suite is not tried before somebody asks for it; "" for one that is."""
+    suite = found.suite
+    worlds = [equipped(one, found.toolset).simulator or {} for one in suite.episodes]
+    if suite.own_checks or any(world.get(kind) for world in worlds for kind in _PROGRAMS):
+        return "it would run programs of the suite"
+    if len(suite.episodes) > MOST_EPISODES:
+        return f"{len(suite.episodes):,} episodes take a while"
+    return ""
+
+
+def known(found: LoadedSuite, folder: Path) -> Played | None:
+    """Return the trial of just this content, where one was made; plays nothing."""
+    return _kept.get(_key(found, folder))
+
+
+def played_of(found: LoadedSuite, folder: Path) -> Played:
+    """Return the trial of this content, which is played where it was not. Raises DeskError for a
+    world that cannot be made, and for files that were changed meanwhile."""
+    key = _key(found, folder)
+    with _lock:  # two screens that ask at once wait for one trial
+        if key in _kept:
+            return _kept[key]
+        made = played_trial(found.suite, found.toolset, folder)
+        if _key(read_suite(folder), folder) != key:
+            raise DeskError(
+                "the suite has changed while it was tried",
+                "look again: the next trial takes it as it is now",
+            )
+        for oldest in list(_kept)[: len(_kept) - MOST + 1]:
+            del _kept[oldest]
+        _kept[key] = made
+        return made
+
+
+def _key(found: LoadedSuite, folder: Path) -> tuple[str, Path]:
+    """Identify the content of a suite: by its lock, or without one by every byte of its files."""
+    return found.suite.digest or _digest_of(folder), folder
+
+
+def _digest_of(folder: Path) -> str:
+    def parts() -> Iterator[bytes]:
+        for path, data in sorted(suite_state(folder).files.items()):
+            yield f"{path} {len(data)} ".encode()
+            yield data
+
+    found = hashlib.sha256()
+    for part in parts():
+        found.update(part)
+    return found.hexdigest()

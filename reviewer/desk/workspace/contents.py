@@ -1,0 +1,75 @@
+"""What a suite holds, in words: its policy, and the contract of each episode clause by clause."""
+
+from collections.abc import Iterator
+
+from msgspec import UNSET
+
+from reviewer.desk.trials.clauses import without_each
+from reviewer.desk.views import SuiteInfo
+from reviewer.desk.workspace.views import ClauseText, EpisodeContents, SuiteContents
+from reviewer.report.formatting import counted
+from reviewer.suite.model import Budget, Episode, Policy, Suite
+from reviewer.suite.toolset import Toolset
+
+
+def contents_of(info: SuiteInfo, suite: Suite, toolset: Toolset | None) -> SuiteContents:
+    """Return what a suite holds."""
+    return SuiteContents(
+        info=info,
+        policy=tuple(_policy(suite.policy)),
+        tools=tuple(tool.name for tool in toolset.tools) if toolset else (),
+        checks=suite.check_names,
+        episodes=tuple(map(_episode, suite.episodes)),
+        everywhere=tuple(
+            ClauseText(place=f"$.policy.gates.{name}", clause=str(limit))
+            for name, limit in suite.policy.limits.items()
+        ),
+    )
+
+
+def _episode(episode: Episode) -> EpisodeContents:
+    user = None if episode.user is UNSET else episode.user
+    return EpisodeContents(
+        episode_id=episode.episode_id,
+        title=episode.title,
+        category=episode.category,
+        tags=episode.tags,
+        user_request=episode.user_request,
+        user=str(user.get("kind", "")) if user else "",
+        required=episode.tools.required,
+        forbidden=episode.tools.forbidden,
+        limits=", ".join(_limits(episode.budget)),
+        clauses=tuple(
+            ClauseText(place=one.place, clause=one.clause) for one in without_each(episode)
+        ),
+    )
+
+
+def _limits(budget: Budget) -> Iterator[str]:
+    if budget.max_steps is not None:
+        yield counted(budget.max_steps, "call")
+    if budget.max_cost_usd is not None:
+        yield f"${budget.max_cost_usd:g}"
+    if budget.max_latency_ms is not None:
+        yield f"{budget.max_latency_ms / 1000:g} s"
+    if budget.max_timeouts is not None:
+        yield f"{counted(budget.max_timeouts, 'timeout')} in a row"
+
+
+def _policy(policy: Policy) -> Iterator[tuple[str, str]]:
+    yield "attempts", f"{policy.attempts} valid ones of each episode"
+    share = "every attempt" if policy.hard_pass_rate == 1 else f"{policy.hard_pass_rate:g}"
+    yield "passes", f"{share} passes every gate"
+    most = policy.max_critical_failures
+    yield "critical", "no critical failure" if not most else f"at most {most} fail critically"
+    yield "repeats", f"pass^{policy.pass_hat.k} at least {policy.pass_hat.min:g}"
+    if policy.completion_min is not None:
+        yield "completes", f"{policy.completion_min:g} of attempts reach the final state"
+    if policy.max_cpst_usd is not None:
+        yield "costs", f"at most ${policy.max_cpst_usd:g} per success"
+    if policy.latency_p95_ms is not None:
+        yield "latency", f"p95 at most {policy.latency_p95_ms / 1000:g} s"
+    yield "decides", ("on bounds (strict)" if policy.mode == "strict" else "on estimates (point)")
+    if policy.code_bound:
+        yield "code", "of every attempt measured by reviewer run"
+    yield "signed by", counted(policy.approvals.promote, "approver")

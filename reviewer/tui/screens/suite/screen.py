@@ -1,0 +1,394 @@
+"""The suite: what it holds, what bad agents do on it, how often its policy is wrong, and which of
+its clauses anything tests."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any, ClassVar, cast
+
+from textual.binding import BindingType
+from textual.events import Resize
+from textual.widget import Widget
+
+from reviewer.desk.errors import DeskError
+from reviewer.desk.power.views import PowerView
+from reviewer.desk.trials.views import AgentAttempt, ShownTrial, Trial, TriedEpisode
+from reviewer.desk.workspace.views import EpisodeContents, SuiteContents
+from reviewer.suite.model import TRIAL_AGENTS, TrialAgent
+from reviewer.trace.safetext import visible, visible_line
+from reviewer.tui.screens.base import DeskScreen, Hint
+from reviewer.tui.screens.suite import view
+from reviewer.tui.screens.suite.sheets import ClauseRow, ClauseSheet, EpisodeSheet, TrialSheet
+from reviewer.tui.settings.keys import bind
+from reviewer.tui.widgets.grid import Grid
+from reviewer.tui.widgets.lines import Block, Line, Sheet, Span
+from reviewer.tui.widgets.textview import TextView
+from reviewer.tui.widgets.words import plural
+
+Row = EpisodeContents | TriedEpisode | ClauseRow
+
+
+class SuiteScreen(DeskScreen):
+    """A list of the view, and what is said of the row under the cursor; the power is a text."""
+
+    NAME = "suite"
+    ABOUT = (
+        "You are asked: is this suite worth anything, and what does it ask for?",
+        "Trial: a right agent must pass it, and seven bad ones must be stopped.",
+        "Power: how often its policy is wrong. Clauses: which of them anything tests.",
+    )
+    ENTER = "what the agent did, or its contract"
+    HINTS: ClassVar[tuple[Hint, ...]] = (
+        ("v", "view", "screen.view"),
+        ("r", "try it", "screen.run"),
+        ("y", "copy", "screen.copy_line"),
+        ("tab", "region", "app.focus_next"),
+        ("D", "decision", "app.go('decision')"),
+        ("?", "help", "app.explain"),
+    )
+    OWN: ClassVar[dict[str, tuple[Hint, ...]]] = {
+        "trial": (
+            ("e", "what the agent did", "screen.evidence"),
+            ("n", "next hole", "screen.next_open(1)"),
+            ("f", "holes", "screen.failing"),
+        ),
+        "clauses": (
+            ("n", "next untested", "screen.next_open(1)"),
+            ("f", "untested", "screen.failing"),
+        ),
+    }
+    """Hints of one view alone."""
+    BINDINGS: ClassVar[list[BindingType]] = [
+        bind("v", "view", "contents, trial, power, clauses"),
+        bind("e", "evidence", "what the agent did", "What the agent did, event by event."),
+        bind("n", "next_open(1)", "next hole, untested clause"),
+        bind("N", "next_open(-1)", "the one before"),
+        bind("f", "failing", "only holes, only untested", "Only holes or untested clauses."),
+        bind("r", "run", "try the suite", "Try the suite with eight agents."),
+        bind("y", "copy_line", "copy the line", "Copy what is said of the line."),
+    ]
+    CSS = """
+    SuiteScreen #grid { height: 1fr; min-height: 6; }
+    SuiteScreen #said { height: 4; }
+    SuiteScreen.-low #said { height: 9; }
+    SuiteScreen.-tall #said { height: 45%; }
+    SuiteScreen #power { height: 1fr; display: none; }
+    SuiteScreen.-power #power { display: block; }
+    SuiteScreen.-power #grid, SuiteScreen.-power #said { display: none; }
+    """
+
+    def __init__(self, suite_id: str, view_name: str = "trial") -> None:
+        super().__init__()
+        self.suite_id, self.view = suite_id, view_name
+        self.contents: SuiteContents | None = None
+        self.trial: ShownTrial | None = None
+        self.power: PowerView | None = None
+        self._refused: dict[str, DeskError] = {}
+        self._only = False
+        self._opened = False
+        self._attempt: tuple[str, str, AgentAttempt] | None = None
+        self._at: dict[str, int] = {}
+
+    def regions(self) -> Iterable[Widget]:
+        yield Grid(self._sheet, self._page, id="grid")
+        yield TextView(id="said")
+        yield TextView(id="power")
+
+    @property
+    def grid(self) -> Grid:
+        """The list of the view."""
+        return self.query_one("#grid", Grid)
+
+    def on_mount(self) -> None:
+        self.redraw()
+        self.grid.focus()
+        desk, suite = self.shell.desk, self.suite_id
+        lost = self._lost("contents")
+        self.ask("contents", lambda: desk.workspace.contents(suite), self._take, lost)
+
+    def _read_trial(self) -> None:
+        desk, suite = self.shell.desk, self.suite_id
+        self.ask("trial", lambda: desk.trials.shown(suite), self._take_trial, self._lost("trial"))
+
+    def _read_power(self) -> None:
+        if self.power is None and "power" not in self._refused:
+            desk, suite = self.shell.desk, self.suite_id
+            self.ask("power", lambda: desk.power.of(suite), self._take_power, self._lost("power"))
+
+    def _lost(self, name: str) -> Any:
+        def lost(error: DeskError) -> None:
+            self._refused[name] = error
+            self.redraw()
+
+        return lost
+
+    def _take(self, found: SuiteContents) -> None:
+        self.contents = found
+        if found.info.probe:
+            why = DeskError("a probe has no contracts: nothing is tried, and no policy decides")
+            self._refused = {name: why for name in view.VIEWS if name != "contents"}
+            self.view = "contents"
+        else:
+            self._read_trial()
+        self._draw_rows()
+
+    def _take_trial(self, found: ShownTrial) -> None:
+        self.trial, self._attempt = found, None
+        self._refused.pop("trial", None)
+        self._draw_rows()
+
+    def _take_power(self, found: PowerView) -> None:
+        self.power = found
+        self._draw_rows()
+
+    # rows --------------------------------------------------------------------------------------
+
+    @property
+    def _tried(self) -> Trial | None:
+        trial = self.trial.trial if self.trial is not None else None
+        return trial if trial is not None and trial.tried else None
+
+    @property
+    def rows(self) -> Sequence[Row]:
+        """The rows of the view, those with a hole first; only those where it is asked for."""
+        found: Sequence[Row] = ()
+        if self.view == "trial" and self._tried is not None:
+            found = sorted(self._tried.episodes, key=lambda one: not self._open(one))
+        elif self.view == "contents" and self.contents is not None:
+            found = self.contents.episodes
+        elif self.view == "clauses" and self.contents is not None:
+            found = view.clause_rows(self.contents, self.trial)
+        return [row for row in found if self._open(row)] if self._only else found
+
+    def _open(self, row: Row) -> bool:
+        """Return whether a row asks for attention: a hole, or a clause that nothing tests."""
+        if isinstance(row, TriedEpisode):
+            return self._tried is not None and bool(self._tried.holes(row))
+        return isinstance(row, ClauseRow) and row.tested is False
+
+    def _sheet(self, width: int) -> Sheet:
+        if self.view == "trial" and self._tried is not None:
+            return TrialSheet(width, self._tried)
+        return ClauseSheet(width) if self.view == "clauses" else EpisodeSheet(width)
+
+    def _page(self, keys: list[int]) -> Sequence[Row]:
+        rows = self.rows
+        return [rows[key] for key in keys]
+
+    @property
+    def row(self) -> Row | None:
+        """The row under the cursor."""
+        return self.grid.current
+
+    @property
+    def agent(self) -> TrialAgent:
+        """The agent of the cell under the cursor."""
+        known = self.grid.column in TRIAL_AGENTS
+        return cast(TrialAgent, self.grid.column) if known else TRIAL_AGENTS[0]
+
+    # drawing -----------------------------------------------------------------------------------
+
+    def _draw_rows(self) -> None:
+        """Draw another list, or the same one read again."""
+        rows = self.rows
+        self.grid.set_keys(range(len(rows)), min(self._at.get(self.view, 0), len(rows) - 1))
+        self.grid.redress()
+        if self.view == "trial" and self.grid.column not in TRIAL_AGENTS:
+            self.grid.column = TRIAL_AGENTS[0]
+        self.redraw()
+
+    def redraw(self) -> None:
+        width = self.columns
+        top = view.top_line(self.suite_id, self.contents, self.view, width)
+        self.head([top, *self._verdict(width)])
+        self.set_class(self.view == "power", "-power")
+        self.grid.caption(*self._caption())
+        self._tell()
+        self.foot()
+
+    def _verdict(self, width: int) -> list[Line]:
+        error = self._refused.get(self.view)
+        if error is not None:
+            return [[Span(f" ○ {visible_line(error.text)}", "not_measured")]]
+        if self.view == "power":
+            if self.power is None:
+                return [[Span(" simulating releases…", "dim")]]
+            return [view.power_line(self.power, width)]
+        if self.contents is None:
+            return [[Span(" reading the suite…", "dim")]]
+        if self.view == "contents":
+            return view.policy_lines(self.contents, width)
+        if self.view == "clauses":
+            return [view.clause_line(self.trial, view.clause_rows(self.contents, self.trial))]
+        if self.trial is None:
+            return [[Span(" trying the suite with eight agents…", "dim")]]
+        return [view.trial_line(self.trial)]
+
+    def _caption(self) -> tuple[Line, Line]:
+        count = len(self.rows)
+        if self.view == "trial":
+            title = f"trial: eight agents on {plural(count, 'episode')}"
+            holes = any(map(self._open, self.rows))
+            note = "holes only" if self._only else "holes first" if holes else "no hole"
+        elif self.view == "clauses":
+            title, note = plural(count, "clause"), "untested " + ("only" if self._only else "first")
+        else:
+            title, note = plural(count, "contract"), "as the suite lists its episodes"
+        return [Span(title, "strong")], [Span(note, "dim")]
+
+    def _tell(self) -> None:
+        """Say of the row under the cursor what there is to say."""
+        if not self.is_mounted:
+            return
+        if self.view == "power":
+            blocks = list(view.power_blocks(self.power, self.columns - 2)) if self.power else []
+            blocks = blocks or self._why("power")
+            note = "" if self.power is None else "as it was frozen"
+            if self.power is not None and not self.power.locked:
+                note = "not locked: a freeze writes it"
+            title = [Span("wrong of 100 releases", "strong")]
+            self.query_one("#power", TextView).update(blocks, title, [Span(note, "dim")])
+            return
+        name, blocks, beside = self._said()
+        self.query_one("#said", TextView).update(blocks, [Span(name, "strong")], beside)
+
+    def _said(self) -> tuple[str, list[Block], Line]:
+        row = self.row
+        if isinstance(row, TriedEpisode) and self._tried is not None and self.trial is not None:
+            title = f"{visible_line(row.episode_id)} · {self.agent}"
+            blocks = view.cell_blocks(self._tried, row, self.agent, self.trial.way_out)
+            if self._opened and (found := self._looked(row)) is not None:
+                blocks = [*blocks[:1], *view.attempt_blocks(found, self.columns - 2)]
+                many = f" of {found.attempts}" if found.attempts > 1 else ""
+                return title, blocks, [Span(f"attempt {found.attempt}{many}", "dim")]
+            hole = Span("! a hole", "fail")
+            return (
+                title,
+                blocks,
+                [hole if self.agent in self._tried.holes(row) else Span("as it should", "dim")],
+            )
+        if isinstance(row, EpisodeContents):
+            return visible_line(row.episode_id), list(view.episode_blocks(row)), ()
+        if isinstance(row, ClauseRow):
+            return visible_line(row.episode_id or "suite.json"), list(view.clause_blocks(row)), ()
+        return "nothing here", self._why(self.view) or [Block(self._none(), "dim")], ()
+
+    def _none(self) -> str:
+        if self._only:
+            return "no row is left: f shows all again"
+        if self.view == "trial":
+            return "no agent played it"
+        probe = self.contents is not None and self.contents.info.probe
+        return "episodes of a probe come with its traces and have no contract" if probe else ""
+
+    def _why(self, name: str) -> list[Block]:
+        error = self._refused.get(name)
+        if error is None:
+            return []
+        return [Block(f"○ {visible(error.text)}", "not_measured"), *map(Block, error.ways_out)]
+
+    def _looked(self, row: TriedEpisode) -> AgentAttempt | None:
+        """Return what the agent did, which is asked for where it is not here."""
+        place = row.episode_id, self.agent
+        if self._attempt is not None and self._attempt[:2] == place:
+            return self._attempt[2]
+        if not row.cells:
+            return None
+        desk, suite, (episode, agent) = self.shell.desk, self.suite_id, place
+
+        def take(found: AgentAttempt) -> None:
+            self._attempt = episode, agent, found
+            self._tell()
+
+        self.ask("attempt", lambda: desk.trials.attempt(suite, agent, episode), take)
+        return None
+
+    def hints(self) -> Iterable[Hint]:
+        return (*self.OWN.get(self.view, ()), *self.HINTS)
+
+    def legend(self) -> Line:
+        if self.view == "trial":
+            return [Span(" a cell names the gate that stopped the agent; ! is a hole", "dim")]
+        return ()
+
+    def on_resize(self, event: Resize) -> None:
+        self.set_class(24 <= event.size.height < 36, "-low")
+        self.set_class(event.size.height >= 36, "-tall")
+        super().on_resize(event)
+
+    def on_grid_moved(self, message: Grid.Moved) -> None:
+        self._at[self.view] = self.grid.row
+        self._tell()
+
+    def on_grid_chosen(self, message: Grid.Chosen) -> None:
+        if self.view == "trial":
+            self.action_evidence()
+        else:
+            self.query_one("#said").focus()
+
+    # acts --------------------------------------------------------------------------------------
+
+    def action_view(self) -> None:
+        """The next view: contents, trial, power, clauses."""
+        self.action_turn(view.VIEWS[(view.VIEWS.index(self.view) + 1) % len(view.VIEWS)])
+
+    def action_turn(self, name: str) -> None:
+        """Turn to a view."""
+        self.view, self._only = name, False
+        self._draw_rows()
+        self.query_one("#power" if name == "power" else "#grid").focus()
+        if name == "power":
+            self._read_power()
+
+    def action_evidence(self) -> None:
+        """Show what the agent did, event by event, or the outcome again."""
+        if not isinstance(self.row, TriedEpisode):
+            self.say("an agent's attempt is shown on a cell of the trial: v turns to it")
+            return
+        self._opened = not self._opened
+        self._tell()
+
+    def action_next_open(self, step: int) -> None:
+        """The next row with a hole, or the next clause that nothing tests."""
+        rows, here = self.rows, self.grid.row
+        places = [n for n, row in enumerate(rows) if self._open(row)]
+        if not places:
+            self.say("none is open here: no hole, no clause untested")
+            return
+        after = [n for n in places if (n - here) * step > 0]
+        row = (min(after) if step > 0 else max(after)) if after else places[0 if step > 0 else -1]
+        found = rows[row]
+        agent = None
+        if isinstance(found, TriedEpisode) and self._tried is not None:
+            agent = self._tried.holes(found)[0]
+        self.grid.go(row, agent)
+
+    def action_failing(self) -> None:
+        """Only rows with a hole, or only untested clauses; all again."""
+        if self.view in ("trial", "clauses"):
+            self._only, self._at[self.view] = not self._only, 0
+            self._draw_rows()
+        else:
+            self.say("holes are on the trial, untested clauses on the clauses: v turns there")
+
+    def action_run(self) -> None:
+        """Try the suite with eight agents, also where its world runs programs of its own."""
+        desk, suite = self.shell.desk, self.suite_id
+        self.say("trying the suite with eight agents…")
+
+        def tried() -> ShownTrial:
+            desk.trials.trial(suite)
+            return desk.trials.shown(suite)
+
+        def done(found: ShownTrial) -> None:
+            self.forget_news()
+            self._take_trial(found)
+
+        self.ask("trial", tried, done)
+
+    def action_copy_line(self) -> None:
+        """Copy what is said of the row, or the sentence on the power."""
+        if self.view == "power" and self.power is not None:
+            self.copy(self.power.headline, "the sentence")
+            return
+        title, blocks, _ = self._said()
+        text = "\n".join("".join(s.text for s in b.head) + b.text for b in blocks)
+        self.copy(f"{title}\n{text}", "what is said of it")

@@ -1,0 +1,89 @@
+"""A suite as its screen has it: what it holds, what bad agents do on it, and what each one did."""
+
+import json
+from pathlib import Path
+
+import pytest
+from doors import SUITE, Door
+from trial_suites import REFUSE, RETURN, episode, write
+
+from reviewer.desk.desk import Desk
+from reviewer.desk.errors import DeskError
+from reviewer.desk.place import at
+from reviewer.desk.trials import remembered
+
+
+@pytest.fixture
+def draft(tmp_path: Path) -> Desk:
+    """A workspace with a draft of two sound episodes."""
+    (tmp_path / "suites").mkdir()
+    (tmp_path / "store").mkdir()
+    write(tmp_path, RETURN, REFUSE)
+    return Desk(at(tmp_path))
+
+
+def test_the_contents_are_the_contracts_clause_by_clause(full: Door) -> None:
+    desk = full.desk()
+    found = desk.workspace.contents(SUITE)
+    desk.close()
+    assert (found.info.state, len(found.tools)) == ("frozen", 8)
+    assert ("repeats", "pass^3 at least 0.95") in found.policy
+    first = found.episodes[0]
+    assert (first.episode_id, first.required[0], first.forbidden) == (
+        "damaged-221", "lookup_order", ("issue_refund",),
+    )  # fmt: skip
+    assert first.limits == "6 calls, $0.08, 2 timeouts in a row"
+    assert ("$.writes[0]", "create_return_label is verified by verify_state") in [
+        (one.place, one.clause) for one in first.clauses
+    ]
+
+
+def test_what_an_agent_did_is_its_events_and_the_contract(draft: Desk) -> None:
+    shown = draft.trials.shown("tried")
+    assert shown.trial is not None
+    assert shown.trial.sound
+    refuse = shown.trial.episodes[0]
+    assert refuse.cells["refuser"].outcome == "passed"
+    assert shown.trial.holes(refuse) == (), "who refuses is right where refusing is asked for"
+    found = draft.trials.attempt("tried", "no-verify", "return")
+    assert [row.title for row in found.events if row.kind == "tool_call"] == ["label"]
+    (broken,) = [row for row in found.events if row.codes]
+    assert (broken.mark, broken.codes) == ("fail", ("write_not_verified",))
+    assert {clause.gate for clause in found.clauses if clause.mark == "fail"} == {"process"}
+
+
+def test_a_suite_that_was_edited_is_tried_as_it_is_now(draft: Desk) -> None:
+    assert draft.trials.shown("tried").way_out == ""
+    before = draft.decisions.suite_standing("tried").trial
+    path = draft.place.suites / "tried" / "episodes" / "return.json"
+    path.write_text(json.dumps(episode(RETURN, writes=None)))
+    with pytest.raises(DeskError, match="since it was last changed"):
+        draft.trials.attempt("tried", "no-verify", "return")
+    shown = draft.trials.shown("tried")
+    assert shown.trial is not None
+    assert "no-verify" in shown.trial.holes(shown.trial.episodes[1])
+    assert "waivers" in shown.way_out
+    after = draft.decisions.suite_standing("tried").trial
+    assert (before[0].mark, after[0].mark) == ("pass", "fail")
+
+
+def test_what_takes_a_while_is_not_tried_before_somebody_asks(
+    draft: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(remembered, "MOST_EPISODES", 1)
+    shown = draft.trials.shown("tried")
+    assert (shown.trial, shown.why_not) == (None, "2 episodes take a while")
+    with pytest.raises(DeskError, match="not tried here"):
+        draft.trials.attempt("tried", "liar", "return")
+    asked = draft.trials.trial("tried")
+    assert draft.trials.shown("tried").trial is asked
+
+
+def test_a_suite_that_is_not_there_or_broken_says_so(draft: Desk) -> None:
+    with pytest.raises(DeskError, match="no suite"):
+        draft.trials.shown("gone")
+    path = draft.place.suites / "tried" / "episodes" / "return.json"
+    path.write_text("{")
+    for asked in (draft.workspace.contents, draft.trials.shown):
+        with pytest.raises(DeskError, match=r"return\.json"):
+            asked("tried")

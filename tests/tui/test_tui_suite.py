@@ -1,0 +1,138 @@
+"""The suite on screen: its contents, what bad agents do on it, its power, its clauses."""
+
+from collections.abc import Callable
+
+import pytest
+from doors import SUITE
+from msgspec.structs import replace
+from template import Bent
+from test_tui_screens import running, shell
+from tui_probe import SIZES, press, same_as_golden, screen_text, segments_with, settle
+
+from reviewer.desk.errors import DeskError
+from reviewer.desk.trials.views import Cell, ShownTrial
+from reviewer.tui.screens.suite.screen import SuiteScreen
+
+Shows = Callable[..., ShownTrial]
+VIEWS = {
+    "suite": (),
+    "suite-done": ("right", "right", "right", "right", "e"),
+    "suite-power": ("v",),
+    "suite-clauses": ("v", "v"),
+    "suite-contents": ("v", "v", "v"),
+}
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("name", VIEWS)
+async def test_the_suite_to_the_character(name: str, size: tuple[int, int], shop: Bent) -> None:
+    app = shell(shop)
+    async with running(app, size) as pilot:
+        await settle(pilot)
+        await press(pilot, "U", *VIEWS[name])
+        same_as_golden(app, f"{name}-{size[0]}x{size[1]}")
+
+
+async def test_a_small_terminal_keeps_three_episodes_and_the_verdict(shop: Bent) -> None:
+    app = shell(shop)
+    async with running(app, (60, 15)) as pilot:
+        await settle(pilot)
+        await press(pilot, "U")
+        text = screen_text(app)
+        assert "7 of 7 bad agents are stopped" in text
+        assert all(name in text for name in ("damaged-221", "appeal-009", "attack-014"))
+
+
+async def test_one_key_leads_there_and_esc_back(shop: Bent) -> None:
+    app = shell(shop)
+    async with running(app) as pilot:
+        await settle(pilot)
+        await press(pilot, "U")
+        assert isinstance(app.screen, SuiteScreen)
+        await press(pilot, "escape")
+        assert not isinstance(app.screen, SuiteScreen)
+
+
+def holed(real: Shows, suite: str) -> ShownTrial:
+    """The trial with one agent that passes an episode and should not."""
+    shown = real(suite)
+    trial = shown.trial
+    assert trial is not None
+    *first, last = trial.episodes
+    cells = {**last.cells, "liar": Cell(outcome="passed")}
+    agents = [
+        replace(one, outcome="not_stopped", why="passes all 3 episodes")
+        if one.agent == "liar"
+        else one
+        for one in trial.agents
+    ]
+    episodes = (*first, replace(last, cells=cells))
+    bent = replace(trial, episodes=episodes, agents=tuple(agents), sound=False)
+    return ShownTrial(suite_id=suite, trial=bent, way_out="mend the contracts")
+
+
+async def test_a_hole_is_filled_red_comes_first_and_has_a_way_out(shop: Bent) -> None:
+    app = shell(shop.bend("trials.shown", holed))
+    async with running(app, (120, 40)) as pilot:
+        await settle(pilot)
+        await press(pilot, "U")
+        text = screen_text(app)
+        assert "liar: freeze refuses this suite; 6 of 7 bad agents are stopped" in text
+        (filled,) = segments_with(app, "! PASSES")
+        assert filled.style is not None
+        assert filled.style.bgcolor is not None
+        await press(pilot, "G", "n")
+        text = screen_text(app)
+        assert "way out    mend the contracts" in text
+        assert text.index("attack-014") < text.index("damaged-221")
+        await press(pilot, "f")
+        assert "damaged-221" not in screen_text(app)
+        await press(pilot, "N")
+        await press(pilot, "f")
+        assert "damaged-221" in screen_text(app)
+
+
+async def test_a_trial_that_runs_programs_waits_to_be_asked_for(shop: Bent) -> None:
+    asked: list[str] = []
+
+    def shown(real: Shows, suite: str) -> ShownTrial:
+        if asked:
+            return real(suite)
+        return ShownTrial(suite_id=suite, trial=None, why_not="it would run programs of the suite")
+
+    def trial(real: Callable[[str], object], suite: str) -> object:
+        asked.append(suite)
+        return real(suite)
+
+    app = shell(shop.bend("trials.shown", shown).bend("trials.trial", trial))
+    async with running(app) as pilot:
+        await settle(pilot)
+        await press(pilot, "U")
+        assert "not tried here: it would run programs of the suite. r tries it" in screen_text(app)
+        await press(pilot, "v", "v")
+        assert "28 clauses: no trial says which of them work" in screen_text(app)
+        await press(pilot, "v", "v", "r")
+        assert asked == [SUITE]
+        assert "7 of 7 bad agents are stopped" in screen_text(app)
+
+
+async def test_what_has_no_power_says_why(shop: Bent) -> None:
+    def refused(*_: object) -> None:
+        raise DeskError("its policy has no power to show: a probe certifies nothing")
+
+    shop.bend("power.of", refused)
+    app = shell(shop)
+    async with running(app) as pilot:
+        await settle(pilot)
+        await press(pilot, "U", "v")
+        assert "a probe certifies nothing" in screen_text(app)
+
+
+async def test_copying_gives_what_is_said(shop: Bent) -> None:
+    app = shell(shop)
+    async with running(app) as pilot:
+        await settle(pilot)
+        await press(pilot, "U", "y")
+        assert "makes the required calls" in app.clipboard
+        await press(pilot, "v", "y")
+        assert "10 points worse is let through in" in app.clipboard
