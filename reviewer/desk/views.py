@@ -269,6 +269,11 @@ class TraceView(View, frozen=True):
         """The gates that are in force, in the order of `results`."""
         return ALWAYS if self.in_force is UNSET else self.in_force
 
+    @property
+    def listed(self) -> int:
+        """How many events a list can show: none where the record itself was withheld."""
+        return self.events if self.payload else 0
+
 
 class EventRow(View, frozen=True):
     """One line of the event list. `mark` is the worst finding on this event; `group` its (place,

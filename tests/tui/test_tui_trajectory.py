@@ -543,7 +543,7 @@ async def test_every_screen_zooms_and_is_as_it_was(shop: Bent, size: tuple[int, 
                 continue
             before = screen_text(app)
             await press(pilot, "Z")
-            assert "zoomed" in screen_text(app).splitlines()[0], key
+            assert "zoom" in screen_text(app).splitlines()[0], key
             shown = app.screen.focused
             assert shown is not None
             assert (shown.size.width, shown.size.height) >= (size[0], size[1] - 5), key

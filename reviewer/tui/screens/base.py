@@ -1,7 +1,7 @@
 """The base of every screen: the frame of lines, questions to the desk, the last line's hints."""
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, ClassVar, TypeVar, cast
 
@@ -45,7 +45,8 @@ SCREENS = (
     ("suite", "sUite"),
 )
 LAST_FROM = 100
-"""Columns from which the last of them is in line 1 also while it is not on screen."""
+"""Columns from which the last of them is in line 1 where there is room for it, also while it is not
+on screen."""
 Hint = tuple[str, str, str]
 
 
@@ -94,10 +95,10 @@ def _now(keys: str) -> str:
 
 def _brief(state: str) -> str:
     """The state of line 1 in five columns at most: its glyph and its number, or its letters."""
-    words = state.split()
-    if state[:1].isalpha():
-        return state if len(state) < 5 else "".join(word[0] for word in words)[:5]
-    return "".join(words[:2])[:5]
+    first, *rest = state.split()
+    if first[:1].isalpha():
+        return "".join(word[0] for word in (first, *rest))[:5] if rest else first[:4]
+    return (first + "".join(rest[:1]))[:5]
 
 
 class Asking(FiringTimers, Screen[R]):
@@ -321,21 +322,27 @@ class DeskScreen(Asking[None]):
 
     def title_line(self) -> list[Span]:
         """Line 1: the screens, the one you are on in brackets, and the state of the store."""
+        here, standing = self.UNDER or self.NAME, self._standing()
+        whole = self._names(SCREENS)
+        room = self.columns - width_of([standing])
+        if here != SCREENS[-1][0] and (self.columns < LAST_FROM or width_of(whole) > room):
+            whole = self._names(SCREENS[:-1])
+        elif width_of(whole) > room:
+            standing = standing._replace(text=_brief(standing.text))
+        return spread(whole, [standing], self.columns)
+
+    def _names(self, screens: Sequence[tuple[str, str]]) -> list[Span]:
         line: list[Span] = []
         here = self.UNDER or self.NAME
-        all_shown = self.columns >= LAST_FROM or here == SCREENS[-1][0]
-        for number, (name, word) in enumerate(SCREENS if all_shown else SCREENS[:-1]):
+        for number, (name, word) in enumerate(screens):
             if self.columns < 72 and name != here:  # its key is what is left of it
                 word = next(filter(str.isupper, word))
             if name == here:
                 line.append(Span(f"[{self.NAME.title() if self.UNDER else word}]", "strong"))
             else:
-                after = number and SCREENS[number - 1][0] == here
+                after = number and screens[number - 1][0] == here
                 line.append(Span(word if after else f" {word}", "dim", f"app.go('{name}')"))
-        standing = self._standing()
-        if width_of(line) + width_of([standing]) > self.columns:
-            standing = standing._replace(text=_brief(standing.text))
-        return spread(line, [standing], self.columns)
+        return line
 
     def _standing(self) -> Span:
         if self.zoomed.region is not None:

@@ -135,20 +135,15 @@ class Ready(NamedTuple):
     blocks: "tuple[list[EventRow], ...]" = ()
 
 
-def listed(trace: "TraceView") -> int:
-    """Return how many events a list can show: none where the record itself was withheld."""
-    return trace.events if trace.payload else 0
-
-
 def read_whole(desk: "Desk", trace_id: str) -> Ready:
     """Read what the first frame of a trace shows. Raises DeskError."""
     from reviewer.desk.traces.kinds import kinds_of
 
     trace, notes = desk.traces.view(trace_id), desk.traces.notes(trace_id)
     kinds = kinds_of(trace)
-    if listed(trace) > SHORT_LIST:
+    if trace.listed > SHORT_LIST:
         return Ready(trace, notes, kinds)
-    firsts = range(0, listed(trace), BLOCK)
-    counts = [min(BLOCK, listed(trace) - first) for first in firsts]
+    firsts = range(0, trace.listed, BLOCK)
+    counts = [min(BLOCK, trace.listed - first) for first in firsts]
     blocks = map(desk.traces.events, [trace_id] * len(counts), firsts, counts)
     return Ready(trace, notes, kinds, tuple(map(list, blocks)))

@@ -10,10 +10,9 @@ from reviewer.suite.model import TrialAgent
 from reviewer.trace.safetext import visible, visible_line
 from reviewer.tui.screens.suite.sheets import ClauseRow
 from reviewer.tui.settings.keys import key_of
-from reviewer.tui.settings.theme import RED
-from reviewer.tui.views.event_list import EventSheet, ListMarks
-from reviewer.tui.widgets import words
-from reviewer.tui.widgets.lines import Block, Line, Span, cut, fit, middle, pad, spread, width_of
+from reviewer.tui.views.attempt import clause_lines, event_lines
+from reviewer.tui.views.event_list import ListMarks
+from reviewer.tui.widgets.lines import Block, Line, Span, cut, middle, pad, spread, width_of
 from reviewer.tui.widgets.words import SHORT, plural, suite_word
 
 VIEWS = ("contents", "trial", "power", "clauses")
@@ -159,25 +158,10 @@ def cell_blocks(trial: Trial, row: TriedEpisode, agent: TrialAgent, way_out: str
 
 def attempt_blocks(found: AgentAttempt, width: int) -> Iterator[Block]:
     """Yield what the agent did, event by event, then each clause of the contract."""
-    sheet = EventSheet(width, len(found.events), ListMarks())
-    lines = [*sheet.header]
-    for row in found.events:
-        line: list[Span] = [Span(" "), sheet.flag(row)]
-        x = 2
-        for column, cell in zip(sheet.columns, sheet.cells(row), strict=True):
-            line.append(Span(" " * max(0, column.x - x)))
-            line += fit(cell, column.width)
-            x = column.x + column.width
-        lines.append(line)
+    lines = event_lines(found.events, len(found.events), None, width, ListMarks())
     yield from (Block("", head=line) for line in lines)
     yield Block("")
-    for one in sorted(found.clauses, key=lambda clause: clause.mark not in RED):
-        event = "" if one.seq is None else f"  event {one.seq:,}"
-        text = cut(visible_line(one.text), max(8, width - 13 - len(event)))
-        name = pad(SHORT.get(one.gate, one.gate), 10)
-        style = "dim" if one.mark == "pass" else "text"
-        head = [words.mark(one.mark), Span(f" {name} ", "strong"), Span(text, style)]
-        yield Block("", head=[*head, Span(event, "key")])
+    yield from clause_lines(found.clauses, "", width)
 
 
 def episode_blocks(found: EpisodeContents) -> Iterator[Block]:

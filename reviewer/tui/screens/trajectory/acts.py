@@ -12,7 +12,7 @@ from reviewer.desk.traces.views import NoteKind, NoteView, StateView
 from reviewer.desk.views import ALWAYS, CellLine, EventRow
 from reviewer.trace.safetext import visible_line
 from reviewer.tui.settings.theme import RED
-from reviewer.tui.shell.places import Offer, ToAttempts, listed
+from reviewer.tui.shell.places import Offer, ToAttempts
 from reviewer.tui.widgets.words import plural
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ class TraceJumps:
         if trace is None or not (number.isascii() and number.isdigit() and len(number) < 10):
             return
         wanted = int(number)
-        if word in ("", "event") and listed(trace):
+        if word in ("", "event") and trace.listed:
             where = f"of {trace.events:,} in this trace"
             yield Offer("event", f"event {wanted}", partial(self._to_event, wanted), where)
         elif word in ("a", "attempt"):
@@ -129,7 +129,7 @@ class TraceJumps:
     def group(self) -> None:
         """Group events by turn, by agent and turn, and not at all again."""
         trace, reading = self._reading.trace, self._reading
-        if trace is None or not listed(trace):
+        if trace is None or not trace.listed:
             self._screen.say("no events to group")
         elif reading.grouping is None:
             reading.group("turns")
@@ -167,7 +167,7 @@ class TraceJumps:
             else:
                 self._reading.go_to(to)
 
-        if self._reading.trace is not None and listed(self._reading.trace):
+        if self._reading.trace is not None and self._reading.trace.listed:
             self._screen.ask("scan", lambda: desk.traces.state(trace_id, seq), land)
 
     def attempt(self, step: int) -> None:

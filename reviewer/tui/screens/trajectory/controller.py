@@ -12,7 +12,7 @@ from reviewer.desk.traces.outline import Grouping, Listing, Outline
 from reviewer.desk.traces.views import GroupRow, NoteView
 from reviewer.desk.views import EventRow, TraceView
 from reviewer.trace.safetext import visible_line
-from reviewer.tui.shell.places import BLOCK, Ready, listed, read_whole
+from reviewer.tui.shell.places import BLOCK, Ready, read_whole
 from reviewer.tui.views.event_list import waiting_row
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ class TraceReading:
                 (trace.trace_id, 0, tuple(range(n * BLOCK, n * BLOCK + len(block)))): [*block]
                 for n, block in enumerate(blocks)
             }
-            self._screen.grid.set_keys(range(listed(trace)))
+            self._screen.grid.set_keys(range(trace.listed))
             target = seq if seq is not None else trace.first_finding_seq
             self._screen.grid.go(self.position(target) if target is not None else 0)
             self._screen.value.forget()
@@ -87,7 +87,7 @@ class TraceReading:
                 self._screen.say(visible_line(f"from the scorecard: {came}"))
             if trace.missing:
                 self._screen.say(visible_line(f"payload {trace.missing}"))
-            elif not listed(trace):
+            elif not trace.listed:
                 source = f"{trace.source_path} record {trace.source_record}"
                 self._screen.say(visible_line(f"no events in this trace: it came from {source}"))
             if self._screen.finding.wanted:
@@ -225,7 +225,7 @@ class TraceReading:
     def group(self, grouping: Grouping | None) -> None:
         """Group the events; the cursor stays on its event."""
         self.grouping = grouping
-        if self.trace is not None and listed(self.trace):
+        if self.trace is not None and self.trace.listed:
             self._relist(self.seq)
 
     def _relist(self, seq: int, grown: Listing | None = None) -> None:
@@ -234,7 +234,7 @@ class TraceReading:
         desk, outline = self._screen.shell.desk, self._outline
         if trace is None or grouping is None:
             self.listing = None
-            keys = range(listed(trace)) if trace and only is None else only or []
+            keys = range(trace.listed) if trace and only is None else only or []
             self._screen.grid.set_keys(keys)
             self._screen.grid.go(self.position(seq))
             self._screen.redraw()
@@ -301,7 +301,7 @@ class TraceReading:
             self.take_notes(notes)
         if trace == self.trace:
             return
-        more = listed(trace) - (listed(self.trace) if self.trace else 0)
+        more = trace.listed - (self.trace.listed if self.trace else 0)
         self.trace, self.kinds = trace, kinds
         self._come.clear()
         self._late.clear()
@@ -310,7 +310,7 @@ class TraceReading:
             self._outline = None
             self._relist(self.seq, self.listing)
         elif more and self.only is None:
-            self._screen.grid.set_keys(range(listed(trace)), self._screen.grid.row)
+            self._screen.grid.set_keys(range(trace.listed), self._screen.grid.row)
         self._screen.grid.reload()
         self._screen.redraw()
         if more > 0:

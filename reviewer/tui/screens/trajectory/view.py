@@ -17,7 +17,6 @@ from reviewer.desk.traces.views import EventDetail, GroupRow, StateView
 from reviewer.desk.views import EventRow, TraceView
 from reviewer.trace.safetext import visible_line
 from reviewer.tui.settings.theme import RED, STATES, cell_style
-from reviewer.tui.shell.places import listed
 from reviewer.tui.views.event import (
     MODES,
     Turned,
@@ -382,7 +381,7 @@ class EventPane:
     def ask_event(self) -> None:
         """Ask for the event under the cursor, and for the state where that is shown."""
         trace = self._reading.trace
-        if trace is None or not listed(trace):
+        if trace is None or not trace.listed:
             self._screen.pane.put([])
             return
         trace_id, seq, mode = self._reading.trace_id, self._reading.seq, self.mode
