@@ -77,3 +77,29 @@ async def test_what_decides_comes_first(shop: Bent, size: tuple[int, int]) -> No
         else:
             blocks = app.screen.query_one("#report", TextView).blocks
             assert any("7 of 7 bad agents" in block.text for block in blocks)
+
+
+@pytest.mark.parametrize("size", [(80, 24), (200, 50)])
+async def test_e_shows_what_was_done_behind_each_reason(shop: Bent, size: tuple[int, int]) -> None:
+    app = shell(shop)
+    async with running(app, size) as pilot:
+        await settle(pilot)
+        await press(pilot, "D", "e")
+        text = screen_text(app)
+        assert "attack-014 attempt 1, 5 events" in text
+        assert "issue_refund  order_token" in text
+        blocks = app.screen.query_one("#report", TextView).blocks
+        told = ["".join(span.text for span in each.head) + each.text for each in blocks]
+        assert told.count("attack-014 attempt 1: shown above") == 2
+        await press(pilot, "e")
+        assert "what was done, by reason" not in screen_text(app)
+        await press(pilot, "e", "v")
+        assert "what was done, by reason" not in screen_text(app)
+
+
+async def test_a_candidate_without_a_failing_attempt_has_nothing_behind_it(shop: Bent) -> None:
+    app = shell(shop)
+    async with running(app) as pilot:
+        await settle(pilot)
+        await press(pilot, "greater_than_sign", "D", "e")
+        assert "no reason has an attempt behind it" in screen_text(app)

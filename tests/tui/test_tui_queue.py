@@ -17,7 +17,7 @@ from label_desks import (
 from labelers import drafted, label_all, labeler
 from msgspec.structs import replace
 from run_desks import stored
-from template import HOSTILE, NOW, Bent, StillDatetime, refusing
+from template import HOSTILE, NOW, Bent, StillDatetime, opened, refusing
 from test_tui_screens import running, shell
 from textual.pilot import Pilot
 from textual.widgets import Input
@@ -560,3 +560,17 @@ async def test_one_who_does_not_want_to_be_seen_claims_nothing(full: Door) -> No
             await press(pilot, "L")
             assert "blind" in screen_text(app)
         assert not (full.root / "store" / "presence").exists()
+
+
+async def test_e_lets_items_open_with_what_was_done(full: Door) -> None:
+    app = shell(opened(full.root))
+    async with running(app) as pilot:
+        await settle(pilot)
+        await press(pilot, "Q", "e")
+        assert "what to label next, with what was done" in screen_text(app)
+        await press(pilot, "enter")
+        assert "what was done" in screen_text(app)
+        await press(pilot, "escape", "e")
+        assert "with what was done" not in screen_text(app)
+        await press(pilot, "A", "e")
+        assert "items open with what was done, masked" in screen_text(app)

@@ -10,9 +10,10 @@ from textual.widget import Widget
 
 from reviewer.desk.decisions.api import CheckedDecision, DecisionView, SuiteStanding
 from reviewer.desk.decisions.choices import signed_before
-from reviewer.desk.views import Evidence, KeyInfo, SignedDecision
+from reviewer.desk.views import Evidence, KeyInfo, Reason, SignedDecision
 from reviewer.trace.safetext import visible_line
 from reviewer.tui.screens.base import DeskScreen, Hint
+from reviewer.tui.screens.decision.done import done_blocks, read_behind
 from reviewer.tui.screens.decision.guide import SigningGuide
 from reviewer.tui.screens.decision.lines import (
     beside_blocks,
@@ -29,6 +30,7 @@ from reviewer.tui.screens.decision.lines import (
 )
 from reviewer.tui.settings.keys import bind, digits, key_of
 from reviewer.tui.shell.places import ToTrace
+from reviewer.tui.views.attempt import Read
 from reviewer.tui.widgets.chrome import LineBox, Menu
 from reviewer.tui.widgets.lines import Block, Span, middle
 from reviewer.tui.widgets.textview import TextView
@@ -57,6 +59,7 @@ class DecisionScreen(DeskScreen):
         ("Enter", "sign", "screen.sign"),
         ("=", "verify", "screen.verify"),
         ("n", "next reason", "screen.reason(1)"),
+        ("e", "what was done", "screen.evidence"),
         ("v", "bytes", "screen.view"),
         ("x", "export", "screen.export"),
         ("y", "copy digest", "screen.copy_digest"),
@@ -69,6 +72,7 @@ class DecisionScreen(DeskScreen):
         bind("n", "reason(1)", "evidence of next reason"),
         bind("N", "reason(-1)", "of the reason before"),
         bind("v", "view", "report, Markdown, bytes"),
+        bind("e", "evidence", "", "What was done in the attempts behind the reasons, or not."),
         bind("equals_sign", "verify", "verify earlier decisions"),
         bind("x", "export", "export the report"),
         bind("y", "copy_digest", "copy the report's digest"),
@@ -94,6 +98,8 @@ class DecisionScreen(DeskScreen):
         self._of_suite: SuiteStanding | None = None
         self.mode = "report"
         self._reason = 0
+        self._opened = False
+        self._behind: list[tuple[Reason, list[Read]]] = []
         self._guide = SigningGuide(self)
 
     def regions(self) -> Iterable[Widget]:
@@ -217,14 +223,18 @@ class DecisionScreen(DeskScreen):
             self.query_one("#beside", TextView).update(
                 beside_blocks(self.found, self._of_suite, self.mine), [Span("the suite", "strong")]
             )
-        if self.mode == "report":
+        report = self.query_one("#report", TextView)
+        if self._opened:
+            title = [Span("what was done, by reason", "strong")]
+            note = [Span(f"{key_of('evidence')} shows the report again", "dim")]
+            blocks = done_blocks(self._behind, max(40, report.size.width - 2))
+        elif self.mode == "report":
             roomy = self.app.size.height >= ROOMY
             blocks = sections(self.found, self._of_suite, beside=beside, roomy=roomy)
         elif self.mode == "Markdown":
             blocks = [Block(self.found.markdown)]
         else:
             blocks = [Block(self.found.report_json.decode("utf-8", "backslashreplace"))]
-        report = self.query_one("#report", TextView)
         (report.show if fresh else report.update)(blocks, title, note)
 
     def on_resize(self, event: Resize) -> None:
@@ -257,7 +267,7 @@ class DecisionScreen(DeskScreen):
             title = [Span(f"{name}, what was signed", "strong")]
             note = [Span(f"{key_of('view')} shows the report again", "dim")]
             self.query_one("#report", TextView).show([Block(text)], title, note)
-            self.mode = MODES[-1]
+            self.mode, self._opened = MODES[-1], False
             self.say(self._place(one.path))
 
         self.ask("statement", lambda: desk.decisions.statement(one.path), show)
@@ -277,7 +287,7 @@ class DecisionScreen(DeskScreen):
         note = [Span(f"{key_of('view')} shows the report again", "dim")]
         blocks = [checked_block(one, one.report_digest == shown) for one in found]
         self.query_one("#report", TextView).show(blocks, title, note)
-        self.mode = MODES[-1]
+        self.mode, self._opened = MODES[-1], False
         self.say(*checked_words(found))
 
     def action_sign(self) -> None:
@@ -330,8 +340,27 @@ class DecisionScreen(DeskScreen):
         self.shell.trace_id = first.trace_id
         self.shell.visit(ToTrace(first.trace_id, first.seq, first.gate))
 
+    def action_evidence(self) -> None:
+        """Show what was done in the attempts behind the reasons, or the report again."""
+        if self.found is None:
+            return
+        if not any(reason.evidence for reason in self.found.reasons):
+            self.say("no reason has an attempt behind it")
+            return
+        self._opened = not self._opened
+        if not self._opened:
+            self._draw_report(fresh=True)
+            return
+        desk, reasons = self.shell.desk, self.found.reasons
+        self.ask("behind", lambda: read_behind(desk, reasons), self._take_behind)
+
+    def _take_behind(self, found: list[tuple[Reason, list[Read]]]) -> None:
+        self._behind = found
+        self._draw_report(fresh=True)
+
     def action_view(self) -> None:
         """Sections, Markdown, the exact bytes."""
+        self._opened = False
         self.mode = MODES[(MODES.index(self.mode) + 1) % len(MODES)]
         self._draw_report(fresh=True)
 

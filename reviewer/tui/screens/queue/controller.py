@@ -34,6 +34,12 @@ QUEUE_KEYS: list[BindingType] = [
     ),
     bind("x", "export", "export labels", "Write the labels to a file for another reviewer."),
     bind("i", "take_in", "import labels", "Take in the labels of another reviewer's file."),
+    bind(
+        "e",
+        "evidence",
+        "open items with what was done",
+        "Items open with what was done before each message, or without it.",
+    ),
     bind("y", "copy", "copy", "Copy the line, the figures, or the id of the disagreement."),
 ]
 
@@ -222,6 +228,15 @@ class QueueReading:
         labeling.kind, name = self._next
         labeling.review_sets[self._place[0]] = name
         self.read()
+
+    def evidence(self) -> None:
+        """Let items open with what was done beside them, or without; it is shown on no item here,
+        where nothing would keep that it was seen before the label."""
+        labeling = self._screen.shell.labeling
+        labeling.evidence = not labeling.evidence
+        self._screen.redraw()
+        told = "items open with what was done, masked; each label keeps that it was open"
+        self._screen.say(told if labeling.evidence else "items open without what was done")
 
     def copy(self) -> None:
         """Copy what has the focus."""

@@ -49,6 +49,10 @@ class ReadingScreen(DeskScreen):
         """The queue of single messages, or of pairs."""
         self.reading.turn()
 
+    def action_evidence(self) -> None:
+        """Let items open with what was done beside them, or without."""
+        self.reading.evidence()
+
     def action_export(self) -> None:
         """Ask for a file and write the labels there."""
         self.reading.export()
@@ -73,6 +77,7 @@ class QueueScreen(ReadingScreen):
         ("s", "sort", "screen.sort"),
         ("v", "view", "screen.view"),
         ("A", "agreement", "app.go('agreement')"),
+        ("e", "evidence", "screen.evidence"),
         ("x", "export", "screen.export"),
         ("y", "copy", "screen.copy"),
         ("?", "help", "app.explain"),
@@ -181,7 +186,9 @@ class QueueScreen(ReadingScreen):
         )
         self.head(top)
         note = [Span(view.left_words(found, SORTS[self._sort]), "dim")]
-        self.grid.caption([Span("what to label next", "strong")], note)
+        title = "what to label next"
+        title += ", with what was done" if self.shell.labeling.evidence else ""
+        self.grid.caption([Span(title, "strong")], note)
         self.foot()
         self._draw_figures(fresh=False)
 
@@ -300,6 +307,7 @@ class AgreementScreen(ReadingScreen):
         ("jk", "scroll", "screen.scroll(1)"),
         ("n", "disagreement", "screen.next_open"),
         ("Enter", "settle", "screen.enter"),
+        ("e", "evidence", "screen.evidence"),
         ("x", "export", "screen.export"),
         ("y", "copy", "screen.copy"),
         ("Q", "queue", "app.go('queue')"),
