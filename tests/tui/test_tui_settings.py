@@ -193,3 +193,57 @@ async def test_folded_panes_are_remembered_and_a_broken_file_costs_only_that(
     file.parent.rmdir()
     file.parent.write_text("no folder", encoding="utf-8")
     assert await folded("z") == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("keys", "size", "region"),
+    [
+        (("tab",), (80, 24), "drawer"),
+        (("tab",), (200, 60), "lower"),
+        (("enter", "tab", "tab"), (80, 24), "contract"),
+        (("enter", "tab", "tab"), (200, 60), "contract"),
+        (("R", "tab", "tab"), (80, 24), "said"),
+        (("U", "tab"), (80, 24), "said"),
+        (("C", "tab"), (80, 24), "evidence"),
+    ],
+)
+async def test_the_lines_of_a_region_are_given_and_remembered(
+    shop: Bent, tmp_path: Path, keys: tuple[str, ...], size: tuple[int, int], region: str
+) -> None:
+    file = tmp_path / "panes.json"
+
+    async def lines(*more: str) -> int:
+        app = shell(shop, panes=Panes(file))
+        async with running(app, size) as pilot:
+            await settle(pilot)
+            await press(pilot, *keys, *more)
+            return app.screen.query_one(f"#{region}").size.height
+
+    before = await lines()
+    grown = await lines("K")
+    assert grown == before + 2
+    assert await lines() == grown, "it is remembered"
+    assert await lines("underscore", "underscore") == max(3, before - 2)
+    assert await lines("Z", "K", "Z") == max(3, before - 2), (
+        "what fills the screen has no lines to give"
+    )
+
+
+async def test_a_region_never_takes_all_lines_and_a_file_of_nonsense_costs_nothing(
+    shop: Bent, tmp_path: Path
+) -> None:
+    file = tmp_path / "panes.json"
+    file.write_text('{"lines": {"runs said": 400, "suite said": "x", "queue reasons": true}}')
+    app = shell(shop, panes=Panes(file))
+    async with running(app) as pilot:
+        await settle(pilot)
+        await press(pilot, "R")
+        assert app.screen.query_one("#said").size.height == 14
+        await press(pilot, "underscore")
+        assert "no further" in screen_text(app), "the main list gives its lines to nobody here"
+        await press(pilot, "K")
+        assert app.screen.query_one("#said").size.height == 12, "the list in focus grows"
+        await press(pilot, "U")
+        assert app.screen.query_one("#said").size.height == 9
+        await press(pilot, "E", "K")
+        assert "no lines to give here" in screen_text(app)

@@ -60,7 +60,7 @@ class ReviewerApp(FiringTimers, App[None]):
     `watch` polls the desk's version four times a second; tests that drive the clock themselves
     turn it off. `ascii_only` draws glyphs in ASCII (None: as the settings say, or the terminal's
     encoding). `runs` are started one after another once the first screen is shown. `tour`: somebody
-    may see this for the first time. `panes` remembers what is folded.
+    may see this for the first time. `panes` remembers what is folded, and sizes.
     """
 
     CSS = """
@@ -112,6 +112,8 @@ class ReviewerApp(FiringTimers, App[None]):
             tooltip="Find every act of every screen by its name.",
         ),
         bind("Z", "zoom"),
+        bind("K", "size(1)"),
+        bind("underscore", "size(-1)"),
         bind("a", "approve"),
         bind("at", "who"),
         bind("ctrl+t", "theme"),
@@ -232,6 +234,11 @@ class ReviewerApp(FiringTimers, App[None]):
         """Show the region in focus alone, or all of them again."""
         if self.here is not None and self.screen is self.here:
             self.here.zoom()
+
+    def action_size(self, step: int) -> None:
+        """Give the region in focus more lines, or fewer."""
+        if self.here is not None and self.screen is self.here:
+            self.here.resize_region(step)
 
     def action_unzoom(self) -> None:
         """Show all regions again."""

@@ -182,6 +182,11 @@ class DeskScreen(Asking[None]):
     DEFAULT_CSS = "DeskScreen { layers: default tour; }"
     UNDER: ClassVar[str] = ""
     """The screen in whose place in line 1 this one is, for want of a place of its own."""
+    SIZED: ClassVar[tuple[str, ...]] = ()
+    """Ids of the regions whose lines a reader may settle; the first gives way where another region
+    of the screen grows."""
+    LEAST: ClassVar[int] = 3
+    """Lines that a region keeps, its rule among them."""
     read_only = False
 
     def __init__(self) -> None:
@@ -264,6 +269,57 @@ class DeskScreen(Asking[None]):
             self._seen = self.shell.version
         elif self._seen != self.shell.version:
             self.store_changed()
+
+    # the lines of a region ---------------------------------------------------------------------
+
+    def sized(self) -> tuple[str, ...]:
+        """The regions whose lines a reader may settle as they are arranged now."""
+        return self.SIZED
+
+    def lines_of(self, region: str) -> int | None:
+        """The lines that the reader gave a region, as far as the screen has them; None where the
+        screen settles them."""
+        kept = self.shell.panes.lines(f"{self.NAME} {region}")
+        return None if kept is None else self._within(kept)
+
+    def _within(self, lines: int) -> int:
+        return max(self.LEAST, min(lines, self.app.size.height - 10))
+
+    def settle(self, region: str, lines: int) -> None:
+        """Give a region so many lines."""
+        styles = self.query_one(f"#{region}").styles
+        styles.height = styles.max_height = lines
+
+    def resize_region(self, step: int) -> None:
+        """Give the region in focus more lines, or fewer; where it takes what is left, the others
+        give or take them."""
+        shown = [each for each in self.sized() if self._has_lines(each)]
+        if self.zoomed.region is not None or self.focused is None or not shown:
+            self.say(f"no lines to give here: {key_of('zoom')} gives a region the whole screen")
+            return
+        within = {node.id for node in self.focused.ancestors_with_self}
+        own = next((each for each in shown if each in within), None)
+        region, more = (own, step) if own is not None else (shown[0], -step)
+        now = self.query_one(f"#{region}").size.height
+        lines = self._within(now + 2 * more)
+        if lines == now:
+            self.say("no further: the other regions keep a few lines")
+            return
+        self.shell.panes.size(f"{self.NAME} {region}", lines)
+        self.settle(region, lines)
+        self.say(f"{lines} lines, remembered for this screen")
+        self.call_after_refresh(self.redraw)
+
+    def _has_lines(self, region: str) -> bool:
+        found = self.query(f"#{region}")
+        return bool(found) and found.first().size.height > 0
+
+    def _settle_all(self) -> None:
+        """Give regions the lines that the reader gave them before."""
+        if self.zoomed.region is None:
+            for region in self.sized():
+                if (lines := self.lines_of(region)) is not None and self.query(f"#{region}"):
+                    self.settle(region, lines)
 
     # one region over the whole screen ----------------------------------------------------------
 
@@ -411,6 +467,7 @@ class DeskScreen(Asking[None]):
         return self.HINTS
 
     def on_resize(self, event: Resize) -> None:
+        self._settle_all()
         self.redraw()
         self.call_after_refresh(self.redraw)  # by the size that a region has then
 

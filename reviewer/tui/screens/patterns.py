@@ -68,6 +68,7 @@ class PatternsScreen(DeskScreen):
     """The patterns of a suite, the most frequent first."""
 
     NAME = "patterns"
+    SIZED = ("about",)
     UNDER = "scorecard"
     ABOUT = (
         "You are asked: what fails alike, and what is to be repaired first?",
@@ -176,6 +177,7 @@ class PatternsScreen(DeskScreen):
         if one is None:
             box.show([rule(width), [Span(" no attempt fails", "dim")]])
             return
+        below = self.lines_of("about") or BELOW
         names = [[Span(" " + cut(visible_line(named_line(each)), width - 2),
                        "quarantined" if one.names_differ else "strong")]
                  for each in one.names]  # fmt: skip
@@ -185,15 +187,15 @@ class PatternsScreen(DeskScreen):
             rule(width, [Span(one.pattern_id, "strong")]),
             [Span(" " + cut(what, width - 2), "strong")],
             [Span(" " + cut(where, width - 2))],
-            *names[: BELOW - 4],
+            *names[: below - 4],
         ]
-        room = BELOW - len(lines)
+        room = below - len(lines)
         lines += [
             count_line(each, width) for each in mine[: room if len(mine) <= room else room - 1]
         ]
         if len(mine) > room:
             lines.append([Span(f"  and {plural(len(mine) - room + 1, 'candidate')} more", "dim")])
-        box.show(lines[:BELOW])
+        box.show(lines[:below])
 
     # acts --------------------------------------------------------------------------------------
 

@@ -1,4 +1,5 @@
-"""Which panes a person has folded away, kept beside the note that the tour was seen.
+"""What a person did to panes, which are folded and how many lines they have, kept beside the note
+that the tour was seen.
 
 It is memory and nothing more: a file that cannot be read or written costs that alone.
 """
@@ -8,17 +9,23 @@ import os
 import tempfile
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 MOST = 100_000
 """Bytes beyond which the file is none of ours."""
+TALLEST = 500
+"""Lines that no pane has."""
 
 
 class Panes:
-    """The folded panes by name. Without a file nothing is remembered."""
+    """The folded panes, and the lines of those that were sized, by name. Without a file nothing is
+    remembered."""
 
     def __init__(self, file: Path | None = None) -> None:
         self._file = file
-        self._folded = _read(file) if file is not None else set()
+        kept = _read(file) if file is not None else {}
+        self._folded = _names(kept.get("folded"))
+        self._lines = _sizes(kept.get("lines"))
 
     def folded(self, pane: str) -> bool:
         """Tell whether a pane was folded away when it was last seen."""
@@ -29,28 +36,57 @@ class Panes:
         if folded == (pane in self._folded):
             return
         self._folded ^= {pane}
-        if self._file is not None:
-            with suppress(OSError):
-                _write(self._file, self._folded)
+        self._write()
+
+    def lines(self, pane: str) -> int | None:
+        """Return the lines that a person gave a pane; None where nobody did."""
+        return self._lines.get(pane)
+
+    def size(self, pane: str, lines: int) -> None:
+        """Remember how many lines a pane has."""
+        if self._lines.get(pane) != lines:
+            self._lines[pane] = lines
+            self._write()
+
+    def _write(self) -> None:
+        if self._file is None:
+            return
+        told: dict[str, Any] = {"folded": sorted(self._folded)}
+        if self._lines:
+            told["lines"] = dict(sorted(self._lines.items()))
+        with suppress(OSError):
+            _write(self._file, told)
 
 
-def _read(file: Path) -> set[str]:
+def _read(file: Path) -> dict[str, Any]:
     try:
         with file.open("rb") as data:
             value = json.loads(data.read(MOST))
     except (OSError, ValueError, RecursionError):
-        return set()
-    named = value.get("folded") if isinstance(value, dict) else None
-    return {pane for pane in named if isinstance(pane, str)} if isinstance(named, list) else set()
+        return {}
+    return value if isinstance(value, dict) else {}
 
 
-def _write(file: Path, folded: set[str]) -> None:
+def _names(told: object) -> set[str]:
+    return {pane for pane in told if isinstance(pane, str)} if isinstance(told, list) else set()
+
+
+def _sizes(told: object) -> dict[str, int]:
+    named = told.items() if isinstance(told, dict) else ()
+    return {
+        pane: lines
+        for pane, lines in named
+        if isinstance(lines, int) and not isinstance(lines, bool) and 0 < lines <= TALLEST
+    }
+
+
+def _write(file: Path, told: dict[str, Any]) -> None:
     """Write the file whole or not at all."""
     file.parent.mkdir(parents=True, exist_ok=True)
     handle, beside = tempfile.mkstemp(prefix=".panes-", dir=file.parent)
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as out:
-            json.dump({"folded": sorted(folded)}, out)
+            json.dump(told, out)
         Path(beside).replace(file)
     except OSError:
         Path(beside).unlink(missing_ok=True)

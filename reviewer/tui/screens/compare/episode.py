@@ -30,6 +30,7 @@ class CompareEpisodeScreen(DeskScreen):
     """One episode of a comparison, and the acts on it."""
 
     NAME = "compare"
+    SIZED = ("detail",)
     DEFAULT_CSS = """
     CompareEpisodeScreen #detail { height: 8; }
     CompareEpisodeScreen.-tall #detail { height: 40%; }

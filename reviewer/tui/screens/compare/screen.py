@@ -29,6 +29,7 @@ class CompareScreen(DeskScreen):
     """Two candidates of one suite. Without a baseline the desk chooses one."""
 
     NAME = "compare"
+    SIZED = ("evidence",)
     ABOUT = (
         "You are asked: what did this candidate lose and gain against the other?",
         "Lost episodes come first. Enter sets the two attempts side by side.",

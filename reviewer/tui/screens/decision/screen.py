@@ -46,6 +46,7 @@ class DecisionScreen(DeskScreen):
     """Choices at the foot, every section of the report above them."""
 
     NAME = "decision"
+    SIZED = ("earlier",)
     ABOUT = (
         "You are asked: what do you say about this candidate, and do you sign it?",
         "What is hashed is what you see; {view} shows its exact bytes. Nothing is signed",

@@ -108,6 +108,7 @@ class JudgeScreen(DeskScreen):
     """The role above, the figures, the pairs, and the judge's words on the pair with the cursor."""
 
     NAME = "judge"
+    SIZED = ("said",)
     DEFAULT_CSS = """
     JudgeScreen #pairs { height: 1fr; }
     JudgeScreen #confusion { height: 1fr; display: none; }

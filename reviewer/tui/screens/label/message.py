@@ -57,6 +57,7 @@ class LabelMessageScreen(LabelScreen):
         ("c", "pairs", "screen.other_kind"),
         ("Q", "queue", "app.go('queue')"),
     )
+    SIZED = ("request",)
     BINDINGS: ClassVar[list[BindingType]] = [
         *digits("numbered"),
         bind("0", "clear_mark"),

@@ -52,6 +52,7 @@ class LabelPairScreen(LabelScreen):
         ("c", "messages", "screen.other_kind"),
         ("Q", "queue", "app.go('queue')"),
     )
+    SIZED = ("request",)
     BINDINGS: ClassVar[list[BindingType]] = [
         move("move.left", "answer('left')", "Left is better", "The message on the left."),
         move("move.right", "answer('right')", "Right is better", "The message on the right."),

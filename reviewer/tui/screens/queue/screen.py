@@ -66,6 +66,7 @@ class QueueScreen(ReadingScreen):
     """Reasons as counts, the agreement below them, disagreements at the foot."""
 
     NAME = "queue"
+    SIZED = ("reasons",)
     ABOUT = (
         "You are asked: what should people read next, and can their labels be trusted?",
         "Left and done count what you are shown; flags are closed by anybody's label.",

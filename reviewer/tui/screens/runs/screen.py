@@ -46,6 +46,7 @@ class RunsScreen(DeskScreen):
     is said of the line under the cursor is below."""
 
     NAME = "runs"
+    SIZED = ("said",)
     ABOUT = (
         "You are asked: where does the evidence come from, and what was left out?",
         "A refused record is kept in quarantine by place and reason, never by value.",

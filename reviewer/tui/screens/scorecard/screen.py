@@ -189,12 +189,24 @@ class ScorecardScreen(DeskScreen):
         rows = len(self.grid.keys) + 1 + len(sheet.header) + len(sheet.totals)
         free = height - above - 3 - rows - len(self._run_lines())
         attempts = self.reading.card.suite.attempts if self.reading.card is not None else 4
-        wanted = (max(free, height // 3, 9), max(4, min(attempts + 3, height // 5)))
+        wanted = (
+            self.lines_of("lower") or max(free, height // 3, 9),
+            max(4, min(attempts + 3, height // 5)),
+        )
         shared = wanted if self.roomy else None
         if self._shared != shared and self.zoomed.region is None:
             self._shared = shared
             lower.styles.height = wanted[0] if shared else "auto"
-            self.drawer.styles.max_height = wanted[1] if shared else None
+            self.drawer.styles.max_height = wanted[1] if shared else self.lines_of("drawer")
+
+    def sized(self) -> tuple[str, ...]:
+        return ("lower",) if self.roomy else ("drawer",)
+
+    def settle(self, region: str, lines: int) -> None:
+        if region == "drawer":
+            super().settle(region, lines)
+        else:
+            self.drawer.styles.inline.clear_rule("height")
 
     def _episodes(self) -> int:
         """Episodes of the suite; 0 while that is not known."""

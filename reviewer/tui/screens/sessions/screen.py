@@ -41,6 +41,7 @@ class SessionsScreen(DeskScreen):
     a time, so that those of the first are there while others are looked for."""
 
     NAME = "sessions"
+    SIZED = ("said",)
     UNDER = "runs"
     ABOUT = (
         "Sessions that coding agents keep on this machine. Choose some, or a whole project:",

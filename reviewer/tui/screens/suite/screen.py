@@ -30,6 +30,7 @@ class SuiteScreen(DeskScreen):
     """A list of the view, and what is said of the row under the cursor; the power is a text."""
 
     NAME = "suite"
+    SIZED = ("said",)
     ABOUT = (
         "You are asked: is this suite worth anything, and what does it ask for?",
         "Trial: a right agent must pass it, and seven bad ones must be stopped.",

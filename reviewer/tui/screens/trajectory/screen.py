@@ -300,7 +300,16 @@ class TrajectoryScreen(DeskScreen):
             contract, event = 0, 4
         elif high < ROOMY and self.query_one("#timeline").display and not self.contract.has_focus:
             contract = 0  # its place is the timeline's until tab goes there
+        contract = contract and (self.lines_of("contract") or contract)
+        event = self.lines_of("detail") or event
         regions.styles.grid_rows = f"1fr {contract}" if side else f"1fr {event} {contract}"
+
+    def sized(self) -> tuple[str, ...]:
+        return ("contract",) if self.app.size.width >= SIDE else ("detail", "contract")
+
+    def settle(self, region: str, lines: int) -> None:
+        if self.reading.trace is not None:
+            self._draw_contract(self.reading.trace)
 
     def clause_of(self, gate: str, seq: int) -> int | None:
         """Return the line of the contract about a gate at an event, else about the gate."""
