@@ -294,7 +294,8 @@ def importing(workspace: Path, asked: Asked) -> Iterator[list[int]]:
 # a large trace ------------------------------------------------------------------------------------
 
 
-def large_trace(folder: Path, asked: Asked) -> None:
+def large_store(folder: Path) -> Path:
+    """A small store with one trace of `LARGE_MB`."""
     workspace, lines = folder / "large", folder / "large.jsonl"
     if not workspace.exists():
         stores.made(workspace, 100)
@@ -302,17 +303,37 @@ def large_trace(folder: Path, asked: Asked) -> None:
         run = [PYTHON, "-m", "reviewer", "--workspace", str(workspace)]
         subprocess.run([*run, "import", str(lines)], env=ENVIRONMENT, check=True)
         subprocess.run([*run, "_index"], env=ENVIRONMENT, check=True)
+    return workspace
+
+
+@contextmanager
+def episode_of(folder: Path, asked: Asked, episode: str) -> Iterator[Terminal]:
+    """The scorecard with the cursor on one episode: 000000 has the large trace."""
+    with reviewer(large_store(folder), asked) as terminal:
+        opened(terminal)
+        if episode == "000001":
+            terminal.press(b">")
+            terminal.settle(0.5)
+        type_filter(terminal, f"episode-{episode}")
+        terminal.press(b"\r")
+        terminal.settle(0.5)
+        yield terminal
+
+
+@contextmanager
+def trace_of(folder: Path, asked: Asked, episode: str) -> Iterator[Terminal]:
+    """The trajectory of one episode."""
+    with episode_of(folder, asked, episode) as terminal:
+        terminal.after(b"\r", holds(" events ", "lookup_"))
+        terminal.settle(0.5)
+        yield terminal
+
+
+def large_trace(folder: Path, asked: Asked) -> None:
     found: dict[str, Session] = {}
     for name, episode in (("trace of 5 events", "000001"), (f"trace of {LARGE_MB} MB", "000000")):
-        with reviewer(workspace, asked) as terminal:
-            opened(terminal)
+        with episode_of(folder, asked, episode) as terminal:
             keys = Keys(terminal)
-            if episode == "000001":
-                terminal.press(b">")
-                terminal.settle(0.5)
-            type_filter(terminal, f"episode-{episode}")
-            terminal.press(b"\r")
-            terminal.settle(0.5)
             for _ in range(max(3, asked.times // 3)):
                 keys.time("open trajectory", b"\r", holds(" events ", "lookup_"))
                 for _ in range(3):
@@ -321,13 +342,13 @@ def large_trace(folder: Path, asked: Asked) -> None:
                     keys.move("page down", PAGE)
                     keys.move("last, first event", END)
                     keys.move("last, first event", HOME)
-                    keys.move("next error", b"e")
+                    keys.move("next error", b"d")
                 keys.time("back", b"q", rows_shown)
             found[name] = Session(keys.took, terminal.peak_mb(), terminal.helpers_mb)
     key_table("A large trace", found)
     memory_table(found)
     if asked.inspector:
-        inspector(folder, lines, asked)
+        inspector(folder, folder / "large.jsonl", asked)
 
 
 def inspector(folder: Path, lines: Path, asked: Asked) -> None:

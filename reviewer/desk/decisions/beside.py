@@ -8,7 +8,7 @@ from reviewer.desk.decisions.api import SuiteLine, SuiteStanding
 from reviewer.desk.errors import DeskError
 from reviewer.desk.place import Workspace
 from reviewer.desk.power.views import PowerView
-from reviewer.desk.trials.remembered import known, played_of, why_not_unasked
+from reviewer.desk.trials.remembered import any_of, known, played_of, too_many, why_not_unasked
 from reviewer.desk.trials.views import Trial, TriedAgent
 from reviewer.suite.errors import ContractError
 from reviewer.suite.folder import read_suite
@@ -27,8 +27,11 @@ def _trial(workspace: Workspace, suite_id: str) -> Iterator[SuiteLine]:
     command = f"reviewer suite trial {suite_id} shows what bad agents do on it"
     folder = workspace.suite_folder(suite_id)
     try:
+        if (why := too_many(folder)) and not any_of(folder):
+            yield SuiteLine("not_measured", "suite trial", f"not run here ({why}): {command}")
+            return
         found = read_suite(folder)
-        why = why_not_unasked(found)
+        why = why or why_not_unasked(found)
         made = known(found, folder) if why else played_of(found, folder)
         if made is None:
             yield SuiteLine("not_measured", "suite trial", f"not run here ({why}): {command}")

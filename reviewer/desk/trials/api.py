@@ -25,8 +25,12 @@ class TrialsRoom(Room):
     def shown(self, suite_id: str) -> ShownTrial:
         """Return the trial of a suite as far as it is made without being asked: where it runs
         nothing of the suite's own and is soon done. Raises DeskError as `trial` does."""
+        folder = self._folder(suite_id)
+        why = remembered.too_many(folder)
+        if why and not remembered.any_of(folder):
+            return ShownTrial(suite_id=suite_id, trial=None, why_not=why)
         found, folder = self._read(suite_id)
-        why = remembered.why_not_unasked(found)
+        why = why or remembered.why_not_unasked(found)
         known = remembered.known(found, folder) if why else remembered.played_of(found, folder)
         trial = None if known is None else known.trial
         way_out = way_out_of(trial) if trial is not None and trial.unsound else ""
@@ -44,11 +48,15 @@ class TrialsRoom(Room):
             )
         return agent_attempt(found, known.attempts, agent, episode_id)
 
-    def _read(self, suite_id: str) -> tuple[LoadedSuite, Path]:
+    def _folder(self, suite_id: str) -> Path:
         folder = self._opened.place.suite_folder(suite_id)
         if not (folder / "suite.json").exists():
             where = self._opened.place.suites
             raise DeskError(f"no suite {suite_id} in {where}", "reviewer suite list")
+        return folder
+
+    def _read(self, suite_id: str) -> tuple[LoadedSuite, Path]:
+        folder = self._folder(suite_id)
         try:
             return read_suite(folder), folder
         except ContractError as error:

@@ -1,6 +1,7 @@
 """Trials that this process made, by the content they are of: played once, and looked into later."""
 
 import hashlib
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from threading import Lock
@@ -19,20 +20,30 @@ _kept: dict[tuple[str, Path], Played] = {}
 _lock = Lock()
 
 
+def too_many(folder: Path) -> str:
+    """Return why a suite is not even read before somebody asks for it; "" for one that is."""
+    episodes = folder / "episodes"
+    count = len(os.listdir(episodes)) if episodes.is_dir() else 0
+    return f"{count:,} episodes take a while" if count > MOST_EPISODES else ""
+
+
 def why_not_unasked(found: LoadedSuite) -> str:
     """Return why a suite is not tried before somebody asks for it; "" for one that is."""
     suite = found.suite
     worlds = [equipped(one, found.toolset).simulator or {} for one in suite.episodes]
     if suite.own_checks or any(world.get(kind) for world in worlds for kind in _PROGRAMS):
         return "it would run programs of the suite"
-    if len(suite.episodes) > MOST_EPISODES:
-        return f"{len(suite.episodes):,} episodes take a while"
     return ""
 
 
 def known(found: LoadedSuite, folder: Path) -> Played | None:
     """Return the trial of just this content, where one was made; plays nothing."""
     return _kept.get(_key(found, folder))
+
+
+def any_of(folder: Path) -> bool:
+    """Return whether a trial of this suite was made here, of its content now or before."""
+    return any(place == folder for _, place in _kept)
 
 
 def played_of(found: LoadedSuite, folder: Path) -> Played:

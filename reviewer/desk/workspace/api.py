@@ -3,6 +3,7 @@ joining another store, and the schemas of its files."""
 
 from __future__ import annotations  # what only types name is not loaded
 
+import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -35,6 +36,9 @@ if TYPE_CHECKING:
     from reviewer.desk.workspace.views import FoundPlace, SuiteContents
     from reviewer.report.assess import Assessment
 
+MOST_LISTED = 5_000
+"""Episodes of a suite whose contracts are shown clause by clause."""
+
 
 class WorkspaceRoom(Room):
     """The API of `desk.workspace`."""
@@ -59,6 +63,11 @@ class WorkspaceRoom(Room):
         place = self._opened.place
         folder = place.suite_folder(suite_id)
         if (folder / "suite.json").exists():
+            if (count := len(os.listdir(folder / "episodes"))) > MOST_LISTED:
+                raise DeskError(
+                    f"{suite_id}: {count:,} episodes are too many to list",
+                    f"reviewer suite show {suite_id} prints them",
+                )
             try:
                 found = read_suite(folder)
             except ContractError as error:

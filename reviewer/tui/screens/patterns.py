@@ -54,14 +54,15 @@ def count_line(one: PatternCount, width: int) -> Line:
     limits = ""
     if one.low is not None and one.high is not None:
         limits = f" [{one.low:.3f}, {one.high:.3f}]"
-    where = f"; {plural(one.attempts, 'attempt')}"
-    if width >= 100:
-        where += f" of {plural(one.episodes, 'episode')}"
+    head = f"  {pad(middle(visible_line(one.candidate_id), name), name)} "
     said = f"{rate}{limits}, {one.counted:,} of {one.measured:,} measured"
-    return [
-        Span(f"  {pad(middle(visible_line(one.candidate_id), name), name)} "),
-        Span(said + (where if one.attempts else ""), "text" if one.attempts else "dim"),
-    ]
+    where = f"; {plural(one.attempts, 'attempt')}" if one.attempts else ""
+    episodes = f" of {plural(one.episodes, 'episode')}" if one.attempts else ""
+    for more in (where + episodes, where, ""):
+        if len(head) + len(said) + len(more) <= width:
+            said += more
+            break
+    return [Span(head), Span(said, "text" if one.attempts else "dim")]
 
 
 class PatternsScreen(DeskScreen):

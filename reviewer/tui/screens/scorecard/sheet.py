@@ -225,11 +225,17 @@ class ScorecardSheet(Sheet):
             text += f" {cell.failed}/{cell.attempts}"
         return Span(pad(text, self._cells) if mark in RED else text, cell_style(mark))
 
+    def _of(self, attempts: int) -> str:
+        """Say of how many attempts the counts are, in the words that there is room for."""
+        width = next(column.width for column in self.columns if column.key == "episode")
+        told = (f"fail in {attempts:,}", f"of {attempts:,}", f"{attempts:,}")
+        return next((text for text in told if len(text) <= width), told[-1])
+
     def _totals(self, card: Scorecard, filtered: Group | None) -> list[Span]:
         line: list[Span] = []
         failed = {total.gate: total.failed for total in card.totals}
         figures_ = {
-            "episode": f"fail in {card.critical_n:,}",
+            "episode": self._of(card.critical_n),
             OUTCOME: _said(card.outcome) if card.outcome else "",
             "attempts": known_passes(card.hard_pass, self._strip),
             "pass_hat": words.decimal(card.pass_hat.value),
@@ -239,7 +245,7 @@ class ScorecardSheet(Sheet):
         if filtered is not None:
             failed = dict(zip(self._gates, filtered.failed, strict=True))
             figures_ = {
-                "episode": f"fail in {filtered.attempts:,}",
+                "episode": self._of(filtered.attempts),
                 "attempts": _share(filtered.counted_passes, filtered.counted, self._strip),
                 "pass_hat": words.decimal(filtered.pass_hat),
                 "cost": words.cost(filtered.mean_cost_usd),

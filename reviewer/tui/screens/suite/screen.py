@@ -16,8 +16,14 @@ from reviewer.suite.model import TRIAL_AGENTS, TrialAgent
 from reviewer.trace.safetext import visible, visible_line
 from reviewer.tui.screens.base import DeskScreen, Hint
 from reviewer.tui.screens.suite import view
-from reviewer.tui.screens.suite.sheets import ClauseRow, ClauseSheet, EpisodeSheet, TrialSheet
-from reviewer.tui.settings.keys import bind
+from reviewer.tui.screens.suite.sheets import (
+    ClauseRow,
+    ClauseSheet,
+    EpisodeSheet,
+    TrialSheet,
+    Unread,
+)
+from reviewer.tui.settings.keys import bind, key_of
 from reviewer.tui.widgets.grid import Grid
 from reviewer.tui.widgets.lines import Block, Line, Sheet, Span
 from reviewer.tui.widgets.textview import TextView
@@ -87,6 +93,8 @@ class SuiteScreen(DeskScreen):
         self._opened = False
         self._attempt: tuple[str, str, AgentAttempt] | None = None
         self._at: dict[str, int] = {}
+        self._clauses: list[ClauseRow] = []
+        self._clauses_of = (0, 0)
 
     def regions(self) -> Iterable[Widget]:
         yield Grid(self._sheet, self._page, id="grid")
@@ -104,6 +112,7 @@ class SuiteScreen(DeskScreen):
         desk, suite = self.shell.desk, self.suite_id
         lost = self._lost("contents")
         self.ask("contents", lambda: desk.workspace.contents(suite), self._take, lost)
+        self._read_trial()
 
     def _read_trial(self) -> None:
         desk, suite = self.shell.desk, self.suite_id
@@ -116,7 +125,7 @@ class SuiteScreen(DeskScreen):
 
     def _lost(self, name: str) -> Any:
         def lost(error: DeskError) -> None:
-            self._refused[name] = error
+            self._refused.setdefault(name, error)
             self.redraw()
 
         return lost
@@ -127,8 +136,6 @@ class SuiteScreen(DeskScreen):
             why = DeskError("a probe has no contracts: nothing is tried, and no policy decides")
             self._refused = {name: why for name in view.VIEWS if name != "contents"}
             self.view = "contents"
-        else:
-            self._read_trial()
         self._draw_rows()
 
     def _take_trial(self, found: ShownTrial) -> None:
@@ -156,8 +163,17 @@ class SuiteScreen(DeskScreen):
         elif self.view == "contents" and self.contents is not None:
             found = self.contents.episodes
         elif self.view == "clauses" and self.contents is not None:
-            found = view.clause_rows(self.contents, self.trial)
+            found = self.rows_of_clauses
         return [row for row in found if self._open(row)] if self._only else found
+
+    @property
+    def rows_of_clauses(self) -> list[ClauseRow]:
+        """Every clause, put in order once for each reading."""
+        of = id(self.contents), id(self.trial)
+        if self._clauses_of != of and self.contents is not None:
+            self._clauses_of = of
+            self._clauses = view.clause_rows(self.contents, self.trial)
+        return self._clauses
 
     def _open(self, row: Row) -> bool:
         """Return whether a row asks for attention: a hole, or a clause that nothing tests."""
@@ -168,6 +184,8 @@ class SuiteScreen(DeskScreen):
     def _sheet(self, width: int) -> Sheet:
         if self.view == "trial" and self._tried is not None:
             return TrialSheet(width, self._tried)
+        if self.view == "trial":
+            return Unread()
         return ClauseSheet(width) if self.view == "clauses" else EpisodeSheet(width)
 
     def _page(self, keys: list[int]) -> Sequence[Row]:
@@ -213,19 +231,23 @@ class SuiteScreen(DeskScreen):
             if self.power is None:
                 return [[Span(" simulating releases…", "dim")]]
             return [view.power_line(self.power, width)]
+        if self.view == "trial":
+            if self.trial is None:
+                return [[Span(" trying the suite with eight agents…", "dim")]]
+            return [view.trial_line(self.trial)]
         if self.contents is None:
+            if (error := self._refused.get("contents")) is not None:
+                return [[Span(f" ○ {visible_line(error.text)}", "not_measured")]]
             return [[Span(" reading the suite…", "dim")]]
         if self.view == "contents":
             return view.policy_lines(self.contents, width)
-        if self.view == "clauses":
-            return [view.clause_line(self.trial, view.clause_rows(self.contents, self.trial))]
-        if self.trial is None:
-            return [[Span(" trying the suite with eight agents…", "dim")]]
-        return [view.trial_line(self.trial)]
+        return [view.clause_line(self.trial, self.rows_of_clauses)]
 
     def _caption(self) -> tuple[Line, Line]:
         count = len(self.rows)
-        if self.view == "trial":
+        if self.view == "trial" and self._tried is None:
+            title, note = "trial: eight agents on every episode", "not tried"
+        elif self.view == "trial":
             title = f"trial: eight agents on {plural(count, 'episode')}"
             holes = any(map(self._open, self.rows))
             note = "holes only" if self._only else "holes first" if holes else "no hole"
@@ -276,7 +298,8 @@ class SuiteScreen(DeskScreen):
         if self._only:
             return "no row is left: f shows all again"
         if self.view == "trial":
-            return "no agent played it"
+            run = key_of("run")
+            return "" if self.trial is None else f"{run} plays eight agents, without a network"
         probe = self.contents is not None and self.contents.info.probe
         return "episodes of a probe come with its traces and have no contract" if probe else ""
 
@@ -303,10 +326,11 @@ class SuiteScreen(DeskScreen):
         return None
 
     def hints(self) -> Iterable[Hint]:
-        return (*self.OWN.get(self.view, ()), *self.HINTS)
+        own = () if self.view == "trial" and self._tried is None else self.OWN.get(self.view, ())
+        return (*own, *self.HINTS)
 
     def legend(self) -> Line:
-        if self.view == "trial":
+        if self.view == "trial" and self._tried is not None:
             return [Span(" a cell names the gate that stopped the agent; ! is a hole", "dim")]
         return ()
 

@@ -68,6 +68,15 @@ def cell_words(agent: str, cell: Cell, width: int, *, hole: bool) -> Line:
     return [Span(pad(cut(text, width), width), "fail-cell" if good else "text")]
 
 
+class Unread(Sheet):
+    """No column: there is no row yet."""
+
+    columns = ()
+
+    def cells(self, row: object) -> Sequence[Line]:
+        return ()
+
+
 class TrialSheet(Sheet):
     """A row for each episode, a column for each agent; below them how often each was stopped."""
 
