@@ -34,7 +34,7 @@ MOVED = """\
 [keys]
 "next" = "x"
 "export" = "ctrl+e"
-"move.down" = "_"
+"move.down" = "~"
 "screen.decision" = ["X", "f5"]
 "back.q" = "B"
 """
@@ -44,8 +44,8 @@ async def test_a_verb_acts_on_its_new_key_and_not_on_the_old_one(shop: Bent) -> 
     app = shell(shop, settings=said(MOVED))
     async with running(app) as pilot:
         await settle(pilot)
-        await press(pilot, "underscore")
-        assert "›" in screen_text(app).splitlines()[10], "_ moves down"
+        await press(pilot, "tilde")
+        assert "›" in screen_text(app).splitlines()[10], "~ moves down"
         await press(pilot, "up", "n")
         assert "[▲CRIT]" in screen_text(app), "n does nothing any more"
         await press(pilot, "x")
@@ -74,7 +74,7 @@ async def test_hints_help_and_palette_name_the_keys_as_they_are(shop: Bent) -> N
         text = screen_text(app)
         assert "x N" in text
         assert "ctrl+e" in text
-        assert "move; h _ k l too" in text
+        assert "move; h ~ k l too" in text
         assert "STCLQJXRE" in text
         await press(pilot, "v")
         assert "X f5" in screen_text(app)

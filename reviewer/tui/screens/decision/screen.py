@@ -60,7 +60,7 @@ class DecisionScreen(DeskScreen):
         ("Enter", "sign", "screen.sign"),
         ("=", "verify", "screen.verify"),
         ("n", "next reason", "screen.reason(1)"),
-        ("e", "what was done", "screen.evidence"),
+        ("e", "evidence", "screen.evidence"),
         ("v", "bytes", "screen.view"),
         ("x", "export", "screen.export"),
         ("y", "copy digest", "screen.copy_digest"),
