@@ -2,15 +2,19 @@
 hidden, and every jump unfolds what it goes to."""
 
 import json
+from collections.abc import Callable
+from threading import Event
 from typing import Any
 
 import pytest
 from doors import V7, Door
 from hostile import SUITE as EVIL
 from template import Bent, attack, trace_id, with_attack
+from test_tui_screens import running, shell
 from test_tui_trajectory import at, typed
-from tui_probe import SIZES, press, same_as_golden, screen_text
+from tui_probe import SIZES, come, press, same_as_golden, screen_text, settle
 
+from reviewer.desk.traces.outline import Outline
 from reviewer.tui.screens.trajectory.screen import TrajectoryScreen
 
 ATTACK = trace_id(V7, "attack-014", 1)
@@ -246,3 +250,25 @@ def test_equal_findings_are_one_line_of_show_and_each_is_in_its_json(door: Door)
     assert [line.endswith("x12 (events 2 to 13)") for line in clause] == [True]
     each = json.loads(door.ok("show", trace, "--json").out)["findings"]
     assert sum(one["code"] == "forbidden:issue_refund" for one in each) == 12
+
+
+async def test_a_long_trace_says_at_once_that_its_turns_are_being_found(
+    shop: Bent, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("reviewer.tui.screens.trajectory.controller.LONG", 4)
+    found = Event()
+
+    def outline(real: Callable[[str], Outline], trace_id: str) -> Outline:
+        found.wait(30)
+        return real(trace_id)
+
+    app = shell(shop.bend("traces.outline", outline))
+    async with running(app) as pilot:
+        await settle(pilot)
+        await press(pilot, "enter")
+        await pilot.press("number_sign")
+        await come(pilot, lambda: "putting 5 events together…" in screen_text(app))
+        found.set()
+        await settle(pilot)
+        assert "putting" not in screen_text(app)
+        assert "turns" in screen_text(app)

@@ -27,6 +27,10 @@ HELD = 64
 """Blocks of lines that are kept."""
 
 
+LONG = 2_000
+"""Events of a trace whose turns take a moment to find: the screen says that it is at it."""
+
+
 class TraceReading:
     """One trace, as far as reading it goes. `start` is where to land, `gate` what the reader came
     for, `ready` what was read before the screen stood. `only` are positions of the events in the
@@ -240,6 +244,10 @@ class TraceReading:
             self._screen.redraw()
             return
 
+        waits = outline is None and trace.listed > LONG
+        if waits:
+            self._screen.say(f"putting {trace.listed:,} events together…")
+
         def work() -> tuple[Outline, Listing]:
             found = outline or desk.traces.outline(trace_id)
             listing = Listing(found, grouping, only)
@@ -250,6 +258,8 @@ class TraceReading:
         def land(found: tuple[Outline, Listing]) -> None:
             if (trace_id, grouping, only) != (self.trace_id, self.grouping, self.only):
                 return
+            if waits:
+                self._screen.forget_news()
             stay = seq if grown is None else self.seq
             self._outline, self.listing = found
             self._held = (0, 0)
