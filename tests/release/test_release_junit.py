@@ -83,6 +83,14 @@ def unmeasured() -> Evidence:
 )
 def test_jenkins_accepts_it(raw: bytes) -> None:
     schema().validate(ET.ElementTree(ET.fromstring(raw)))
+    assert raw == as_a_tree(raw)
+
+
+def as_a_tree(raw: bytes) -> bytes:
+    """The document as the standard library writes it."""
+    root = ET.fromstring(raw)
+    ET.indent(root)
+    return bytes(ET.tostring(root, encoding="utf-8", xml_declaration=True)) + b"\n"
 
 
 def test_the_schema_refuses_what_it_does_not_know() -> None:
@@ -186,3 +194,4 @@ def test_every_character_leaves_the_xml_whole() -> None:
 def test_any_name_leaves_the_xml_whole(name: str) -> None:
     raw = render_junit(named(name, name))
     schema().validate(ET.ElementTree(ET.fromstring(raw)))
+    assert raw == as_a_tree(raw)

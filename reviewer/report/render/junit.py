@@ -4,9 +4,9 @@ Not measured is skipped, never passed. An attempt lost to infrastructure is an e
 keeps to the schema of Jenkins' xUnit plugin (junit-10.xsd), the strictest that consumers use.
 """
 
-import xml.etree.ElementTree as ET
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
+from io import BytesIO
 from typing import Any, NamedTuple
 
 from reviewer.report.figures import Place
@@ -29,10 +29,18 @@ class _Case(NamedTuple):
 
 
 def render_junit(report: Report, beside: Supplement = NOTHING) -> bytes:
-    """Return the XML document, UTF-8. Without their numbers, passing attempts are counted off."""
-    root = ET.Element("testsuites")
+    """Return the XML document, UTF-8. Without their numbers, passing attempts are counted off.
+
+    Written as text: a tree of a million attempts would take ten times the memory of the file.
+    """
     suite = f"{report.suite.suite_id}.{report.candidate.candidate_id}"
-    _suite(root, suite, "recommendation", [_recommendation(report)], _properties(report, beside))
+    body, counts = BytesIO(), Counter[str | None]()
+
+    def add(name: str, cases: list[_Case], properties: Mapping[str, str] | None = None) -> None:
+        counts.update(case.outcome for case in cases)
+        body.write(_bytes(_suite(suite, name, cases, properties)))
+
+    add("recommendation", [_recommendation(report)], _properties(report, beside))
     failed: defaultdict[str, list[Failure]] = defaultdict(list)
     for trace in report.failures:
         failed[trace.episode_id].append(trace)
@@ -41,19 +49,38 @@ def render_junit(report: Report, beside: Supplement = NOTHING) -> bytes:
     for episode in report.episodes:
         name = episode.episode_id
         cases = [
-            *_made(episode, failed[name], beside.attempts.get(name, ())),
+            *_made(episode, failed.get(name, []), beside.attempts.get(name, ())),
             *_absent("missing", "not run", missing.get(name, 0)),
             *_absent("quarantined", "its record is quarantined", quarantined.get(name, 0)),
         ]
-        _suite(root, suite, name, cases)
-    for key in ("tests", "failures", "errors"):
-        root.set(key, str(sum(int(child.get(key, "0")) for child in root)))
+        add(name, cases)
+    totals = {"tests": str(counts.total()), **_outcomes(counts, "failure", "error")}
     if beside.attempts:
         spent = [f.latency_ms or 0.0 for made in beside.attempts.values() for f in made]
-        root.set("time", _seconds(sum(spent)))
-    root.set("name", visible_line(suite))
-    ET.indent(root)
-    return bytes(ET.tostring(root, encoding="utf-8", xml_declaration=True)) + b"\n"
+        totals["time"] = _seconds(sum(spent))
+    head = f"{_HEAD}{_opened('testsuites', {**totals, 'name': visible_line(suite)})}>\n"
+    return b"".join((_bytes(head), body.getbuffer(), b"</testsuites>\n"))
+
+
+_HEAD = "<?xml version='1.0' encoding='utf-8'?>\n"
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "xmlcharrefreplace")
+
+
+def _opened(tag: str, attributes: Mapping[str, str]) -> str:
+    """Return an element up to the end of its first tag; values are visible lines."""
+    told = "".join(f' {name}="{_escaped(text)}"' for name, text in attributes.items())
+    return f"<{tag}{told}"
+
+
+def _escaped(text: str) -> str:
+    return _text(text).replace('"', "&quot;")
+
+
+def _text(text: str) -> str:
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
 def _recommendation(report: Report) -> _Case:
@@ -153,46 +180,50 @@ def _absent(noun: str, message: str, count: int) -> Iterator[_Case]:
 
 
 def _suite(
-    root: ET.Element,
-    suite: str,
-    name: str,
-    cases: list[_Case],
-    properties: Mapping[str, str] | None = None,
-) -> None:
-    def count(outcome: str) -> str:
-        return str(sum(1 for case in cases if case.outcome == outcome))
-
-    element = ET.SubElement(
-        root,
-        "testsuite",
-        name=visible_line(name),
-        tests=str(len(cases)),
-        failures=count("failure"),
-        errors=count("error"),
-        skipped=count("skipped"),
-    )
+    suite: str, name: str, cases: list[_Case], properties: Mapping[str, str] | None = None
+) -> str:
+    """Return the element of an episode and its cases, each on a line of its own."""
+    counts = Counter(case.outcome for case in cases)
+    counted = _outcomes(counts, "failure", "error", "skipped")
+    told = {"name": visible_line(name), "tests": str(len(cases)), **counted}
     times = [case.latency_ms for case in cases if case.latency_ms is not None]
     if times:
-        element.set("time", _seconds(sum(times)))
+        told["time"] = _seconds(sum(times))
+    lines = [f"  {_opened('testsuite', told)}"]
+    if not cases and not properties:
+        return f"{lines[0]} />\n"
+    lines[0] += ">"
     if properties:
-        group = ET.SubElement(element, "properties")
+        lines.append("    <properties>")
         for key, value in properties.items():
-            ET.SubElement(group, "property", name=key, value=visible_line(value))
-    for case in cases:
-        child = ET.SubElement(
-            element,
-            "testcase",
-            classname=visible_line(f"{suite}.{name}"),
-            name=visible_line(case.name),
-        )
-        if case.latency_ms is not None:
-            child.set("time", _seconds(case.latency_ms))
-        if case.outcome is not None:
-            result = ET.SubElement(child, case.outcome, message=visible_line(case.message))
-            if case.outcome != "skipped":
-                result.set("type", visible_line(case.kind))
-            if case.detail:
-                result.text = "\n".join(visible_line(line) for line in case.detail)
+            one = {"name": key, "value": visible_line(value)}
+            lines.append(f"      {_opened('property', one)} />")
+        lines.append("    </properties>")
+    place = f'    <testcase classname="{_escaped(visible_line(f"{suite}.{name}"))}"'
+    lines += [place + _case(case) for case in cases]
+    lines.append("  </testsuite>\n")
+    return "\n".join(lines)
+
+
+def _outcomes(counts: Mapping[str | None, int], *outcomes: str) -> dict[str, str]:
+    """Return how many cases end so, under the names of attributes."""
+    names = {"failure": "failures", "error": "errors", "skipped": "skipped"}
+    return {names[one]: str(counts.get(one, 0)) for one in outcomes}
+
+
+def _case(case: _Case) -> str:
+    """Return the rest of a case's element, behind its first attribute."""
+    time = "" if case.latency_ms is None else f' time="{_seconds(case.latency_ms)}"'
+    head = f' name="{_escaped(visible_line(case.name))}"{time}'
+    if case.outcome is None:
+        return f"{head} />"
+    told = {"message": visible_line(case.message)}
+    if case.outcome != "skipped":
+        told["type"] = visible_line(case.kind)
+    text = _text("\n".join(map(visible_line, case.detail)))
+    result = _opened(case.outcome, told)
+    end = f">{text}</{case.outcome}>" if text else " />"
+    return f"{head}>\n      {result}{end}\n    </testcase>"
 
 
 def _seconds(milliseconds: float) -> str:
