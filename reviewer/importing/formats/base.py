@@ -24,6 +24,7 @@ from reviewer.importing.pipeline.units import STDIN
 from reviewer.importing.reader import Broken, Foreign, Rejected
 from reviewer.importing.source import Source
 from reviewer.importing.walking import Part
+from reviewer.trace.strictjson import RepeatedMembers
 
 _ORIGINS = ("1970-01-01T00:00:00Z", "1970-01-01T00:00:00")
 
@@ -269,9 +270,12 @@ def enter(value: Any, account: Account) -> None:
         if isinstance(part, dict):
             if holds_parts(part):
                 account.read(part, ("role", "content", "parts"))
-            waiting += [one for one in part.values() if isinstance(one, (dict, list))]
+            waiting += [one for one in part.values() if type(one) in _HOLD]
         elif isinstance(part, list):
-            waiting += [one for one in part if isinstance(one, (dict, list))]
+            waiting += [one for one in part if type(one) in _HOLD]
+
+
+_HOLD = frozenset((dict, list, RepeatedMembers))
 
 
 MOST_EXPECTED, LONGEST_EXPECTED = 100, 8192

@@ -7,6 +7,7 @@ are about those, and not about the runs of another folder.
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
 from types import MappingProxyType
@@ -396,7 +397,7 @@ class Joins:
         patch decides which result is meant; then the model's name, then the nearest folder. None,
         with a note, when that leaves several, or one about another submission."""
         if model and path is not None:
-            self._ran.setdefault(plain_name(model), []).append(_ran(candidate, path))
+            self._ran.setdefault(plain_name(model), []).append(_ran(candidate, path.absolute()))
         wanted = digest_of(patch) if patch and patch.strip() else None
         fits = self.meant(instance_id, names, wanted, path)
         if not fits:
@@ -528,8 +529,9 @@ class RunPlace(NamedTuple):
     own: frozenset[str]
 
 
+@lru_cache(maxsize=256)
 def _ran(candidate: str, path: Path) -> RunPlace:
-    above = [str(folder) for folder in path.absolute().parents]
+    above = [str(folder) for folder in path.parents]
     return RunPlace(candidate, frozenset(above), frozenset(a for a in above if _in_run(path, a)))
 
 
