@@ -322,6 +322,8 @@ def digests(raw: bytes) -> tuple[bytes, int]:
     record claims, so the same run offered as another attempt or candidate is seen."""
     # The slot usually comes first; cutting it out of a short head spares copying the rest.
     plain = _PLAIN.match(raw)
+    if plain is None and _SLOT[0] not in raw:
+        plain = _UNNUMBERED.match(raw)
     if plain is not None:
         evidence = hashlib.sha256(b"{" + b"".join(plain.groups(b"")))
         evidence.update(memoryview(raw)[plain.end() :])
@@ -336,11 +338,11 @@ _STRING = rb'"(?:[^"\\]++|\\.)*+"'
 _TOKEN = late(_STRING + rb"|[{}\[\]]", re.DOTALL)
 _SCALAR = late(rb"[ \t\r\n]*+:[ \t\r\n]*+(?:" + _STRING + rb'|[^",{}\[\]]++)', re.DOTALL)
 _HELD = rb'((?:[ \t\r\n]*+"(?:schema|episode_id|started_at)"[ ]?:[ ]?"[^"\\]*+",)*+)'
-_PLAIN = re.compile(
-    rb"\{" + _HELD + rb'[ \t\r\n]*+"candidate_id"[ ]?:[ ]?"[^"\\]*+",[ \t\r\n]*+'
-    + _HELD + rb'[ \t\r\n]*+"attempt"[ ]?:[ ]?[0-9]++,[ \t\r\n]*+'
-)  # fmt: skip
-"""The usual head: both slot members among the first, in this order, nothing opened before them."""
+_NAMED = rb"\{" + _HELD + rb'[ \t\r\n]*+"candidate_id"[ ]?:[ ]?"[^"\\]*+",[ \t\r\n]*+'
+_UNNUMBERED = re.compile(_NAMED)
+_PLAIN = re.compile(_NAMED + _HELD + rb'[ \t\r\n]*+"attempt"[ ]?:[ ]?[0-9]++,[ \t\r\n]*+')
+"""The usual head: both slot members among the first, in this order, nothing opened before them; and
+that of a record without a number."""
 
 
 def _slotless(text: bytes) -> bytes:
