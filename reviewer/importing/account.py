@@ -210,7 +210,7 @@ class Account:
         for one in tools if isinstance(tools, list) else [tools]:
             held = one.get("function") if isinstance(one, dict) else None
             parts = [part for part in (one, held) if isinstance(part, dict)]
-            if parts and not any(part.keys() & _NEVER_OFFERED for part in parts):
+            if parts and all(map(_NEVER_OFFERED.isdisjoint, parts)):
                 self.whole(one)
 
     def refuse(self, part: Any) -> None:

@@ -45,8 +45,8 @@ def are_messages(value: Any) -> bool:
     and so is most of what follows."""
     if not isinstance(value, list) or not value or not is_message(value[0]):
         return False
-    looked = value[:_MOST_LOOKED_AT]
-    return 2 * sum(is_message(one) or _is_item(one) for one in looked) > len(looked)
+    others = value[1:_MOST_LOOKED_AT]
+    return 2 * sum(is_message(one) or _is_item(one) for one in others) >= len(others)
 
 
 def _is_item(value: Any) -> bool:
