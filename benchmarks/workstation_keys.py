@@ -80,7 +80,7 @@ SCORECARD = (
     Key("E trends", b"E", "[trEnds]", after=b"q"),
     Key("U suite", b"U", "[sUite]", after=b"q"),
     Key("P patterns", b"P", "[Patterns]", after=b"q"),
-    Key("F search", b"F", "search", after=b"q"),
+    Key("F search", b"F", "search", after=ESC + ESC),
 )
 TRACE = (
     Key("j", b"j"),
