@@ -109,7 +109,8 @@ refused by name, and then no key is moved.
 `ctrl+t` tries themes and keeps the one that is taken: it writes the line `theme = …` into the file,
 and nothing else there changes. Where the file cannot be written, the theme holds until the program
 ends. That the tour was shown is noted in `reviewer/tour-seen` of `$XDG_STATE_HOME` (else
-`~/.local/state`); which panes are folded away (`z`) in `panes.json` beside it. Neither file is ever
+`~/.local/state`); which panes are folded away (`z`) and
+how many lines you gave them (`K`, `_`) in `panes.json` beside it. Neither file is ever
 needed: one that is missing or broken costs that memory alone.
 """
 

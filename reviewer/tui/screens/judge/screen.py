@@ -11,7 +11,7 @@ from reviewer.desk.errors import DeskError
 from reviewer.desk.judge.api import JudgeDetail, JudgePairRow, JudgeView
 from reviewer.trace.safetext import visible_line
 from reviewer.tui.screens.base import DeskScreen, Hint
-from reviewer.tui.settings.keys import bind, worded
+from reviewer.tui.settings.keys import bind, key_of, worded
 from reviewer.tui.views import judge as view
 from reviewer.tui.widgets.chrome import LineBox
 from reviewer.tui.widgets.grid import Grid
@@ -268,7 +268,10 @@ class JudgeScreen(DeskScreen):
     def draw_said(self) -> None:
         row, box = self.row, self.query_one("#said", LineBox)
         if row is None:
-            box.show([[Span("─" * self.columns, "rule")]])
+            label = key_of("screen.label")
+            told = f" on a pair that you have labeled in both orders; {label} labels"
+            title = [Span("what the judge said", "strong")]
+            box.show([rule(self.columns, title), [Span(told, "dim")]])
             return
         known = self.detail[1] if self.detail and self.detail[0] == row.item else None
         title = [Span(f"pair {row.pair:,} · what the judge said", "strong")]
