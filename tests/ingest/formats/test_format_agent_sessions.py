@@ -136,6 +136,20 @@ def test_what_was_taken_back_did_run(tmp_path: Path) -> None:
     assert tools(read(file(tmp_path / "t.jsonl", replaced), "gemini-cli")) == ["rm"]
 
 
+def test_what_replaced_answers_used_is_a_lower_bound(tmp_path: Path) -> None:
+    """A summary takes the place of answers that were paid for: their figures are gone."""
+    spent = {"tokens": {"input": 5, "output": 2, "cached": 1, "total": 7}}
+    kept = [asked("1", "Go"), answer("2", "I look.", "ls", **spent)]
+    shorter = {"$set": {"messages": [asked("1", "Go"), answer("4", "In short.")]}}
+    lines = gemini(*kept, answer("3", "Done.", **spent), shorter, answer("5", "Ok.", **spent))
+    usage = read(file(tmp_path / "s.jsonl", lines), "gemini-cli")["usage"]
+    assert usage["lower_bound"] is True
+    assert (usage["input_tokens"], usage["replies"], usage["replies_counted"]) == (5, 4, 1)
+    same = gemini(*kept, {"$set": {"messages": kept}})
+    usage = read(file(tmp_path / "t.jsonl", same), "gemini-cli")["usage"]
+    assert "lower_bound" not in usage
+
+
 def test_an_older_session_is_one_object(tmp_path: Path) -> None:
     messages = [asked("1", "Go"), answer("2", "Done.", "ls"), answer("3", "x")]
     whole = {**gemini()[0], "messages": messages}

@@ -108,13 +108,14 @@ def _logs(lines: list[Line]) -> list[_Log]:
 
 class _Folded(NamedTuple):
     """Messages of a log in order, each once; those of them that were taken back, by identity;
-    earlier states and messages that were replaced and hold calls that no later one has; and the
-    lines of changes that are not known."""
+    earlier states and messages that were replaced and hold calls that no later one has; the
+    lines of changes that are not known; and how many answers were replaced by none."""
 
     messages: list[dict[str, Any]]
     back: set[int]
     gone: list[dict[str, Any]]
     odd: list[int]
+    dropped: int
 
 
 class _Fold:
@@ -124,6 +125,7 @@ class _Fold:
         self.live: dict[str, tuple[int, dict[str, Any]]] = {}
         self.back: list[tuple[int, dict[str, Any]]] = []
         self.gone: list[dict[str, Any]] = []
+        self.dropped: set[str] = set()
         self._count = 0
 
     def put(self, message: dict[str, Any]) -> None:
@@ -138,9 +140,15 @@ class _Fold:
     def set(self, messages: list[dict[str, Any]]) -> None:
         """Replace all messages."""
         self.gone += [message for _, message in self.live.values()]
+        self.dropped |= {
+            own
+            for own, (_, message) in self.live.items()
+            if message.get("type") == "gemini" and _tokens(message.get("tokens"))
+        }
         self.live.clear()
         for message in messages:
             self.put(message)
+        self.dropped -= self.live.keys()
 
     def rewind(self, point: Any) -> None:
         """Take back a message, and what follows it; all of them where it is not there."""
@@ -173,7 +181,8 @@ def _folded(log: _Log) -> _Folded:
         for message in fold.gone
         if any(_made(call) not in made for call in objects(message.get("toolCalls")))
     ]
-    return _Folded(messages, {id(message) for _, message in fold.back}, gone, odd)
+    back = {id(message) for _, message in fold.back}
+    return _Folded(messages, back, gone, odd, len(fold.dropped - fold.live.keys()))
 
 
 def _made(call: dict[str, Any]) -> tuple[Any, Any, Any]:
@@ -203,8 +212,10 @@ class _Story:
             self._message(message, agent, id(message) in folded.back)
         for message in folded.gone:
             self._calls(message, agent or "agent")
-        if folded.back or folded.gone:
+        if folded.back or folded.gone or folded.dropped:
             self.session.draft.note(TAKEN_BACK)
+        if not agent:  # answers that a summary took the place of: what they used is no longer told
+            self.usages += [None] * folded.dropped
         return folded
 
     def _message(self, message: dict[str, Any], agent: str, back: bool) -> None:
