@@ -36,6 +36,7 @@ SCREENS: dict[str, tuple[str, ...]] = {
     "compare": ("C",),
     "compare-episode": ("C", "enter"),
     "trends": ("E",),
+    "suite": ("U", "right", "right", "right"),
     "sides": ("vertical_line",),
     "search": ("F", *"refund", "enter"),
     "import": ("i",),

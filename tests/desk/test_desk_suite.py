@@ -32,7 +32,7 @@ def test_the_contents_are_the_contracts_clause_by_clause(full: Door) -> None:
     assert (first.episode_id, first.required[0], first.forbidden) == (
         "damaged-221", "lookup_order", ("issue_refund",),
     )  # fmt: skip
-    assert first.limits == "6 calls, $0.08, 2 timeouts in a row"
+    assert first.limits == "6 calls, $0.08, 2 timeouts"
     assert ("$.writes[0]", "create_return_label is verified by verify_state") in [
         (one.place, one.clause) for one in first.clauses
     ]

@@ -53,7 +53,7 @@ def _limits(budget: Budget) -> Iterator[str]:
     if budget.max_latency_ms is not None:
         yield f"{budget.max_latency_ms / 1000:g} s"
     if budget.max_timeouts is not None:
-        yield f"{counted(budget.max_timeouts, 'timeout')} in a row"
+        yield counted(budget.max_timeouts, "timeout")
 
 
 def _policy(policy: Policy) -> Iterator[tuple[str, str]]:
