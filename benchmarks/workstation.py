@@ -32,6 +32,7 @@ from workstation_terminal import Screen, Sees, Terminal  # noqa: E402
 PYTHON = sys.executable
 ENVIRONMENT = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
 ENVIRONMENT |= {"PYTHONPATH": str(HERE.parent), "REVIEWER_SETTINGS": os.devnull}
+ENVIRONMENT |= {"XDG_STATE_HOME": os.devnull}  # what keys fold and size is nobody's memory
 VERDICTS = ("BLOCK", "REPAIR", "HOLD", "PROMOTE")
 DOWN, PAGE, HOME, END = b"j", b"\x1b[6~", b"g", b"G"
 LARGE_MB = 50

@@ -1,13 +1,14 @@
 """The suite on screen: its contents, what bad agents do on it, its power, its clauses."""
 
 from collections.abc import Callable
+from threading import Event
 
 import pytest
 from doors import SUITE
 from msgspec.structs import replace
 from template import Bent
 from test_tui_screens import running, shell
-from tui_probe import SIZES, press, same_as_golden, screen_text, segments_with, settle
+from tui_probe import SIZES, come, press, same_as_golden, screen_text, segments_with, settle
 
 from reviewer.desk.errors import DeskError
 from reviewer.desk.trials.views import Cell, ShownTrial
@@ -136,3 +137,23 @@ async def test_copying_gives_what_is_said(shop: Bent) -> None:
         assert "makes the required calls" in app.clipboard
         await press(pilot, "v", "y")
         assert "10 points worse is let through in" in app.clipboard
+
+
+async def test_while_the_suite_is_tried_nothing_is_said_of_it(shop: Bent) -> None:
+    tried = Event()
+
+    def shown(real: Shows, suite: str) -> ShownTrial:
+        tried.wait(30)
+        return real(suite)
+
+    app = shell(shop.bend("trials.shown", shown))
+    async with running(app) as pilot:
+        await settle(pilot)
+        await pilot.press("U")
+        await come(pilot, lambda: "trying the suite with eight agents" in screen_text(app))
+        text = screen_text(app)
+        assert "not tried" not in text
+        assert "nothing here" not in text
+        tried.set()
+        await settle(pilot)
+        assert "7 of 7 bad agents are stopped" in screen_text(app)

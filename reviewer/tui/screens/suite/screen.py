@@ -246,7 +246,7 @@ class SuiteScreen(DeskScreen):
     def _caption(self) -> tuple[Line, Line]:
         count = len(self.rows)
         if self.view == "trial" and self._tried is None:
-            title, note = "trial: eight agents on every episode", "not tried"
+            title, note = "trial: eight agents on every episode", "not tried" if self.trial else ""
         elif self.view == "trial":
             title = f"trial: eight agents on {plural(count, 'episode')}"
             holes = any(map(self._open, self.rows))
@@ -292,7 +292,15 @@ class SuiteScreen(DeskScreen):
             return visible_line(row.episode_id), list(view.episode_blocks(row)), ()
         if isinstance(row, ClauseRow):
             return visible_line(row.episode_id or "suite.json"), list(view.clause_blocks(row)), ()
+        if not self._read:
+            return "", [], ()
         return "nothing here", self._why(self.view) or [Block(self._none(), "dim")], ()
+
+    @property
+    def _read(self) -> bool:
+        """Whether what the view shows was read, or was refused."""
+        found = self.trial if self.view == "trial" else self.contents
+        return found is not None or self.view in self._refused or "contents" in self._refused
 
     def _none(self) -> str:
         if self._only:
