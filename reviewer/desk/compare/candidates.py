@@ -126,6 +126,7 @@ def _episodes(now: CandidateAssessment, keys: dict[str, int]) -> tuple[EpisodeCh
     titles = {episode.episode_id: episode.title for episode in now.gathered.suite.episodes}
     against = now.assessment.regression
     lost, gained, apart = set(against.lost), set(against.gained), set(against.not_compared)
+    grave = set(against.new_critical)
     found = []
     for made in now.assessment.figures.episodes:
         name = made.episode_id
@@ -145,7 +146,7 @@ def _episodes(now: CandidateAssessment, keys: dict[str, int]) -> tuple[EpisodeCh
                 change=word,
                 baseline=_outcome(other),
                 candidate=_outcome(made),
-                new_critical=name in against.new_critical,
+                new_critical=name in grave,
                 why=_why(other.counted, made.counted) if word == "not compared" else "",
             )
         )
