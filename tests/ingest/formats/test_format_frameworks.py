@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from counted import FILES
+from doors import Door
 from span_files import events, read, said, told, used
 
 from reviewer.importing.formats.chat.dialects import AgentDojoReader, AutoGenReader
@@ -467,3 +468,9 @@ def test_a_fork_names_its_task_and_keeps_its_verdict_elsewhere(
     assert record["episode_id"] == "banking/t01/poison"
     assert record["candidate_id"] == "gpt-4o-2024-05-13"
     assert stated(tmp_path, told) is passed
+
+
+def test_a_run_that_names_its_episode_is_not_said_to_name_none(door: Door) -> None:
+    told = door.ok("import", ATTACKED)
+    assert "no id" not in told.err
+    assert "1 of 1 passed" in told.err

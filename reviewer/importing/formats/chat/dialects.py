@@ -57,6 +57,8 @@ class OpenAIChatReader(Format):
     )
     version = "2"
     dialect = ""
+    bare = _BARE
+    """What is said of a file whose records state nothing about themselves."""
     plain = True
     """True when a message holds all facts of it: `tell` adds nothing."""
 
@@ -94,7 +96,8 @@ class OpenAIChatReader(Format):
         return found[1] if found is not None else []
 
     def traces(self, source: Source) -> Iterator[Foreign | Broken]:
-        source.notes.add(_BARE)
+        if self.bare:
+            source.notes.add(self.bare)
         held: list[dict[str, Any]] = []  # one conversation's log, pair by pair
         bare: list[Any] = []  # the messages of a file that is one list
         lost: list[str] = []  # lines that may be a part of any conversation from there on
@@ -507,6 +510,8 @@ class AgentDojoReader(DialectReader):
         times="duration",
         verdict="`utility`, and with an injection not `security`: its goal was reached",
     )
+
+    bare = ""
 
     def sniff(self, head: Head) -> bool:
         return head.has("suite_name", "user_task_id", "messages") or super().sniff(head)
