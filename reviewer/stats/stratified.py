@@ -20,6 +20,10 @@ from reviewer.stats.rates import clopper_pearson
 _LEAST = 1e-9
 """A sample worth more draws than one over this is as good as the whole population."""
 
+_ROUNDING = 1e-7
+"""A chance that is less below the tail than this part of it is the tail, but for the rounding of
+logarithms: 1 of 40 is 0.025. Such a population stays within the limits, which makes them wider."""
+
 
 class Stratum(NamedTuple):
     """`size` in the population, `n` of them looked at, `hits` of those."""
@@ -55,7 +59,7 @@ def hypergeometric_interval(hits: int, n: int, size: int, confidence: float = 0.
 
 @lru_cache(maxsize=4096)
 def _exact(hits: int, n: int, size: int, confidence: float) -> Interval:
-    tail = (1.0 - confidence) / 2
+    tail = (1.0 - confidence) / 2 * (1.0 - _ROUNDING)
     least, most = hits, size - (n - hits)
     low = _first(least, most, lambda k: _at_least(hits, n, k, size) > tail)
     mirrored = _first(least, most, lambda k: _at_most(hits, n, least + most - k, size) > tail)

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -21,13 +21,15 @@ DRAWS = st.integers(1, 60).flatmap(
 
 
 @given(DRAWS)
+@example((0, 1, 40))  # one tail is 1 of 40, which is 0.025: it is still within
+@example((1, 1, 40))
 def test_the_limits_are_those_of_scipys_hypergeometric_tails(draw: tuple[int, int, int]) -> None:
     hits, n, size = draw
     possible = [
         marked
         for marked in range(hits, size - (n - hits) + 1)
-        if stats.hypergeom.sf(hits - 1, size, marked, n) > 0.025 + 1e-12
-        and stats.hypergeom.cdf(hits, size, marked, n) > 0.025 + 1e-12
+        if stats.hypergeom.sf(hits - 1, size, marked, n) > 0.025 - 1e-9
+        and stats.hypergeom.cdf(hits, size, marked, n) > 0.025 - 1e-9
     ]
     found = hypergeometric_interval(hits, n, size)
     assert (found.low, found.high) == (possible[0] / size, possible[-1] / size)
