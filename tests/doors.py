@@ -193,7 +193,9 @@ def make_template(folder: Path) -> Path:
 
 
 def copied(template: Path, to: Path) -> Door:
-    shutil.copytree(template, to)
+    """A copy of a workspace without the people in it: a screen that is open on the template may
+    have an item before it, which nobody in the copy would then be given."""
+    shutil.copytree(template, to, ignore=shutil.ignore_patterns("presence"))
     return Door(to)
 
 
