@@ -74,8 +74,24 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put slow tests first: all workers but one would wait for one that began last."""
-    items.sort(key=lambda item: item.get_closest_marker("slow") is None)
+    """Give each worker an equal part of the slow tests, then of those that wait for screens and
+    other processes, then of the others: all workers but one would wait for a slow test that began
+    last, and processors have nothing to do where only tests that wait are left."""
+    count = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+    kinds: tuple[list[pytest.Item], ...] = ([], [], [])
+    for item in items:
+        waits = item.path.parent.name in WAITING
+        slow = item.get_closest_marker("slow") is not None
+        kinds[0 if slow else 1 if waits else 2].append(item)
+    items[:] = [
+        item
+        for n in range(count)
+        for kind in kinds
+        for item in kind[n * len(kind) // count : (n + 1) * len(kind) // count]
+    ]
+
+
+WAITING = ("tui", "web", "run", "faults")
 
 
 def pytest_collection_finish() -> None:

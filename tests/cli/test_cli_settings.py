@@ -37,14 +37,14 @@ def test_without_a_file_every_value_is_the_default(door: Door) -> None:
 
 
 def test_each_value_comes_with_the_line_that_says_it(door: Door) -> None:
-    file = settings(door, 'theme = "light"\n\n[keys]\n"next" = ["Y", "ctrl+x"]\nmove.up = "K"\n')
+    file = settings(door, 'theme = "light"\n\n[keys]\n"next" = ["Y", "ctrl+x"]\nmove.up = "W"\n')
     said = door.ok("--settings", file, "settings").out
     assert f"{file} line 1" in said
     assert "Y ctrl+x (was n)" in said
-    assert "K ↑ (was k ↑)" in said
+    assert "W ↑ (was k ↑)" in said
     assert f"{file} line 5" in said
     found = json.loads(door.ok("--settings", file, "--no-mouse", "settings", "--json").out)
-    assert found["settings"]["keys"] == {"next": ["Y", "ctrl+x"], "move.up": ["K"]}
+    assert found["settings"]["keys"] == {"next": ["Y", "ctrl+x"], "move.up": ["W"]}
     assert found["settings"]["mouse"] is False
     assert found["from"]["mouse"] == "--no-mouse"
 
