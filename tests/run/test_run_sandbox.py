@@ -73,9 +73,16 @@ async def said(asked: Order) -> Any:
     """What a child that reports in one line of JSON says."""
     child = await start(asked)
     try:
-        return json.loads(await child.ask({}, WAIT_S))
+        return json.loads(await first_line(child))
     finally:
         await child.close(1)
+
+
+async def first_line(child: Child) -> bytes:
+    """What a child says that does not wait until it is asked, as `ask` would have it do."""
+    child.tell({})
+    async with asyncio.timeout(WAIT_S):
+        return await child.line()
 
 
 # what it is given ---------------------------------------------------------------------------------
@@ -312,7 +319,7 @@ async def test_all_that_a_child_started_ends_with_it(kind: str, then: str, suite
     token = uuid.uuid4().hex
     child = await start(order(suite, LEAVES.format(token=token, then=then)))
     try:
-        await child.ask({}, WAIT_S)
+        await first_line(child)
         if then != "sys.exit()":
             await up(token, 3)
     finally:
@@ -338,7 +345,7 @@ async def test_a_child_that_kills_its_keeper_gains_nothing(
         time.sleep(600)
     """
     child = await start(order(suite, program))
-    home = json.loads(await child.ask({}, WAIT_S))
+    home = json.loads(await first_line(child))
     await up(token, 1)
     with pytest.raises(ChildExit):
         await child.ask({}, WAIT_S)
@@ -388,7 +395,8 @@ def test_children_do_not_outlive_us(
             suite = Path({str(suite)!r})
             argv = (sys.executable, str(suite / "candidates" / "guest.py"))
             child = await room.start(room.Order(argv, suite, opened=(suite / "candidates",)))
-            await child.ask({{}}, 60)
+            child.tell({{}})
+            await child.line()
             print("up", flush=True)
             await asyncio.sleep(600)
         asyncio.run(main())
