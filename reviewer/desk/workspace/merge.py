@@ -2,10 +2,9 @@
 leaks, matched by content. The records of this store stay as they are; what both have counts once;
 the other store is only read."""
 
-import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -221,24 +220,21 @@ def _opened(path: Path) -> Iterator[Connection]:
             "name a workspace, or the store/review.db in it",
             exit_code=ExitCode.USAGE,
         )
-    folder = Path(tempfile.mkdtemp(prefix="reviewer-merge-"))
-    try:
-        other = reader(path, linked=True)
-        try:
-            _ours(other, path)
-            if version_of(other) < len(scripts()):
-                copy = folder / "review.db"
-                copy_whole(other, copy)
-                other.close()
-                bring_up_to_date(copy)
-                other = reader(copy)
-            with one_moment(other):
-                _proved(other, path)
-                yield other
-        finally:
+    with ExitStack() as held:
+        other = held.enter_context(closing(reader(path, linked=True)))
+        _ours(other, path)
+        if version_of(other) < len(scripts()):
+            folder = held.enter_context(
+                tempfile.TemporaryDirectory(prefix="reviewer-merge-", ignore_cleanup_errors=True)
+            )
+            copy = Path(folder) / "review.db"
+            copy_whole(other, copy)
             other.close()
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+            bring_up_to_date(copy)
+            other = held.enter_context(closing(reader(copy)))
+        with one_moment(other):
+            _proved(other, path)
+            yield other
 
 
 def _ours(other: Connection, path: Path) -> None:
