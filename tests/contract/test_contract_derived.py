@@ -75,7 +75,10 @@ def test_a_task_whose_calls_write_nothing_forbids_every_write() -> None:
     refuse = whole(tau2.contract_of(task("0"), AIRLINE))
     assert refuse["category"] == "negative"
     assert refuse["tools"] == {"forbidden": sorted(WRITES["airline"])}
+    assert refuse["tags"] == ["no-write", "idle-passes"]
+    assert tau2.IDLE in tau2.contract_of(task("0"), AIRLINE).notes
     reads = whole(tau2.contract_of(task("1"), AIRLINE))
+    assert reads["tags"] == ["no-write"]
     assert reads["tools"]["required"] == ["get_user_details", "get_reservation_details"]
     assert reads["tools"]["forbidden"] == sorted(WRITES["airline"])
 

@@ -137,6 +137,10 @@ NOT_ACTION = (
 )
 ONLY_WRITES = "reward_basis has no ACTION: of the expected tools only those that write are required"
 NO_WRITE = "the expected calls write nothing: every tool that writes is forbidden"
+IDLE = (
+    "nothing is required and no wording expected, as in tau2's own comparison: an agent that does "
+    "nothing passes (tag `idle-passes`)"
+)
 BY_USER = "calls that the simulated user is to make are no part of the agent's contract"
 IN_THE_END = (
     "communicate_info must be in the final message as it is written; tau2 takes any message, "
@@ -214,6 +218,10 @@ def contract_of(
         notes.append(NO_USER)
     if not tools and not expected.keys() - {"trajectory"}:
         raise NoContract(_why_empty(basis, writes, criteria))
+    tags = ["no-write"] if "forbidden" in tools else []
+    if _idle_passes(tools, expected, start):
+        tags.append("idle-passes")
+        notes.append(IDLE)
     episode: dict[str, Any] = {
         "schema": "reviewer/episode@1",
         "episode_id": id_of(task),
@@ -223,11 +231,21 @@ def contract_of(
         "tools": tools,
         "expected": expected,
         "category": "negative" if "forbidden" in tools and "required" not in tools else "task",
-        "tags": ["no-write"] if "forbidden" in tools else [],
+        "tags": tags,
         "user": user or {},
     }
     kept = {name: value for name, value in episode.items() if value not in ("", {}, [])}
     return ContractDraft(kept, shown, tuple(notes))
+
+
+def _idle_passes(
+    tools: dict[str, Any], expected: dict[str, Any], start: dict[str, Any]
+) -> bool:
+    """Return whether a contract asks nothing of an agent but to leave everything as it is."""
+    if tools.get("required") or "message_contains" in expected or "arguments" in expected:
+        return False
+    wanted: dict[str, Any] = expected.get("state", {})
+    return all(name in start and start[name] == value for name, value in wanted.items())
 
 
 def _tools(
