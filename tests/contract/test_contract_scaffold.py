@@ -257,6 +257,46 @@ def test_typed_functions_are_tools_and_the_module_is_never_run() -> None:
     ]
 
 
+OWN_TYPES = """
+class Branch(str, Enum):
+    NORTH = "north"
+    SOUTH = "south"
+
+@dataclass
+class Title:
+    title_id: str
+    volume: int | None = None
+    sequel: "Title | None" = None
+
+class Note(TypedDict, total=False):
+    text: str
+
+def place_hold(title: Title, branch: Branch = Branch.SOUTH, note: Note | None = None) -> None:
+    "Place a hold."
+
+def renew(loan: elsewhere.Loan, anything: Any = None) -> None:
+    "Renew."
+"""
+
+
+def test_the_modules_own_types_are_taken_over_and_others_are_named() -> None:
+    found = python.tools_of(OWN_TYPES, "desk.py")
+    hold, renew = found.tools
+    properties = hold.parameters["properties"]
+    assert properties["title"]["required"] == ["title_id"]
+    assert properties["title"]["properties"]["volume"] == {"type": ["integer", "null"]}
+    assert properties["branch"] == {"enum": ["north", "south"], "default": "south"}
+    assert {"type": "object", "properties": {"text": {"type": "string"}}} in properties["note"][
+        "anyOf"
+    ]
+    assert renew.parameters["properties"] == {"loan": {}, "anything": {}}
+    first, second = found.notes
+    assert first.startswith("line 15: place_hold: ")
+    assert first.endswith(": `Title`")  # in itself
+    assert second.startswith("line 18: renew: ")
+    assert second.endswith(": `elsewhere.Loan`")
+
+
 def test_only_marked_functions_are_tools_where_some_are_marked() -> None:
     source = "@mcp.tool()\ndef a(x: int): ...\ndef b(x: int): ...\n"
     assert [tool.name for tool in python.tools_of(source, "a.py").tools] == ["a"]

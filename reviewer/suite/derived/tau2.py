@@ -238,9 +238,7 @@ def contract_of(
     return ContractDraft(kept, shown, tuple(notes))
 
 
-def _idle_passes(
-    tools: dict[str, Any], expected: dict[str, Any], start: dict[str, Any]
-) -> bool:
+def _idle_passes(tools: dict[str, Any], expected: dict[str, Any], start: dict[str, Any]) -> bool:
     """Return whether a contract asks nothing of an agent but to leave everything as it is."""
     if tools.get("required") or "message_contains" in expected or "arguments" in expected:
         return False

@@ -21,6 +21,8 @@ _SIMPLE: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 _LISTS = frozenset({"list", "List", "Sequence", "Iterable", "tuple", "Tuple", "set", "Set"})
 _DICTS = frozenset({"dict", "Dict", "Mapping"})
+_ENUMS = frozenset({"Enum", "StrEnum", "IntEnum"})
+_RECORDS = frozenset({"BaseModel", "TypedDict", "NamedTuple", "Struct", "dataclass"})
 _SECTION = re.compile(r"\n[ \t]*(?:Args|Arguments|Parameters):[ \t]*\n(.*?)(?:\n[ \t]*\n|\Z)", re.S)
 _ARGUMENT = re.compile(r"^[ \t]*(\w+)[ \t]*(?:\([^)\n]*\))?:[ \t]*(.+)$", re.M)
 
@@ -43,12 +45,17 @@ def tools_of(source: str, file: str) -> FoundTools:
     public = [each for each in functions if not each.name.startswith("_")]
     notes: list[str] = []
     tools = []
+    types = _Types(tree)
     for each in marked or public:
         where = f"line {each.lineno}"
         if (reason := _untyped(each)) is not None:
             notes.append(f"{where}: {each.name} is left out: {reason}")
             continue
-        tools.append(_tool(where, each))
+        tools.append(_tool(where, each, types))
+        if types.unknown:
+            named = ", ".join(f"`{shown(one)}`" for one in types.unknown)
+            notes.append(f"{where}: {each.name}: not a known type, so any value fits: {named}")
+            types.unknown.clear()
     if not tools:
         raise NoTools(
             file,
@@ -83,7 +90,7 @@ def _untyped(function: _Function) -> str | None:
     return None
 
 
-def _tool(where: str, function: _Function) -> FoundTool:
+def _tool(where: str, function: _Function, types: "_Types") -> FoundTool:
     text = ast.get_docstring(function) or ""
     section = _SECTION.search(f"\n{text}\n")
     told = {name: said.strip() for name, said in _ARGUMENT.findall(section[1])} if section else {}
@@ -91,12 +98,12 @@ def _tool(where: str, function: _Function) -> FoundTool:
     required = []
     for one, default in _parameters(function):
         assert one.annotation is not None  # `_untyped` asked for it
-        schema = _schema(one.annotation)
+        schema = types.schema(one.annotation)
         if one.arg in told:
             schema = {**schema, "description": told[one.arg]}
         if default is None:
             required.append(one.arg)
-        elif (value := _literal(default)) is not None:
+        elif (value := types.default(default)) is not None:
             schema = {**schema, "default": value}
         properties[one.arg] = schema
     parameters: dict[str, Any] = {"type": "object", "properties": properties}
@@ -106,45 +113,101 @@ def _tool(where: str, function: _Function) -> FoundTool:
     return found_tool(where, function.name, " ".join(text.split("\n\n")[0].split()), parameters)
 
 
-def _schema(node: ast.expr) -> dict[str, Any]:
-    """Return the JSON Schema of an annotation; what is not known takes any value."""
-    if isinstance(node, ast.Constant):
-        if node.value is None:
-            return {"type": "null"}
-        return _quoted(node.value) if isinstance(node.value, str) else {}
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr):
-        return _either([_schema(node.left), _schema(node.right)])
-    if isinstance(node, ast.Subscript):
-        return _generic(_mark(node.value), node.slice)
-    return dict(_SIMPLE.get(_mark(node), {}))
+class _Types:
+    """The JSON Schemas of annotations, those of the module's own enumerations and records among
+    them. `unknown` has what was asked for and is not known: it takes any value."""
 
+    def __init__(self, tree: ast.Module) -> None:
+        self._classes = {one.name: one for one in tree.body if isinstance(one, ast.ClassDef)}
+        self._open: set[str] = set()
+        self.unknown: dict[str, None] = {}
 
-def _quoted(text: str) -> dict[str, Any]:
-    try:
-        return _schema(ast.parse(text, mode="eval").body)
-    except (SyntaxError, ValueError, RecursionError):
+    def schema(self, node: ast.expr) -> dict[str, Any]:
+        if isinstance(node, ast.Constant):
+            if node.value is None:
+                return {"type": "null"}
+            return self._quoted(node.value) if isinstance(node.value, str) else self._any(node)
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr):
+            return _either([self.schema(node.left), self.schema(node.right)])
+        if isinstance(node, ast.Subscript):
+            return self._generic(node)
+        name = _mark(node)
+        if name in self._classes and name not in self._open:
+            self._open.add(name)
+            found = self._own(self._classes[name])
+            self._open.discard(name)
+            if found is not None:
+                return found
+        return dict(_SIMPLE[name]) if name in _SIMPLE else self._any(node)
+
+    def default(self, node: ast.expr) -> Any:
+        """Return a default that JSON can say, else None."""
+        owner = self._classes.get(_mark(node.value)) if isinstance(node, ast.Attribute) else None
+        if owner is not None and isinstance(node, ast.Attribute):
+            return _members(owner).get(node.attr)
+        return _literal(node)
+
+    def _any(self, node: ast.expr) -> dict[str, Any]:
+        self.unknown[ast.unparse(node)] = None
         return {}
 
+    def _own(self, node: ast.ClassDef) -> dict[str, Any] | None:
+        bases = {_mark(one) for one in node.bases}
+        if bases & _ENUMS:
+            values = list(_members(node).values())
+            return {"enum": values} if values and _is_json(values) else None
+        if not bases & _RECORDS and not any(_mark(one) in _RECORDS for one in node.decorator_list):
+            return None
+        total = not any(
+            one.arg == "total" and getattr(one.value, "value", True) is False
+            for one in node.keywords
+        )
+        properties: dict[str, Any] = {}
+        required = []
+        for one in node.body:
+            if isinstance(one, ast.AnnAssign) and isinstance(one.target, ast.Name):
+                properties[one.target.id] = self.schema(one.annotation)
+                if one.value is None and total:
+                    required.append(one.target.id)
+        told: dict[str, Any] = {"type": "object", "properties": properties}
+        return {**told, "required": required} if required else told
 
-def _generic(name: str, inner: ast.expr) -> dict[str, Any]:
-    parts = inner.elts if isinstance(inner, ast.Tuple) else [inner]
-    if name == "Literal":
-        values = [part.value for part in parts if isinstance(part, ast.Constant)]
-        return {"enum": values} if len(values) == len(parts) and _is_json(values) else {}
-    if name == "Annotated":
-        constants = [part.value for part in parts[1:] if isinstance(part, ast.Constant)]
-        texts = [text for text in constants if isinstance(text, str)]
-        return {**_schema(parts[0]), **({"description": texts[0]} if texts else {})}
-    if name == "Optional":
-        return _either([_schema(parts[0]), {"type": "null"}])
-    if name == "Union":
-        return _either([_schema(part) for part in parts])
-    if name in _LISTS:
-        items = _schema(parts[0])
-        return {"type": "array", **({"items": items} if items else {})}
-    if name in _DICTS:
-        return {"type": "object"}
-    return {}
+    def _quoted(self, text: str) -> dict[str, Any]:
+        try:
+            return self.schema(ast.parse(text, mode="eval").body)
+        except (SyntaxError, ValueError, RecursionError):
+            self.unknown[text] = None
+            return {}
+
+    def _generic(self, node: ast.Subscript) -> dict[str, Any]:
+        name, inner = _mark(node.value), node.slice
+        parts = inner.elts if isinstance(inner, ast.Tuple) else [inner]
+        if name == "Literal":
+            values = [part.value for part in parts if isinstance(part, ast.Constant)]
+            known = len(values) == len(parts) and _is_json(values)
+            return {"enum": values} if known else self._any(node)
+        if name == "Annotated":
+            constants = [part.value for part in parts[1:] if isinstance(part, ast.Constant)]
+            texts = [text for text in constants if isinstance(text, str)]
+            return {**self.schema(parts[0]), **({"description": texts[0]} if texts else {})}
+        if name == "Optional":
+            return _either([self.schema(parts[0]), {"type": "null"}])
+        if name == "Union":
+            return _either([self.schema(part) for part in parts])
+        if name in _LISTS:
+            items = self.schema(parts[0])
+            return {"type": "array", **({"items": items} if items else {})}
+        return {"type": "object"} if name in _DICTS else self._any(node)
+
+
+def _members(node: ast.ClassDef) -> dict[str, Any]:
+    """Return the values of an enumeration that JSON can say."""
+    return {
+        one.targets[0].id: value
+        for one in node.body
+        if isinstance(one, ast.Assign) and isinstance(one.targets[0], ast.Name)
+        if (value := _literal(one.value)) is not None
+    }
 
 
 def _either(parts: list[dict[str, Any]]) -> dict[str, Any]:
