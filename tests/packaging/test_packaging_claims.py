@@ -119,7 +119,7 @@ def test_the_figures_of_the_architecture_are_those_of_the_code() -> None:
     assert int(stated(r"a trace over (\d+) MB in chunks", ARCHITECTURE)) << 20 == LARGE
 
 
-def test_the_floors_are_those_that_the_linter_holds() -> None:
+def test_the_layers_are_those_that_the_linter_holds() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
     (layers,) = [
         contract["layers"]
@@ -129,7 +129,7 @@ def test_the_floors_are_those_that_the_linter_holds() -> None:
     held = [{name.strip() for name in layer.split(":")} for layer in layers]
     shown = [
         {f"reviewer.{name}" for name in re.findall(r"`(\w+)/`", row[1])}
-        for row in table("docs/architecture.md", "floor | package | what it knows")
+        for row in table("docs/architecture.md", "layer | package | what it knows")
     ]
     packages = {f"reviewer.{path.parent.name}" for path in PACKAGE.glob("*/__init__.py")}
     assert set().union(*held) == set().union(*shown) == packages
