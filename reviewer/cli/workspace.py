@@ -95,7 +95,7 @@ def _doctor(arguments: argparse.Namespace) -> int:
     place = workspace_of(arguments)
     found = examine(place)
     if place.figures.exists() and all(check.ok is not False for check in found):
-        from reviewer.desk.scorecards.kept_check import kept_figures
+        from reviewer.desk.kept_check import kept_figures
 
         found += kept_figures(place)
     if arguments.json:

@@ -74,7 +74,7 @@ class Workspace(NamedTuple):
 
     @property
     def figures(self) -> Path:
-        """Scorecards of large suites as they were worked out last; of this machine alone."""
+        """Answers about large suites as they were worked out last; of this machine alone."""
         return self._kept / "figures"
 
     @property

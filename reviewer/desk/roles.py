@@ -24,7 +24,7 @@ MAY = {
 
 ACTS: dict[Role, dict[str, str]] = {
     "view": {
-        "compare": "attempts candidates episode",
+        "compare": "attempts candidates episode kept worked_out",
         "decisions": "check name signed statement suite_standing view",
         "episodes": "asked",
         "imports": "handle refusals sources views",
@@ -37,9 +37,9 @@ ACTS: dict[Role, dict[str, str]] = {
         "review_sets": "choices sets view",
         "runs": "handle runnable views",
         "scorecards": "card card_here cell clock each_row episode_key filter_values "
-        "gates groups maybe_red order rows saved_views shows_outcome side_totals sides totals",
+        "gates groups kept maybe_red order rows saved_views shows_outcome side_totals sides totals",
         "traces": "all_notes event events find listed notes outline search state view",
-        "trends": "figures",
+        "trends": "figures kept worked_out",
         "trials": "attempt shown",
         "workspace": "all_candidates asked_for candidates contents explain_suite found opening "
         "releases schema suites suites_met witness",

@@ -1,4 +1,5 @@
-"""The scorecard that is kept is the one that the rows give, whatever comes in, and whenever."""
+"""What is kept, a scorecard, trends or a comparison, is what the rows give, whatever comes in, and
+whenever."""
 
 import signal
 import sqlite3
@@ -11,15 +12,18 @@ from typing import Any
 import msgspec
 import pytest
 from doors import REPOSITORY, SUITE, V7, V8, Door, copied, environment, passing, shipped
+from test_desk_random import SAMPLED, label, sampled
 from test_desk_rescore import newer, one_more_record
 
 from reviewer.db.queries import episodes
-from reviewer.desk import proofs
+from reviewer.desk import kept, proofs
+from reviewer.desk.compare.api import CompareRoom
 from reviewer.desk.desk import Desk
 from reviewer.desk.errors import DeskError
-from reviewer.desk.scorecards import kept
+from reviewer.desk.reports.api import Reports
 from reviewer.desk.scorecards.api import ScorecardsRoom
 from reviewer.desk.scorecards.card_process import CardProcesses
+from reviewer.desk.trends.api import TrendsRoom
 from reviewer.desk.views import Scorecard
 from reviewer.desk.workspace import judging_again
 
@@ -73,6 +77,45 @@ def same(door: Door) -> None:
     for candidate in (V7, V8):
         shown = [msgspec.to_builtins(asked(door, candidate)) for _ in range(2)]
         assert shown == [msgspec.to_builtins(from_rows(door, candidate))] * 2
+    for ask, again in ANSWERS.values():
+        assert [of_a_new_desk(door, ask) for _ in range(2)] == [of_a_new_desk(door, again)] * 2
+
+
+Ask = Callable[[Desk], object]
+ANSWERS: dict[str, tuple[Ask, Ask]] = {
+    "trends": (lambda d: d.trends.figures(SUITE), lambda d: d.trends.worked_out(SUITE)),
+    "compare": (
+        lambda d: d.compare.candidates(SUITE, V8),
+        lambda d: d.compare.worked_out(SUITE, V8, V7),
+    ),
+}
+"""What is kept beside scorecards: how it is asked for, and how it is made whatever is kept."""
+
+
+def of_a_new_desk(door: Door, ask: Ask) -> object:
+    desk = door.desk()
+    try:
+        return msgspec.to_builtins(ask(desk))
+    finally:
+        desk.close()
+
+
+@pytest.fixture
+def worked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The answers beside scorecards that were worked out."""
+    found: list[str] = []
+    for name, room, act in (
+        ("trends", TrendsRoom, "_worked"),
+        ("compare", CompareRoom, "_compared"),
+    ):
+        real = getattr(room, act)
+
+        def noted(*words: Any, real: Any = real, name: str = name) -> Any:
+            found.append(name)
+            return real(*words)
+
+        monkeypatch.setattr(room, act, noted)
+    return found
 
 
 def refused_and_filled(door: Door) -> None:
@@ -193,6 +236,104 @@ def test_other_code_and_an_unreadable_file_are_made_again(
     assert made == [V8] * 5
 
 
+@pytest.mark.parametrize("kind", ANSWERS)
+def test_trends_and_a_comparison_are_worked_out_once(
+    full: Door, worked: list[str], monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    ask, again = ANSWERS[kind]
+    first = of_a_new_desk(full, ask)
+    (file,) = (full.root / "store" / "figures").glob(f"*.{kind}")
+    assert file.stat().st_mode & 0o777 == 0o600
+    assert of_a_new_desk(full, ask) == first
+    assert worked == [kind]
+    assert of_a_new_desk(full, again) == first
+    whole = file.read_bytes()
+    for broken in (b"", whole[:-1], b"\xff" * 40):
+        file.write_bytes(broken)
+        assert of_a_new_desk(full, ask) == first
+        assert file.read_bytes() == whole
+    monkeypatch.setattr(kept, "_code", lambda: "of another build")
+    assert of_a_new_desk(full, ask) == first
+    assert worked == [kind] * 6
+
+
+def test_the_last_comparison_is_kept_and_never_shown_for_another(
+    full: Door, worked: list[str]
+) -> None:
+    there, back = (
+        (lambda d: d.compare.candidates(SUITE, V8)),
+        (lambda d: d.compare.candidates(SUITE, V7, V8)),
+    )
+    for ask in (there, back, back, there):
+        found: Any = of_a_new_desk(full, ask)
+        wanted = [V7, V8] if ask is there else [V8, V7]
+        assert [found["baseline_id"], found["candidate_id"]] == wanted
+    assert worked == ["compare"] * 3
+    assert len(list((full.root / "store" / "figures").glob("*.compare"))) == 1
+
+
+def test_labels_are_in_trends_though_those_without_are_kept(full: Door, worked: list[str]) -> None:
+    sampled(full, 1.0)
+    trends = lambda d: d.trends.figures(SAMPLED)  # noqa: E731
+    for _ in range(2):
+        assert figure(of_a_new_desk(full, trends), "human_pass")["value"] is None
+    assert worked == ["trends"]
+    assert label(full, 99)
+    for _ in range(2):  # read from labels and messages, which the digest does not cover
+        assert figure(of_a_new_desk(full, trends), "human_pass")["value"] is not None
+    assert worked == ["trends"] * 3
+
+
+def figure(trends: Any, measure: str) -> Any:
+    return next(one for one in trends["figures"] if one["measure"] == measure)["points"][-1]
+
+
+@pytest.mark.parametrize("kind", ANSWERS)
+def test_nothing_else_is_kept_of_what_changed_while_it_was_made(
+    full: Door, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    real = Reports._made_of
+    came: list[str] = []
+
+    def and_an_import(*words: Any) -> Any:
+        found = real(*words)
+        if not came:
+            came.append("one")
+            full.take("one.json", passing(candidate_id=V8, attempt=9, nonce=1))
+        return found
+
+    monkeypatch.setattr(Reports, "_made_of", and_an_import)
+    of_a_new_desk(full, ANSWERS[kind][0])
+    assert came
+    same(full)
+
+
+@pytest.mark.parametrize("kind", ANSWERS)
+def test_an_edit_of_the_suite_is_named_though_an_answer_is_kept(full: Door, kind: str) -> None:
+    ask, _ = ANSWERS[kind]
+    of_a_new_desk(full, ask)
+    path = next(iter(sorted((full.suite / "episodes").iterdir())))
+    path.write_bytes(path.read_bytes() + b"\n")
+    with pytest.raises(DeskError, match=path.name):
+        of_a_new_desk(full, ask)
+
+
+@pytest.mark.parametrize("kind", ANSWERS)
+def test_doctor_makes_every_answer_that_is_kept_again(full: Door, kind: str) -> None:
+    of_a_new_desk(full, ANSWERS[kind][0])
+    assert "figures: 1 kept, as the rows give them" in full.ok("doctor").out
+    (file,) = (full.root / "store" / "figures").glob(f"*.{kind}")
+    found = msgspec.msgpack.decode(file.read_bytes())
+    found["answer"]["suite"]["title"] = "another"
+    file.write_bytes(msgspec.msgpack.encode(found))
+    said = full.run("doctor")
+    assert said.code == 20
+    assert f"{SUITE}: not what the rows give" in said.out
+    assert not file.exists()
+    full.healthy()
+    same(full)
+
+
 def test_nothing_is_kept_of_what_changed_while_it_was_made(
     full: Door, made: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -220,6 +361,10 @@ def test_a_workspace_that_keeps_nothing_keeps_no_card(full: Door) -> None:
     card = desk.scorecards.card_here(SUITE, V8, keeping=True)
     desk.close()
     assert card == from_rows(full)
+    for ask, _ in ANSWERS.values():
+        desk = Desk(full.desk().place._replace(keeps=False))
+        ask(desk)
+        desk.close()
     assert not (full.root / "store" / "figures").exists()
 
 
@@ -228,7 +373,7 @@ def test_doctor_makes_what_is_kept_again(full: Door, made: list[str]) -> None:
     assert "figures: 1 kept, as the rows give them" in full.ok("doctor").out
     (file,) = (full.root / "store" / "figures").glob("*.card")
     found = msgspec.msgpack.decode(file.read_bytes())
-    found["card"]["critical"] += 1
+    found["answer"]["critical"] += 1
     file.write_bytes(msgspec.msgpack.encode(found))
     said = full.run("doctor")
     assert said.code == 20

@@ -9,7 +9,8 @@ from doors import SUITE, V7, V8, Door, lines, passing, shipped
 from test_desk_random import SAMPLED, label, sampled
 
 from reviewer.desk.errors import DeskError
-from reviewer.desk.trends.api import ARTICLES, MOST, held_to_articles
+from reviewer.desk.trends.api import MOST
+from reviewer.desk.trends.figures import ARTICLES, held_to_articles
 from reviewer.desk.trends.views import TrendFigure, TrendPoint, Trends
 
 

@@ -16,7 +16,8 @@ from reviewer.desk.compare.views import Comparison
 from reviewer.desk.errors import DeskError, meant
 from reviewer.desk.reports.api import CandidateAssessment
 from reviewer.desk.reports.evidence import probe_suite
-from reviewer.desk.trends.api import CLOCK, MOST, attempts_made, trend_figures
+from reviewer.desk.trends.api import CLOCK, MOST
+from reviewer.desk.trends.figures import candidate_figures, trend_figures
 from reviewer.desk.trends.views import TrendCandidate, TrendFigure, TrendPoint, Trends
 from reviewer.desk.views import SuiteInfo
 from reviewer.exit_codes import ExitCode
@@ -128,14 +129,16 @@ class ArchivedSuite:
         """Return each figure of the suite's reports for every candidate, in order of
         registration."""
         shown = self._candidates[-MOST:]
-        found = [self.assessed(one.candidate_id, latencies=False) for one in shown]
+        found = [
+            candidate_figures(self.assessed(one.candidate_id, latencies=False)) for one in shown
+        ]
         return Trends(
             suite=self.info,
             candidates=tuple(
                 TrendCandidate(
                     candidate_id=one.candidate_id,
                     at=one.at,
-                    attempts=attempts_made(each),
+                    attempts=each.attempts,
                     recommendation=None,
                 )
                 for one, each in zip(shown, found, strict=True)

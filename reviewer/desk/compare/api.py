@@ -5,12 +5,15 @@ from __future__ import annotations  # what only types name is not loaded
 from typing import TYPE_CHECKING
 
 from reviewer.db import registry
+from reviewer.db.connection import one_moment
+from reviewer.db.queries.episodes import is_large
 from reviewer.desk.errors import DeskError
 from reviewer.desk.opened import Room
 from reviewer.desk.traces.records import locate
 
 if TYPE_CHECKING:
     from reviewer.db.connection import Connection
+    from reviewer.desk.compare.candidates import CandidatePair, Compared
     from reviewer.desk.compare.views import AttemptComparison, Comparison
 
 
@@ -25,13 +28,56 @@ class CompareRoom(Room):
         Without a baseline: the last other candidate promoted, else the one before this; the first
         of all is the baseline of the next. Raises DeskError for a candidate that is alone.
         """
-        from reviewer.desk.compare.candidates import candidate_pair, compare_candidates
+        from reviewer.desk.compare.shelf import COMPARISONS
 
         with self._opened.reading() as connection:
+            who = self._pair(connection, suite_id, candidate_id, baseline_id)
+        if kept := self.kept(suite_id, who.candidate_id, who.baseline_id):
+            return kept
+        found = self._compared(suite_id, who)
+        with self._opened.reading() as connection:
+            large = is_large(
+                connection, *self._opened.candidate(connection, suite_id, who.candidate_id)
+            )
+        if large and len(found.made_of) == len(found.comparison.hard_pass):
+            about = suite_id, who.candidate_id, who.baseline_id
+            COMPARISONS.keep(self._opened.place, about, found.comparison, found.made_of)
+        return found.comparison
+
+    def kept(self, suite_id: str, candidate_id: str, baseline_id: str) -> Comparison | None:
+        """Return the comparison of these two, where it was the last that was worked out of the
+        suite and nothing changed since."""
+        from reviewer.desk.compare.shelf import COMPARISONS
+
+        about = suite_id, candidate_id, baseline_id
+        if not COMPARISONS.has(self._opened.place, *about):
+            return None
+        with self._opened.reading() as connection:
+            made_of = self._opened.reports.made_of(connection, suite_id, about[1:])
+        return COMPARISONS.kept(self._opened.place, about, made_of)
+
+    def worked_out(self, suite_id: str, candidate_id: str, baseline_id: str) -> Comparison:
+        """Return the same of `candidates`, whatever is kept."""
+        with self._opened.reading() as connection:
+            who = self._pair(connection, suite_id, candidate_id, baseline_id)
+        return self._compared(suite_id, who).comparison
+
+    def _compared(self, suite_id: str, who: CandidatePair) -> Compared:
+        from reviewer.desk.compare.candidates import compare_candidates
+
+        with self._opened.reading() as connection, one_moment(connection):
             row = self._compared_suite(connection, suite_id)
-            who = candidate_pair(connection, row.id, candidate_id, baseline_id)
+            who = self._pair(connection, suite_id, who.candidate_id, who.baseline_id)
             info = self._opened.info(connection, suite_id)
             return compare_candidates(connection, self._opened.reports, info, row.id, who)
+
+    def _pair(
+        self, connection: Connection, suite_id: str, candidate_id: str, baseline_id: str | None
+    ) -> CandidatePair:
+        from reviewer.desk.compare.candidates import candidate_pair
+
+        row = self._compared_suite(connection, suite_id)
+        return candidate_pair(connection, row.id, candidate_id, baseline_id)
 
     def episode(
         self, suite_id: str, candidate_id: str, baseline_id: str | None, episode_id: str
@@ -41,11 +87,10 @@ class CompareRoom(Room):
         Raises DeskError as `candidates`, and where either made no attempt of the episode.
         """
         from reviewer.desk.compare.attempts import attempts_to_show, compare_attempts
-        from reviewer.desk.compare.candidates import candidate_pair
 
         with self._opened.reading() as connection:
             row = self._compared_suite(connection, suite_id)
-            who = candidate_pair(connection, row.id, candidate_id, baseline_id)
+            who = self._pair(connection, suite_id, candidate_id, baseline_id)
             places = attempts_to_show(connection, row, who, episode_id)
             suite = self._opened.suite(connection, suite_id, places[0].episode)
             return compare_attempts(connection, self._opened.records, places, suite)

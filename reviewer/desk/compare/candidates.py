@@ -14,6 +14,7 @@ from reviewer.desk.compare.views import (
     Outcome,
 )
 from reviewer.desk.errors import DeskError
+from reviewer.desk.made_of import MadeOf
 from reviewer.desk.reports.api import CandidateAssessment, Reports
 from reviewer.desk.scorecards.scorecard import rate_view
 from reviewer.desk.views import Rate, SuiteInfo
@@ -22,6 +23,13 @@ from reviewer.report.evidence import EpisodeCounts
 from reviewer.suite.gates import GATES
 
 ORDER: tuple[EpisodeWord, ...] = ("lost", "gained", "changed", "unchanged", "not compared")
+
+
+class Compared(NamedTuple):
+    """A comparison, and what its two sides were made of, as far as that can be said."""
+
+    comparison: Comparison
+    made_of: tuple[MadeOf, ...]
 
 
 class CandidatePair(NamedTuple):
@@ -70,14 +78,16 @@ def candidate_pair(
 
 def compare_candidates(
     connection: Connection, reports: Reports, suite: SuiteInfo, key: int, who: CandidatePair
-) -> Comparison:
+) -> Compared:
     """Return the report's comparison of the candidate with this baseline, episode by episode.
 
     `key` is the suite's key in the store. Raises DeskError as a report does.
     """
-    now = reports.assessed(connection, suite.suite_id, who.candidate_id, who.baseline_id)
-    then = reports.assessed(connection, suite.suite_id, who.baseline_id)
-    return comparison(suite, who, now, then, registry.episode_ids(connection, key))
+    asked = [(who.candidate_id, who.baseline_id), (who.baseline_id, None)]
+    now, then = reports.assessed_each(connection, suite.suite_id, asked)
+    made_of = (now.made_of, then.made_of)
+    found = comparison(suite, who, now, then, registry.episode_ids(connection, key))
+    return Compared(found, tuple(one for one in made_of if one is not None))
 
 
 def comparison(

@@ -3,7 +3,7 @@
 from __future__ import annotations  # what only types name is not loaded
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -187,14 +187,36 @@ class Reports:
         labels no more than can hold a promotion back, no judge, no texts. Raises as `build`."""
         held = ready_outline(self._workspace, connection, suite_id)
         with one_moment(connection):  # an import may be writing at this moment
-            asked = (suite_id, candidate_id, baseline_id, None)
-            built = self._within(connection, held, asked, whole=False)
-            made_of = self._made_of(connection, held, candidate_id)
+            return self._assessed(connection, held, candidate_id, baseline_id)
+
+    def assessed_each(
+        self, connection: Connection, suite_id: str, asked: Sequence[tuple[str, str | None]]
+    ) -> Iterator[CandidateAssessment]:
+        """Yield what `assessed` returns of each (candidate, baseline), all of one moment. None is
+        held here: of a large suite each takes 100 MB."""
+        held = ready_outline(self._workspace, connection, suite_id)
+        with one_moment(connection):
+            for candidate_id, baseline_id in asked:
+                yield self._assessed(connection, held, candidate_id, baseline_id, keep=False)
+
+    def _assessed(
+        self,
+        connection: Connection,
+        held: ReadySuite,
+        candidate_id: str,
+        baseline_id: str | None,
+        keep: bool = True,
+    ) -> CandidateAssessment:
+        asked = (held.suite.suite_id, candidate_id, baseline_id, None)
+        built = self._within(connection, held, asked, whole=False, keep=keep)
+        made_of = self._made_of(connection, held, candidate_id)
         return CandidateAssessment(built.gathered, built.assessment, made_of)
 
-    def made_of(self, connection: Connection, suite_id: str, candidate_id: str) -> MadeOf | None:
-        """Return what `assessed` would, without working anything out. Raises DeskError for a store
-        that contradicts itself."""
+    def made_of(
+        self, connection: Connection, suite_id: str, candidate_ids: Sequence[str]
+    ) -> tuple[MadeOf, ...] | None:
+        """Return what `assessed` would say of each candidate, without working anything out; None
+        where it cannot be said of one. Raises DeskError for a store that contradicts itself."""
         row = registry.suite_row(connection, suite_id)
         folder = self._workspace.suite_folder(suite_id)
         if row is None or (folder / "suite.json").exists() == row.probe:
@@ -205,7 +227,9 @@ class Reports:
         held = ReadySuite(head, (), None if row.probe else folder)
         with one_moment(connection):
             self._store_check.require_sound(connection)
-            return self._made_of(connection, held, candidate_id)
+            found = [self._made_of(connection, held, one) for one in candidate_ids]
+        known = tuple(one for one in found if one is not None)
+        return known if len(known) == len(found) else None
 
     def _made_of(
         self, connection: Connection, held: ReadySuite, candidate_id: str
@@ -238,7 +262,12 @@ class Reports:
         return held
 
     def _within(
-        self, connection: Connection, held: ReadySuite, asked: _ReportKey, whole: bool
+        self,
+        connection: Connection,
+        held: ReadySuite,
+        asked: _ReportKey,
+        whole: bool,
+        keep: bool = True,
     ) -> CandidateReport:
         self._store_check.require_sound(connection)
         suite_id, candidate_id, baseline_id, together = asked
@@ -274,7 +303,8 @@ class Reports:
         if together is not None:
             gathered = structs.replace(gathered, lineage=_explained(gathered.lineage, together))
         built = CandidateReport(gathered, assess(gathered))
-        self._kept[asked, whole] = (stamp, built)
+        if keep:
+            self._kept[asked, whole] = (stamp, built)
         return built
 
     def _draft(self) -> dict[str, Any]:

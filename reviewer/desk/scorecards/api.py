@@ -70,24 +70,25 @@ class ScorecardsRoom(Room):
                 connection, *self._opened.candidate(connection, suite_id, candidate_id)
             )
         if large and not self._opened.place.draft:  # those processes open the workspace's store
-            kept = self._kept(suite_id, candidate_id)
+            kept = self.kept(suite_id, candidate_id)
             return kept or self.card_processes.scorecard(suite_id, candidate_id)
         return self.card_here(suite_id, candidate_id)
 
-    def _kept(self, suite_id: str, candidate_id: str) -> Scorecard | None:
+    def kept(self, suite_id: str, candidate_id: str) -> Scorecard | None:
         """Return the card that was made last, where nothing changed since."""
-        from reviewer.desk.scorecards import kept
+        from reviewer.desk.scorecards.shelf import CARDS
 
-        if not kept.has_card(self._opened.place, suite_id, candidate_id):
+        if not CARDS.has(self._opened.place, suite_id, candidate_id):
             return None
         with self._opened.reading() as connection:
-            made_of = self._opened.reports.made_of(connection, suite_id, candidate_id)
-        return kept.kept_card(self._opened.place, suite_id, candidate_id, made_of)
+            made_of = self._opened.reports.made_of(connection, suite_id, [candidate_id])
+        return CARDS.kept(self._opened.place, (suite_id, candidate_id), made_of)
 
     def card_here(self, suite_id: str, candidate_id: str, keeping: bool = False) -> Scorecard:
         """Return the same, computed in this process however long it takes; `keeping` keeps it for
         the next time."""
-        from reviewer.desk.scorecards import kept, scorecard
+        from reviewer.desk.scorecards import scorecard
+        from reviewer.desk.scorecards.shelf import CARDS
         from reviewer.desk.suites import newest_decision, stored_suite_info
         from reviewer.desk.traces.outcome import counted_cell
         from reviewer.report.render.banner import banner
@@ -106,8 +107,9 @@ class ScorecardsRoom(Room):
                 banner(found.assessment),
                 counted_cell(*source_counts(connection, key)) if suite.probe else UNSET,
             )
-        if keeping:
-            kept.keep(self._opened.place, card, found.made_of)
+        made_of = found.made_of
+        if keeping and made_of is not None and made_of.head.seq == rev:
+            CARDS.keep(self._opened.place, (suite_id, candidate_id), card, [made_of])
         return card
 
     def cell(self, suite_id: str, candidate_id: str, episode_id: str, gate: str) -> list[CellLine]:

@@ -1,0 +1,60 @@
+"""Are the answers that are kept what the rows give?"""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import msgspec
+
+from reviewer.desk.compare.shelf import COMPARISONS
+from reviewer.desk.desk import Desk
+from reviewer.desk.errors import DeskError
+from reviewer.desk.integrity.signed_files import Check
+from reviewer.desk.place import Workspace
+from reviewer.desk.scorecards.shelf import CARDS
+from reviewer.desk.trends.api import KEPT as TRENDS
+from reviewer.trace.safetext import visible_line
+
+
+class _Looked(NamedTuple):
+    what: str
+    same: bool
+
+
+def kept_figures(workspace: Workspace) -> list[Check]:
+    """Make every answer that is kept, and that would be shown now, again; nothing where none is.
+    One that differs is taken away or replaced."""
+    desk = Desk(workspace)
+    try:
+        found = list(_looked(desk))
+    except DeskError:
+        return []  # the store or the suite is not sound: the other checks say what is wrong
+    finally:
+        desk.close()
+    wrong = [visible_line(one.what) for one in found if not one.same]
+    if wrong:
+        text = f"{', '.join(wrong[:5])}: not what the rows give; made again, look once more"
+        return [Check("figures", False, text)]
+    return [Check("figures", True, f"{len(found)} kept, as the rows give them")] if found else []
+
+
+def _looked(desk: Desk) -> Iterator[_Looked]:
+    for about, card in CARDS.all(desk.place):
+        if desk.scorecards.kept(*about) is not None:
+            again = desk.scorecards.card_processes.scorecard(*about)
+            yield _Looked("/".join(about), _same(card, again))
+    for about, trends in TRENDS.all(desk.place):
+        if desk.trends.kept(*about) is not None:
+            same = _same(trends, desk.trends.worked_out(*about))
+            if not same:
+                TRENDS.drop(desk.place, about)
+            yield _Looked(f"trends of {about[0]}", same)
+    for about, comparison in COMPARISONS.all(desk.place):
+        if desk.compare.kept(*about) is not None:
+            same = _same(comparison, desk.compare.worked_out(*about))
+            if not same:
+                COMPARISONS.drop(desk.place, about)
+            yield _Looked(f"{about[1]} against {about[2]} on {about[0]}", same)
+
+
+def _same(kept: object, again: object) -> bool:
+    return msgspec.msgpack.encode(kept) == msgspec.msgpack.encode(again)
