@@ -37,7 +37,7 @@ has a line of its own ([plain.md](plain.md)); `NO_COLOR` is honoured.
 | 10 | not promoted: block, repair or hold |
 | 2 | usage |
 | 20 | invalid input or signature |
-| 30 | policy of signatures not met |
+| 30 | signature policy not met |
 | 40 | internal error |
 | 130 | interrupted by Ctrl-C: what was written is kept; the command (a run: `--resume`) goes on |
 """
@@ -67,10 +67,10 @@ def arguments(of: argparse.ArgumentParser) -> list[argparse.Action]:
 def cli() -> str:
     """docs/cli.md."""
     top = parser()
-    parts = [HEAD, "## reviewer\n", "Without a command: the workstation on this workspace.\n"]
+    parts = [HEAD, "## reviewer\n", "Without a command: open the workstation on this workspace.\n"]
     parts.append(_table(arguments(top)))
     shown = "`--workspace`, `--quiet`, `--json`, `--plain` and `--reviewer`"
-    parts.append(f"{shown} may also stand behind a command.\n")
+    parts.append(f"{shown} can also follow a command.\n")
     for words, command in commands(top):
         own = [a for a in arguments(command) if not EVERYWHERE.intersection(a.option_strings)]
         parts += [f"## reviewer {words}\n", f"{_sentence(command.description or '')}\n"]

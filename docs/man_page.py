@@ -21,7 +21,7 @@ EXITS = (
     ("10", "not promoted: block, repair or hold"),
     ("2", "usage"),
     ("20", "invalid input or signature"),
-    ("30", "policy of signatures not met"),
+    ("30", "signature policy not met"),
     ("40", "internal error"),
     ("130", "interrupted: what was written is kept"),
 )

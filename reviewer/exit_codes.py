@@ -17,7 +17,7 @@ class ExitCode(IntEnum):
     INVALID = 20
     """Invalid input or signature."""
     POLICY_NOT_MET = 30
-    """The policy of signatures is not met."""
+    """The signature policy is not met."""
     INTERNAL = 40
     INTERRUPTED = 130
     """Ended by Ctrl-C; the same command continues."""

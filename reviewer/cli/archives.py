@@ -24,22 +24,22 @@ _WIDEST = 200
 def _export_arguments(export: argparse.ArgumentParser) -> None:
     export.add_argument(
         "--parquet", required=True, metavar="DIR",
-        help="a new folder for the archive; one that was cut off is continued",
+        help="a new folder for the archive; an interrupted export is continued",
     )  # fmt: skip
     export.add_argument(
         "--suite", action="append", default=[], metavar="S",
-        help="only this suite's (several: give it again)",
+        help="export only this suite; may be repeated",
     )  # fmt: skip
     export.add_argument(
         "--no-events", action="store_true", help="leave out the table of events, the largest"
     )
     export.add_argument(
-        "--payloads", action="store_true", help="the records themselves too, masked as stored"
+        "--payloads", action="store_true", help="include the records themselves, masked as stored"
     )
 
 
 def _query_arguments(query: argparse.ArgumentParser) -> None:
-    query.add_argument("sql", metavar="SQL", help="one SELECT over the tables and ready views")
+    query.add_argument("sql", metavar="SQL", help="one SELECT over the tables and ready-made views")
     query.add_argument(
         "sources", nargs="*", metavar="STORE|ARCHIVE",
         help="workspaces, files of stores and archives (default: this workspace's store)",

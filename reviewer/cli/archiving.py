@@ -17,16 +17,24 @@ _DAYS = {"d": 1, "w": 7}
 def _archive_arguments(command: argparse.ArgumentParser) -> None:
     what = command.add_mutually_exclusive_group(required=True)
     what.add_argument(
-        "--older-than", type=_age, metavar="AGE", help="what was imported so long ago: 90d, 12w"
+        "--older-than",
+        type=_age,
+        metavar="AGE",
+        help="traces imported at least this long ago: 90d, 12w",
     )
     what.add_argument(
-        "--before", type=_day, metavar="DATE", help="what was imported before this day (UTC)"
+        "--before", type=_day, metavar="DATE", help="traces imported before this day (UTC)"
     )
     what.add_argument(
-        "--restore", action="store_true", help="put the payloads of every file back into the store"
+        "--restore", action="store_true", help="move the payloads of every file back into the store"
     )
     release_options(command)
-    command.add_argument("folder", nargs="?", metavar="DIR", help="where (default: store/payloads)")
+    command.add_argument(
+        "folder",
+        nargs="?",
+        metavar="DIR",
+        help="the folder to archive to (default: store/payloads)",
+    )
 
 
 ARGUMENTS = {"archive": _archive_arguments}

@@ -20,14 +20,14 @@ KINDS = ("scripted", "openai-chat", "openai-responses", "command", "python", "mc
 
 def _candidate_arguments(command: argparse.ArgumentParser) -> None:
     acts = acts_of(command)
-    new = act(acts, "new", "write the manifest of a candidate, its digests filled in")
+    new = act(acts, "new", "write the manifest of a candidate, with its digests")
     new.add_argument("suite", help="suite id")
     new.add_argument("candidate", help="id of the new candidate")
     new.add_argument(
         "--kind", choices=KINDS, default="", metavar="KIND",
         help=f"{', '.join(KINDS)} (default: as the other options say)",
     )  # fmt: skip
-    new.add_argument("--model", default="", metavar="M", help="the model that is asked")
+    new.add_argument("--model", default="", metavar="M", help="the model to ask")
     new.add_argument(
         "--base-url", default="https://api.openai.com/v1", metavar="URL",
         help="its OpenAI-compatible endpoint (default: OpenAI's)",
@@ -38,7 +38,7 @@ def _candidate_arguments(command: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     new.add_argument(
         "--prompt", action="append", default=[], metavar="FILE",
-        help="a system prompt, copied beside the manifest; may be given again",
+        help="a system prompt, copied beside the manifest; may be repeated",
     )  # fmt: skip
     new.add_argument(
         "--command", dest="program", default="", metavar="LINE",

@@ -28,7 +28,7 @@ FORMS = {"usd": "${:.4g}", "ms": "{:.0f} ms", "steps": "{:.0f}"}
 def _compare_arguments(compare: argparse.ArgumentParser) -> None:
     compare.add_argument(
         "episode", nargs="?", metavar="EPISODE",
-        help="this one, event by event (default: every episode in a line)",
+        help="compare this episode event by event (default: one line per episode)",
     )  # fmt: skip
     release_options(compare)
     compare.add_argument(
@@ -40,7 +40,7 @@ def _compare_arguments(compare: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     compare.add_argument(
         "--archive", metavar="DIR",
-        help="two candidates of an archive that reviewer export made, without a store",
+        help="compare two candidates of an archive made by reviewer export, without a store",
     )  # fmt: skip
 
 

@@ -18,7 +18,7 @@ SHELLS = ("bash", "zsh", "fish")
 
 
 def _completion_arguments(command: argparse.ArgumentParser) -> None:
-    command.add_argument("shell", choices=SHELLS, help="the shell that the script is for")
+    command.add_argument("shell", choices=SHELLS, help="the shell to complete in")
 
 
 ARGUMENTS = {"completion": _completion_arguments}

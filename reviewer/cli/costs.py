@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 def _costs_arguments(command: argparse.ArgumentParser) -> None:
     acts = acts_of(command)
-    add = act(acts, "add", "enter an amount; the same entry again adds nothing")
-    shown = act(acts, "list", "every entry, one a line")
+    add = act(acts, "add", "enter an amount; entering the same again adds nothing")
+    shown = act(acts, "list", "list every entry, one per line")
     release_options(shown)
     add.add_argument("--suite", required=True, metavar="S", help="suite id")
     add.add_argument("--candidate", required=True, metavar="C", help="candidate id")
@@ -26,14 +26,20 @@ def _costs_arguments(command: argparse.ArgumentParser) -> None:
         "--kind", choices=("human", "incident"), metavar="KIND",
         help="human (handling by people) or incident (default: of the entry it corrects)",
     )  # fmt: skip
-    add.add_argument("--amount", required=True, metavar="USD", help="such as 12.50; never negative")
-    add.add_argument("--currency", choices=("USD",), default="USD", help="USD, and no other")
-    add.add_argument("--note", default="", metavar="TEXT", help="what for; identifiers are masked")
+    add.add_argument(
+        "--amount", required=True, metavar="USD", help="amount, such as 12.50; never negative"
+    )
+    add.add_argument("--currency", choices=("USD",), default="USD", help="only USD")
+    add.add_argument(
+        "--note", default="", metavar="TEXT", help="what the cost is for; identifiers are masked"
+    )
     add.add_argument(
         "--id", default="", metavar="ID",
-        help="the entry's own, such as an invoice's (default: a digest of what it says)",
+        help="id of the entry, such as an invoice number (default: a digest of its content)",
     )  # fmt: skip
-    add.add_argument("--corrects", default="", metavar="ID", help="replaces that entry")
+    add.add_argument(
+        "--corrects", default="", metavar="ID", help="id of the entry that this one replaces"
+    )
 
 
 ARGUMENTS = {

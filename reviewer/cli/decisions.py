@@ -12,13 +12,13 @@ from reviewer.exit_codes import ExitCode
 
 def _decisions_arguments(command: argparse.ArgumentParser) -> None:
     acts = acts_of(command)
-    act(acts, "list", "decisions with their signatures, and break-glass records")
-    text = "write a decision for openssl, ssh-keygen, cosign and sigstore"
+    act(acts, "list", "list decisions with their signatures, and break-glass records")
+    text = "export a decision for openssl, ssh-keygen, cosign and sigstore"
     export = act(acts, "export", text)
     export.add_argument("decision", metavar="DECISION", help="its number, or a file")
-    export.add_argument("out", metavar="OUT", help="folder to write to")
+    export.add_argument("out", metavar="OUT", help="the folder to write to")
     export.add_argument("--key", metavar="KEY", help="sign the verification summary too")
-    text = "keep decisions and break-glass records that were signed elsewhere"
+    text = "take in decisions and break-glass records that were signed elsewhere"
     take = act(acts, "take", text)
     take.add_argument("files", nargs="+", metavar="FILE", help="a .dsse.json file")
 
@@ -27,19 +27,28 @@ def _break_glass_arguments(glass: argparse.ArgumentParser) -> None:
     release_options(glass)
     glass.add_argument("--key", required=True, metavar="KEY", help=KEY)
     glass.add_argument(
-        "--reason", required=True, metavar="TEXT", help="shown in every later report"
+        "--reason", required=True, metavar="TEXT", help="the reason, shown in every later report"
     )
     glass.add_argument(
-        "--hours", type=float, default=4.0, metavar="H", help="how long it holds (4; at most 24)"
+        "--hours",
+        type=float,
+        default=4.0,
+        metavar="H",
+        help="how long the record is valid (4; at most 24)",
     )
     glass.add_argument(
-        "--environment", default="production", metavar="NAME", help="default: production"
+        "--environment",
+        default="production",
+        metavar="NAME",
+        help="environment of the release (default: production)",
     )
 
 
 def _loss_arguments(loss: argparse.ArgumentParser) -> None:
     loss.add_argument("--key", required=True, metavar="KEY", help=KEY)
-    loss.add_argument("--reason", required=True, metavar="TEXT", help="shown in every later report")
+    loss.add_argument(
+        "--reason", required=True, metavar="TEXT", help="the reason, shown in every later report"
+    )
 
 
 def _attest_arguments(attest: argparse.ArgumentParser) -> None:

@@ -22,8 +22,8 @@ PACE = 0.25
 
 
 def _demo_arguments(demo: argparse.ArgumentParser) -> None:
-    demo.add_argument("--headless", action="store_true", help="print both reports and leave")
-    demo.add_argument("--keep", metavar="DIR", help="make the workspace here and keep it")
+    demo.add_argument("--headless", action="store_true", help="print both reports and exit")
+    demo.add_argument("--keep", metavar="DIR", help="make the workspace in this folder and keep it")
 
 
 ARGUMENTS = {

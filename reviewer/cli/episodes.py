@@ -23,19 +23,22 @@ _MARKS = (
     ("key", "ARG", "an argument that changes answers, although it looks volatile"),
     ("reads", "TOOL", "a tool that changes nothing"),
     ("writes", "TOOL", "a tool that changes something"),
-    ("unknown", "CALL", "a call whose answer is left open"),
-    ("mask", "TEXT[=WORD]", "a text that identifies a person, and the word for its stand-ins"),
-    ("confirm", "WHAT", "turns: the user's turns are right; faults: the failures are right"),
+    ("unknown", "CALL", "a call whose answer is not known"),
+    ("mask", "TEXT[=WORD]", "a text that identifies a person, and the word that replaces it"),
+    ("confirm", "WHAT", "turns: the user's turns are correct; faults: the failures are intended"),
 )
 """Options of marks that may be given several times."""
 
 
 def _episode_arguments(command: argparse.ArgumentParser) -> None:
     acts = acts_of(command)
-    made = act(acts, "from-trace", "make an episode of a recorded attempt and its marks")
+    made = act(acts, "from-trace", "make an episode from a recorded attempt and its marks")
     made.add_argument("source", metavar="TRACE", help="a trace of the store, or a file")
     made.add_argument(
-        "--trace", default="", metavar="NAME", help="which trace of a file: its number or name"
+        "--trace",
+        default="",
+        metavar="NAME",
+        help="the trace in a file with several: its number or name",
     )
     made.add_argument(
         "--with", dest="beside", action="append", default=[], metavar="TRACE",
@@ -45,35 +48,40 @@ def _episode_arguments(command: argparse.ArgumentParser) -> None:
     for name, metavar, text in _MARKS:
         made.add_argument(f"--{name}", action="append", default=[], metavar=metavar, help=text)
     made.add_argument(
-        "--request", default="", metavar="TEXT", help="what the user asked, whatever the trace says"
+        "--request",
+        default="",
+        metavar="TEXT",
+        help="the user's request, instead of the one in the trace",
     )
-    made.add_argument("--say", default="", metavar="TEXT", help="what should have been said")
+    made.add_argument(
+        "--say", default="", metavar="TEXT", help="the final message the agent should have given"
+    )
     made.add_argument(
         "--accept-nothing", default="", metavar="REASON",
         help="why an attempt that does nothing may pass: the contract is to refuse",
     )  # fmt: skip
     made.add_argument("--marks", default="", metavar="FILE", help="the same marks as a JSON file")
     made.add_argument(
-        "--tools", default="", metavar="FILE", help="the tools as the agent was offered them"
+        "--tools", default="", metavar="FILE", help="the tools that the agent was offered"
     )
     made.add_argument("--format", default="auto", metavar="F", help="the format of the files")
     made.add_argument("--id", default="", metavar="ID", help="the episode's id")
-    made.add_argument("--into", default="", metavar="SUITE", help="a draft that gets the episode")
+    made.add_argument("--into", default="", metavar="SUITE", help="the draft to add the episode to")
     made.add_argument("--out", default="", metavar="FOLDER", help="the folder of a new suite")
     made.add_argument(
         "--replace", action="store_true",
-        help="write over the episode of that id, if it was made of this trace",
+        help="overwrite the episode with that id, if it was made from this trace",
     )  # fmt: skip
     golden = act(
         acts, "from-golden",
-        "make an episode of a golden record; its answers are kept for comparison, never required",
+        "make an episode from a golden record; its answers are kept for comparison, never required",
     )  # fmt: skip
     golden.add_argument("file", metavar="DATASET", help="golden records, JSON or JSON lines")
-    golden.add_argument(
-        "--record", default="", metavar="NAME", help="which record: its number or id"
-    )
+    golden.add_argument("--record", default="", metavar="NAME", help="the record: its number or id")
     golden.add_argument("--id", default="", metavar="ID", help="the episode's id")
-    golden.add_argument("--into", default="", metavar="SUITE", help="a draft that gets the episode")
+    golden.add_argument(
+        "--into", default="", metavar="SUITE", help="the draft to add the episode to"
+    )
     golden.add_argument("--out", default="", metavar="FOLDER", help="the folder of a new suite")
     proof = act(
         acts, "prove",

@@ -3,9 +3,9 @@
 EXAMPLES: dict[str, tuple[str, ...]] = {
     "": (
         "reviewer demo                                        # the built-in example",
-        "reviewer init desk --example                         # a workspace of your own",
-        "reviewer import traces.jsonl                         # evidence from elsewhere",
-        "reviewer --export-report out --suite S --candidate C # the answer, for CI",
+        "reviewer init desk --example                         # your own workspace",
+        "reviewer import traces.jsonl                         # traces from elsewhere",
+        "reviewer --export-report out --suite S --candidate C # the report, for CI",
     ),
     "demo": ("reviewer demo", "reviewer demo --headless"),
     "init": ("reviewer init desk", "reviewer init desk --example --reviewer dana"),
@@ -33,7 +33,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "schema": ("reviewer schema episode",),
     "glossary": ("reviewer glossary",),
     "completion": (
-        'eval "$(reviewer completion bash)"                  # in ~/.bashrc; zsh alike',
+        'eval "$(reviewer completion bash)"                  # in ~/.bashrc; same for zsh',
         "reviewer completion fish > ~/.config/fish/completions/reviewer.fish",
     ),
     "suite": ("reviewer suite list", "reviewer suite check refund-eval-v5"),

@@ -35,7 +35,7 @@ SHOWN_REFUSALS = 20
 
 def _import_arguments(take: argparse.ArgumentParser) -> None:
     take.add_argument(
-        "paths", nargs="*", metavar="PATH", help="files, folders, patterns; - is stdin"
+        "paths", nargs="*", metavar="PATH", help="files, folders or patterns; - for stdin"
     )
     take.add_argument(
         "--from",
@@ -45,41 +45,49 @@ def _import_arguments(take: argparse.ArgumentParser) -> None:
         help="sessions where a coding agent keeps them: claude-code, codex, gemini-cli, opencode,"
         " cline, pi; alone or with --list: say which there are",
     )
-    take.add_argument("--list", action="store_true", help="with --from: list, import nothing")
+    take.add_argument(
+        "--list", action="store_true", help="with --from: list sessions, import nothing"
+    )
     take.add_argument(
         "--session",
         nargs="+",
         action="extend",
         default=[],
         metavar="ID",
-        help="with --from: these, by id, its start or their file",
+        help="with --from: the sessions to import, by id, start of an id, or file",
     )
     take.add_argument(
         "--project",
         action="append",
         default=[],
         metavar="DIR",
-        help="with --from: those of this project (its folder, or the folder's name)",
+        help="with --from: sessions of this project (its folder, or the folder's name)",
     )
-    take.add_argument("--all", action="store_true", help="with --from: all of them")
+    take.add_argument("--all", action="store_true", help="with --from: all sessions")
     take.add_argument(
         "--format",
         default="auto",
         metavar="NAME",
-        help="auto, or a reader's name (docs/formats.md)",
+        help="format of the files: auto, or a name from reviewer formats",
     )
-    take.add_argument("--suite", default="", metavar="S", help="the suite they belong to")
-    take.add_argument("--candidate", default="", metavar="C", help="for records that name none")
+    take.add_argument(
+        "--suite", default="", metavar="S", help="the suite that the traces belong to"
+    )
+    take.add_argument(
+        "--candidate", default="", metavar="C", help="the candidate of records that name none"
+    )
     take.add_argument(
         "--episode-map",
         metavar="FILE",
-        help="how other tools call the episodes and the tools of --suite",
+        help="the names that other tools use for the episodes and tools of --suite",
     )
-    take.add_argument("--dry-run", action="store_true", help="say what would be done")
+    take.add_argument(
+        "--dry-run", action="store_true", help="show what would be imported, and import nothing"
+    )
     take.add_argument(
         "--watch",
         action="store_true",
-        help="keep importing what is new, until Ctrl-C; with --from: follow sessions as they grow",
+        help="keep importing new files until Ctrl-C; with --from: follow sessions as they grow",
     )
     take.add_argument(
         "--progress", choices=("bar", "json", "steered"), default="bar",
@@ -89,9 +97,13 @@ def _import_arguments(take: argparse.ArgumentParser) -> None:
 
 def _quarantine_arguments(held: argparse.ArgumentParser) -> None:
     held.add_argument(
-        "act", nargs="?", choices=("list", "show"), default="list", help="show adds the way out"
+        "act",
+        nargs="?",
+        choices=("list", "show"),
+        default="list",
+        help="list, or show, which adds the way out",
     )
-    held.add_argument("file", nargs="?", help="only records of this file")
+    held.add_argument("file", nargs="?", help="only the records of this file")
 
 
 ARGUMENTS = {

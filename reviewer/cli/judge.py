@@ -29,12 +29,16 @@ def _judge_arguments(ask: argparse.ArgumentParser) -> None:
     ask.add_argument(
         "--baseline",
         metavar="B",
-        help="candidate to pair it with (default: the one that compare takes)",
+        help="candidate to pair with (default: the one that compare uses)",
     )
-    ask.add_argument("--pairs", action="store_true", help="pairs, each in both orders")
-    ask.add_argument("--messages", action="store_true", help="single messages (default: all asked)")
+    ask.add_argument("--pairs", action="store_true", help="ask about pairs, each in both orders")
+    ask.add_argument(
+        "--messages", action="store_true", help="ask about single messages (default: both)"
+    )
     ask.add_argument("--base-url", default="", metavar="URL", help="an OpenAI-compatible endpoint")
-    ask.add_argument("--model", default="", metavar="M", help="when judge.json names none")
+    ask.add_argument(
+        "--model", default="", metavar="M", help="the model, when judge.json names none"
+    )
     ask.add_argument(
         "--api-key-env", default="", metavar="NAME", help="environment variable that holds the key"
     )
@@ -43,9 +47,15 @@ def _judge_arguments(ask: argparse.ArgumentParser) -> None:
     )
     ask.add_argument("--jobs", type=from_one, default=4, metavar="N", help="calls at a time (4)")
     ask.add_argument(
-        "--timeout", type=amount, default=120.0, metavar="S", help="seconds to wait for one (120)"
+        "--timeout",
+        type=amount,
+        default=120.0,
+        metavar="S",
+        help="seconds to wait for each call (120)",
     )
-    ask.add_argument("--dry-run", action="store_true", help="say what it would take; send nothing")
+    ask.add_argument(
+        "--dry-run", action="store_true", help="show what it would cost, and send nothing"
+    )
     for side in ("input", "output"):
         ask.add_argument(
             f"--{side}-price", type=amount, metavar="USD", help=f"per million {side} tokens"

@@ -41,13 +41,15 @@ SHOWN = 20
 
 def _labels_arguments(command: argparse.ArgumentParser) -> None:
     acts = acts_of(command)
-    text = "what is to be labeled, by you and by all, and how far the reviewers agree"
+    text = "show what is left to label, by you and by all, and how far the reviewers agree"
     queue = act(acts, "queue", text)
     release_options(queue)
     queue.add_argument(
-        "--baseline", metavar="B", help="pairs with it (default: the one that compare takes)"
+        "--baseline",
+        metavar="B",
+        help="candidate to pair with (default: the one that compare uses)",
     )
-    queue.add_argument("--messages", action="store_true", help="single messages in place of pairs")
+    queue.add_argument("--messages", action="store_true", help="single messages instead of pairs")
     take = file_arguments(acts, "labels", "label")
     take.add_argument(
         "--from",
@@ -56,7 +58,9 @@ def _labels_arguments(command: argparse.ArgumentParser) -> None:
         metavar="TOOL",
         help=f"files of another tool: {', '.join(ANNOTATION_TOOLS)}",
     )
-    take.add_argument("--suite", default="", metavar="S", help="with --from: the attempts' suite")
+    take.add_argument(
+        "--suite", default="", metavar="S", help="with --from: the suite of the attempts"
+    )
     take.add_argument(
         "--map",
         action="extend",
@@ -73,12 +77,14 @@ def _labels_arguments(command: argparse.ArgumentParser) -> None:
         help="with --from: MODEL=CANDIDATE, or CANDIDATE where the file names no model",
     )
     take.add_argument(
-        "--episode-map", metavar="FILE", help="with --from: how the tool calls the episodes"
+        "--episode-map",
+        metavar="FILE",
+        help="with --from: the names that the tool uses for the episodes",
     )
     sign = act(acts, "sign", "write your labels to store/labels, signed, for version control")
-    sign.add_argument("--suite", default="", metavar="S", help="only this suite's")
+    sign.add_argument("--suite", default="", metavar="S", help="only this suite")
     sign.add_argument("--key", required=True, metavar="KEY", help=KEY)
-    act(acts, "take", "take in the signed files of store/labels")
+    act(acts, "take", "import the signed files of store/labels")
 
 
 def _judgments_arguments(command: argparse.ArgumentParser) -> None:
@@ -89,11 +95,11 @@ def _judgments_arguments(command: argparse.ArgumentParser) -> None:
 def file_arguments(acts: "Acts", name: str, one: str) -> argparse.ArgumentParser:
     """Add the acts that write records of a kind to a file, and read them from files; returns the
     latter."""
-    export = act(acts, "export", f"write every {one}, a line of JSON each")
+    export = act(acts, "export", f"export every {one} as a line of JSON")
     export.add_argument("file", nargs="?", help="a new file (default: standard output)")
-    export.add_argument("--suite", default="", metavar="S", help="only this suite's")
-    take = act(acts, "import", f"take in {name} of others, each once")
-    take.add_argument("files", nargs="+", metavar="FILE", help="files that export wrote")
+    export.add_argument("--suite", default="", metavar="S", help="only this suite")
+    take = act(acts, "import", f"import {name} of other people, each once")
+    take.add_argument("files", nargs="+", metavar="FILE", help="files written by export")
     return take
 
 

@@ -21,21 +21,30 @@ if TYPE_CHECKING:
 
 
 def leaks_arguments(acts: "Acts") -> None:
-    text = "look for frozen episodes in training or feedback data; what is found holds a release"
+    text = "look for frozen episodes in training or feedback data; a leak holds a release"
     leaks = act(acts, "leaks", text)
     leaks.add_argument(
-        "files", nargs="*", metavar="FILE", help="JSON lines, JSON or text, also compressed"
+        "files",
+        nargs="*",
+        metavar="FILE",
+        help="a file of JSON lines, JSON or text, compressed or not",
     )
     leaks.add_argument("--suite", default="", help="one suite (default: every frozen one)")
-    leaks.add_argument("--candidate", default="", help="who learned from it (default: every one)")
+    leaks.add_argument(
+        "--candidate",
+        default="",
+        help="the candidate that was trained on the data (default: every one)",
+    )
     leaks.add_argument(
         "--threshold", type=float, default=0.7, metavar="J",
-        help="how near is near: a Jaccard index of runs of three words, above 0 to 1 (0.7)",
+        help="Jaccard index of three-word runs from which texts count as near, above 0 to 1 (0.7)",
     )  # fmt: skip
-    leaks.add_argument("--dry-run", action="store_true", help="keep nothing of it")
-    leaks.add_argument("--list", action="store_true", help="what was looked at before")
-    leaks.add_argument("--withdraw", default="", metavar="ID", help="take back what a look found")
-    leaks.add_argument("--reason", default="", metavar="TEXT", help="why it is taken back")
+    leaks.add_argument("--dry-run", action="store_true", help="keep no record of this check")
+    leaks.add_argument("--list", action="store_true", help="list earlier checks")
+    leaks.add_argument(
+        "--withdraw", default="", metavar="ID", help="withdraw the leaks that this check found"
+    )
+    leaks.add_argument("--reason", default="", metavar="TEXT", help="why they are withdrawn")
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -32,22 +32,24 @@ PORT = 4318
 def _listen_arguments(listen: argparse.ArgumentParser) -> None:
     listen.add_argument(
         "--port", type=port, default=PORT, metavar="N",
-        help=f"one of 127.0.0.1, which no other machine reaches (default: {PORT}; 0: a free one)",
+        help=f"port on 127.0.0.1, which no other machine reaches (default: {PORT}; 0: a free one)",
     )  # fmt: skip
     listen.add_argument(
         "--token-env", default="", metavar="NAME",
         help="answer only requests with the token in this variable (Authorization: Bearer TOKEN)",
     )  # fmt: skip
     listen.add_argument("--suite", default="", metavar="S", help="the suite of the traces")
-    listen.add_argument("--candidate", default="", metavar="C", help="for traces without one")
+    listen.add_argument(
+        "--candidate", default="", metavar="C", help="the candidate of traces that name none"
+    )
     listen.add_argument(
         "--episode-map", metavar="FILE",
-        help="the names that the agents have for the episodes and tools of --suite",
+        help="the names that the agents use for the episodes and tools of --suite",
     )  # fmt: skip
     listen.add_argument(
         "--conversation-idle", type=_seconds, default=900.0, metavar="S",
-        help="seconds without a span after which a conversation is over; until then it is in"
-        " progress, and not measured (default: 900)",
+        help="seconds without a span after which a conversation is over; until then it is in "
+        "progress and not measured (default: 900)",
     )  # fmt: skip
     listen.add_argument(
         "--progress", choices=("bar", "json"), default="bar",

@@ -15,10 +15,10 @@ from reviewer.exit_codes import ExitCode
 def _notes_arguments(command: argparse.ArgumentParser) -> None:
     acts = acts_of(command)
     for name, text in (
-        ("list", "notes and bookmarks on a trace, or on all traces, one per line"),
-        ("add", "write a note on an event; a second one of yours replaces it"),
+        ("list", "list notes and bookmarks on a trace, or on all traces, one per line"),
+        ("add", "write a note on an event; your next note there replaces it"),
         ("bookmark", "set a bookmark on an event"),
-        ("remove", "take your note off an event, or your bookmark"),
+        ("remove", "remove your note or bookmark from an event"),
     ):
         one = act(acts, name, text)
         one.add_argument(
@@ -32,9 +32,13 @@ def _notes_arguments(command: argparse.ArgumentParser) -> None:
             "--seq", type=from_one, required=True, metavar="N", help="the event's number"
         )
         if name == "remove":
-            one.add_argument("--bookmark", action="store_true", help="the bookmark, not the note")
+            one.add_argument(
+                "--bookmark", action="store_true", help="remove the bookmark, not the note"
+            )
         if name == "add":
-            one.add_argument("text", metavar="TEXT", help="its words; identifiers are masked")
+            one.add_argument(
+                "text", metavar="TEXT", help="text of the note; identifiers are masked"
+            )
     file_arguments(acts, "notes", "note")
 
 

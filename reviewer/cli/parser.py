@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 DESCRIPTION = "The release desk for AI agents: from raw episode traces to a signed decision."
 EPILOG = """\
-without a command: the workstation on the workspace of the current folder
-  reviewer --suite S --candidate C [--baseline B]   opens just that
+without a command: open the workstation on the workspace of the current folder
+  reviewer --suite S --candidate C [--baseline B]   open this candidate only
 
 export a report, without a screen:
   reviewer --export-report OUT --suite S --candidate C [--baseline B]
@@ -29,7 +29,7 @@ export a report, without a screen:
   reviewer --export-report OUT --release release.json [--format LIST] [--sign KEY]
 
 exit codes: 0 promote or done, 10 not promoted, 2 usage, 20 invalid input or
-signature, 30 policy of signatures not met, 40 internal error
+signature, 30 signature policy not met, 40 internal error
 """
 
 
@@ -43,83 +43,81 @@ class Command(NamedTuple):
 
 GROUPS = {
     "start": {
-        "demo": Command("demo", "the built-in example in a throw-away workspace"),
+        "demo": Command("demo", "try the built-in example in a temporary workspace"),
         "init": Command("workspace", "make a workspace"),
         "suite": Command("suite", "list, show, check, freeze, diff and make suites"),
         "candidate": Command("candidate", "write a candidate's manifest, and fill in its digests"),
         "settings": Command(
-            "settings", "the workstation's settings in force, and the file that sets each"
+            "settings", "show the workstation's settings, and the file that sets each"
         ),
-        "completion": Command(
-            "completion", "completion of commands, suites and candidates for bash, zsh and fish"
-        ),
-        "glossary": Command("glossary", "the words of the program, with their meanings"),
+        "completion": Command("completion", "print the completion script for bash, zsh or fish"),
+        "glossary": Command("glossary", "print the program's terms and what they mean"),
         "schema": Command("workspace", "print the JSON Schema of a kind of file"),
     },
-    "evidence: take in, run, score": {
-        "run": Command("run", "make attempts of a candidate, judged as they come"),
-        "import": Command("imports", "read traces into the store"),
+    "evidence: run, import, score": {
+        "run": Command("run", "run a candidate's attempts, and score each as it ends"),
+        "import": Command("imports", "import traces into the store"),
         "listen": Command(
             "listening",
-            "take in the spans of running agents, sent as OTLP over HTTP (extra: listen)",
+            "receive the spans of running agents as OTLP over HTTP (extra: listen)",
         ),
         "formats": Command(
-            "formats", "the formats that can be imported, and which reader takes a file"
+            "formats", "list the formats that can be imported, and which reader takes a file"
         ),
-        "quarantine": Command("imports", "refused records: where, why, what to do"),
-        "sources": Command("imports", "imported files"),
-        "score": Command("score", "score stored traces again; say what changed"),
+        "quarantine": Command("imports", "list refused records: where, why, what to do"),
+        "sources": Command("imports", "list imported files"),
+        "score": Command("score", "score stored traces again, and show what changed"),
         "merge": Command(
             "merge",
-            "join the traces, labels, judgments, notes, costs and pattern names of another store, "
-            "by content",
+            "merge the traces, labels, judgments, notes, costs and pattern names of another "
+            "store, by content",
         ),
     },
-    "look: what happened, and why": {
-        "scorecard": Command("scorecard", "the scorecard in words, one fact a line"),
-        "show": Command("show", "one trace in words"),
+    "results: what happened, and why": {
+        "scorecard": Command("scorecard", "print the scorecard, one fact per line"),
+        "show": Command("show", "print one trace"),
         "search": Command("search", "find words in the events of all traces"),
         "patterns": Command(
-            "patterns", "failing attempts of a suite grouped by how they fail, counted by candidate"
+            "patterns",
+            "group a suite's failing attempts by how they fail, with counts per candidate",
         ),
         "compare": Command(
-            "compare", "two candidates of one suite, or two attempts of one episode, side by side"
+            "compare", "compare two candidates of one suite, or two attempts of one episode"
         ),
         "trends": Command(
             "trends",
-            "the figures of a suite's reports, candidate after candidate, with their targets",
+            "print the figures of a suite's reports, candidate by candidate, with targets",
         ),
         "query": Command(
             "archives",
-            "a question in SQL over stores and archives, with ready views (extra: archive)",
+            "query stores and archives in SQL, with ready-made views (extra: archive)",
         ),
-        "notes": Command("notes", "bookmarks and notes on events: list, write, and as files"),
+        "notes": Command("notes", "list, write, export and import bookmarks and notes on events"),
         "costs": Command(
-            "costs", "costs of people and incidents, added to those of attempts: enter, list"
+            "costs", "enter and list costs of people and incidents, added to those of attempts"
         ),
     },
-    "people and judges": {
+    "review: people and judges": {
         "review-set": Command(
             "review_sets",
             "draw recorded attempts for people to read, and show the rates they give",
         ),
-        "episode": Command("episodes", "make an episode of a recorded attempt, and prove it"),
-        "labels": Command("labels", "show what waits for labels, and exchange labels as files"),
+        "episode": Command("episodes", "make an episode from a recorded attempt, and prove it"),
+        "labels": Command("labels", "show the labeling queue, and exchange labels as files"),
         "judge": Command("judge", "ask the suite's judge about final messages, and print its role"),
-        "judgments": Command("labels", "answers of a judge as files"),
+        "judgments": Command("labels", "export and import the answers of a judge"),
     },
     "decide": {
         "sign": Command("sign", "sign a release decision, or add a signature to one"),
         "verify": Command("verify", "verify a decision, offline, without a store"),
-        "decisions": Command("decisions", "what was signed: list, export, take in"),
-        "keys": Command("sign", "keys that can sign here; trust one"),
+        "decisions": Command("decisions", "list, export and take in signed decisions"),
+        "keys": Command("sign", "list the keys that can sign here, or trust one"),
         "break-glass": Command(
-            "decisions", "sign that a candidate goes out without its decision, for a day at most"
+            "decisions", "sign that a candidate is released without a decision, for a day at most"
         ),
         "loss": Command(
             "decisions",
-            "sign that the store lost journal entries that were signed on, and continues without "
-            "them",
+            "sign that the store continues after losing signed journal entries",
         ),
         "witness": Command(
             "decisions", "write the journal's head into store/witness, for version control"
@@ -128,28 +126,30 @@ GROUPS = {
             "decisions", "sign, as a runner, the results of a candidate's runs and imports"
         ),
     },
-    "keep the store": {
+    "maintain the store": {
         "doctor": Command("workspace", "check the store: integrity, chain, version, permissions"),
-        "vacuum": Command("workspace", "give the store's free pages back to the disk"),
+        "vacuum": Command("workspace", "return the store's free pages to the file system"),
         "archive": Command(
-            "archiving", "move the payloads of old traces into files outside the store, or back"
+            "archiving", "move payloads of old traces to files outside the store, or back"
         ),
-        "backup": Command("workspace", "copy the store whole, while others write"),
+        "backup": Command("workspace", "copy the whole store, even while it is written to"),
         "restore": Command(
             "workspace",
-            "put a backup in the store's place, once it is proved to be as its journal says",
+            "restore a backup after checking it against its journal",
         ),
         "export": Command(
             "archives",
-            "write the store as an archive of Parquet files, for questions over millions of "
+            "export the store as an archive of Parquet files, for queries over millions of "
             "attempts (extra: archive)",
         ),
     },
-    "other doors": {
-        "serve": Command("serve", "the workstation in a browser on this machine (extra: serve)"),
+    "other interfaces": {
+        "serve": Command(
+            "serve", "serve the workstation to a browser on this machine (extra: serve)"
+        ),
         "mcp": Command(
             "mcp",
-            "read-only answers for coding agents: an MCP server on stdin and stdout (extra: mcp)",
+            "answer coding agents, read-only: an MCP server on stdin and stdout (extra: mcp)",
         ),
     },
 }
@@ -314,10 +314,12 @@ def _top(kind: type[Parser]) -> Parser:
     )
     top.add_argument("--version", action="store_true", help="print the version")
     everywhere(top)
-    top.add_argument("--no-mouse", action="store_true", help="leave selection to the terminal")
+    top.add_argument(
+        "--no-mouse", action="store_true", help="leave mouse selection to the terminal"
+    )
     top.add_argument(
         "--settings", default="", metavar="FILE",
-        help="settings of the workstation (default: $REVIEWER_SETTINGS, else those of the person; "
+        help="settings of the workstation (default: $REVIEWER_SETTINGS, else your own; "
         "docs/settings.md)",
     )  # fmt: skip
     top.add_argument(
@@ -332,12 +334,12 @@ def _top(kind: type[Parser]) -> Parser:
     )
     report.add_argument(
         "--release", metavar="FILE",
-        help="with --export-report: a release.json, which names several suites for one answer",
+        help="with --export-report: a release.json, which names several suites for one report",
     )  # fmt: skip
     report.add_argument(
         "--format", metavar="LIST",
-        help="of json,md,html,junit (default: these four), sarif and github (a step's summary, and "
-        "annotations under GitHub Actions)",
+        help="any of json,md,html,junit (default: these four), sarif, github (step summary and "
+        "annotations for GitHub Actions)",
     )  # fmt: skip
     report.add_argument("--sign", metavar="KEY", help="sign what the report recommends")
     report.add_argument(
@@ -363,12 +365,15 @@ def everywhere(to: argparse.ArgumentParser, **default: Any) -> None:
     """Add the options that may be given before a command or after it."""
     shown = "a folder with suites/ and store/"
     to.add_argument("--workspace", metavar="DIR", help=shown, **default)
-    to.add_argument("--quiet", action="store_true", help="no progress on stderr", **default)
-    to.add_argument("--json", action="store_true", help="data as JSON on stdout", **default)
+    to.add_argument("--quiet", action="store_true", help="show no progress on stderr", **default)
+    to.add_argument("--json", action="store_true", help="print data as JSON on stdout", **default)
     to.add_argument(
-        "--plain", action="store_true", help="one fact a line, nothing that moves", **default
+        "--plain",
+        action="store_true",
+        help="print one fact per line, without columns or progress bars",
+        **default,
     )
-    who = "who labels (default: $REVIEWER_NAME, git's user.name, the login)"
+    who = "your name on labels (default: $REVIEWER_NAME, git's user.name, the login)"
     to.add_argument("--reviewer", metavar="NAME", help=who, **({"default": ""} | default))
 
 

@@ -34,12 +34,12 @@ def _patterns_arguments(patterns: argparse.ArgumentParser) -> None:
     patterns.add_argument("--suite", default="", metavar="S", help="suite id")
     patterns.add_argument(
         "--candidate", dest="candidates", action="append", default=[], metavar="C",
-        help="candidate id; give it again for more (default: all of the suite)",
+        help="candidate id; may be repeated (default: all of the suite)",
     )  # fmt: skip
     patterns.add_argument(
         "--near", action="store_true",
-        help="group those alone in their pattern by the nearness of their words, too (extra: "
-        "embeddings; wants --embedding-model)",
+        help="also group attempts that are alone in their pattern by similar words (extra: "
+        "embeddings; needs --embedding-model)",
     )  # fmt: skip
     patterns.add_argument(
         "--embedding-model", default=argparse.SUPPRESS, metavar="DIR",
@@ -47,18 +47,29 @@ def _patterns_arguments(patterns: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     acts = patterns.add_subparsers(dest="act", metavar="ACT")  # without one, the patterns
     for name, text in (
-        ("name", "give a pattern a name, in place of the one it has"),
-        ("unname", "take the name of a pattern back"),
-        ("names", "every name that was given or taken back, one a line"),
+        ("name", "name a pattern, replacing any name it has"),
+        ("unname", "remove the name of a pattern"),
+        ("names", "list every name that was given or removed, one per line"),
     ):
         one = acts.add_parser(name, help=text, description=text, allow_abbrev=False)
         everywhere(one, default=argparse.SUPPRESS)
         one.add_argument("--suite", default=argparse.SUPPRESS, metavar="S", help="suite id")
         if name != "names":
-            one.add_argument("pattern", metavar="PATTERN_ID", help="as the patterns show it")
+            one.add_argument(
+                "pattern", metavar="PATTERN_ID", help="id as reviewer patterns shows it"
+            )
         if name == "name":
-            one.add_argument("name", metavar="NAME", help="at most 120 characters; masked")
-            one.add_argument("--note", default="", metavar="TEXT", help="what is meant; masked")
+            one.add_argument(
+                "name",
+                metavar="NAME",
+                help="the name, at most 120 characters; identifiers are masked",
+            )
+            one.add_argument(
+                "--note",
+                default="",
+                metavar="TEXT",
+                help="what the name means; identifiers are masked",
+            )
 
 
 ARGUMENTS = {

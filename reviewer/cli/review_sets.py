@@ -17,14 +17,19 @@ def _review_set_arguments(command: argparse.ArgumentParser) -> None:
         "source", metavar="SOURCE",
         help="a suite of the store, SUITE/CANDIDATE, a file or a folder; or list, or show",
     )  # fmt: skip
-    command.add_argument("shown", nargs="?", metavar="NAME", help="with show: a set")
+    command.add_argument("shown", nargs="?", metavar="NAME", help="with show: id of the set")
     command.add_argument(
         "--sample", metavar="SHARE",
-        help="the share drawn by lot, of each stratum (default: 5%%)",
+        help="share drawn at random from each stratum (default: 5%%)",
     )  # fmt: skip
-    command.add_argument("--seed", type=_seed, metavar="N", help="seeds the lot (default: 0)")
     command.add_argument(
-        "--strata", default="", metavar="LIST", help="of tool,outcome,cost: draw within each"
+        "--seed", type=_seed, metavar="N", help="seed of the random draw (default: 0)"
+    )
+    command.add_argument(
+        "--strata",
+        default="",
+        metavar="LIST",
+        help="strata to draw within: any of tool,outcome,cost",
     )
     command.add_argument(
         "--flags", default="", metavar="LIST",
@@ -33,25 +38,27 @@ def _review_set_arguments(command: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     command.add_argument(
         "--high-cost", type=amount, metavar="USD",
-        help="what costs more is high (default: the 95th percentile)",
+        help="attempts above this cost are high-cost (default: the 95th percentile)",
     )  # fmt: skip
     command.add_argument(
         "--about", default="", metavar="WHOM",
-        help="user: the users of conversations in place of final messages, by a rubric of ours",
+        help="user: review the users of conversations, not final messages, by a built-in rubric",
     )  # fmt: skip
-    command.add_argument("--rubric", default="", metavar="FILE", help="a rubric.json of its own")
-    command.add_argument("--name", default="", metavar="NAME", help="what the set is called")
-    command.add_argument("--suite", default="", metavar="S", help="of files: their suite")
+    command.add_argument("--rubric", default="", metavar="FILE", help="a rubric.json for this set")
+    command.add_argument("--name", default="", metavar="NAME", help="name of the set")
+    command.add_argument("--suite", default="", metavar="S", help="suite of the files")
     command.add_argument(
         "--candidate", action="append", default=[], metavar="C",
-        help="only this one's attempts; of files: for records that name none",
+        help="only this candidate's attempts; with files: the candidate of records that name none",
     )  # fmt: skip
     command.add_argument(
-        "--pairs", action="store_true", help="pairs of attempts in place of single messages"
+        "--pairs", action="store_true", help="draw pairs of attempts instead of single messages"
     )
-    command.add_argument("--baseline", default="", metavar="B", help="with --pairs: pairs with it")
+    command.add_argument(
+        "--baseline", default="", metavar="B", help="with --pairs: the candidate to pair with"
+    )
     command.add_argument("--format", default="auto", metavar="F", help="the format of the files")
-    command.add_argument("--items", action="store_true", help="with show: every labeled item")
+    command.add_argument("--items", action="store_true", help="with show: list every labeled item")
 
 
 ARGUMENTS = {

@@ -31,40 +31,42 @@ def _run_arguments(make: argparse.ArgumentParser) -> None:
     make.add_argument("candidate", help="candidate id, of a manifest in the suite folder")
     make.add_argument(
         "--attempts", type=from_one, metavar="N",
-        help="per episode, numbered on from those made (default: as the policy plans)",
+        help="attempts per episode, numbered after existing ones (default: as the policy plans)",
     )  # fmt: skip
     make.add_argument(
         "--resume", action="store_true",
-        help="make only the attempts 1 to N without a trace, and one more for each lost to "
+        help="make only those of attempts 1 to N that have no trace, and one more for each lost to "
         "infrastructure",
     )  # fmt: skip
     make.add_argument(
         "--episode", action="append", default=[], metavar="E",
-        help="run only this one; may be given again (default: every episode)",
+        help="run only this episode; may be repeated (default: every episode)",
     )  # fmt: skip
     make.add_argument(
         "--shard", metavar="I/N",
-        help="make only part I of N of the plan, in a workspace of its own (merge joins "
-        "the parts); with --resume a job may be started again",
+        help="make only part I of N of the plan, in its own workspace (merge joins the "
+        "parts); with --resume a job can be restarted",
     )  # fmt: skip
     make.add_argument(
         "--jobs", type=from_one, metavar="N",
-        help="at a time (4; with --executor 16 for each of its workers)",
+        help="attempts at a time (4; with --executor 16 per worker)",
     )  # fmt: skip
     make.add_argument(
         "--workers", type=from_zero, default=0, metavar="N",
-        help="processes to spread them over (default 0: in this one)",
+        help="processes to spread attempts over (default 0: this one)",
     )  # fmt: skip
     make.add_argument(
         "--executor", default="", metavar="ENGINE",
-        help="make them on the workers of an engine: dask:ADDRESS, ray:ADDRESS, or dask and ray "
+        help="run attempts on the workers of an engine: dask:ADDRESS, ray:ADDRESS, or dask and ray "
         "on this machine",
     )  # fmt: skip
-    make.add_argument("--seed", type=from_zero, default=0, metavar="N", help="of what varies (0)")
+    make.add_argument(
+        "--seed", type=from_zero, default=0, metavar="N", help="seed of everything random (0)"
+    )
     make.add_argument(
         "--approve", choices=("deny", "allow", "ask"), default="deny", metavar="RULE",
-        help="calls that need an approval and have no rule in the episode: deny (default), allow, "
-        "ask on the terminal",
+        help="answer to calls that need approval and have no rule in the episode: deny (default), "
+        "allow, ask (on the terminal)",
     )  # fmt: skip
     make.add_argument(
         "--network", action="store_true", help="let programs of a candidate reach the network"

@@ -22,14 +22,17 @@ def _scorecard_arguments(card: argparse.ArgumentParser) -> None:
         "--filter",
         default="",
         metavar="F",
-        help="only these episodes, e.g. 'gate:authority tool:issue_refund cost>0.05 -tag:vip'",
+        help="only matching episodes, e.g. 'gate:authority tool:issue_refund cost>0.05 -tag:vip'",
     )
     card.add_argument(
-        "--sort", default="worst", metavar="BY", help="worst (default), a gate, or a column's name"
+        "--sort",
+        default="worst",
+        metavar="BY",
+        help="sort key: worst (default), a gate, or a column",
     )
-    card.add_argument("--descending", action="store_true", help="the other way round")
+    card.add_argument("--descending", action="store_true", help="reverse the order")
     card.add_argument("--failing", action="store_true", help="only episodes that fail")
-    card.add_argument("--group", choices=("tag", "category"), help="with a line for each group")
+    card.add_argument("--group", choices=("tag", "category"), help="add a line for each group")
     release_options(card)
 
 

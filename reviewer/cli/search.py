@@ -9,9 +9,7 @@ from reviewer.exit_codes import ExitCode
 
 
 def _search_arguments(look: argparse.ArgumentParser) -> None:
-    look.add_argument(
-        "words", nargs="+", metavar="WORD", help="each also matches longer words that begin with it"
-    )
+    look.add_argument("words", nargs="+", metavar="WORD", help="a word, or the beginning of one")
     release_options(look)
 
 

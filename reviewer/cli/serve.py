@@ -32,10 +32,12 @@ NAMED = (
 
 
 def _serve_arguments(serve: argparse.ArgumentParser) -> None:
-    serve.add_argument("--port", type=port, default=0, metavar="N", help="default: a free one")
+    serve.add_argument(
+        "--port", type=port, default=0, metavar="N", help="port to listen on (default: a free one)"
+    )
     serve.add_argument(
         "--host", default="127.0.0.1", metavar="ADDR",
-        help="listen there (default: 127.0.0.1, which no other machine reaches)",
+        help="address to listen on (default: 127.0.0.1, which no other machine reaches)",
     )  # fmt: skip
     serve.add_argument(
         "--expose", action="store_true",
@@ -44,9 +46,9 @@ def _serve_arguments(serve: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     serve.add_argument(
         "--user", action="append", default=[], metavar="NAME:ROLE[:PRINCIPAL]",
-        help="an address of its own for this person (again for another): ROLE is view, label or "
-        "decide; a decision is signed with a key of PRINCIPAL in store/signers (default: NAME), on "
-        "that person's machine. Nobody gets an address without a name then",
+        help="a separate address for this person (repeatable): ROLE is view, label or decide; "
+        "a decision is signed with a key of PRINCIPAL in store/signers (default: NAME), "
+        "on that person's machine. There is then no address without a name",
     )  # fmt: skip
 
 

@@ -27,7 +27,7 @@ PAGE = 200
 def _show_arguments(show: argparse.ArgumentParser) -> None:
     show.add_argument("trace_id", metavar="TRACE_ID", help="suite/candidate/episode/attempt")
     what = show.add_mutually_exclusive_group()
-    what.add_argument("--event", type=int, metavar="SEQ", help="one event whole")
+    what.add_argument("--event", type=int, metavar="SEQ", help="show one event in full")
     what.add_argument(
         "--by", choices=("turns", "agents"), help="group the events by turn, or by agent and turn"
     )

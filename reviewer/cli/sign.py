@@ -22,7 +22,7 @@ def _sign_arguments(sign: argparse.ArgumentParser) -> None:
     release_options(sign)
     sign.add_argument("--baseline", metavar="B", help="candidate to compare with")
     sign.add_argument(
-        "--release", metavar="FILE", help="a release.json: one decision over all its suites"
+        "--release", metavar="FILE", help="a release.json: one decision for all its suites"
     )
     sign.add_argument(
         "--decision", choices=("PROMOTE", "BLOCK", "REPAIR"), metavar="D",
@@ -30,32 +30,38 @@ def _sign_arguments(sign: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     sign.add_argument(
         "--add", metavar="DECISION",
-        help="put one more signature under this decision (its number, or a file), when this store "
-        "derives the same",
+        help="add a signature to this decision (its number, or a file), if this store derives the "
+        "same",
     )  # fmt: skip
     sign.add_argument("--key", metavar="KEY", help=KEY)
     sign.add_argument(
         "--signature", metavar="FILE",
-        help="with --add, instead of a key: what ssh-keygen -Y sign made of payload.pae",
+        help="with --add, instead of a key: the output of ssh-keygen -Y sign for payload.pae",
     )  # fmt: skip
     sign.add_argument(
-        "--comment", default="", metavar="TEXT", help="why; needed against the recommendation"
+        "--comment",
+        default="",
+        metavar="TEXT",
+        help="the reason; required against the recommendation",
     )
     sign.add_argument(
-        "--environment", default="production", metavar="NAME", help="default: production"
+        "--environment",
+        default="production",
+        metavar="NAME",
+        help="environment of the release (default: production)",
     )
 
 
 def _keys_arguments(keys: argparse.ArgumentParser) -> None:
     keys.add_argument(
         "act", nargs="?", choices=("list", "trust"), default="list",
-        help="trust adds PRINCIPAL and FILE to store/signers",
+        help="list, or trust, which adds PRINCIPAL and FILE to store/signers",
     )  # fmt: skip
     keys.add_argument("principal", nargs="?", help="whose key it is")
     keys.add_argument("file", nargs="?", help="a .pub file")
     keys.add_argument(
         "--roles", default="approver", metavar="LIST",
-        help="comma separated, of approver, labeler, runner, breakglass (default: approver)",
+        help="comma-separated roles: approver, labeler, runner, breakglass (default: approver)",
     )  # fmt: skip
 
 
@@ -183,7 +189,7 @@ def exit_code(signed: SignedDecision) -> int:
         note(f"  reviewer sign --add {signed.number} --key KEY")
         return ExitCode.POLICY_NOT_MET
     if not signed.verified:
-        note("signed and kept, but the policy of signatures is not met")
+        note("signed and kept, but the signature policy is not met")
         return ExitCode.POLICY_NOT_MET
     return ExitCode.DONE if signed.decision == "PROMOTE" else ExitCode.NOT_PROMOTED
 

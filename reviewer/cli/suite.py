@@ -35,12 +35,15 @@ NO_START = "no initial state: a record needs no digest"
 def _suite_arguments(command: argparse.ArgumentParser) -> None:
     acts = acts_of(command)
     for name, text in (
-        ("list", "every suite, and whether it is frozen"),
-        ("show", "one suite: episodes, policy, digest"),
+        ("list", "list every suite, and whether it is frozen"),
+        ("show", "show one suite: episodes, policy, digest"),
         ("check", "recompute every digest and check every file"),
-        ("freeze", "write the lock; --as NEW_ID keeps an edit as a new version"),
-        ("diff", "what changed since the freeze"),
-        ("trial", "play built-in agents against it: the good one passes, the bad ones must not"),
+        ("freeze", "write the lock, or with --as NEW_ID save an edit as a new version"),
+        ("diff", "show what changed since the freeze"),
+        (
+            "trial",
+            "try the suite with built-in agents: the good one must pass, the bad ones must not",
+        ),
     ):
         one = act(acts, name, text)
         if name != "list":
@@ -52,14 +55,18 @@ def _suite_arguments(command: argparse.ArgumentParser) -> None:
             )  # fmt: skip
             one.add_argument(
                 "--candidate", action="append", default=[], metavar="C",
-                help="with --watch: run this one (default: every scripted one)",
+                help="with --watch: the candidate to run (default: every scripted one)",
             )  # fmt: skip
         if name == "freeze":
             one.add_argument("--as", dest="new_id", metavar="NEW_ID", help="the new version's id")
-    digest = act(acts, "start-digest", "the start_state_digest that a record of an episode needs")
+    digest = act(
+        acts, "start-digest", "print the start_state_digest that a record of an episode needs"
+    )
     digest.add_argument("suite", help="suite id")
-    digest.add_argument("episode", nargs="?", default="", help="one episode: its digest alone")
-    code = act(acts, "code", "a candidate's code: its files, and the digest that pins it")
+    digest.add_argument(
+        "episode", nargs="?", default="", help="print the digest of this episode only"
+    )
+    code = act(acts, "code", "list the files of a candidate's code, and the digest that pins it")
     code.add_argument("suite", help="suite id")
     code.add_argument("candidate", help="candidate id")
     leaks_arguments(acts)
@@ -71,11 +78,15 @@ def _suite_arguments(command: argparse.ArgumentParser) -> None:
 
 
 def _lineage_arguments(acts: "Acts") -> None:
-    text = "other suites that its candidates were run on; each needs a reason, or no release"
+    text = "list other suites its candidates were run on; each needs a reason before a release"
     lineage = act(acts, "lineage", text)
     lineage.add_argument("suite", help="suite id")
-    lineage.add_argument("other", nargs="?", default="", help="another suite, to say why both")
-    lineage.add_argument("--reason", default="", metavar="TEXT", help="why both were used")
+    lineage.add_argument(
+        "other", nargs="?", default="", help="another suite, to give the reason with --reason"
+    )
+    lineage.add_argument(
+        "--reason", default="", metavar="TEXT", help="why candidates were run on both"
+    )
 
 
 ARGUMENTS = {

@@ -14,17 +14,17 @@ if TYPE_CHECKING:
     from reviewer.desk.workspace.suite_records import MadeSuite
 
 MAKERS = {
-    "from-tau2": ("TASKS", "make a suite of tau2-bench tasks: what they expect, as contracts"),
-    "from-golden": ("DATASET", "make a suite of golden records, JSON or JSON lines"),
+    "from-tau2": ("TASKS", "make a suite from tau2-bench tasks, their expectations as contracts"),
+    "from-golden": ("DATASET", "make a suite from golden records in JSON or JSON lines"),
     "from-evalset": (
-        "EVALSET", "make a suite of an eval set of Google's ADK, or an older *.test.json"
+        "EVALSET", "make a suite from an eval set of Google's ADK, or an older *.test.json"
     ),
-    "from-bfcl": ("QUESTIONS", "make a suite of a category of BFCL: the calls that are right"),
+    "from-bfcl": ("QUESTIONS", "make a suite from a category of BFCL, with the calls it expects"),
     "from-openai-evals": (
-        "ROWS", "make a suite of an OpenAI eval: a dataset, a run or its output items"
+        "ROWS", "make a suite from an OpenAI eval: a dataset, a run or its output items"
     ),
     "from-agentdojo": (
-        "RUNS", "make a suite of the tasks and injections of AgentDojo runs; needs its package"
+        "RUNS", "make a suite from the tasks and injections of AgentDojo runs (needs its package)"
     ),
 }  # fmt: skip
 """Act → the name of its file, and what it does."""
@@ -36,7 +36,7 @@ def maker_arguments(acts: "Acts") -> None:
     """Add the acts that make a suite, not frozen yet, of what another tool expects."""
     for name, (file, text) in MAKERS.items():
         made = act(acts, name, text)
-        packed = "a file, or one packed with gzip or Zstandard"
+        packed = "a file, plain or compressed with gzip or Zstandard"
         folder = "a run file, or a folder of them"
         made.add_argument("file", metavar=file, help=folder if file == "RUNS" else packed)
         made.add_argument("--as", dest="new_id", default="", metavar="ID", help="the suite's id")
@@ -82,7 +82,7 @@ def _tau2(made: argparse.ArgumentParser) -> None:
 def _golden(made: argparse.ArgumentParser) -> None:
     made.add_argument(
         "--match", choices=_MODES, default="superset", metavar="MODE",
-        help="made calls against the expected ones, where a record does not say: superset "
+        help="how calls are compared with the expected ones, where a record does not say: superset "
         "(default: each of them, in any order), unordered, subset, strict",
     )  # fmt: skip
 
@@ -90,8 +90,8 @@ def _golden(made: argparse.ArgumentParser) -> None:
 def _evalset(made: argparse.ArgumentParser) -> None:
     made.add_argument(
         "--match", choices=_MODES, default=None, metavar="MODE",
-        help="made calls against the expected ones: strict, superset (each of them, in any order), "
-        "unordered, subset (default: as the configuration says, else strict)",
+        help="how calls are compared with expected ones: strict, superset (each of them, in "
+        "any order), unordered, subset (default: as the configuration says, else strict)",
     )  # fmt: skip
     made.add_argument(
         "--config", metavar="FILE",
@@ -102,7 +102,7 @@ def _evalset(made: argparse.ArgumentParser) -> None:
 def _bfcl(made: argparse.ArgumentParser) -> None:
     made.add_argument(
         "--answers", metavar="FILE",
-        help="the calls that are right (default: possible_answer/ with the same name, beside it)",
+        help="the expected calls (default: possible_answer/ with the same name, beside it)",
     )  # fmt: skip
     made.add_argument(
         "--texts", choices=("exact", "free"), default="exact", metavar="HOW",

@@ -23,11 +23,11 @@ SOURCES = (
 
 def new_arguments(acts: "Acts") -> None:
     """Add the act that makes a draft from the tools of an agent."""
-    made = act(acts, "new", "make a draft from the tools of an agent; it runs at once")
+    made = act(acts, "new", "make a draft from the tools of an agent, ready to run")
     made.add_argument("name", nargs="?", default="", metavar="NAME", help="the suite's id")
     made.add_argument(
         "--tools", action="append", default=[], metavar="FILE",
-        help=f"a file that describes them; may be given again: {SOURCES}",
+        help=f"a file that describes the tools; may be repeated: {SOURCES}",
     )  # fmt: skip
     made.add_argument(
         "--reads", default="", metavar="NAMES", help="tools that only read, separated by commas"

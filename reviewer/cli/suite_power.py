@@ -14,7 +14,9 @@ if TYPE_CHECKING:
 
 
 def power_arguments(acts: "Acts") -> None:
-    text = "how often the policy is wrong: identical agents stopped, worse ones let through"
+    text = (
+        "estimate how often the policy is wrong: identical agents stopped, worse ones let through"
+    )
     power = act(acts, "power", text)
     power.add_argument("suite", help="suite id")
     power.add_argument(

@@ -18,7 +18,7 @@ WHOSE = {
 def _trends_arguments(trends: argparse.ArgumentParser) -> None:
     trends.add_argument("--suite", default="", metavar="S", help="suite id")
     trends.add_argument(
-        "--archive", metavar="DIR", help="of an archive that reviewer export made, without a store"
+        "--archive", metavar="DIR", help="read an archive made by reviewer export, without a store"
     )
 
 

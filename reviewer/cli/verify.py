@@ -29,40 +29,55 @@ MOST_BYTES = 64 << 20
 def _verify_arguments(check: argparse.ArgumentParser) -> None:
     check.add_argument(
         "decision", metavar="DECISION",
-        help="a .dsse.json file, or a folder of them: then the newest about the candidate holds",
+        help="a .dsse.json file, or a folder of them: then the newest for the candidate counts",
     )  # fmt: skip
     check.add_argument(
         "--candidate-manifest", required=True, metavar="FILE", help="the candidate it must be about"
     )
-    check.add_argument("--signers", required=True, metavar="FILE", help="who may sign")
-    check.add_argument("--threshold", type=from_one, metavar="N", help="approvers wanted at least")
-    check.add_argument("--environment", metavar="NAME", help="it must be for this one")
+    check.add_argument("--signers", required=True, metavar="FILE", help="the signers who may sign")
+    check.add_argument(
+        "--threshold", type=from_one, metavar="N", help="number of approvers required at least"
+    )
+    check.add_argument("--environment", metavar="NAME", help="the environment it must be for")
     check.add_argument(
         "--suite-folder", metavar="DIR",
-        help="it must be on this frozen suite, under its policy, by as many as the policy requires",
+        help="the frozen suite it must be about, under its policy, with the approvals that the "
+        "policy requires",
     )  # fmt: skip
     check.add_argument(
-        "--release", metavar="FILE", help="it must be over the suites of this release.json"
+        "--release", metavar="FILE", help="the release.json whose suites it must cover"
     )
     check.add_argument(
         "--candidate-folder", metavar="DIR",
-        help="the suite's folder, or its candidates/ (with --release also the folder of its "
+        help="the suite's folder, or its candidates/ (with --release also the folder of the "
         "suites): the code there must be the code that ran",
     )  # fmt: skip
-    check.add_argument("--suite-digest", metavar="SHA256", help="it must be on this suite")
-    check.add_argument("--policy-digest", metavar="SHA256", help="it must be under this policy")
-    check.add_argument("--report", metavar="FILE", help="report.json it must be about")
+    check.add_argument(
+        "--suite-digest", metavar="SHA256", help="the digest of the suite it must be about"
+    )
+    check.add_argument(
+        "--policy-digest", metavar="SHA256", help="the digest of the policy it must be under"
+    )
+    check.add_argument("--report", metavar="FILE", help="the report.json it must be about")
     check.add_argument(
         "--attestations", metavar="DIR", help="the runners' test results it refers to"
     )
-    check.add_argument("--labels", metavar="DIR", help="the files of labels that it names")
+    check.add_argument("--labels", metavar="DIR", help="the label files that it names")
     check.add_argument(
-        "--witness", metavar="FILE", help="heads it must be among (with a folder of decisions)"
+        "--witness",
+        metavar="FILE",
+        help="the witness that must name it (with a folder of decisions)",
     )
-    check.add_argument("--signers-digest", metavar="SHA256", help="the signers file must be this")
-    check.add_argument("--min-seq", type=from_one, metavar="N", help="refuse an older decision")
     check.add_argument(
-        "--at", metavar="TIME", help="as of this time, such as 2026-01-31T09:30:00Z (default: now)"
+        "--signers-digest", metavar="SHA256", help="the digest that the signers file must have"
+    )
+    check.add_argument(
+        "--min-seq", type=from_one, metavar="N", help="the lowest sequence number to accept"
+    )
+    check.add_argument(
+        "--at",
+        metavar="TIME",
+        help="the time to verify at, such as 2026-01-31T09:30:00Z (default: now)",
     )
 
 

@@ -16,32 +16,35 @@ if TYPE_CHECKING:
 
 
 def _init_arguments(init: argparse.ArgumentParser) -> None:
-    init.add_argument("folder", nargs="?", default=".", help="where (default: here)")
-    init.add_argument("--example", action="store_true", help="with the example suites in it")
+    init.add_argument(
+        "folder", nargs="?", default=".", help="folder of the workspace (default: the current one)"
+    )
+    init.add_argument("--example", action="store_true", help="include the example suites")
 
 
 def _doctor_arguments(doctor: argparse.ArgumentParser) -> None:
     doctor.add_argument(
         "--sizes", action="store_true",
-        help="say instead what takes the room: by kind, suite and candidate",
+        help="show what takes up space instead: by kind, suite and candidate",
     )  # fmt: skip
 
 
 def _vacuum_arguments(vacuum: argparse.ArgumentParser) -> None:
     vacuum.add_argument(
         "--seconds", type=from_one, default=20, metavar="N",
-        help="how long others may have to wait until they can write; else nothing changes (20)",
+        help="the longest that other writers may have to wait; if it would take longer, nothing "
+        "changes (20)",
     )  # fmt: skip
 
 
 def _backup_arguments(backup: argparse.ArgumentParser) -> None:
-    backup.add_argument("file", help="a new file")
+    backup.add_argument("file", help="the new file to write")
 
 
 def _restore_arguments(restore: argparse.ArgumentParser) -> None:
-    restore.add_argument("file", help="a copy that backup made")
+    restore.add_argument("file", help="a copy made by reviewer backup")
     restore.add_argument(
-        "--replace", action="store_true", help="set aside the store that is there, if one is"
+        "--replace", action="store_true", help="set aside any store that is already there"
     )
 
 

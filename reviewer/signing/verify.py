@@ -1,7 +1,7 @@
 """The strict, offline verifier of a release decision: bytes in, exit code and lines out.
 
 Order: form of the envelope, signatures by trusted keys over the very bytes, then the payload's
-form, then its subject, and only then the policy of signatures, what a pipeline pins, and the report
+form, then its subject, and only then the signature policy, what a pipeline pins, and the report
 it was given. Never re-canonicalizes; needs no network and no store.
 """
 
@@ -306,7 +306,7 @@ def judged(
     pins: Pins,
     now: datetime,
 ) -> VerifyResult:
-    """Apply the policy of signatures to a decision whose form and subject are valid. AttestError
+    """Apply the signature policy to a decision whose form and subject are valid. AttestError
     for an invalid report or test result."""
     predicate = statement.predicate
     who = approved(predicate, found, pins.threshold or 1)

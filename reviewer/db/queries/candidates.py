@@ -150,7 +150,7 @@ def last_promoted(connection: sqlite3.Connection, candidate: int) -> PromotedRow
     """Return the last promoted other candidate of the agent that `candidate` (a key) is a version
     of.
 
-    A promotion counts once its policy of signatures is met, and as long as no later decision on the
+    A promotion counts once its signature policy is met, and as long as no later decision on the
     same candidate blocks it or asks for repair. Without a manifest the agent is unknown: then only
     promotions on the same suite count.
     """
