@@ -6,12 +6,9 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, ClassVar, TypeVar, cast
 
 from textual.app import ComposeResult
-from textual.containers import Horizontal
 from textual.content import Content
 from textual.css.query import QueryType
 from textual.events import Resize, ScreenResume
-from textual.geometry import Size
-from textual.screen import ModalScreen, Screen
 from textual.widget import Widget
 
 from reviewer.desk.errors import DeskError
@@ -22,6 +19,7 @@ from reviewer.tui.shell.places import Offer
 from reviewer.tui.shell.timers import FiringTimers
 from reviewer.tui.widgets.chrome import LineBox
 from reviewer.tui.widgets.lines import Line, Span, fit, middle, plain, spread, width_of
+from reviewer.tui.widgets.opening import OpensOnce, Veiled
 from reviewer.tui.widgets.words import plural
 from reviewer.tui.widgets.zoom import Zoom
 
@@ -79,13 +77,6 @@ def choosing(enter: str, leave: str, *more: Hint) -> tuple[Hint, ...]:
     return (pressing("Enter", enter, "enter"), moves, *more, pressing("Esc", leave, "escape"))
 
 
-def field(label: str, widget: Widget) -> Horizontal:
-    """Return a widget of a form behind its label."""
-    name = LineBox(classes="label")
-    name.lines = [[Span(f" {label}", "dim")]]
-    return Horizontal(name, widget)
-
-
 def _now(keys: str) -> str:
     """Return the keys of a hint as they are now. `{verb}` names a verb whose key has another
     meaning elsewhere."""
@@ -101,7 +92,7 @@ def _brief(state: str) -> str:
     return (first + "".join(rest[:1]))[:5]
 
 
-class Asking(FiringTimers, Screen[R]):
+class Asking(FiringTimers, OpensOnce[R]):
     """A screen that can ask the desk. `ABOUT` is what the reader is here for, in a line or two."""
 
     NAME: ClassVar[str] = ""
@@ -115,15 +106,6 @@ class Asking(FiringTimers, Screen[R]):
     BLIND: ClassVar[bool] = False
     """True where nothing may name a candidate, a gate, a cost or a judge: words about runs wait
     until the reader is on another screen."""
-
-    def _screen_resized(self, size: Size) -> None:
-        """Lay out for another size.
-
-        Textual also asks for it once more after each first layout of a screen, with the size that
-        was just laid out, and for every screen below: a third of the work of opening one.
-        """
-        if size != self._size:
-            super()._screen_resized(size)
 
     @property
     def shell(self) -> "Shell":
@@ -164,7 +146,7 @@ class Asking(FiringTimers, Screen[R]):
         """Draw again: an import has changed."""
 
 
-class Dialog(ModalScreen[R], Asking[R]):
+class Dialog(Veiled[R], Asking[R]):
     """A box over a screen."""
 
     DEFAULT_CSS = """

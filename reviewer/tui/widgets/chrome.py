@@ -21,9 +21,16 @@ if TYPE_CHECKING:
     from textual.app import App
 
 
+_styles: tuple[object, Mapping[str, Style]] = (None, {})
+
+
 def styles_for(app: "App[Any]") -> Mapping[str, Style]:
     """The styles of the app's theme. Widgets keep them until `notify_style_update`."""
-    return styles_of(app.current_theme)
+    global _styles
+    theme = app.current_theme
+    if _styles[0] is not theme:
+        _styles = theme, styles_of(theme)
+    return _styles[1]
 
 
 class RowView(ScrollView):
@@ -105,6 +112,23 @@ class LineBox(Widget):
             if action := action_at(line, event.x):
                 event.stop()
                 await self.screen.run_action(action)
+
+
+class Field(LineBox):
+    """One line of a form: a label, and the widget behind it."""
+
+    DEFAULT_CSS = "Field { layout: horizontal; height: 1; width: 1fr; }"
+
+    def __init__(self, label: str, widget: Widget, room: int = 13, style: str = "dim") -> None:
+        super().__init__()
+        self._label = Span(label, style)
+        self.mark(False)
+        widget.styles.margin = (0, 0, 0, room)
+        self.compose_add_child(widget)
+
+    def mark(self, here: bool) -> None:
+        """Show whether what is typed goes here."""
+        self.show([[Span("›", "strong") if here else Span(" "), self._label]])
 
 
 class Menu(LineBox, can_focus=True):

@@ -6,14 +6,14 @@ from typing import TypeVar
 
 from textual import events
 from textual.app import ComposeResult
-from textual.containers import Horizontal, Vertical
+from textual.containers import Vertical
 from textual.widget import Widget
 from textual.widgets import Input
 
 from reviewer.desk.errors import DeskError
 from reviewer.tui.screens.base import Dialog, hint_line
 from reviewer.tui.screens.decision.lines import dialog_width, error_lines
-from reviewer.tui.widgets.chrome import LineBox
+from reviewer.tui.widgets.chrome import Field, LineBox
 from reviewer.tui.widgets.lines import Line, Span, pad
 
 R = TypeVar("R")
@@ -27,8 +27,6 @@ class Step(Dialog[R]):
 
     DEFAULT_CSS = """
     Step #box { max-width: 100%; max-height: 100%; overflow-y: auto; }
-    Step Horizontal { height: 1; }
-    Step Horizontal LineBox { width: 12; }
     Step Input { width: 1fr; }
     Step #state { height: auto; max-height: 6; }
     """
@@ -110,20 +108,14 @@ class Step(Dialog[R]):
 
     def _mark(self) -> None:
         """Mark the field that takes what is typed."""
-        for row in self.query(Horizontal):
-            label = row.query_one(LineBox)
-            text = label.lines[0][-1]
-            here = row.query_one(Input).has_focus
-            label.show([[Span("›", "strong") if here else Span(" "), text]])
+        for row in self.query(Field):
+            row.mark(row.query_one(Input).has_focus)
 
 
-def entry(
-    id: str, label: str, hint: str, *, hidden: bool = False, longest: int = 2000
-) -> Horizontal:
+def entry(id: str, label: str, hint: str, *, hidden: bool = False, longest: int = 2000) -> Field:
     """Return a field behind its label; `hidden` for a passphrase."""
-    name = LineBox(classes="label")
-    name.lines = [[Span(" "), Span(label, "dim")]]
-    return Horizontal(name, Input(id=id, placeholder=hint, password=hidden, max_length=longest))
+    typed = Input(id=id, placeholder=hint, password=hidden, max_length=longest)
+    return Field(label, typed, 12)
 
 
 def way(number: int, what: str, how: str, width: int = 16) -> list[Span]:

@@ -5,8 +5,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Horizontal, Vertical
-from textual.screen import ModalScreen
+from textual.containers import Vertical
 from textual.widgets import Input
 
 from reviewer.desk.judge.api import JudgeRunView
@@ -14,8 +13,9 @@ from reviewer.desk.runs.api import RunView
 from reviewer.trace.safetext import visible_line
 from reviewer.tui.screens.base import DeskScreen, Dialog, Hint, choosing, hint_line, pressing
 from reviewer.tui.settings.keys import bind, worded
-from reviewer.tui.widgets.chrome import LineBox, Menu
+from reviewer.tui.widgets.chrome import Field, LineBox, Menu
 from reviewer.tui.widgets.lines import Span, middle, pad
+from reviewer.tui.widgets.opening import Veiled
 from reviewer.tui.widgets.words import plural
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ class ChooseSide(Dialog[tuple[str, str] | None]):
 FORMATS = ("json", "md", "html", "junit")
 
 
-class PromptScreen(ModalScreen[str | None]):
+class PromptScreen(Veiled[str | None]):
     """Answers the text at Enter, None at Esc."""
 
     NAME = "prompt"
@@ -71,10 +71,7 @@ class PromptScreen(ModalScreen[str | None]):
     )
     CSS = """
     PromptScreen { align: left bottom; background: $background 0%; }
-    PromptScreen Vertical { height: auto; background: $background; }
-    PromptScreen Horizontal { height: 1; }
-    PromptScreen LineBox { width: auto; height: 1; }
-    PromptScreen #keys { width: 1fr; }
+    PromptScreen #keys { height: 1; }
     PromptScreen Input { width: 1fr; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -86,23 +83,14 @@ class PromptScreen(ModalScreen[str | None]):
         self._label, self._value, self._hint = label, value, hint
 
     def compose(self) -> ComposeResult:
-        with Vertical():
-            yield from self.above()
-            with Horizontal():
-                yield from self.prompt()
-            yield LineBox(id="keys")
+        yield from self.above()
+        typed = Input(self._value, placeholder=self._hint, select_on_focus=False)
+        yield Field(f"{self._label}: ", typed, len(self._label) + 3, "strong")
+        yield LineBox(id="keys")
 
     def above(self) -> ComposeResult:
         """Yield the widgets above the box."""
         yield from ()
-
-    def prompt(self) -> ComposeResult:
-        """The label and the box beside it."""
-        label = LineBox()
-        label.styles.width = len(self._label) + 3
-        label.lines = [[Span(f" {self._label}: ", "strong")]]
-        yield label
-        yield Input(self._value, placeholder=self._hint, select_on_focus=False)
 
     def on_mount(self) -> None:
         self.query_one("#keys", LineBox).show([hint_line(self.HINTS, self.app.size.width)])

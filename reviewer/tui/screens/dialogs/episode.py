@@ -11,9 +11,9 @@ from textual.widgets import Input
 from reviewer.desk.episodes.views import TYPED, MadeAndProven
 from reviewer.desk.errors import DeskError
 from reviewer.trace.safetext import visible_line
-from reviewer.tui.screens.base import Dialog, field, hint_line, pressing
+from reviewer.tui.screens.base import Dialog, hint_line, pressing
 from reviewer.tui.settings.keys import bind, move
-from reviewer.tui.widgets.chrome import LineBox, Scroll
+from reviewer.tui.widgets.chrome import Field, LineBox, Scroll
 from reviewer.tui.widgets.lines import Line, Span
 from reviewer.tui.widgets.words import plural
 
@@ -34,8 +34,6 @@ class EpisodeScreen(Dialog[None]):
     ENTER = "write it, and prove it"
     CSS = """
     EpisodeScreen #box { width: 80; max-width: 100%; }
-    EpisodeScreen Horizontal { height: 1; }
-    EpisodeScreen Horizontal LineBox.label { width: 13; }
     EpisodeScreen Input { width: 1fr; }
     EpisodeScreen #told { height: 7; }
     """
@@ -55,7 +53,7 @@ class EpisodeScreen(Dialog[None]):
             for name, hint in TYPED:
                 value = self._wrong if name == "wrong" else ""
                 own = Input(value, id=_own(name), placeholder=hint, select_on_focus=False)
-                yield field(name, own)
+                yield Field(name, own)
             yield LineBox(id="state")
             with Scroll(id="told"):
                 yield LineBox(id="lines")

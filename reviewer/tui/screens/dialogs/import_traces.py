@@ -14,10 +14,10 @@ from textual.widgets import Input
 from reviewer.desk.errors import DeskError
 from reviewer.desk.imports.api import ImportOrder, ImportView
 from reviewer.trace.safetext import visible_line
-from reviewer.tui.screens.base import Dialog, field, hint_line, pressing
+from reviewer.tui.screens.base import Dialog, hint_line, pressing
 from reviewer.tui.settings.keys import bind
 from reviewer.tui.views.jobs import plan_lines
-from reviewer.tui.widgets.chrome import LineBox, Scroll
+from reviewer.tui.widgets.chrome import Field, LineBox, Scroll
 from reviewer.tui.widgets.lines import Line, Span
 
 FIELDS = (
@@ -65,8 +65,6 @@ class ImportScreen(Dialog[ImportView | None]):
     ENTER = "look; again: take it in"
     CSS = """
     ImportScreen #box { width: 80; max-width: 100%; }
-    ImportScreen Horizontal { height: 1; }
-    ImportScreen Horizontal LineBox.label { width: 13; }
     ImportScreen Input { width: 1fr; }
     ImportScreen #plan { height: 11; }
     """
@@ -88,7 +86,7 @@ class ImportScreen(Dialog[ImportView | None]):
                 own = name.replace(" ", "-")
                 suggester = PathSuggester() if name in ("path", "episode map") else None
                 value = {"path": self._path, "suite": self._suite_id}.get(name, "")
-                yield field(
+                yield Field(
                     name,
                     Input(
                         value, id=own, placeholder=hint, suggester=suggester, select_on_focus=False

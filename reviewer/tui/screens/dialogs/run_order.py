@@ -13,9 +13,9 @@ from reviewer.desk.errors import DeskError
 from reviewer.desk.runs.api import Runnable, RunOrder, RunView
 from reviewer.desk.views import SuiteInfo
 from reviewer.trace.safetext import visible_line
-from reviewer.tui.screens.base import Dialog, Hint, field, hint_line, pressing
+from reviewer.tui.screens.base import Dialog, Hint, hint_line, pressing
 from reviewer.tui.settings.keys import bind
-from reviewer.tui.widgets.chrome import Choice, LineBox, Menu
+from reviewer.tui.widgets.chrome import Choice, Field, LineBox, Menu
 from reviewer.tui.widgets.lines import Line, Span, cut, middle, pad
 from reviewer.tui.widgets.words import plural
 
@@ -44,8 +44,6 @@ class OrderScreen(Dialog[RunView | None]):
     CSS = """
     OrderScreen #box { width: 76; max-width: 100%; }
     OrderScreen #candidates { height: auto; max-height: 7; }
-    OrderScreen Horizontal { height: 1; }
-    OrderScreen Horizontal LineBox.label { width: 13; }
     OrderScreen Input { width: 1fr; }
     OrderScreen #state { height: 4; }
     """
@@ -66,12 +64,12 @@ class OrderScreen(Dialog[RunView | None]):
         with Vertical(id="box", classes="dialog"):
             yield Menu(id="candidates", ruled=True)
             yield LineBox(id="gap")
-            yield field("attempts", Input(id="attempts", max_length=6))
-            yield field("which", Choice((NEXT, MISSING), "slots"))
-            yield field("jobs", Input("4", id="jobs", max_length=4))
-            yield field("seed", Input("0", id="seed", max_length=18))
-            yield field("approvals", Choice(("deny", "allow", "ask"), "approvals"))
-            yield field("network", Choice(("no", "yes"), "network"))
+            yield Field("attempts", Input(id="attempts", max_length=6))
+            yield Field("which", Choice((NEXT, MISSING), "slots"))
+            yield Field("jobs", Input("4", id="jobs", max_length=4))
+            yield Field("seed", Input("0", id="seed", max_length=18))
+            yield Field("approvals", Choice(("deny", "allow", "ask"), "approvals"))
+            yield Field("network", Choice(("no", "yes"), "network"))
             yield LineBox(id="state")
             yield LineBox(id="keys")
 

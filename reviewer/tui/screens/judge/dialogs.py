@@ -11,12 +11,12 @@ from reviewer.desk.errors import DeskError
 from reviewer.desk.judge.api import JudgeDetail, JudgeOrder, JudgePairRow, JudgePlan, JudgeView
 from reviewer.desk.labels.api import LabelKind
 from reviewer.trace.safetext import visible_line
-from reviewer.tui.screens.base import Dialog, Hint, field, hint_line, pressing
+from reviewer.tui.screens.base import Dialog, Hint, hint_line, pressing
 from reviewer.tui.screens.judge.screen import OUTCOMES
 from reviewer.tui.settings.keys import bind
 from reviewer.tui.views.judge import cost, plan_lines
 from reviewer.tui.views.labels import alike, blocks
-from reviewer.tui.widgets.chrome import Choice, LineBox, Menu
+from reviewer.tui.widgets.chrome import Choice, Field, LineBox, Menu
 from reviewer.tui.widgets.lines import Block, Line, Span, pad
 from reviewer.tui.widgets.textview import TextView
 from reviewer.tui.widgets.words import plural
@@ -48,8 +48,6 @@ class JudgeOrderScreen(Dialog[bool | None]):
     )
     CSS = """
     JudgeOrderScreen #box { width: 76; max-width: 100%; }
-    JudgeOrderScreen Horizontal { height: 1; }
-    JudgeOrderScreen Horizontal LineBox.label { width: 14; }
     JudgeOrderScreen Input { width: 1fr; }
     JudgeOrderScreen #plan { height: 4; }
     """
@@ -67,13 +65,13 @@ class JudgeOrderScreen(Dialog[bool | None]):
             yield LineBox(id="gap")
             url = Input(last.base_url if last else "", id="url", max_length=2000)
             url.placeholder = "https://…/v1 of an OpenAI-compatible endpoint"
-            yield field("base URL", url)
+            yield Field("base URL", url, 14)
             model = Input(last.model if last else self._model, id="model", max_length=200)
-            yield field("model", model)
-            yield field("key in $", Input(last.api_key_env if last else KEY, id="key"))
-            yield field("what", Choice(tuple(KINDS), "kinds"))
-            yield field("repeats", Input("1", id="repeats", max_length=3))
-            yield field("at a time", Input("4", id="jobs", max_length=3))
+            yield Field("model", model, 14)
+            yield Field("key in $", Input(last.api_key_env if last else KEY, id="key"), 14)
+            yield Field("what", Choice(tuple(KINDS), "kinds"), 14)
+            yield Field("repeats", Input("1", id="repeats", max_length=3), 14)
+            yield Field("at a time", Input("4", id="jobs", max_length=3), 14)
             yield LineBox(id="plan")
             yield Menu(id="buttons")
             yield LineBox(id="keys")

@@ -10,10 +10,10 @@ from textual.widgets import Input
 from reviewer.desk.errors import DeskError
 from reviewer.desk.runs.api import RunView, TurnEnd, TurnView
 from reviewer.trace.safetext import visible_line
-from reviewer.tui.screens.base import Dialog, field, hint_line, pressing
+from reviewer.tui.screens.base import Dialog, hint_line, pressing
 from reviewer.tui.settings.keys import bind, move
 from reviewer.tui.views.jobs import AT_WORK
-from reviewer.tui.widgets.chrome import Choice, LineBox
+from reviewer.tui.widgets.chrome import Choice, Field, LineBox
 from reviewer.tui.widgets.lines import Block, Span
 from reviewer.tui.widgets.textview import TextView
 from reviewer.tui.widgets.words import plural
@@ -36,8 +36,6 @@ class TalkScreen(Dialog[None]):
     TalkScreen #box { width: 84; max-width: 100%; height: 24; max-height: 96%;
                       border: heavy $match; }
     TalkScreen TextView { height: 1fr; }
-    TalkScreen Horizontal { height: 1; }
-    TalkScreen Horizontal LineBox.label { width: 9; }
     TalkScreen Input { width: 1fr; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -54,8 +52,8 @@ class TalkScreen(Dialog[None]):
     def compose(self) -> ComposeResult:
         with Vertical(id="box", classes="dialog"):
             yield TextView(id="talk")
-            yield field("message", Input(id="message"))
-            yield field("then", Choice(THEN, "then"))
+            yield Field("message", Input(id="message"), 9)
+            yield Field("then", Choice(THEN, "then"), 9)
             yield LineBox(id="state")
             yield LineBox(id="keys")
 
