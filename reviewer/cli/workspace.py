@@ -27,6 +27,10 @@ def _doctor_arguments(doctor: argparse.ArgumentParser) -> None:
         "--sizes", action="store_true",
         help="show what takes up space instead: by kind, suite and candidate",
     )  # fmt: skip
+    doctor.add_argument(
+        "--figures", action="store_true",
+        help="also compute every cached scorecard, trend and comparison again, and compare",
+    )  # fmt: skip
 
 
 def _vacuum_arguments(vacuum: argparse.ArgumentParser) -> None:
@@ -97,7 +101,7 @@ def _doctor(arguments: argparse.Namespace) -> int:
 
     place = workspace_of(arguments)
     found = examine(place)
-    if place.figures.exists() and all(check.ok is not False for check in found):
+    if arguments.figures and all(check.ok is not False for check in found):
         from reviewer.desk.kept_check import kept_figures
 
         found += kept_figures(place)

@@ -6,7 +6,7 @@ head is a digest over all entries: as long as it is the same, so are the rows. W
 suite, which must be proved untouched, the manifests of the candidates, the signed files that lie
 outside the store, and the code that made the figures. Anything else means that they are made again.
 What is kept is of this machine alone and no evidence: reports, signing and `verify` do not ask it,
-and `reviewer doctor` makes it again and compares.
+and `reviewer doctor --figures` makes it again and compares.
 """
 
 import hashlib

@@ -21,20 +21,22 @@ class _Looked(NamedTuple):
 
 
 def kept_figures(workspace: Workspace) -> list[Check]:
-    """Make every answer that is kept, and that would be shown now, again; nothing where none is.
-    One that differs is taken away or replaced."""
+    """Compute every cached answer that would be shown now again and compare. One that differs is
+    removed or replaced."""
     desk = Desk(workspace)
     try:
         found = list(_looked(desk))
-    except DeskError:
-        return []  # the store or the suite is not sound: the other checks say what is wrong
+    except DeskError as error:
+        return [Check("figures", None, f"not compared: {error.text}")]
     finally:
         desk.close()
     wrong = [visible_line(one.what) for one in found if not one.same]
     if wrong:
         text = f"{', '.join(wrong[:5])}: not what the rows give; made again, look once more"
         return [Check("figures", False, text)]
-    return [Check("figures", True, f"{len(found)} kept, as the rows give them")] if found else []
+    if not found:
+        return [Check("figures", True, "none is cached")]
+    return [Check("figures", True, f"{len(found)} kept, as the rows give them")]
 
 
 def _looked(desk: Desk) -> Iterator[_Looked]:

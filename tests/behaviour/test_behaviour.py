@@ -25,6 +25,7 @@ pytestmark = [
 ]
 
 NO_CASE = {
+    "doctor --figures": "the examples are too small to be cached; tests/desk/test_desk_kept.py",
     "doctor --sizes": "its bytes are those of this SQLite; tests/desk/test_desk_sizes.py",
     "archive": "its file is named by what zstd made; tests/store/test_store_archive.py",
     "archive --before": "as archive",
