@@ -26,6 +26,7 @@ from reviewer.db.connection import (
     scripts,
 )
 from reviewer.db.schema import bring_up_to_date, version_of
+from reviewer.desk import stopping
 from reviewer.desk.errors import DeskError, NoTrace, meant, refusal_of
 from reviewer.desk.labels.book import Book
 from reviewer.desk.traces.records import FinalMessages, Records
@@ -53,16 +54,26 @@ class Readers:
 
     @contextmanager
     def lend(self) -> Iterator[Connection]:
-        """A connection for the length of one question. Raises StoreError without a store."""
+        """A connection for the length of one question. Raises StoreError without a store, and
+        Stopped where nobody waits for the answer any more."""
+        stopping.check()
         with self._lock:
             connection = self._idle.pop() if self._idle else None
         if connection is None:
             connection = self._open()
         with self._lock:
             self._lent.add(connection)
+        stop = stopping.watched()
+        if stop is not None:
+            connection.set_progress_handler(stop, stopping.STEPS)
         try:
             yield connection
+        except DatabaseError:
+            stopping.check()
+            raise
         finally:
+            if stop is not None:
+                connection.set_progress_handler(None, 0)
             self._take_back(connection)
 
     def _open(self) -> Connection:

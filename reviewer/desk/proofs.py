@@ -18,6 +18,7 @@ import msgspec
 
 from reviewer.db import contracts
 from reviewer.db.connection import unwritten
+from reviewer.desk import stopping
 from reviewer.desk.errors import DeskError, parted
 from reviewer.desk.place import Workspace
 from reviewer.judging import judging_version
@@ -55,7 +56,7 @@ def is_proved(workspace: Workspace, folder: Path, digest: str) -> bool:
     was read before and was not touched is not read again."""
     looked = _look(workspace, folder, digest)
     if looked.kept is None and not looked.keepable:
-        return as_frozen(folder, digest)
+        return as_frozen(folder, digest, stopping.check)
     return _proof(workspace, folder, digest, looked) is not None
 
 
@@ -110,11 +111,11 @@ def _proof(workspace: Workspace, folder: Path, digest: str, looked: _Look) -> _P
     it was frozen, and where no proof can be kept."""
     if looked.kept is not None or looked.stats is None or not looked.keepable:
         return looked.kept
-    if not as_frozen(folder, digest):
+    if not as_frozen(folder, digest, stopping.check):
         return None
     try:
         found = Contracts(folder, digest)
-        body = contracts.digest_of(found.files.suite(), found.in_order())
+        body = contracts.digest_of(found.files.suite(), stopping.steps(found.in_order()))
     except (ContractError, SuiteTouched):
         return None  # edited meanwhile
     made = _Proof(digest, looked.stats.digest, judging_version(), looked.at, body)

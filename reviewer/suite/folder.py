@@ -7,7 +7,7 @@ The lock is checked first, by hashing alone; shapes and meanings only after it h
 import errno
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
@@ -338,20 +338,21 @@ class _NotFrozen(Exception):
     """An entry that no frozen suite holds, or that cannot be read."""
 
 
-def as_frozen(folder: Path, digest: str) -> bool:
+def as_frozen(folder: Path, digest: str, each: Callable[[], None] = lambda: None) -> bool:
     """Return whether a folder is, byte for byte, what the lock of this digest lists, and that lock
     and its sums are beside it.
 
     Where this is so, `suite_state` says `frozen` with this digest. `digest` must be that of a lock
-    that was read in full before: names in it are not checked again.
+    that was read in full before: names in it are not checked again. `each` is called before every
+    file, and may raise to end it.
     """
     try:
-        return _as_locked(folder, digest)
+        return _as_locked(folder, digest, each)
     except (OSError, _NotFrozen):
         return False
 
 
-def _as_locked(folder: Path, digest: str) -> bool:
+def _as_locked(folder: Path, digest: str, each: Callable[[], None]) -> bool:
     root = f"{folder}/"
     if _digest(root + LOCK_FILE) != digest:
         return False
@@ -359,6 +360,7 @@ def _as_locked(folder: Path, digest: str) -> bool:
     lock, sums, between = hashlib.sha256(head), hashlib.sha256(), b""
     paths = sorted(_files(str(folder), ""), key=lambda each: each.encode("utf-8", "surrogatepass"))
     for path in paths:
+        each()
         data = _read(root + path)
         found = hashlib.sha256(data).hexdigest()
         lock.update(between + entry_bytes(path, found, len(data)))

@@ -41,9 +41,9 @@ def reads(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     """The suites that were read whole for a proof."""
     found: list[Path] = []
 
-    def counted(folder: Path, digest: str) -> bool:
+    def counted(folder: Path, digest: str, each: Callable[[], None]) -> bool:
         found.append(folder)
-        return as_frozen(folder, digest)
+        return as_frozen(folder, digest, each)
 
     as_frozen = proofs.as_frozen
     monkeypatch.setattr(proofs, "as_frozen", counted)

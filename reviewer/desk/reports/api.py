@@ -14,7 +14,7 @@ from reviewer.db import decisions, journal, registry
 from reviewer.db.connection import Connection, StoreError, one_moment
 from reviewer.db.payload_archives import archive_rows
 from reviewer.db.tables import JUDGMENTS, LABELS, LEAKS, NOTES
-from reviewer.desk import suites
+from reviewer.desk import stopping, suites
 from reviewer.desk.drafts import no_evidence
 from reviewer.desk.errors import DeskError, refusal_of
 from reviewer.desk.integrity.label_files import file_names, label_files_state, missing_labels
@@ -302,6 +302,7 @@ class Reports:
         )
         if together is not None:
             gathered = structs.replace(gathered, lineage=_explained(gathered.lineage, together))
+        stopping.check()
         built = CandidateReport(gathered, assess(gathered))
         if keep:
             self._kept[asked, whole] = (stamp, built)

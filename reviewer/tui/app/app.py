@@ -215,6 +215,8 @@ class ReviewerApp(FiringTimers, App[None]):
     def visit(self, place: "Place | DeskScreen") -> "DeskScreen":
         """Go to a place or a screen, keeping the way back; answers the screen."""
         screen = screen_of(self, place) if isinstance(place, tuple) else place
+        if self._trail:
+            self.background.leave(self._trail[-1].reader)
         self._trail.append(screen)
         name = f"place-{id(screen)}"
         self.install_screen(screen, name)
@@ -227,6 +229,7 @@ class ReviewerApp(FiringTimers, App[None]):
         return screen
 
     def _leave(self, screen: "DeskScreen") -> None:
+        self.background.forget(screen.reader)
         self.uninstall_screen(screen)
         self.call_later(screen.remove)
 
@@ -252,6 +255,7 @@ class ReviewerApp(FiringTimers, App[None]):
                 self.here.say(f"top level, ctrl+q or {quits} quits; capitals go to other screens")
             return
         left = self._trail.pop()
+        self.background.come_back(self._trail[-1].reader)
         await self.switch_screen(self._trail[-1])
         self._leave(left)
 

@@ -3,6 +3,8 @@
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import cached_property
+from itertools import count
 from typing import TYPE_CHECKING, ClassVar, TypeVar, cast
 
 from textual.app import ComposeResult
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 R = TypeVar("R")
+_numbers = count(1)
 
 SCREENS = (
     ("scorecard", "Scorecard"),
@@ -107,6 +110,11 @@ class Asking(FiringTimers, OpensOnce[R]):
     """True where nothing may name a candidate, a gate, a cost or a judge: words about runs wait
     until the reader is on another screen."""
 
+    @cached_property
+    def reader(self) -> int:
+        """The number by which the jobs of this screen are known."""
+        return next(_numbers)
+
     @property
     def shell(self) -> "Shell":
         """The app, as screens know it."""
@@ -120,7 +128,26 @@ class Asking(FiringTimers, OpensOnce[R]):
         failed: Callable[[DeskError], None] | None = None,
     ) -> None:
         """Ask the desk off the painting thread; the newest question of a group is answered."""
+        self._ask(group, work, done, failed, 0)
 
+    def consult(
+        self,
+        group: str,
+        work: Callable[[], T],
+        done: Callable[[T], None],
+        failed: Callable[[DeskError], None] | None = None,
+    ) -> None:
+        """As `ask`, for what only reads: it stops while another screen is in front."""
+        self._ask(group, work, done, failed, self.reader)
+
+    def _ask(
+        self,
+        group: str,
+        work: Callable[[], T],
+        done: Callable[[T], None],
+        failed: Callable[[DeskError], None] | None,
+        reader: int,
+    ) -> None:
         def run() -> Callable[[], None]:
             answer = work()
             return lambda: done(answer)
@@ -128,7 +155,8 @@ class Asking(FiringTimers, OpensOnce[R]):
         def post(deliver: Callable[[], None]) -> None:
             self.post_message(Answer(deliver))
 
-        self.shell.background.ask(f"{group}-{id(self)}", Job(run, failed or self.refused, post))
+        job = Job(run, failed or self.refused, post, reader)
+        self.shell.background.ask(f"{group}-{self.reader}", job)
 
     def on_answer(self, message: Answer) -> None:
         message.stop()

@@ -116,7 +116,7 @@ class PatternsScreen(DeskScreen):
 
     def _read(self) -> None:
         desk, suite = self.shell.desk, self.suite_id
-        self.ask("patterns", lambda: desk.patterns.found(suite), self._take, self._unreadable)
+        self.consult("patterns", lambda: desk.patterns.found(suite), self._take, self._unreadable)
 
     def store_changed(self) -> None:
         super().store_changed()

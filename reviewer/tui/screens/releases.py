@@ -226,7 +226,7 @@ class ReleasesScreen(DeskScreen):
             self._waiting = [suite for suite in suites if suite.suite_id in self._of]
             self._next()
 
-        self.ask("releases", lambda: (desk.workspace.suites(), desk.workspace.releases()), land)
+        self.consult("releases", lambda: (desk.workspace.suites(), desk.workspace.releases()), land)
 
     def _next(self) -> None:
         """Read the next suite."""
@@ -252,7 +252,7 @@ class ReleasesScreen(DeskScreen):
             self._lay_out()
             self._next()
 
-        self.ask("releases", look, land)
+        self.consult("releases", look, land)
 
     def store_changed(self) -> None:
         super().store_changed()

@@ -98,7 +98,7 @@ class SearchScreen(DeskScreen):
             self.hits.offer([], 0)
             self.redraw()
 
-        self.ask("search", lambda: desk.traces.search(text, *scope), land)
+        self.consult("search", lambda: desk.traces.search(text, *scope), land)
 
     def store_changed(self) -> None:
         super().store_changed()

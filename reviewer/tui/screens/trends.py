@@ -341,7 +341,7 @@ class TrendsScreen(DeskScreen):
 
     def _read(self) -> None:
         desk, suite = self.shell.desk, self.suite_id
-        self.ask("trends", lambda: desk.trends.figures(suite), self._take, self._unreadable)
+        self.consult("trends", lambda: desk.trends.figures(suite), self._take, self._unreadable)
 
     def store_changed(self) -> None:
         super().store_changed()

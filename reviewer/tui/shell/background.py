@@ -3,6 +3,9 @@
 Daemon threads, not Textual's thread workers: those run in asyncio's default executor, which a
 quitting program joins, so one long query would hold the terminal. One runner per group takes only
 the newest request; an answer that a newer request has overtaken is dropped.
+
+A job that only reads belongs to the screen that asked. While another screen is in front, it stops
+at its next step, and begins again when its screen comes back.
 """
 
 import sys
@@ -14,6 +17,7 @@ from typing import NamedTuple
 from textual.message import Message
 
 from reviewer.desk.errors import DeskError
+from reviewer.desk.stopping import Stopped, until
 from reviewer.exit_codes import ExitCode
 
 Delivery = Callable[[], None]
@@ -28,11 +32,13 @@ class Answer(Message):
 
 
 class Job(NamedTuple):
-    """`work` answers with what to do next; `post` carries that to the thread that paints."""
+    """`work` answers with what to do next; `post` carries that to the thread that paints. `reader`
+    is the screen that a job belongs to which only reads; 0 for one that is never stopped."""
 
     work: Callable[[], Delivery]
     failed: Callable[[DeskError], None]
     post: Callable[[Delivery], object]
+    reader: int = 0
 
 
 class Background:
@@ -42,15 +48,47 @@ class Background:
         self._lock = threading.Lock()
         self._waiting: dict[str, Job] = {}
         self._running: set[str] = set()
+        self._held: dict[str, Job] = {}
+        self._away: set[int] = set()
+        self._gone: set[int] = set()
 
     def ask(self, group: str, job: Job) -> None:
         """Run `job.work` on the group's thread and post what it answers."""
         with self._lock:
+            if job.reader in self._away:
+                if job.reader not in self._gone:
+                    self._held[group] = job
+                return
             self._waiting[group] = job
             if group in self._running:
                 return
             self._running.add(group)
         self._start(group)
+
+    def leave(self, reader: int) -> None:
+        """Stop what a screen reads, at the next step: it is not in front any more."""
+        with self._lock:
+            self._away.add(reader)
+            for group, job in list(self._waiting.items()):
+                if job.reader == reader:
+                    self._held[group] = self._waiting.pop(group)
+
+    def come_back(self, reader: int) -> None:
+        """Begin again what was stopped when the screen was left."""
+        with self._lock:
+            self._away.discard(reader)
+            held = {group: job for group, job in self._held.items() if job.reader == reader}
+            for group in held:
+                del self._held[group]
+        for group, job in held.items():
+            self.ask(group, job)
+
+    def forget(self, reader: int) -> None:
+        """Stop what a screen reads: it is gone."""
+        self.leave(reader)
+        with self._lock:
+            self._gone.add(reader)
+            self._held = {group: job for group, job in self._held.items() if job.reader != reader}
 
     def _start(self, group: str) -> None:
         threading.Thread(target=self._run, args=(group,), name=group, daemon=True).start()
@@ -64,10 +102,24 @@ class Background:
         job = None
         try:
             while (job := self._next(group)) is not None:
-                self._one(group, job)
+                with until(partial(self._is_away, job.reader)):
+                    self._one(group, job)
         finally:
             if job is not None:  # it died: what waits behind it is still asked for
                 self._start(group)
+
+    def _is_away(self, reader: int) -> bool:
+        return reader in self._away
+
+    def _stopped(self, group: str, job: Job) -> None:
+        """Keep a job that was stopped until its screen is back, unless it was asked anew."""
+        with self._lock:
+            if group in self._waiting or group in self._held or job.reader in self._gone:
+                return
+            if job.reader in self._away:
+                self._held[group] = job
+            else:
+                self._waiting[group] = job
 
     def _next(self, group: str) -> Job | None:
         with self._lock:
@@ -78,18 +130,23 @@ class Background:
 
     def _one(self, group: str, job: Job) -> None:
         deliver: Delivery | None = None
+        stopped = False
         try:
             deliver = job.work()
+        except Stopped:
+            stopped = True
+            self._stopped(group, job)
         except DeskError as error:
             deliver = partial(job.failed, error)
         finally:
-            if deliver is None:  # a fault of ours goes on to the thread's hook, but not unsaid
+            # a fault of ours goes on to the thread's hook, but not unsaid
+            if deliver is None and not stopped:
                 fault = sys.exc_info()[1]
                 words = f"could not be read: {type(fault).__name__}: {fault}"
                 deliver = partial(
                     job.failed, DeskError(words, "please report it", exit_code=ExitCode.INTERNAL)
                 )
-            if not self._overtaken(group):
+            if deliver is not None and not self._overtaken(group):
                 job.post(deliver)
 
     def _overtaken(self, group: str) -> bool:

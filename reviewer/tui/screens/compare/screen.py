@@ -105,7 +105,9 @@ class CompareScreen(DeskScreen):
     def read(self) -> None:
         """Ask the desk."""
         desk, asked = self.shell.desk, (self.suite_id, self.candidate_id, self.baseline_id)
-        self.ask("compare", lambda: desk.compare.candidates(*asked), self._take, self._unreadable)
+        self.consult(
+            "compare", lambda: desk.compare.candidates(*asked), self._take, self._unreadable
+        )
 
     def store_changed(self) -> None:
         super().store_changed()

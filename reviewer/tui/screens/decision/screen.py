@@ -124,7 +124,7 @@ class DecisionScreen(DeskScreen):
 
     def _read(self) -> None:
         desk, place = self.shell.desk, (self.suite_id, self.candidate_id)
-        self.ask("decision", lambda: desk.decisions.view(*place), self._take)
+        self.consult("decision", lambda: desk.decisions.view(*place), self._take)
 
     def _take_keys(self, keys: list[KeyInfo]) -> None:
         self._keys = sorted(keys, key=lambda key: not may_sign(key))
@@ -155,7 +155,7 @@ class DecisionScreen(DeskScreen):
         if before is None:
             desk = self.shell.desk
             told, suite = desk.decisions.suite_standing, self.suite_id
-            self.ask("standing", lambda: told(suite), self._take_suite)
+            self.consult("standing", lambda: told(suite), self._take_suite)
         self.redraw()
         self._draw_report(fresh=before is None)
 
@@ -353,7 +353,7 @@ class DecisionScreen(DeskScreen):
             self._draw_report(fresh=True)
             return
         desk, reasons = self.shell.desk, self.found.reasons
-        self.ask("behind", lambda: read_behind(desk, reasons), self._take_behind)
+        self.consult("behind", lambda: read_behind(desk, reasons), self._take_behind)
 
     def _take_behind(self, found: list[tuple[Reason, list[Read]]]) -> None:
         self._behind = found

@@ -151,7 +151,7 @@ class FinderScreen(Dialog[Offer | None]):
             yield LineBox(id="words")
 
     def on_mount(self) -> None:
-        self._ask("recent", self._source.recent, self._take_recent)
+        self._offered_by("recent", self._source.recent, self._take_recent)
         box = self.query_one(Input)
         box.cursor_position = len(self._text)
         box.focus()
@@ -169,7 +169,7 @@ class FinderScreen(Dialog[Offer | None]):
         kind, _ = KINDS.get(text[:2].casefold(), ("", ""))
         return kind, (text[2:] if kind else text).strip()
 
-    def _ask(
+    def _offered_by(
         self,
         group: str,
         work: Callable[[], list[Offer]],
@@ -203,7 +203,7 @@ class FinderScreen(Dialog[Offer | None]):
         kind, text = self._asked
         if self._others is None:
             self._others = []
-            self._ask("others", self._source.other_acts, self._take_others)
+            self._offered_by("others", self._source.other_acts, self._take_others)
         if kind in ("", "episode", "trace") and (text or kind):
             self._reading_named(text)
         else:
@@ -215,7 +215,7 @@ class FinderScreen(Dialog[Offer | None]):
             if self._asked[1] == text:
                 self._named = found
 
-        self._ask("named", lambda: self._source.named(text), done)
+        self._offered_by("named", lambda: self._source.named(text), done)
 
     def _offers(self) -> list[Offer]:
         kind, text = self._asked

@@ -189,7 +189,7 @@ class JudgeScreen(DeskScreen):
 
     def _read(self) -> None:
         desk, place = self.shell.desk, (self.suite_id, self.candidate_id)
-        self.ask("judge", lambda: desk.judge.view(*place), self._take, self._unreadable)
+        self.consult("judge", lambda: desk.judge.view(*place), self._take, self._unreadable)
 
     def store_changed(self) -> None:
         super().store_changed()

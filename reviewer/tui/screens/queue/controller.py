@@ -158,8 +158,8 @@ class QueueReading:
                     raise
                 return of_set(sets[0].name)  # a suite without a rubric is labeled by its sets
 
-        self._screen.ask("queue", look, self._take, self._unreadable)
-        self._screen.ask("sets", lambda: desk.review_sets.choices(place[0]), self._know)
+        self._screen.consult("queue", look, self._take, self._unreadable)
+        self._screen.consult("sets", lambda: desk.review_sets.choices(place[0]), self._know)
 
     def _know(self, sets: tuple[SetChoice, ...]) -> None:
         if sets != self._sets:

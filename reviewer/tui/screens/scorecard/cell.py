@@ -179,7 +179,7 @@ class Seeking:
             return
         keys, fetch = grid.keys, self._reading.page
         self._screen.say(SEARCHING)
-        self._screen.ask(
+        self._screen.consult(
             "seek",
             lambda: seek_among(start, step, keys, maybe(), fetch, match),
             lambda found: self.arrive(found, missed),
@@ -222,7 +222,7 @@ class CellDrawer:
             return
         suite, (candidate, gate) = self._reading.suite_id, self.place
         desk = self._screen.shell.desk
-        self._screen.ask(
+        self._screen.consult(
             "cell",
             lambda: (row, gate, desk.scorecards.cell(suite, candidate, row.episode_id, gate)),
             self.show,

@@ -103,7 +103,7 @@ class ScorecardReading:
             self.opening = False
             self.read_all(self.first_look)  # which says what is wrong
 
-        self._screen.ask("early", lambda: read_early(desk, question), self._early, failed)
+        self._screen.consult("early", lambda: read_early(desk, question), self._early, failed)
 
     def turn(self) -> None:
         """Show what `suite_id` and `candidate_id` say now. Where that takes a while, no figure of
@@ -169,7 +169,7 @@ class ScorecardReading:
             if large:
                 warm(desk, question, gates)
 
-        self._screen.ask("warm", ready, lambda done: None, lambda error: None)
+        self._screen.consult("warm", ready, lambda done: None, lambda error: None)
 
     def reorder(self) -> None:
         """Take a new order, filter or grouping from the top; the figures above stay as they are."""
@@ -183,7 +183,7 @@ class ScorecardReading:
                 self._complete(question)
 
         self._to_arrive = False
-        self._screen.ask("rows", lambda: read_first_rows(desk, question), done)
+        self._screen.consult("rows", lambda: read_first_rows(desk, question), done)
 
     def _take_rows(self, rows: Rows) -> None:
         self.moved_order = None
@@ -213,7 +213,7 @@ class ScorecardReading:
             if question == self.question() and self.rows.partial:
                 self.take_rest(rows)
 
-        self._screen.ask("rows", lambda: read_rows(desk, question), done)
+        self._screen.consult("rows", lambda: read_rows(desk, question), done)
 
     def take_rest(self, rows: Rows) -> None:
         shown = self.rows.keys
@@ -262,7 +262,7 @@ class ScorecardReading:
             then(reading)
             self._go_on()
 
-        self._screen.ask("read", lambda: read(desk, question, known), done, self._unreadable)
+        self._screen.consult("read", lambda: read(desk, question, known), done, self._unreadable)
 
     def _unreadable(self, error: DeskError) -> None:
         self._pending = None
@@ -422,4 +422,4 @@ class ScorecardReading:
         desk, question = self._screen.shell.desk, self.question()
         lost = partial(self.changed, None)
         clock = partial(read_clock, desk, question)
-        self._screen.ask("clock", clock, self.changed, lambda error: lost())
+        self._screen.consult("clock", clock, self.changed, lambda error: lost())

@@ -111,7 +111,7 @@ class SuiteScreen(DeskScreen):
         self.grid.focus()
         desk, suite = self.shell.desk, self.suite_id
         lost = self._lost("contents")
-        self.ask("contents", lambda: desk.workspace.contents(suite), self._take, lost)
+        self.consult("contents", lambda: desk.workspace.contents(suite), self._take, lost)
         self._read_trial()
 
     def _read_trial(self) -> None:
@@ -121,7 +121,9 @@ class SuiteScreen(DeskScreen):
     def _read_power(self) -> None:
         if self.power is None and "power" not in self._refused:
             desk, suite = self.shell.desk, self.suite_id
-            self.ask("power", lambda: desk.power.of(suite), self._take_power, self._lost("power"))
+            self.consult(
+                "power", lambda: desk.power.of(suite), self._take_power, self._lost("power")
+            )
 
     def _lost(self, name: str) -> Any:
         def lost(error: DeskError) -> None:

@@ -271,7 +271,7 @@ class TraceReading:
             self._screen.redraw()
             self._screen.value.ask_event()
 
-        self._screen.ask("outline", work, land)
+        self._screen.consult("outline", work, land)
 
     def turn(self) -> None:
         """Fold or unfold what is under the cursor, of an event its turn; the cursor stays with

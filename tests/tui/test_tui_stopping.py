@@ -1,0 +1,112 @@
+"""What a screen reads stops when another screen is in front, and begins again when it is back."""
+
+import threading
+from collections.abc import Callable
+
+import pytest
+
+from reviewer.desk.desk import Desk
+from reviewer.desk.stopping import Stopped, check, until
+from reviewer.tui.shell.background import Background, Job
+
+PATIENCE = 30.0
+
+
+class Reading:
+    """A question that goes on, step by step, until it is let go or stopped."""
+
+    def __init__(self) -> None:
+        self.begun, self.ended = threading.Semaphore(0), threading.Semaphore(0)
+        self.let_go = threading.Event()
+        self.posted: list[Callable[[], None]] = []
+
+    def work(self) -> Callable[[], None]:
+        self.begun.release()
+        try:
+            while not self.let_go.wait(0.005):
+                check()
+        finally:
+            self.ended.release()
+        return lambda: None
+
+    def job(self, reader: int) -> Job:
+        return Job(self.work, lambda error: None, self.posted.append, reader)
+
+
+def come(flag: threading.Semaphore) -> None:
+    assert flag.acquire(timeout=PATIENCE)
+
+
+def rest(background: Background) -> None:
+    done = threading.Event()
+    for _ in range(int(PATIENCE / 0.005)):
+        if background.idle():
+            return
+        done.wait(0.005)
+    raise AssertionError("it is still at work")
+
+
+def test_a_reading_stops_and_begins_again() -> None:
+    background, reading = Background(), Reading()
+    background.ask("figures", reading.job(7))
+    come(reading.begun)
+    background.leave(7)
+    come(reading.ended)
+    rest(background)
+    assert reading.posted == []
+
+    background.come_back(7)
+    come(reading.begun)
+    reading.let_go.set()
+    rest(background)
+    assert len(reading.posted) == 1
+
+
+def test_what_is_asked_while_away_waits() -> None:
+    background, reading = Background(), Reading()
+    reading.let_go.set()
+    background.leave(7)
+    background.ask("figures", reading.job(7))
+    assert background.idle()
+    assert reading.posted == []
+    background.come_back(7)
+    rest(background)
+    assert len(reading.posted) == 1
+
+
+def test_a_screen_that_is_gone_asks_nothing_more() -> None:
+    background, reading = Background(), Reading()
+    background.ask("figures", reading.job(7))
+    come(reading.begun)
+    background.forget(7)
+    come(reading.ended)
+    rest(background)
+    background.come_back(7)
+    assert background.idle()
+    assert reading.posted == []
+
+
+def test_an_act_is_never_stopped() -> None:
+    background, reading = Background(), Reading()
+    background.ask("sign", reading.job(0))
+    come(reading.begun)
+    background.leave(7)
+    reading.let_go.set()
+    rest(background)
+    assert len(reading.posted) == 1
+
+
+def test_the_desk_stops_before_and_within_a_query(shared: Desk) -> None:
+    desk = shared
+    never = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT max(i) FROM n"
+    looks = iter([False])
+    with (
+        until(lambda: next(looks, True)),
+        pytest.raises(Stopped),
+        desk.opened.reading() as connection,
+    ):
+        connection.execute(never).fetchone()
+    with until(lambda: True), pytest.raises(Stopped):
+        desk.workspace.suites()
+    with desk.opened.reading() as connection:  # lent again, and nobody stops it
+        assert connection.execute("SELECT 1").fetchone() == (1,)
