@@ -6,7 +6,7 @@ continues where it stopped and nothing is done twice.
 
 import sqlite3
 from collections.abc import Sequence
-from contextlib import closing, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -117,16 +117,19 @@ def pending_events(connection: sqlite3.Connection) -> int:
 
 def more_pending(connection: sqlite3.Connection, than: int = 0) -> bool:
     """Return whether more than so many events are not listed yet. Looks no further than needed."""
-    rows = connection.execute(
-        "SELECT events FROM trace"
-        " WHERE id > (SELECT CAST(value AS INTEGER) FROM meta WHERE key='indexed') ORDER BY id"
-    )
+    (last,) = connection.execute(
+        "SELECT CAST(value AS INTEGER) FROM meta WHERE key='indexed'"
+    ).fetchone()
     left = 0
-    with closing(rows):
-        for (events,) in rows:
-            left += events
-            if left > than:
-                return True
+    while last is not None:
+        events, last = connection.execute(
+            "SELECT coalesce(sum(events), 0), max(id) FROM"
+            " (SELECT id, events FROM trace WHERE id > ? ORDER BY id LIMIT 1024)",
+            (last,),
+        ).fetchone()
+        left += events
+        if left > than:
+            return True
     return False
 
 

@@ -14,7 +14,7 @@ import msgspec
 from reviewer.suite.checks import CHECKS, checks_of
 from reviewer.suite.errors import ContractError
 from reviewer.suite.folder import SuiteBroken, read_bytes
-from reviewer.suite.lock import LOCK_FILE, LockProblem, entry_bytes
+from reviewer.suite.lock import LOCK_FILE, LockProblem
 from reviewer.suite.model import Episode, Suite
 from reviewer.suite.values import (
     EPISODES,
@@ -28,7 +28,9 @@ from reviewer.suite.values import (
 MOST_LOCK = 64 * 1024 * 1024
 FEW = 16
 """Entries that are looked for in the bytes of a lock before all of it is read."""
-_SHA = b'"sha256":"'
+_HEAD, _SHA, _TAIL = b'{"path":"', b'","sha256":"', b'],"schema":"'
+"""Where an entry of a lock begins, where its path ends, and what follows the last one: no path
+holds a quotation mark that is not escaped."""
 
 
 class _Entry(msgspec.Struct):
@@ -41,6 +43,7 @@ class _Entries(msgspec.Struct):
     files: list[_Entry]
 
 
+_entry = msgspec.json.Decoder(_Entry)
 _entries = msgspec.json.Decoder(_Entries)
 
 
@@ -103,17 +106,18 @@ class LockedFiles(Mapping[str, bytes]):
         return self._whole().get(path)
 
     def _found(self, path: str) -> tuple[str, int] | None:
-        try:
-            head = entry_bytes(path, "", 0)
-        except ContractError:
-            return None  # a name that no lock holds
-        head = head[: head.rindex(_SHA) + len(_SHA)]
-        start = self._lock.find(head)
-        if start < 0:
-            return None
-        end = self._lock.index(b"}", start + len(head))
-        entry = msgspec.json.decode(self._lock[start : end + 1], type=_Entry)
-        return entry.sha256, entry.size
+        """Halve the entries, which a lock has in the order of their paths."""
+        lock, wanted = self._lock, path.encode("utf-8", "surrogatepass")
+        low, high = lock.find(_HEAD), lock.rfind(_TAIL)
+        while 0 <= low < high:
+            start = lock.rfind(_HEAD, low, (low + high) // 2 + len(_HEAD))
+            end = lock.index(b"}", lock.index(_SHA, start)) + 1
+            entry = _entry.decode(lock[start:end])
+            name = entry.path.encode("utf-8", "surrogatepass")
+            if name == wanted:
+                return entry.sha256, entry.size
+            low, high = (end + 1, high) if name < wanted else (low, start)
+        return None
 
     def _whole(self) -> dict[str, tuple[str, int]]:
         if self._all is None:

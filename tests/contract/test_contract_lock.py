@@ -1,5 +1,7 @@
 import hashlib
 import json
+import tempfile
+from pathlib import Path
 
 import pytest
 import rfc8785
@@ -9,12 +11,14 @@ from hypothesis import strategies as st
 
 from reviewer.suite.errors import ContractError
 from reviewer.suite.lock import (
+    LOCK_FILE,
     check_lock,
     make_lock,
     read_lock,
     sha256sum_text,
     suite_digest,
 )
+from reviewer.suite.on_demand import LockedFiles
 from reviewer.suite.strict_json import canonical_bytes, same_digest, start_state_digest
 
 FILES = files()
@@ -168,3 +172,30 @@ def test_endless_nesting_has_no_canonical_form() -> None:
     loop.append(loop)
     with pytest.raises(ContractError, match="nested too deep"):
         canonical_bytes(loop)
+
+
+ODD = [
+    '{"path":"',
+    '","sha256":"',
+    '],"schema":"',
+    "a}",
+    "a",
+    "é",
+    "ａ",
+    "\U00010400",
+    "episodes/x.json",
+]
+
+
+@given(st.sets(st.text('ab{}",:]é\U00010400') | st.sampled_from(ODD), min_size=1), st.text())
+def test_an_entry_is_found_in_the_bytes_of_a_lock(names: set[str], other: str) -> None:
+    held = {f"x{name.casefold()}y": name.encode() for name in names}
+    with tempfile.TemporaryDirectory() as folder:
+        lock = make_lock("s", held)
+        (Path(folder) / LOCK_FILE).write_bytes(lock)
+        for path in (*held, other, f"x{other}", "", "x", "zz"):
+            files = LockedFiles(Path(folder), suite_digest(lock))
+            assert (path in files) == (path in held), path
+            if path in held:
+                wanted = hashlib.sha256(held[path]).hexdigest(), len(held[path])
+                assert files._found(path) == files._whole()[path] == wanted
