@@ -18,6 +18,9 @@ _ONE_ANSWER = frozenset({"compare", "patterns", "report", "scorecard", "sign", "
 """Modules whose process lives for one answer. It makes a million small values and no garbage that
 holds itself: looking for some takes a fifth of a large report."""
 
+_NO_STRUCTS = frozenset({"completion", "glossary", "verify"})
+"""Modules that do without msgspec."""
+
 
 def program() -> int:
     """Run the command that was typed, and leave the process.
@@ -41,6 +44,19 @@ def program() -> int:
     with contextlib.suppress(OSError, ValueError):
         sys.stderr.flush()
     os._exit(code)
+
+
+def _load_msgspec() -> None:
+    """Import msgspec without typing_extensions, of which it takes only what `typing` has since
+    Python 3.11: loading it takes as long as Python itself."""
+    spared = "typing_extensions"
+    if spared in sys.modules or "msgspec" in sys.modules:
+        return
+    sys.modules[spared] = None  # type: ignore[assignment]
+    try:
+        import msgspec  # noqa: F401
+    finally:
+        del sys.modules[spared]
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -75,6 +91,8 @@ def main(argv: list[str] | None = None) -> int:
             return ExitCode.DONE
         if argv is None and name in _ONE_ANSWER:
             gc.disable()
+        if name not in _NO_STRUCTS:
+            _load_msgspec()
         module = importlib.import_module(f"reviewer.cli.{name or 'workstation'}")
         return int(module.run(arguments))
     except KeyboardInterrupt:

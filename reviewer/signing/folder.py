@@ -14,8 +14,8 @@ from typing import Any
 
 from reviewer.exit_codes import ExitCode
 from reviewer.signing.errors import AttestError, plain
-from reviewer.signing.facts import agent_of
 from reviewer.signing.journal import history_faults, journal_of, read_witness, witness_faults
+from reviewer.signing.manifests import agent_of
 from reviewer.signing.predicate import Statement
 from reviewer.signing.records import (
     BREAK_GLASS_TYPE,

@@ -1,13 +1,17 @@
 """The gates that a decision states: how they are written, and which rules bind them."""
 
+from __future__ import annotations  # what only types name is not loaded
+
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from reviewer.signing.errors import plain
-from reviewer.signing.facts import GateFact
 from reviewer.signing.predicate import Gate
 from reviewer.signing.tolerance import decimal_of
 from reviewer.suite.gates import ALWAYS, OPTIONAL
+
+if TYPE_CHECKING:
+    from reviewer.signing.facts import GateFact
 
 
 def gate_body(gate: GateFact) -> dict[str, Any]:

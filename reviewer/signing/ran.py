@@ -1,11 +1,15 @@
 """What ran, in a decision: its members, what a promotion may not say of it, and what a pipeline
 that holds the code pins."""
 
-from dataclasses import asdict
-from typing import Any
+from __future__ import annotations  # what only types name is not loaded
 
-from reviewer.signing.facts import RanFacts
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
 from reviewer.signing.predicate import CODE, Predicate, ReleaseSuite
+
+if TYPE_CHECKING:
+    from reviewer.signing.facts import RanFacts
 
 
 def ran_members(ran: RanFacts) -> dict[str, Any]:

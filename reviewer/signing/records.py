@@ -22,7 +22,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from reviewer.signing.errors import AttestError, StatementError, canonical
-from reviewer.signing.facts import candidate_view, manifest_digest, subject_name
+from reviewer.signing.manifests import candidate_view, manifest_digest, subject_name
 from reviewer.signing.predicate import (
     STATEMENT_TYPE,
     Audit,

@@ -5,16 +5,20 @@ and the digests of its candidate's manifest, policy and report; whether all of t
 is checked from what the part states of each.
 """
 
+from __future__ import annotations  # what only types name is not loaded
+
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from reviewer.signing.errors import StatementError, plain
-from reviewer.signing.facts import ReleaseFact, ReleaseSuiteFact
 from reviewer.signing.gate_rules import gate_body, gate_faults, order_fault, unpassed
 from reviewer.signing.predicate import Predicate, Recommendation, Release, ReleaseSuite
 from reviewer.signing.ran import code_faults, codes_of, ran_faults, ran_members
 from reviewer.signing.tolerance import StatedResult, failing_faults, tolerance_body
 from reviewer.suite.code import RanCode, codes_differ
+
+if TYPE_CHECKING:
+    from reviewer.signing.facts import ReleaseFact, ReleaseSuiteFact
 
 if TYPE_CHECKING:
     from reviewer.suite.release import Release as Plan
@@ -69,7 +73,7 @@ def _suite_body(one: ReleaseSuiteFact) -> dict[str, Any]:
     }
 
 
-def plan_of(release: Release) -> "Plan":
+def plan_of(release: Release) -> Plan:
     """Return the release.json that a decision says it is about."""
     # Here, so that the verifier of a decision on one suite does not load the shapes of files.
     from reviewer.suite.release import Release as Plan

@@ -2,22 +2,18 @@
 payloads differ.
 """
 
+from __future__ import annotations  # what only types name is not loaded
+
 import hashlib
 import uuid
 from dataclasses import asdict
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import ValidationError
 
 from reviewer.signing.errors import JsonError, StatementError, canonical, load_object, plain
-from reviewer.signing.facts import (
-    DecisionFacts,
-    FailureFact,
-    candidate_view,
-    manifest_digest,
-    subject_name,
-)
 from reviewer.signing.gate_rules import gate_body, gate_faults, order_fault, unpassed
+from reviewer.signing.manifests import candidate_view, manifest_digest, subject_name
 from reviewer.signing.predicate import (
     PREDICATE_TYPE,
     STATEMENT_TYPE,
@@ -31,6 +27,9 @@ from reviewer.signing.predicate import (
 from reviewer.signing.ran import code_faults, ran_members
 from reviewer.signing.release import check_release, release_body, release_faults
 from reviewer.signing.tolerance import failing_faults, result_of, tolerance_body
+
+if TYPE_CHECKING:
+    from reviewer.signing.facts import DecisionFacts, FailureFact
 
 MAX_FAILURE_BYTES = 128 * 1024
 """Failing traces are listed up to this many canonical bytes; the report, bound by its digest,

@@ -2,14 +2,18 @@
 one, and then no more than they leave room for. Nothing is ever tolerated at a critical gate.
 """
 
+from __future__ import annotations  # what only types name is not loaded
+
 from collections.abc import Sequence
 from decimal import Decimal, InvalidOperation
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from reviewer.signing.errors import plain
-from reviewer.signing.facts import ToleranceFact
 from reviewer.signing.predicate import Failure, Gate, Predicate, Tolerance
 from reviewer.suite.gates import CRITICAL_GATES
+
+if TYPE_CHECKING:
+    from reviewer.signing.facts import ToleranceFact
 
 TOLERATED = "tolerated"
 """The disposition of a failing trace that the policy's rates leave room for."""

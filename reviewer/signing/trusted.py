@@ -10,7 +10,7 @@ from typing import Any
 
 from reviewer.signing.dsse import Envelope, parse_envelope
 from reviewer.signing.errors import AttestError, StatementError, load_object, plain
-from reviewer.signing.facts import candidate_view, manifest_digest, subject_name
+from reviewer.signing.manifests import candidate_view, manifest_digest, subject_name
 from reviewer.signing.predicate import CandidateView, NamedResource, Predicate
 from reviewer.signing.signers import Signers, TrustedKey, is_one_of
 from reviewer.signing.ssh import holds, is_blob

@@ -9,14 +9,9 @@ from typing import Any, ClassVar
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from reviewer.signing.dsse import Envelope, Signature, serialise_envelope
-from reviewer.signing.facts import (
-    DecisionFacts,
-    GateFact,
-    RepeatabilityFact,
-    ReviewerFact,
-    manifest_digest,
-)
+from reviewer.signing.facts import DecisionFacts, GateFact, RepeatabilityFact, ReviewerFact
 from reviewer.signing.keys import FileSigner
+from reviewer.signing.manifests import manifest_digest
 from reviewer.signing.ssh import public_from_raw
 from reviewer.signing.statement import build_statement
 from reviewer.signing.verify import VerifyResult, verify

@@ -22,7 +22,7 @@ from fail_made import (
 from ssh_blobs import plain_blob
 
 from reviewer.signing.dsse import PAYLOAD_TYPE, pae
-from reviewer.signing.facts import manifest_digest
+from reviewer.signing.manifests import manifest_digest
 from reviewer.signing.records import build_run_result
 from reviewer.signing.ssh import PublicKey
 from reviewer.signing.statement import build_statement

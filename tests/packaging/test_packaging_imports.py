@@ -10,6 +10,7 @@ import pytest
 HEAVY = frozenset(
     {"textual", "rich", "httpx", "numpy", "scipy", "pydantic", "sqlite_utils", "msgspec"}
     | {"cryptography", "zstandard", "re2", "rapidfuzz", "rfc8785", "asyncio", "sqlite3"}
+    | {"typing_extensions"}
 )
 PROBE = """
 import sys

@@ -50,8 +50,9 @@ from reviewer.signing.dsse import (
     sign_statement,
 )
 from reviewer.signing.errors import AttestError, PayloadMismatch
-from reviewer.signing.facts import DecisionFacts, agent_of, subject_name
+from reviewer.signing.facts import DecisionFacts
 from reviewer.signing.keys import Signer
+from reviewer.signing.manifests import agent_of, subject_name
 from reviewer.signing.predicate import parse_time
 from reviewer.signing.signers import Signers, TrustedKey
 from reviewer.signing.ssh import dearmored

@@ -30,8 +30,8 @@ from reviewer.desk.reports.api import CandidateReport
 from reviewer.exit_codes import ExitCode
 from reviewer.signing.dsse import Envelope, parse_envelope, sign_payload
 from reviewer.signing.errors import AttestError
-from reviewer.signing.facts import agent_of, subject_name
 from reviewer.signing.keys import Signer
+from reviewer.signing.manifests import agent_of, subject_name
 from reviewer.signing.records import (
     BREAK_GLASS_ROLE,
     BREAK_GLASS_WORD,

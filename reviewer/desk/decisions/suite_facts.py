@@ -24,8 +24,8 @@ from reviewer.signing.facts import (
     ReleaseSuiteFact,
     ToleranceFact,
     merkle_root,
-    subject_name,
 )
+from reviewer.signing.manifests import subject_name
 from reviewer.suite.model import Policy
 
 

@@ -16,7 +16,7 @@ from reviewer.desk.views import SignedDecision
 from reviewer.report.evidence import Evidence
 from reviewer.signing.dsse import MAX_ENVELOPE_BYTES, parse_envelope
 from reviewer.signing.errors import AttestError
-from reviewer.signing.facts import agent_of
+from reviewer.signing.manifests import agent_of
 from reviewer.signing.predicate import Statement
 from reviewer.signing.signers import Signers, TrustedKey
 from reviewer.signing.trusted import VerifiedPayload, approved, vouched

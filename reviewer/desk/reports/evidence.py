@@ -68,7 +68,7 @@ from reviewer.report.evidence import (
 )
 from reviewer.report.ran import Measurement
 from reviewer.report.source_headline import BY_EPISODE
-from reviewer.signing.facts import ManifestError, agent_of, subject_name
+from reviewer.signing.manifests import ManifestError, agent_of, subject_name
 from reviewer.stats.cost_latency import latency_quantile
 from reviewer.stats.figures import UserLabels
 from reviewer.suite.candidate import Candidate

@@ -19,7 +19,7 @@ from reviewer.report.release import (
     release_markdown,
     release_report,
 )
-from reviewer.signing.facts import authors, subject_name
+from reviewer.signing.manifests import authors, subject_name
 from reviewer.suite.errors import ContractError
 from reviewer.suite.release import RELEASE_FILE, Release, ReleasedSuite, read_release
 
