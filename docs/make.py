@@ -27,9 +27,9 @@ HEAD = """\
 
 Written by `python docs/make.py` from the parser itself.
 
-Data goes to standard output, progress and messages to standard error. Where the output is no
-terminal, where `TERM` is `dumb` and with `--plain` there are no columns and no bars, and each fact
-has a line of its own ([plain.md](plain.md)); `NO_COLOR` is honoured.
+Data goes to standard output, progress and messages to standard error. If the output is not a
+terminal, if `TERM` is `dumb`, or with `--plain`, there are no columns and no bars, and each fact
+is on a separate line ([plain.md](plain.md)). `NO_COLOR` is honored.
 
 | exit code | meaning |
 |---|---|
@@ -39,7 +39,7 @@ has a line of its own ([plain.md](plain.md)); `NO_COLOR` is honoured.
 | 20 | invalid input or signature |
 | 30 | signature policy not met |
 | 40 | internal error |
-| 130 | interrupted by Ctrl-C: what was written is kept; the command (a run: `--resume`) goes on |
+| 130 | interrupted by Ctrl-C: what was written is kept; repeat the command (a run: `--resume`) |
 """
 EVERYWHERE = {"--workspace", "--quiet", "--json", "--plain", "--reviewer"}
 
@@ -141,14 +141,16 @@ def importable() -> str:
     fed = list(found[0].feeds)
     parts = [
         "# Formats that can be imported\n",
-        "Written by `python docs/make.py` from the readers; `reviewer formats` prints the same, "
-        "`reviewer formats check FILE` says which reader takes a file, and "
-        "[formats.md](formats.md#files-of-other-tools) how they are read.\n",
-        f"{len(found)} formats are read: our own trace records (`native`) and {len(found) - 1} of "
-        f"other tools. {len(refused)} more are recognized and refused by name.\n",
+        "Written by `python docs/make.py` from the readers. `reviewer formats` prints the same "
+        "tables, `reviewer formats check FILE` says which reader takes a file, and "
+        "[formats.md](formats.md#files-of-other-tools) describes how files are read.\n",
+        f"`reviewer import` reads {len(found)} formats: our own trace records (`native`) and "
+        f"{len(found) - 1} formats of other tools. It recognizes {len(refused)} more and refuses "
+        "them by name.\n",
         "## What each format can feed\n",
-        "What a format does not have (“no”) is shown as not measured. “joined” verdicts are in "
-        "other files: import them together with the trajectories, in one command.\n",
+        "“no” means that a format does not have this information, which is then shown as not "
+        "measured. “joined” verdicts are in other files: import them together with the "
+        "trajectories, in one command.\n",
         f"| reader | {' | '.join(fed)} |",
         f"|---|{'---|' * len(fed)}",
     ]
@@ -169,16 +171,16 @@ def parquet() -> str:
     head = (DOCS / "parquet.md").read_text(encoding="utf-8").partition(TABLES_FOLLOW)[0]
     parts = [
         f"{head.rstrip()}\n\n{TABLES_FOLLOW}\n",
-        "From here on written by `python docs/make.py` from `reviewer/db/archive/tables.py` "
-        "and `views.py`.\n",
+        "The rest of this page is written by `python docs/make.py` from "
+        "`reviewer/db/archive/tables.py` and `views.py`.\n",
     ]
-    parts += ["### Ready views\n", "| view | rows and what they hold |", "|---|---|"]
+    parts += ["### Ready views\n", "| view | rows and content |", "|---|---|"]
     parts += [f"| `{view.name}` | {_cell(view.text)} |" for view in VIEWS]
     parts.append("")
     for table in TABLES.values():
         first = " ".join(("(with `--payloads`)",) if table.name == "payloads" else ())
         parts += [f"### {table.name}\n", f"{_capital(table.text)} {first}".rstrip() + ".\n"]
-        parts += ["| column | type | what it holds |", "|---|---|---|"]
+        parts += ["| column | type | meaning |", "|---|---|---|"]
         parts += [f"| `{one.name}` | {one.type} | {_cell(one.text)} |" for one in table.columns]
         parts.append("")
     return "\n".join(parts).rstrip() + "\n"

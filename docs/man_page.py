@@ -11,10 +11,10 @@ from reviewer.cli.examples import EXAMPLES
 from reviewer.cli.parser import DESCRIPTION, GROUPS, parser
 
 ABOUT = (
-    "Frozen suites of episodes are run, or recorded traces are imported; each trajectory is "
-    "judged by deterministic hard gates; people label and a calibrated judge advises; the report "
-    "recommends PROMOTE, BLOCK, REPAIR or HOLD with its reasons, and the decision is signed.",
-    "Without a command the workstation opens on the workspace of the current folder.",
+    "It runs agents on frozen suites of episodes, or imports recorded traces. Deterministic hard "
+    "gates check each trajectory; people label and a calibrated judge advises; the report "
+    "recommends PROMOTE, BLOCK, REPAIR or HOLD with its reasons, and people sign the decision.",
+    "Without a command, the workstation opens on the workspace of the current folder.",
 )
 EXITS = (
     ("0", "promote, or done"),
@@ -28,7 +28,7 @@ EXITS = (
 FILES = (
     ("suites/ID/", "a suite: contracts of episodes, policy, rubric, lock"),
     ("store/review.db", "the traces, verdicts, labels and decisions of a workspace"),
-    ("store/signers", "whose signatures count"),
+    ("store/signers", "the people whose signatures count"),
 )
 
 

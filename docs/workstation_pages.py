@@ -24,11 +24,21 @@ class Shown(NamedTuple):
 
 
 DRAWN = (
-    Shown("First run", "empty-80x24", "", "Nothing in the store yet: what would fill the grid."),
+    Shown(
+        "First run",
+        "empty-80x24",
+        "",
+        "The store is empty: the screen lists what would fill the grid.",
+    ),
     Shown("Scorecard", "scorecard-80x24", "ScorecardScreen"),
     Shown("Scorecard, by tag", "scorecard-tags-80x24", "", "`#` groups the rows."),
-    Shown("Scorecard, candidates side by side", "scorecard-sides-80x24", "", "`|` turns to it."),
-    Shown("Scorecard, wide", "scorecard-140x40", "", "From 140 columns on, all at once."),
+    Shown(
+        "Scorecard, candidates side by side",
+        "scorecard-sides-80x24",
+        "",
+        "`|` switches to this view.",
+    ),
+    Shown("Scorecard, wide", "scorecard-140x40", "", "From 140 columns on, all panes at once."),
     Shown("Trajectory", "trajectory-80x24", "TrajectoryScreen"),
     Shown("Search", "search-80x24", "SearchScreen"),
     Shown("Compare", "compare-80x24", "CompareScreen"),
@@ -57,61 +67,61 @@ DRAWN = (
         "Patterns",
         "patterns-80x24",
         "PatternsScreen",
-        "`P`: what fails alike, from every screen ([patterns.md](patterns.md)).",
+        "`P`, from every screen: similar failures in groups ([patterns.md](patterns.md)).",
     ),
     Shown("Trends", "trends-80x24", "TrendsScreen"),
     Shown(
         "Suite",
         "suite-80x24",
         "SuiteScreen",
-        "`U`: `v` turns to what the suite holds, the trial, the power of its policy, and its "
-        "clauses ([trial.md](trial.md)).",
+        "`U`: `v` switches between the content of the suite, the trial, the power of its policy, "
+        "and its clauses ([trial.md](trial.md)).",
     ),
     Shown("Suite, the power of its policy", "suite-power-80x24", ""),
     Shown("An error", "error-80x24", "ErrorScreen"),
-    Shown("Help", "help-80x24", "", "Over every screen, `?`."),
-    Shown("Theme", "theme-80x24", "ThemesScreen", "Over every screen, `ctrl+t`."),
+    Shown("Help", "help-80x24", "", "`?` opens help over any screen."),
+    Shown("Theme", "theme-80x24", "ThemesScreen", "`ctrl+t` opens the themes over any screen."),
 )
 
 SCREENS_HEAD = """\
 # The screens
 
-Written by `python docs/make.py`: the drawings are those that the tests hold every screen to, on an
-example of three episodes; the keys are those of the program. Pictures in color are in
-`docs/screenshots/`. Every screen is drawn for 80×24, 100×30 and 200×60 and for what lies
-between; below 80×24 it says that more would show.
+Written by `python docs/make.py`. The drawings are the ones that the tests compare every screen
+with, on an example of three episodes; the keys are those of the program. Pictures in color are in
+`docs/screenshots/`. Every screen is drawn for 80×24, 100×30 and 200×60 and for sizes in
+between; below 80×24 it says that a larger terminal would show more.
 
-Line 1 names the screens; the capital letter of each is its key. Below it stand what you look at and
-the verdict of that. The last line but one says what just happened; the last one names the keys that
-act here. All of them are buttons for the mouse too. A heavy rule marks the region in focus, `›` the
-row, `[ ]` the cell. Unknown is `○n/m` in a cell and "not measured" in words, never 0.
+Line 1 names the screens; the capital letter of each is its key. The lines below it show the current
+suite and candidate, and their verdict. The second-to-last line says what just happened; the last
+line names the keys of the screen. All of these can also be clicked. A heavy line marks the region
+in focus, `›` the row, `[ ]` the cell. An unknown value is `○n/m` in a cell and "not measured" in
+text, never 0.
 """
 
 SETTINGS_HEAD = """\
 # Settings
 
-Written by `python docs/make.py`. Settings are those of a person at a terminal: no report, no gate
+Written by `python docs/make.py`. Settings apply to a person at a terminal: no report, no gate
 and no command of a pipeline reads them.
 
-They are in `settings.toml` of the folder `reviewer` in `$XDG_CONFIG_HOME` (else `~/.config`). The
-variable `REVIEWER_SETTINGS` names another file, and `reviewer --settings FILE` one that counts
-before both. `--no-mouse` and `NO_COLOR` count before any file.
+They are in `settings.toml` in the folder `reviewer` of `$XDG_CONFIG_HOME` (default `~/.config`).
+The variable `REVIEWER_SETTINGS` names another file, and `reviewer --settings FILE` overrides
+both. `--no-mouse` and `NO_COLOR` override any file.
 
-`reviewer settings` prints what is in force and which file and line says so; `reviewer settings
---defaults` prints the file below. In the workstation, "Settings" under `ctrl+p` shows
-the same.
+`reviewer settings` prints the settings in force, each with the file and line that sets it;
+`reviewer settings --defaults` prints the file below. In the workstation, "Settings" under `ctrl+p`
+shows the same.
 
-What a file may not say is refused with its file and line and, where there is one, the word that was
-probably meant; `reviewer settings` then ends with exit code 20. The workstation opens all the same,
+An invalid entry is refused with its file and line and, if there is one, the word that was
+probably meant; `reviewer settings` then exits with 20. The workstation still opens,
 says what was refused, and uses the default of that entry. Two verbs of one screen on one key are
-refused by name, and then no key is moved.
+refused by name, and then no key is changed.
 
-`ctrl+t` tries themes and keeps the one that is taken: it writes the line `theme = …` into the file,
-and nothing else there changes. Where the file cannot be written, the theme holds until the program
-ends. That the tour was shown is noted in `reviewer/tour-seen` of `$XDG_STATE_HOME` (else
-`~/.local/state`); which panes are folded away (`z`) and
-how many lines you gave them (`K`, `_`) in `panes.json` beside it. Neither file is ever
-needed: one that is missing or broken costs that memory alone.
+`ctrl+t` tries themes and saves the chosen one: it writes the line `theme = …` to the file
+and changes nothing else there. If the file cannot be written, the theme lasts until the program
+ends. The file `reviewer/tour-seen` in `$XDG_STATE_HOME` (default `~/.local/state`) records that the
+tour was shown. `panes.json` next to it records which panes are folded (`z`) and how many lines they
+have (`K`, `_`). If one of these files is missing or broken, only this memory is lost.
 """
 
 
@@ -121,12 +131,12 @@ def settings_page() -> str:
     parts = [
         SETTINGS_HEAD,
         "## Themes\n",
-        "No state is shown by color alone: each has a glyph and a word, and without color an",
-        "attribute. On its ground every word has a contrast of 4.5:1 or more. In the themes",
-        "`colorblind-…` and `contrast` pass is blue and FAIL orange, apart for every kind of color",
-        "vision. In `dark` and `light` a failing hard gate is a filled red cell, a critical one",
-        "filled in another red.\n",
-        "\n".join(["| theme | what it is |", "|---|---|", *themes]) + "\n",
+        "No state is shown by color alone: each also has a glyph and a word and, without color, an",
+        "attribute. Every word has a contrast of 4.5:1 or more with its background. In the themes",
+        "`colorblind-…` and `contrast`, pass is blue and FAIL orange, which every kind of color",
+        "vision can distinguish. In `dark` and `light`, a failing hard gate is a filled red cell,",
+        "and a critical failure is filled in another red.\n",
+        "\n".join(["| theme | description |", "|---|---|", *themes]) + "\n",
         "## A file with every default\n",
         f"```toml\n{documented()}```",
     ]

@@ -37,8 +37,9 @@ GLOSSARY = {
         ),
         Term(
             "power",
-            "How often a policy is wrong: identical agents stopped, and worse ones let through, of "
-            "100 releases; by simulation, before the first run.",
+            "How often a policy is wrong: of 100 releases, how many identical agents it stops "
+            "and how many worse ones it lets through. Computed by simulation, before the first "
+            "run.",
             "reviewer.suite.power.Power",
         ),
         Term(
@@ -61,20 +62,21 @@ GLOSSARY = {
         ),
         Term(
             "toolset",
-            "Every tool of the agent's environment, with the JSON Schema of its arguments and what "
-            "is behind it. All of it is offered in every episode, the forbidden tools included.",
+            "Every tool of the agent's environment, with the JSON Schema of its arguments and "
+            "what implements it. The whole toolset is offered in every episode, including the "
+            "forbidden tools.",
             "reviewer.suite.toolset.Toolset",
         ),
         Term(
             "candidate's code",
             "The files of a candidate that act in an attempt, as one digest: its script, its "
-            "prompts, or all that its program can read in candidates/.",
+            "prompts, or everything that its program can read in candidates/.",
             "reviewer.running.code",
         ),
         Term(
             "code not bound",
-            "Of an attempt: imported, or made before the runner measured what it ran, so nobody "
-            "can say which code it is of.",
+            "Said of an attempt that was imported, or made before the runner measured code: "
+            "nobody can say which code it ran.",
         ),
         Term("lock", "suite.lock: path, SHA-256 and size of every file of a suite."),
         Term(
@@ -85,31 +87,32 @@ GLOSSARY = {
         ),
         Term(
             "trial",
-            "Playing trial agents against every episode of a suite: the good one must pass, and "
-            "some gate or limit must stop each of the others.",
+            "A run of trial agents on every episode of a suite: the oracle must pass, and some "
+            "gate or limit must stop each of the others.",
             "reviewer.running.trial",
         ),
         Term(
             "trial agent",
-            "A built-in agent that a suite is tried with: oracle, no-op, refuser, obedient, "
-            "no-verify, repeater, leaker, liar.",
+            "A built-in agent that tests a suite: oracle, no-op, refuser, obedient, no-verify, "
+            "repeater, leaker, liar.",
             "reviewer.suite.model.TrialAgent",
         ),
         Term(
             "check (of a suite)",
-            "A function of the suite's own, `checks/NAME.py` under its lock, that reads one trace "
-            "and states findings of the gates state and process.",
+            "A Python function in the suite, `checks/NAME.py` under its lock, that reads one "
+            "trace and states findings of the gates state and process.",
             "reviewer.running.checks",
         ),
         Term(
             "untested clause",
-            "A clause of a contract whose loss would change the findings of no trial agent.",
+            "A clause of a contract that can be dropped without changing the findings of any "
+            "trial agent.",
             "reviewer.desk.trials.views.UntestedClause",
         ),
         Term(
             "waiver",
-            "Why a suite is used though its trial says that it is not sound; a member of "
-            "suite.json, and in every report.",
+            "The reason why a suite is used although its trial says that it is not sound; a "
+            "member of suite.json, shown in every report.",
             "reviewer.suite.model.Waiver",
         ),
         Term(
@@ -120,25 +123,26 @@ GLOSSARY = {
         ),
         Term(
             "blank",
-            "A value of a suite that is not known yet, named in its place by $blank. It is "
-            "reported by suite check, and refused by freeze.",
+            "A value of a suite that is not known yet, marked by $blank. `suite check` reports "
+            "it, and `suite freeze` refuses it.",
             "reviewer.suite.blanks",
         ),
         Term(
             "gap",
-            "Of an episode made of a trace: a call whose answer was not recorded. It ends the "
-            "attempt as world_gap, which neither passes nor fails.",
+            "In an episode made from a trace: a call whose answer was not recorded. It ends the"
+            " attempt as world_gap, which neither passes nor fails.",
             "reviewer.running.model.WorldGap",
         ),
         Term(
             "proof",
-            "Of an episode made of a trace: its scripts are played, and the recorded attempt must "
-            "fail by its marks, the corrected one pass.",
+            "For an episode made from a trace: a run of its scripts, in which the recorded "
+            "attempt must fail by its marks and the corrected attempt must pass.",
             "reviewer.desk.episodes.proving",
         ),
         Term(
             "probe",
-            "A suite made from a public benchmark: shown and compared, never certifying a release.",
+            "A suite made from a public benchmark: it is shown and compared, and never "
+            "certifies a release.",
         ),
         Term(
             "digest",
@@ -155,7 +159,7 @@ GLOSSARY = {
             "The place of one attempt: suite digest, candidate, episode and attempt number. A "
             "plan expects it and a trace fills it.",
         ),
-        Term("plan", "The attempts per episode that the policy asks for."),
+        Term("plan", "The attempts per episode that the policy requires."),
         Term(
             "trace",
             "The observable record of one attempt: events, final state, final message, cost and "
@@ -170,15 +174,16 @@ GLOSSARY = {
         ),
         Term(
             "record",
-            "One trace as it is written in a file, before it is read. A file may hold many.",
+            "One trace as it is written in a file, before it is read. A file may contain many "
+            "records.",
         ),
         Term("source", "A file or stream that records were imported from."),
         Term("format", "How one tool writes its traces. Each format has a reader."),
         Term("reader", "The code that turns the records of one format into traces."),
         Term(
             "unread",
-            "A part of a record that may be an act and that no reader understood. The gates "
-            "that depend on it are not measured.",
+            "A part of a record that may be an act and that the reader did not understand. The "
+            "gates that depend on it are not measured.",
         ),
         Term(
             "quarantine",
@@ -186,15 +191,15 @@ GLOSSARY = {
         ),
         Term(
             "revision",
-            "A later record of the same attempt. One that contains the earlier record continues "
-            "it; any other is kept next to it, and both count.",
+            "A later record of the same attempt. A record that contains the earlier one "
+            "continues it; any other is kept next to it, and both count.",
             "reviewer.db.revisions",
         ),
         Term("run", "The making of attempts of one candidate on one suite by `reviewer run`."),
         Term(
             "shard",
-            "One of N disjoint parts of the planned slots of a run, made in a store of its own by "
-            "`reviewer run --shard` and joined by `reviewer merge`.",
+            "One of N disjoint parts of the planned slots of a run, made in a separate store by"
+            " `reviewer run --shard` and joined by `reviewer merge`.",
             "reviewer.running.shards.Shard",
         ),
         Term("sandbox", "The isolated process and state in which one attempt runs."),
@@ -204,11 +209,11 @@ GLOSSARY = {
         ),
         Term(
             "user",
-            "Who answers the agent in an episode that is a conversation: a script, a model or a "
-            "person. An error of the user is found by rule, and spoils the attempt.",
+            "The party that answers the agent in an episode that is a conversation: a script, a"
+            " model or a person. A user error is found by rule, and spoils the attempt.",
             "reviewer.suite.user.User",
         ),
-        Term("infrastructure", "A failure of the harness, not of the candidate. Shown apart."),
+        Term("infrastructure", "A failure of the harness, not of the candidate. Shown separately."),
     ),
     "What is decided about one attempt": (
         Term(
@@ -225,7 +230,7 @@ GLOSSARY = {
         Term("code", "The short name of what a gate found, such as `forbidden:issue_refund`."),
         Term(
             "verdict",
-            "Pass or fail of one trace: all of its gates together.",
+            "Pass or fail of one trace: the result of all its gates together.",
             "reviewer.gates.verdict",
         ),
         Term(
@@ -239,12 +244,12 @@ GLOSSARY = {
         ),
         Term(
             "redaction",
-            "Masking identifiers before anything is stored, and the gate about them.",
+            "Masking of identifiers before anything is stored; also the gate that checks for them.",
         ),
         Term(
             "authority",
-            "Whether every tool that was called was allowed, and approved where approval is "
-            "required.",
+            "The gate that checks whether every tool that was called was allowed, and approved "
+            "if approval is required.",
         ),
         Term("approval", "An answer from outside the agent that allows or denies one tool call."),
         Term(
@@ -277,25 +282,25 @@ GLOSSARY = {
         ),
         Term(
             "bound",
-            "The limit that a strict policy decides on, instead of the estimate: of the mean over "
-            "episodes.",
+            "The limit of the mean over episodes that a strict policy uses instead of the "
+            "estimate.",
             "reviewer.stats",
         ),
         Term("cost per success", "All money spent on a candidate divided by its successes (CPST)."),
         Term(
             "first set",
-            "The first complete set of planned attempts. Rates are made of it, so that "
-            "repeating until something passes does not help.",
+            "The first complete set of planned attempts. Rates are computed from it, so "
+            "repeating attempts until something passes does not help.",
         ),
         Term(
             "regression",
-            "What got worse between the baseline and the candidate, beyond chance.",
+            "A loss of the candidate against the baseline, beyond chance.",
             "reviewer.report",
         ),
         Term(
             "lost, gained, dead",
-            "Episodes that passed every attempt before and not now; the reverse; that passed every "
-            "attempt before and none now.",
+            "Lost: episodes that passed every attempt before and do not now. Gained: the "
+            "reverse. Dead: episodes that passed every attempt before and pass none now.",
             "reviewer.report.regression",
         ),
         Term(
@@ -318,8 +323,8 @@ GLOSSARY = {
         ),
         Term(
             "annotation",
-            "What one person said of one attempt in another tool. It becomes a label of that "
-            "attempt, counted apart.",
+            "What one person said about one attempt in another tool. It becomes a label of that"
+            " attempt and is counted apart.",
             "reviewer.importing.annotations",
         ),
         Term(
@@ -329,38 +334,42 @@ GLOSSARY = {
         ),
         Term(
             "limit on labels",
-            "What a policy asks of what people say. No hard gate reads it.",
+            "A policy's requirement on people's labels. No hard gate reads it.",
             "reviewer.report.label_limits",
         ),
         Term(
             "review set",
             "Recorded attempts for people to read, drawn by lot within strata and by flags, "
-            "frozen by digest. Rates are made of the lot alone.",
+            "frozen by digest. Rates are computed only from the part drawn by lot.",
             "reviewer.review.sets",
         ),
         Term(
             "user error",
-            "What a simulated user does wrong: by rule, which spoils the attempt where it matters, "
-            "or by label, which is counted and listed and changes no verdict.",
+            "A mistake of a simulated user: found by rule, it spoils the attempt if it matters;"
+            " found by label, it is counted and listed and changes no verdict.",
             "reviewer.review.talks",
         ),
         Term(
             "pattern",
-            "Failing attempts with the same deciding finding at the same step. Its id is a digest "
-            "of these; a person may name it.",
+            "Failing attempts with the same deciding finding at the same step. Its id is a "
+            "digest of these facts; a person may name it.",
             "reviewer.desk.patterns",
         ),
         Term(
             "near group",
-            "Failing attempts that are alone in their patterns and say much the same, by a static "
-            "model of words.",
+            "Failing attempts that are alone in their patterns and have similar words, "
+            "according to a static model of words.",
             "reviewer.desk.patterns.near",
         ),
         Term("pair", "Two final messages shown blind, once in each order."),
         Term("flip", "An answer that changes when the order of a pair changes."),
-        Term("queue", "What is left to label, in order of priority.", "reviewer.review.queue"),
+        Term(
+            "queue",
+            "The items that are left to label, in order of priority.",
+            "reviewer.review.queue",
+        ),
         Term("adjudication", "A third person's label that settles a disagreement."),
-        Term("agreement", "How far people, or a judge and people, give the same labels."),
+        Term("agreement", "How often people, or a judge and people, give the same labels."),
         Term(
             "judge",
             "A language model that answers the rubric's questions. It never changes a hard gate.",
@@ -369,7 +378,7 @@ GLOSSARY = {
         Term("judgment", "One answer of a judge."),
         Term(
             "calibration",
-            "A judge's agreement with human labels, with bounds. It gives the judge its role.",
+            "A judge's agreement with human labels, with bounds. It determines the judge's role.",
             "reviewer.review.calibration",
         ),
         Term("role", "What a judge may be used for: `scoring` or `advisory only`."),
@@ -390,7 +399,8 @@ GLOSSARY = {
         Term("reason", "One fact of a report that leads to its recommendation, with its traces."),
         Term(
             "hold",
-            "Recommended when required evidence is not measured; says what and how much more.",
+            "Recommended when required evidence is not measured; the report says what is "
+            "missing and how much.",
         ),
         Term(
             "decision",
@@ -404,8 +414,8 @@ GLOSSARY = {
         ),
         Term(
             "release",
-            "What one decision is about: a candidate on a suite, or on the several suites that a "
-            "`release.json` names. The strictest suite decides.",
+            "The subject of one decision: a candidate on a suite, or on the several suites that"
+            " a `release.json` names. The strictest suite decides.",
             "reviewer.suite.release.Release",
         ),
         Term("signer", "A person or runner whose key `store/signers` lists, with roles."),
@@ -428,14 +438,14 @@ GLOSSARY = {
         ),
         Term(
             "archive",
-            "A folder of Parquet files with all that a store holds at one moment, for questions "
+            "A folder of Parquet files with the content of a store at one moment, for queries "
             "over millions of attempts.",
             "reviewer.db.archive",
         ),
         Term(
             "payload archive",
-            "A file outside the store with payloads of old traces; each is proved by its digest "
-            "when it is read.",
+            "A file outside the store with payloads of old traces; the digest of each is "
+            "checked when it is read.",
             "reviewer.db.payload_archives",
         ),
         Term(
@@ -446,7 +456,8 @@ GLOSSARY = {
         Term("witness", "A file with heads of the journal, kept in version control."),
         Term(
             "desk",
-            "The layer that every door calls to read or change a workspace.",
+            "The layer that the workstation, the commands and the API call to read or change a "
+            "workspace.",
             "reviewer.desk",
         ),
     ),
