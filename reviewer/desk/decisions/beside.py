@@ -26,6 +26,10 @@ def standing_of(workspace: Workspace, suite_id: str, power: PowerView | None) ->
 def _trial(workspace: Workspace, suite_id: str) -> Iterator[SuiteLine]:
     command = f"reviewer suite trial {suite_id} shows what bad agents do on it"
     folder = workspace.suite_folder(suite_id)
+    if not folder.exists():  # a probe is made by an import, and has none
+        told = "not run: no folder of this suite is here, and agents are tried on its files"
+        yield SuiteLine("not_measured", "suite trial", told)
+        return
     try:
         if (why := too_many(folder)) and not any_of(folder):
             yield SuiteLine("not_measured", "suite trial", f"not run here ({why}): {command}")

@@ -226,6 +226,11 @@ class DeskScreen(Asking[None]):
             told = Span("  could not be read: the line at the foot says why")
             self.head([[Span(" ✗ ", "fail-cell"), told], *self._top[1:]])
 
+    def nothing_here(self, error: DeskError) -> None:
+        """Say above that there is nothing to show; the region below has the whole of it."""
+        told = visible_line(error.text).partition(": ")[0].partition("; ")[0]
+        self.head([[Span(f" ○ {told}", "not_measured")]])
+
     def refusal(self, error: DeskError) -> str:
         """A refusal as line 23 has room for it: files of the workspace by their place in it."""
         ways = f"; {error.ways_out[0]}" if error.ways_out else ""

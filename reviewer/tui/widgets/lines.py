@@ -55,6 +55,23 @@ def middle(text: str, width: int) -> str:
     return f"{set_cell_size(text, head)}…{text[-tail:]}" if text.isascii() else cut(text, width)
 
 
+def told_apart(text: str, width: int) -> str:
+    """A name of at most `width` columns: of a longer one its end, where versions are."""
+    if cell_len(text) <= width:
+        return text
+    while cell_len(text) > max(0, width - 1):
+        text = text[1:]
+    return f"…{text}"
+
+
+def whole_parts(text: str, width: int) -> str:
+    """A listing of at most `width` columns: it ends behind a whole part, never within one."""
+    if cell_len(text) <= width:
+        return text
+    parts = set_cell_size(text, max(0, width - 2)).rpartition(", ")[0]
+    return f"{parts}, …" if parts else cut(text, width)
+
+
 def pad(text: str, width: int, *, right: bool = False) -> str:
     """Text of exactly `width` columns, at the left or at the right."""
     short = width - cell_len(text)

@@ -114,10 +114,11 @@ class CompareScreen(DeskScreen):
         self.read()
 
     def _unreadable(self, error: DeskError) -> None:
-        self.refused(error)
-        if self.found is None:
+        if self.found is not None:
+            self.refused(error)
+        else:
             ways = [f"  {way}" for way in error.ways_out]
-            self.head([[Span(f"○ {visible_line(error.text)}", "not_measured")]])
+            self.nothing_here(error)
             self.drawer.show(
                 [Block(text) for text in (error.text, *ways, worded(MORE))],
                 [Span("nothing to compare", "strong")],

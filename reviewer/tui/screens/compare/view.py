@@ -1,6 +1,7 @@
 """Two candidates, or two attempts, in lines: the grids, what changed, and in which evidence."""
 
 from collections.abc import Iterable, Sequence
+from textwrap import wrap
 from typing import Literal, NamedTuple
 
 from reviewer.desk.compare.views import (
@@ -28,6 +29,8 @@ from reviewer.tui.widgets.lines import (
     middle,
     pad,
     spread,
+    whole_parts,
+    width_of,
 )
 from reviewer.tui.widgets.value_tree import SIGNS, Entry
 from reviewer.tui.widgets.words import SHORT, strip, suite_word
@@ -244,18 +247,22 @@ def top(found: Comparison, width: int) -> list[Line]:
     state = "critical" if found.new_critical else "fail" if found.lost else "pass"
     if not found.compared:
         state = "not_measured"
+
+    def told(text: str) -> str:
+        return whole_parts(visible_line(text), width - 2)
+
     return [
         _context(found, width),
-        [words.mark(state), Span(f" {visible_line(found.sentence)}", "strong")],
-        [Span(f" {visible_line(found.figures)}")],
+        [words.mark(state), Span(f" {told(found.sentence)}", "strong")],
+        *([Span(f" {part}")] for part in wrap(visible_line(found.figures), width - 2)),
         [Span(f" {visible_line(found.test)}", "dim")],
         [
             Span(
-                f" {visible_line(found.conclusion)}",
+                f" {told(found.conclusion)}",
                 "fail" if found.verdict == "worse" else "dim",
             )
         ],
-        amount_line(found.amounts, roomy=width >= 150),
+        *amount_lines(found.amounts, width, roomy=width >= 150),
     ]
 
 
@@ -278,10 +285,11 @@ def _context(found: Comparison, width: int) -> list[Span]:
     return spread(left, right, width)
 
 
-def amount_line(amounts: Iterable[Amount], *, roomy: bool) -> list[Span]:
-    """Every figure of both sides on one line; with room, the difference too."""
-    line = [Span(" ")]
+def amount_lines(amounts: Iterable[Amount], width: int, *, roomy: bool) -> list[Line]:
+    """Every figure of both sides, on as many lines as they take; with room, the difference too."""
+    lines: list[list[Span]] = [[Span(" ")]]
     for each in amounts:
+        line: list[Span] = []
         name = each.name if roomy else BRIEF.get(each.name, each.name)
         told = f"{figure(each, each.baseline)} → {figure(each, each.candidate)}"
         line += [Span(f"{name} ", "dim"), Span(told)]
@@ -290,8 +298,10 @@ def amount_line(amounts: Iterable[Amount], *, roomy: bool) -> list[Span]:
             line.append(Span(f" ({sign}{figure(each, abs(each.difference))})", "dim"))
         elif roomy and each.why:
             line.append(Span(f" ({visible_line(each.why)})", "not_measured"))
-        line.append(Span("  "))
-    return line[:-1]
+        if len(lines[-1]) > 1 and width_of([*lines[-1], *line]) > width:
+            lines.append([Span(" ")])
+        lines[-1] += [*line, Span("  ")]
+    return [line[:-1] for line in lines]
 
 
 def figure(each: Amount, value: float | None) -> str:
@@ -343,7 +353,8 @@ def pair_top(found: AttemptComparison, place: str, width: int) -> list[Line]:
             Span(f" [{side.attempt}] ", "key", "screen.attempt(1)"),
             *strip([each.mark for each in side.siblings], 12 if width >= 120 else 5),
         ]
-    return [line, _verdict(found), amount_line(found.amounts, roomy=width >= 120)]
+    amounts = amount_lines(found.amounts, width, roomy=width >= 120)
+    return [line, _verdict(found), *amounts]
 
 
 def _verdict(found: AttemptComparison) -> list[Span]:

@@ -15,7 +15,7 @@ from reviewer.tui.settings.keys import bind, move
 from reviewer.tui.settings.theme import STATES, cell_style
 from reviewer.tui.shell.places import Offer, Source
 from reviewer.tui.widgets.chrome import LineBox, Menu
-from reviewer.tui.widgets.lines import Line, Span, cut, pad
+from reviewer.tui.widgets.lines import Line, Span, cut, pad, told_apart
 
 HINTS: tuple[Hint, ...] = (
     pressing("↑↓", "choose", "down"),
@@ -42,11 +42,6 @@ class Columns(NamedTuple):
     name: int
     where: int
     aside: int
-
-
-def told_apart(name: str, width: int) -> str:
-    """Return a name of at most `width` columns: of a longer one its end, where versions are."""
-    return name if len(name) <= width else "…" + name[len(name) - width + 1 :]
 
 
 def columns_for(offers: Sequence[Offer], room: int) -> Columns:

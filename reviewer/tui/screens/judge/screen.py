@@ -201,8 +201,10 @@ class JudgeScreen(DeskScreen):
             self.redraw()
 
     def _unreadable(self, error: DeskError) -> None:
-        self.refused(error)
-        if self.found is None:
+        if self.found is not None:
+            self.refused(error)
+        else:
+            self.nothing_here(error)
             blocks = [Block(f"○ {error.text}"), *(Block(way) for way in error.ways_out)]
             self.add_class("-confusion")
             self.query_one("#confusion", TextView).show(blocks)

@@ -182,6 +182,8 @@ class LabelScreen(DeskScreen):
         self._ending = texts, own
         self.add_class("-idle")
         self._draw_end()
+        if self.labeling.session is None:
+            self.head([[Span(" nothing to label here", "dim")]])
         self.redraw()
 
     def clear(self) -> None:

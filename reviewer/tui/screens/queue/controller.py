@@ -167,8 +167,10 @@ class QueueReading:
             self._screen.foot()
 
     def _unreadable(self, error: DeskError) -> None:
-        self._screen.refused(error)
-        if self.found is None:
+        if self.found is not None:
+            self._screen.refused(error)
+        else:
+            self._screen.nothing_here(error)
             self.figures.show([Block(f"○ {error.text}"), *(Block(way) for way in error.ways_out)])
 
     def _take(self, answer: tuple[QueueView, SetView | None]) -> None:

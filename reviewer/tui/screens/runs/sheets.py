@@ -4,6 +4,8 @@ import textwrap
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
+from rich.cells import cell_len
+
 from reviewer.desk.imports.api import ImportView
 from reviewer.desk.runs.api import RunView
 from reviewer.desk.views import Refusal, SourceInfo
@@ -31,6 +33,7 @@ from reviewer.tui.widgets.lines import (
     in_order,
     middle,
     pad,
+    told_apart,
 )
 from reviewer.tui.widgets.words import plural
 
@@ -220,6 +223,19 @@ UNFINISHED = "○ part"
 COUNTS = ("records", "added", "known", "refused")
 
 
+def named(path: str, width: int) -> str:
+    """Return what a source is called, in so many columns: of a file its own name rather than its
+    folders, of a run its candidate, and of either the end, by which two are told apart."""
+    text = visible_line(path)
+    if cell_len(text) <= width:
+        return text
+    short = text.partition(", attempts")[0] if text.startswith("run of ") else text
+    short = short.rpartition("/")[2] or short
+    if short != text and cell_len(short) + 2 <= width:
+        return f"…/{short}" if "/" in text else short
+    return told_apart(short, width)
+
+
 class SourceSheet(Sheet):
     """One source a line: the file, its reader, what was read, added, known and refused."""
 
@@ -240,7 +256,7 @@ class SourceSheet(Sheet):
 
     def cells(self, row: SourceInfo) -> list[Line]:
         cells: list[Line] = [
-            [Span(middle(visible_line(row.path), self.columns[0].width))],
+            [Span(named(row.path, self.columns[0].width))],
             [Span(cut(visible_line(row.reader), 10), "dim")],
         ]
         for name, count in zip(
@@ -269,7 +285,7 @@ class RefusalSheet(Sheet):
     def cells(self, row: Refusal) -> list[Line]:
         widths = [column.width for column in self.columns]
         return [
-            [Span(middle(visible_line(row.path), widths[0]))],
+            [Span(named(row.path, widths[0]))],
             [Span(f"{row.record:,}", "dim")],
             [Span(cut(visible_line(", ".join(row.reasons)), widths[2]), "fail")],
             [Span(cut(visible_line(row.way_out), widths[3]))],

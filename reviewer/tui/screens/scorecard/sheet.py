@@ -324,7 +324,10 @@ def _header(
 ) -> list[Line]:
     lines = [[" "] * 400, [" "] * 400] if staggered else [[" "] * 400]
     titles = {"pass_hat": f"pass^{k}" if k else "pass", **SHORT}
-    placed = 0
+    named = [column for column in columns if column.key in gates]
+    # a name that is longer than its column is not beside that of the attempts
+    longer = bool(named) and len(SHORT.get(named[-1].key, named[-1].key)) > named[-1].width + 1
+    placed = len(named) % 2 if longer else 0
     for column in columns:
         title = titles.get(column.key, column.key)
         at, line = column.x, 0

@@ -9,7 +9,7 @@ from reviewer.tui.settings.theme import RED, STATES, VERDICTS, cell_style
 from reviewer.tui.views.verdict import verdict_lines
 from reviewer.tui.widgets import words
 from reviewer.tui.widgets.chrome import Menu
-from reviewer.tui.widgets.lines import Line, Span, cut, middle, pad, spread
+from reviewer.tui.widgets.lines import Line, Span, cut, middle, pad, spread, width_of
 from reviewer.tui.widgets.words import plural, suite_word
 
 LEGEND: Line = [
@@ -146,6 +146,10 @@ def figures(card: Scorecard, width: int) -> list[Line]:
         right += [Span("   latency ", "dim"), Span(latency)]
         gap = Span("    ")
         return [[*attempts, gap, *rate], [*repeat, gap, *right]]
+    if width_of([*attempts, *rate]) >= width:  # every count stays: words and the rate give way
+        attempts[0] = Span(" ")
+        if width_of([*attempts, *rate]) >= width:
+            rate[1] = rate[1]._replace(text=words.passed(hard))
     return [spread(attempts, rate, width), spread(repeat, right, width)]
 
 

@@ -197,7 +197,7 @@ class SessionsScreen(DeskScreen):
             return [[Span(" looking…", "dim")]]
         if self.found:
             return [[Span(" no session has these words", "dim")]]
-        words = nothing(len(self.shell.desk.imports.session_tools()))
+        words = nothing(self.shell.desk.imports.session_tools())
         return [[Span(f" {part}", "dim")] for part in wrap(words, self.columns - 4)]
 
     def on_menu_moved(self, message: Menu.Moved) -> None:

@@ -183,7 +183,8 @@ def summary(
         first.append(Span(f"   looking for those of {reading}…", "running"))
     picked = [one for one in found if one.path in chosen]
     shown = {one.path for row in rows for one in row.sessions}
-    second = [Span(" none chosen: Enter takes the one under the cursor", "dim")]
+    empty = "" if found or reading else " nothing to choose from"
+    second = [Span(empty or " none chosen: Enter takes the one under the cursor", "dim")]
     if picked:
         hidden = sum(one.path not in shown for one in picked)
         size = sized(sum(one.size for one in picked))
@@ -195,7 +196,9 @@ def summary(
     return [first, second]
 
 
-def nothing(places: int) -> str:
+def nothing(tools: Sequence[str]) -> str:
     """Return the words for a machine without sessions."""
-    where = "docs/formats.md says where they are looked for"
-    return f"no session of {plural(places, 'tool')} is on this machine: {where}"
+    return (
+        f"no session of {plural(len(tools), 'tool')} is on this machine: {', '.join(tools)}. "
+        "reviewer import reads sessions from any other place"
+    )
