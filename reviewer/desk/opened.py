@@ -234,6 +234,16 @@ class DeskState:
             raise DeskError(f"no suite {suite_id} in {self.path}{near}", "reviewer suite list")
         return found[0]
 
+    def judged_info(self, connection: Connection, suite_id: str) -> SuiteInfo:
+        """Return the same of a suite that is looked at anyway before anything is said of it: a
+        frozen one with traces is not looked at twice."""
+        from reviewer.desk import suites
+
+        row = registry.suite_row(connection, suite_id)
+        if row is None or row.probe or self.place.draft:
+            return self.info(connection, suite_id)
+        return suites.stored_suite_info(self.place, connection, suite_id)
+
     def candidate(
         self, connection: Connection, suite_id: str, candidate_id: str
     ) -> tuple[int, int]:

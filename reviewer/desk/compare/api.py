@@ -68,7 +68,7 @@ class CompareRoom(Room):
         with self._opened.reading() as connection, one_moment(connection):
             row = self._compared_suite(connection, suite_id)
             who = self._pair(connection, suite_id, who.candidate_id, who.baseline_id)
-            info = self._opened.info(connection, suite_id)
+            info = self._opened.judged_info(connection, suite_id)
             return compare_candidates(connection, self._opened.reports, info, row.id, who)
 
     def _pair(

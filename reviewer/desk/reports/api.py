@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec import structs
 
-from reviewer.db import decisions, journal, registry
+from reviewer.db import contracts, decisions, journal, registry
 from reviewer.db.connection import Connection, StoreError, one_moment
 from reviewer.db.payload_archives import archive_rows
 from reviewer.db.tables import JUDGMENTS, LABELS, LEAKS, NOTES
@@ -128,6 +128,7 @@ class Reports:
         self._embedding_model = embedding_model
         self._store_check = StoreCheck(workspace)
         self._held: ReadySuite | None = None
+        self._played: dict[tuple[int, str], frozenset[str]] = {}
         self._kept: dict[tuple[_ReportKey, bool], tuple[object, CandidateReport]] = {}
 
     @cached_property
@@ -290,6 +291,7 @@ class Reports:
             held.criteria,
             whole,
             partial(same_episodes, self._workspace, connection),
+            by_person=partial(self._by_person, connection),
         )
         add = self._with_all if whole else self._with_holds
         gathered = structs.replace(
@@ -307,6 +309,15 @@ class Reports:
         if keep:
             self._kept[asked, whole] = (stamp, built)
         return built
+
+    def _by_person(self, connection: Connection, suite: registry.SuiteRow) -> frozenset[str]:
+        """Return the episodes whose user a person plays: looked for once in the contracts of a
+        suite, which has one digest."""
+        known = suite.id, suite.digest
+        if known not in self._played:
+            found = contracts.by_person(connection, suite.id)
+            self._played[known] = frozenset(found.values())
+        return self._played[known]
 
     def _draft(self) -> dict[str, Any]:
         """Return what evidence says of a draft: nobody froze it, whatever its store has."""

@@ -6,7 +6,7 @@ values are one value here.
 """
 
 import json
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -304,13 +304,16 @@ def read_evidence(
     criteria: tuple[str, ...] = (),
     whole: bool = True,
     same: SameEpisodes = lambda _suite, _other: frozenset(),
+    *,
+    by_person: Callable[[registry.SuiteRow], frozenset[str]],
 ) -> Evidence:
     """Return everything one report may speak of. Not `whole` leaves out what every trace would be
     read for and no recommendation depends on. Raises DeskError when the candidate has no trace.
 
     `suite` is the frozen suite; `candidate` and `manifest` come from the suite's folder and must be
     the ones the traces were imported under, else they are left out and the report says so. `same`
-    compares this suite with the one that the last promoted candidate ran on.
+    compares this suite with the one that the last promoted candidate ran on; `by_person` names the
+    episodes whose user a person plays.
     """
     row = registry.suite_row(connection, suite.suite_id)
     stored = registry.candidate_row(connection, row.id, candidate_id) if row else None
@@ -346,7 +349,7 @@ def read_evidence(
         latency_unknown=unknown,
         unknown_codes=tuple((one.code, one.traces) for one in codes),
         approvals=_answered(connection, stored.id) if _needs_approval(suite) else (),
-        by_person=frozenset(contracts.by_person(connection, row.id).values()),
+        by_person=by_person(row),
         unattended=_unattended(connection, f"{suite.suite_id}/{candidate_id}", stored.id)
         if _needs_approval(suite)
         else frozenset(),

@@ -79,7 +79,9 @@ class TrendsRoom(Room):
 
     def _worked(self, suite_id: str) -> _Worked:
         with self._opened.reading() as connection, one_moment(connection):
-            info = self._opened.info(connection, suite_id)
+            some = _stored(connection, suite_id)
+            look = self._opened.judged_info if some else self._opened.info
+            info = look(connection, suite_id)
             labeled = bool(self._opened.book.of(connection, info.digest))
             return _trends(connection, self._opened.reports, info, labeled)
 
