@@ -37,6 +37,9 @@ if TYPE_CHECKING:
 _KEPT_CLEAN, _KEPT_TEXT = 256, 8192
 """The longest texts, in characters, of which is remembered that they are clean, or how they are
 masked."""
+_KEPT_PART, _KEPT_PARTS, _KEPT_DEPTH = 4096, 512, 16
+"""The longest containers, in bytes, of which is remembered that they look suspect and hold nothing
+(the address of a repository); how many; and how deep they may be in a record."""
 NESTED = 3
 DEEPEST = 2 * MAX_DEPTH
 
@@ -59,27 +62,35 @@ class _Name(NamedTuple):
 
 
 class Walker:
-    """`names` maps folded sensitive names to kinds; `clean(value)` may declare a part clean, which
-    is then not walked: never one with a hit. It may overlook repeated members: opened text that has
-    some is given to `exact`, a walker that skips nothing (default: this one).
+    """`names` maps folded sensitive names to kinds; a part whose bytes are not `suspect` is not
+    walked: never one with a hit. It may overlook repeated members: opened text that has some is
+    given to `exact`, a walker that skips nothing (default: this one).
     """
 
     def __init__(
         self,
         names: dict[str, str],
         detectors: tuple[str, ...],
-        clean: Callable[[object], bool],
+        suspect: Callable[[bytes], bool] | None = None,
         exact: "Walker | None" = None,
     ) -> None:
         self._names = names
         self._detectors = detectors
         self._members = "credential" in detectors
-        self.clean = clean
+        self._suspect = suspect
         self._exact = self if exact is None else exact
         self._cached_name = lru_cache(maxsize=2048)(self._read_name)
         # Records of one run repeat values: a prompt, a name, a status.
-        self._cached_clean = lru_cache(maxsize=4096)(clean)
+        self._cached_clean = lru_cache(maxsize=4096)(self.clean)
         self._cached_mask = lru_cache(maxsize=256)(self._mask_text)
+        self._harmless: set[bytes] = set()
+
+    def clean(self, value: object) -> bool:
+        """Return whether the filter finds nothing suspect in a value."""
+        return self._suspect is not None and self._is_clean(_bytes_of(value))
+
+    def _is_clean(self, raw: bytes) -> bool:
+        return bool(raw) and self._suspect is not None and not self._suspect(raw)
 
     def findings(
         self, value: object, path: str = "", depth: int = 0, nested: int = NESTED
@@ -126,8 +137,20 @@ class Walker:
                 return value
             mask = self._cached_mask if len(value) <= _KEPT_TEXT else self._mask_text
             return mask(value, depth, nested)
-        if self.clean(value):
+        if self._suspect is None:
+            return self._mask_inside(value, depth, nested)
+        raw = _bytes_of(value)
+        known = len(raw) <= _KEPT_PART and depth <= _KEPT_DEPTH and nested == NESTED
+        if (known and raw in self._harmless) or self._is_clean(raw):
             return value
+        masked = self._mask_inside(value, depth, nested)
+        if known and raw and _is_flat(raw) and _bytes_of(masked) == raw:
+            if len(self._harmless) >= _KEPT_PARTS:
+                self._harmless.clear()
+            self._harmless.add(raw)
+        return masked
+
+    def _mask_inside(self, value: Any, depth: int, nested: int) -> Any:
         if depth > DEEPEST and nested == NESTED:
             return "[REDACTED:too_deep]"
         if isinstance(value, dict):
@@ -241,6 +264,22 @@ class Walker:
         # A round float is an amount; one beyond 2**53 has lost digits.
         told = isinstance(value, int) or (digits.isdigit() and not digits.endswith("0000"))
         return told and "card" in self._detectors and is_card(digits)
+
+
+def _bytes_of(value: object) -> bytes:
+    """Return the bytes of a value as the filter reads them; empty where there are none."""
+    try:
+        return _encode(value)
+    except (TypeError, ValueError, OverflowError, RecursionError):
+        return b""  # not plain JSON: no bytes to filter
+
+
+def _is_flat(raw: bytes) -> bool:
+    """Return whether a container nests so little that no part of it is too deep."""
+    return raw.count(b"{") + raw.count(b"[") < DEEPEST - _KEPT_DEPTH
+
+
+_encode = msgspec.json.Encoder().encode
 
 
 def _written(value: object) -> str:
@@ -374,16 +413,12 @@ class Redactor:
         shown: str = self._masking.stepping.mask(text)
         return shown
 
-    def _clean(self, value: object) -> bool:
-        try:
-            raw = msgspec.json.encode(value)
-        except (TypeError, ValueError, OverflowError, RecursionError):
-            return False  # not plain JSON: no bytes to filter
-        return not (self.suspect_written(raw) if self._written else self.suspect(raw))
+    def _suspects(self, raw: bytes) -> bool:
+        return self.suspect_written(raw) if self._written else self.suspect(raw)
 
     def _walkers(self, names: dict[str, str], detectors: tuple[str, ...]) -> "_Walkers":
-        exact = Walker(names, detectors, lambda value: False)
-        return _Walkers(exact, Walker(names, detectors, self._clean, exact))
+        exact = Walker(names, detectors)
+        return _Walkers(exact, Walker(names, detectors, self._suspects, exact))
 
 
 class _Walkers(NamedTuple):

@@ -10,7 +10,7 @@ from trace_spelling import IDENTIFIERS, spelled, texts, values
 
 from reviewer.trace import strictjson
 from reviewer.trace.redaction import Redactor, Rules
-from reviewer.trace.strictjson import embedded
+from reviewer.trace.strictjson import RepeatedMembers, embedded
 
 REDACTOR = Redactor()
 
@@ -445,3 +445,40 @@ def test_stepping_over_clean_parts_loses_nothing(record: dict[str, Any]) -> None
 @given(st.one_of(texts(), st.text(st.characters())))
 def test_free_text_never_raises_and_never_keeps_an_identifier(text: str) -> None:
     assert REDACTOR.findings(REDACTOR.masked(text)) == []
+
+
+def exactly(value: Any) -> Any:
+    """Mask by the walk that skips nothing, as beside a member that is there twice."""
+    held = RepeatedMembers(v=value)
+    held.shadowed = (("v", None),)
+    return REDACTOR.mask(held)["v"]
+
+
+ADDRESS = {"type": "git", "origin": "git@github.com:example/agents.git"}
+"""Looks like an address of a person, and is none."""
+PARTS = st.recursive(
+    st.one_of(values(), st.just(ADDRESS), st.sampled_from(IDENTIFIERS)),
+    lambda inner: st.dictionaries(st.sampled_from(("a", "run", "email")), inner, max_size=3),
+    max_leaves=4,
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(PARTS, min_size=1, max_size=4))
+def test_what_was_looked_through_before_is_masked_as_the_first_time(parts: list[Any]) -> None:
+    redactor = Redactor()
+    for part in [*parts, {"again": parts}, *parts]:
+        assert json.dumps(redactor.mask(part)) == json.dumps(exactly(part))
+
+
+def test_what_holds_nothing_is_still_not_looked_into_too_deep() -> None:
+    redactor, held = Redactor(), nested(ADDRESS, 60)
+    assert redactor.suspect(json.dumps(ADDRESS).encode())
+    assert redactor.mask(held) == held
+    assert "[REDACTED:too_deep]" in json.dumps(redactor.mask(nested(held, 100)))
+
+
+def nested(value: Any, levels: int) -> Any:
+    for _ in range(levels):
+        value = [value]
+    return value
