@@ -10,6 +10,12 @@ from collections.abc import Iterable, Sequence
 from reviewer.gates.model import Finding, Result, Verdict
 from reviewer.suite.gates import GATES
 
+
+def json_ints(numbers: Iterable[int]) -> str:
+    """Return whole numbers as a JSON array, to be bound for `json_each`."""
+    return f"[{','.join(map(str, numbers))}]"
+
+
 PASS, FAIL, UNKNOWN, CRITICAL = range(4)
 _CODE = {"pass": PASS, "fail": FAIL, "not_measured": UNKNOWN}
 _WORD: tuple[Result, ...] = ("pass", "fail", "not_measured", "fail")

@@ -42,6 +42,9 @@ _RAN = (
     "SELECT t.first, t.traces, t.candidate, r.uid, r.body FROM ran_traces t"
     " JOIN ran r ON r.id = t.ran WHERE t.first >= ? AND t.first < ? ORDER BY t.first"
 )
+Part = Literal["verdicts", "findings", "chunks", "ran"]
+"""What a store has beside the row of a trace, in tables of its own."""
+EVERY_PART: frozenset[Part] = frozenset(("verdicts", "findings", "chunks", "ran"))
 RecordTable = Literal[
     "label",
     "judgment",
@@ -79,15 +82,17 @@ def batch_digests(
     count: int,
     slots: bool,
     traces: Sequence[tuple[Any, ...]] | None = None,
+    beside: frozenset[Part] = EVERY_PART,
 ) -> tuple[str, str]:
     """Return `batch_digest`, and with `slots` the `slots_digest` of the same traces (else ""), from
     one reading of them and of their names. `traces` are their rows when the caller has just written
     them, in the table's own columns and types; reading them back would cost a fifth of the
-    writing."""
+    writing. `beside` is what else was written of them then."""
     span = first, first + count
     rows = connection.execute(_TRACES, span).fetchall() if traces is None else traces
     names = _names(connection, span)
-    return _of_facts(connection, span, rows, names), _of_slots(rows, names) if slots else ""
+    facts = _of_facts(connection, span, rows, names, beside)
+    return facts, _of_slots(rows, names) if slots else ""
 
 
 def batch_digest(connection: sqlite3.Connection, first: int, count: int) -> str:
@@ -112,15 +117,20 @@ def _of_slots(traces: _Rows, names: Sequence[bytes]) -> str:
 
 
 def _of_facts(
-    connection: sqlite3.Connection, span: tuple[int, int], traces: _Rows, names: Sequence[bytes]
+    connection: sqlite3.Connection,
+    span: tuple[int, int],
+    traces: _Rows,
+    names: Sequence[bytes],
+    beside: frozenset[Part],
 ) -> str:
     digest = hashlib.sha256(msgspec.msgpack.encode(traces))
     for name in names:
         digest.update(name)
-    for query in (_VERDICTS, _FINDINGS):
-        digest.update(msgspec.msgpack.encode(connection.execute(query, span).fetchall()))
-    digest.update(msgspec.msgpack.encode(_chunks(connection, span)))
-    if ran := connection.execute(_RAN, span).fetchall():
+    for part, query in (("verdicts", _VERDICTS), ("findings", _FINDINGS)):
+        rows = connection.execute(query, span).fetchall() if part in beside else ()
+        digest.update(msgspec.msgpack.encode(rows))
+    digest.update(msgspec.msgpack.encode(_chunks(connection, span) if "chunks" in beside else ()))
+    if "ran" in beside and (ran := connection.execute(_RAN, span).fetchall()):
         digest.update(msgspec.msgpack.encode(ran))
     return digest.hexdigest()
 

@@ -9,7 +9,7 @@ import msgspec
 from reviewer.db import journal
 from reviewer.db.codec import mask_of
 from reviewer.db.counts import add_rolls, update_firsts
-from reviewer.db.digests import batch_digests, quarantine_digest
+from reviewer.db.digests import Part, batch_digests, quarantine_digest
 from reviewer.db.ran import RanTrace, write_ran
 from reviewer.db.registry import Plan
 from reviewer.gates.model import Finding, Verdict
@@ -123,22 +123,24 @@ def write_batch(
     ids = list(range(first, first + len(traces)))
     rows = [trace_row(*one, source, pack_id) for one in zip(ids, traces, strict=True)]
     connection.executemany(_TRACE, rows)
-    write_parts(connection, zip(ids, traces, strict=True))
-    write_ran(
-        connection,
-        [
-            RanTrace(key, trace.candidate, None if trace.infra else trace.ran)
-            for key, trace in zip(ids, traces, strict=True)
-        ],
-    )
+    beside = write_parts(connection, zip(ids, traces, strict=True))
+    ran = [
+        RanTrace(key, trace.candidate, None if trace.infra else trace.ran)
+        for key, trace in zip(ids, traces, strict=True)
+        if trace.ran is not None
+    ]
+    if ran:
+        write_ran(connection, ran)
+        beside |= {"ran"}
     add_rolls(connection, traces, plans)
     update_firsts(connection, ((t.candidate, t.episode, t.attempt) for t in traces), plans)
-    connection.executemany(
-        "INSERT INTO quarantine"
-        " (source, record, candidate_id, episode_id, suite_id, attempt, reasons)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET reasons=excluded.reasons",
-        [(source, *r[:5], msgspec.json.encode(r.reasons).decode()) for r in refused],
-    )
+    if refused:
+        connection.executemany(
+            "INSERT INTO quarantine"
+            " (source, record, candidate_id, episode_id, suite_id, attempt, reasons)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET reasons=excluded.reasons",
+            [(source, *r[:5], msgspec.json.encode(r.reasons).decode()) for r in refused],
+        )
     connection.execute(
         "UPDATE source SET state=?, records=?, added=?, known=?, refused=?, notes=? WHERE id=?",
         (
@@ -152,7 +154,7 @@ def write_batch(
         ),
     )
     if traces or refused or progress.done:
-        facts, slots = batch_digests(connection, first, len(traces), True, rows)
+        facts, slots = batch_digests(connection, first, len(traces), True, rows, beside)
         entry: dict[str, Any] = {
             "type": "traces.added",
             "source": source,
@@ -213,8 +215,11 @@ def trace_row(key: int, t: NewTrace, source: int, first_pack: int) -> tuple[Any,
     )
 
 
-def write_parts(connection: sqlite3.Connection, rows: Iterable[tuple[int, NewTrace]]) -> None:
-    """Write the findings, chunks and source verdicts of new traces, given with their ids."""
+def write_parts(
+    connection: sqlite3.Connection, rows: Iterable[tuple[int, NewTrace]]
+) -> frozenset[Part]:
+    """Write the findings, chunks and source verdicts of new traces, given with their ids; returns
+    which of these there are."""
     findings, chunks, verdicts = [], [], []
     for key, trace in rows:
         for n, finding in enumerate(trace.findings):
@@ -226,9 +231,17 @@ def write_parts(connection: sqlite3.Connection, rows: Iterable[tuple[int, NewTra
         if trace.verdict is not None:
             passed, reward, detail = trace.verdict
             verdicts.append((key, passed, reward, detail))
-    connection.executemany("INSERT INTO finding VALUES (?, ?, ?, ?, ?, ?, ?)", findings)
-    connection.executemany("INSERT INTO chunk VALUES (?, ?, ?, ?, ?)", chunks)
-    connection.executemany("INSERT INTO source_verdict VALUES (?, ?, ?, ?)", verdicts)
+    written: set[Part] = set()
+    if findings:
+        connection.executemany("INSERT INTO finding VALUES (?, ?, ?, ?, ?, ?, ?)", findings)
+        written.add("findings")
+    if chunks:
+        connection.executemany("INSERT INTO chunk VALUES (?, ?, ?, ?, ?)", chunks)
+        written.add("chunks")
+    if verdicts:
+        connection.executemany("INSERT INTO source_verdict VALUES (?, ?, ?, ?)", verdicts)
+        written.add("verdicts")
+    return frozenset(written)
 
 
 def replace_verdict(

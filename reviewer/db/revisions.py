@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from msgspec import structs
 
 from reviewer.db import journal, payload, registry
-from reviewer.db.codec import gate_results, mask_of
+from reviewer.db.codec import gate_results, json_ints, mask_of
 from reviewer.db.counts import counted_episodes, recount
 from reviewer.db.digests import batch_digest, batches_of, rows_digest
 from reviewer.db.intake import NewTrace, put_findings, trace_row, write_parts
@@ -328,7 +328,7 @@ def slots_by_evidence(
     for evidence, *slot in connection.execute(
         "SELECT r.evidence, t.candidate, t.episode, t.attempt FROM revision r"
         " JOIN trace t ON t.id = r.trace WHERE r.evidence IN (SELECT value FROM json_each(?))",
-        (json.dumps(list(evidences)),),
+        (json_ints(evidences),),
     ).fetchall():
         found.setdefault(evidence, []).append((slot[0], slot[1], slot[2]))
     return found

@@ -5,11 +5,11 @@ is one of the attempt's earlier records; the same evidence for a second attempt 
 one episode is refused and reported. Under another candidate it is a binding of its own.
 """
 
-import json
 import sqlite3
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from reviewer.db.codec import json_ints
 from reviewer.db.connection import data_version
 from reviewer.db.revisions import slots_by_evidence
 
@@ -86,7 +86,7 @@ class Slots:
         for found, candidate, episode, attempt, source in self._connection.execute(
             "SELECT evidence, candidate, episode, attempt, source FROM trace"
             " WHERE evidence IN (SELECT value FROM json_each(?))",
-            (json.dumps(wanted),),
+            (json_ints(wanted),),
         ):
             self._stored.setdefault(found, []).append((candidate, episode, attempt))
             if source != self._source:
@@ -104,7 +104,7 @@ class Slots:
             for episode, attempt, *shape in self._connection.execute(
                 "SELECT episode, attempt, cost_usd, latency_ms, events FROM trace"
                 " WHERE candidate=? AND episode IN (SELECT value FROM json_each(?))",
-                (candidate, json.dumps(list(episodes))),
+                (candidate, json_ints(episodes)),
             ):
                 self._filled[candidate, episode].add(attempt)
                 if not self._share_evidence:

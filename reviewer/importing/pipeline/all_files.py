@@ -19,7 +19,7 @@ from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
-from reviewer.db.connection import StoreError, transaction
+from reviewer.db.connection import StoreError, data_version, transaction
 from reviewer.db.queries import imports
 from reviewer.db.verdict_changes import withhold_passes
 from reviewer.importing.formats import named
@@ -126,10 +126,11 @@ class JudgedFile(NamedTuple):
     groups: Groups
     progress: OnProgress
 
-    def write(self) -> FileResult:
+    def write(self, alone: bool) -> FileResult:
         """Take in what was judged. Written meanwhile, by another process or as a copy among these
-        very files, the file is known."""
-        return self.file.known() or self.file.written(groups=self.groups, within=True)
+        very files, the file is known; `alone` says that neither can be."""
+        known = None if alone else self.file.known()
+        return known or self.file.written(groups=self.groups, within=True)
 
 
 class WriteQueue:
@@ -141,6 +142,7 @@ class WriteQueue:
         self._waiting: list[JudgedFile | FileResult] = []
         self._files = self._bytes = 0
         self._since = 0.0
+        self._version = data_version(context.connection)
 
     def add(self, one: JudgedFile) -> None:
         """Let a file wait, and write when enough wait."""
@@ -166,14 +168,28 @@ class WriteQueue:
         self._files = self._bytes = 0
         if not waiting:
             return
+        met: set[str] = set()
         with transaction(self._context.connection, self._context.store):
-            results = [one if isinstance(one, FileResult) else one.write() for one in waiting]
+            # Each was looked for since the last write here; nobody else has written since then.
+            alone = data_version(self._context.connection) == self._version
+            results = [
+                one if isinstance(one, FileResult) else one.write(alone and _first(one, met))
+                for one in waiting
+            ]
+        self._version = data_version(self._context.connection)
         # The callback may take its time, and nothing may wait for it inside a transaction.
         for one, result in zip(waiting, results, strict=True):
             if isinstance(one, JudgedFile):
                 tally = Tally(result.records, result.added, result.known, result.refused)
                 one.progress(one.file.size, one.file.size, tally)
             self._on_result(result)
+
+
+def _first(one: JudgedFile, met: set[str]) -> bool:
+    """Return whether no file of these bytes was met before."""
+    fresh = one.file.content not in met
+    met.add(one.file.content)
+    return fresh
 
 
 def bind_results(job: ImportJob) -> int:

@@ -100,6 +100,11 @@ class FileImport:
             self.close()
             raise
 
+    @property
+    def content(self) -> str:
+        """Return the digest of the file's bytes, and of its companions'."""
+        return self._file
+
     def close(self) -> None:
         """End the processes that judge, if there are any."""
         self.scoring.close()

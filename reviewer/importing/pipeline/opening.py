@@ -1,6 +1,8 @@
 """Open files that others made, packed or not, and yield every text in them."""
 
 import gzip
+import io
+import os
 import tempfile
 import zlib
 from collections.abc import Iterator
@@ -23,6 +25,8 @@ MOST_RATIO = 1000
 FREE = 64 << 20
 """Up to here the ratio does not matter: a small file of like lines packs well."""
 STEP = 1 << 20
+SMALL = 1 << 18
+"""A file of fewer bytes is read at once."""
 
 
 class _Readable(Protocol):
@@ -68,11 +72,27 @@ def as_it_is(path: Path) -> bool:
         return not packing(handle.read(32))
 
 
+def first_of(handle: BinaryIO, size: int) -> bytes:
+    """Return the first `size` bytes of a file just opened, or all it has. No more memory is asked
+    for than the file takes: to make and cut a large buffer takes as long as a small file's read."""
+    there = os.fstat(handle.fileno()).st_size
+    if not 0 < there < size:
+        return handle.read(size)
+    start = handle.read(there + 1)
+    return start if len(start) <= there else start + handle.read(size - len(start))
+
+
 @contextmanager
 def opened(path: Path) -> Iterator[BinaryIO]:
     """Open the file's content, unpacked, seekable. Raises OSError, Unreadable."""
     with path.open("rb") as handle:
-        kind = packing(handle.read(32))
+        there = os.fstat(handle.fileno()).st_size
+        small = 0 < there < SMALL
+        start = handle.read(there + 1 if small else 32)
+        kind = packing(start)
+        if not kind and small and len(start) <= there:
+            yield io.BytesIO(start)
+            return
         handle.seek(0)
         if not kind:
             yield handle
@@ -86,7 +106,7 @@ def opened(path: Path) -> Iterator[BinaryIO]:
 def start_of(path: Path, size: int) -> bytes:
     """Return the first `size` bytes of the file's content. Raises OSError, Unreadable."""
     with path.open("rb") as handle:
-        start = handle.read(size)
+        start = first_of(handle, size)
         kind = packing(start)
         if not kind:
             return start

@@ -4,6 +4,7 @@ A batch is one durable transaction with the source's own progress in it, so a ki
 on where its last batch ended.
 """
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import AbstractContextManager
 from functools import partial
@@ -12,7 +13,7 @@ from typing import NamedTuple
 
 from reviewer.db import registry
 from reviewer.db.connection import Connection, transaction
-from reviewer.db.intake import NewRefusal, Pack, Progress, next_pack, write_batch
+from reviewer.db.intake import NewRefusal, NewTrace, Pack, Progress, next_pack, write_batch
 from reviewer.db.payload import compress, slices
 from reviewer.db.queries import imports
 from reviewer.db.slots import MOST_HELD, Placement, Shape, Slot, Slots
@@ -235,6 +236,8 @@ class Batcher:
         self._cleared: list[int] = []
         self._bytes = 0
         self._first_trace: int | None = None
+        self._filled: set[Key] | None = set()
+        """Candidates and episodes of the attempts added; None once they are many."""
 
     @property
     def tally(self) -> Tally:
@@ -280,13 +283,21 @@ class Batcher:
         revised = self._reviser.revised
         if self._first_trace is None and not revised:
             return ()
-        first = 1 << 62 if self._first_trace is None else self._first_trace
-        episodes = imports.episodes_added(self.connection, self.source, first, revised)
+        if self._filled is not None and not revised and not self._shared:
+            episodes = Counter(candidate for candidate, _ in self._filled)
+        else:
+            first = 1 << 62 if self._first_trace is None else self._first_trace
+            episodes = Counter(imports.episodes_added(self.connection, self.source, first, revised))
+        keys = self._keys
         return self.outcome.filled(
-            lambda suite_id, candidate_id: episodes.get(
-                self._keys.candidate(suite_id, candidate_id), 0
-            )
+            lambda suite_id, candidate_id: episodes[keys.candidate(suite_id, candidate_id)]
         )
+
+    def _note_filled(self, added: Iterable[NewTrace]) -> None:
+        if self._filled is not None:
+            self._filled.update(trace.slot[:2] for trace in added)
+            if len(self._filled) > BATCH_TRACES:
+                self._filled = None
 
     def _wanted(self, number: int) -> bool:
         return number > self._resumed_from or number in self._retried
@@ -421,10 +432,11 @@ class Batcher:
             tally = self._progress(stored)
             first_pack = next_pack(self.connection)
             pending = self._batch.pending
+            fresh = [one.trace for one in pending if one.target is None]
             written = write_batch(
                 self.connection,
                 self.source,
-                [one.trace for one in pending if one.target is None],
+                fresh,
                 self._batch.packs,
                 self._refused,
                 Progress(*tally, done, self.outcome.note_lines()),
@@ -434,6 +446,7 @@ class Batcher:
             )
             if self._first_trace is None and written:
                 self._first_trace = written[0]
+            self._note_filled(fresh)
             if any(one.target is not None for one in pending):
                 self._reviser.take_in(self._batch, first_pack)
             self._reviser.share(self._batch, written)
@@ -441,7 +454,8 @@ class Batcher:
             fill_late(self.connection, self._late, self._now())
             if self._shared:
                 settle_source(self.connection, self.source)
-            self._stored = source_progress(self.connection, self.source)
+            if not done:
+                self._stored = source_progress(self.connection, self.source)
             self._told = self.tally
         self._slots.written()
         self._keys.written()

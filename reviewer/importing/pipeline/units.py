@@ -20,7 +20,7 @@ from reviewer.importing.foreign_json import MAX_DEPTH, deep
 from reviewer.importing.formats import all_readers, in_turn, named, native_reader
 from reviewer.importing.head import Head, shared
 from reviewer.importing.pipeline.claiming import claims_of, names_near, ran_at
-from reviewer.importing.pipeline.opening import opened, refused
+from reviewer.importing.pipeline.opening import first_of, opened, refused
 from reviewer.importing.pipeline.split import Unreadable, shape
 from reviewer.importing.reader import Reader, by_document, claims, foreseen
 
@@ -110,7 +110,7 @@ def _fresh(path: Path, claimed: Mapping[Path, Unit]) -> Iterator[tuple[Path | Un
 def _below(folder: Path, file: Path) -> str:
     start, path = f"{folder}{os.sep}", str(file)
     below = path[len(start) :] if path.startswith(start) else os.path.relpath(file, folder)
-    return Path(below).with_suffix("").as_posix()
+    return below.removesuffix(file.suffix).replace(os.sep, "/")
 
 
 def _key(path: Path) -> str:
@@ -249,7 +249,7 @@ def files_of(path: Path) -> Iterator[tuple[Path | Unit, bool]]:
     root = os.path.realpath(path)
     for file in _walked(path, failed):
         empty = False
-        if file.is_symlink() and not os.path.realpath(file).startswith(root + os.sep):
+        if os.path.islink(file) and not os.path.realpath(file).startswith(root + os.sep):
             yield Unit(file, None, (), "a symbolic link out of the folder: not followed"), True
             continue
         yield file, True
@@ -280,7 +280,7 @@ _JOURNAL = (b"avg_reward", b"std_err", b"n_completed", b"agent_name")
 
 def why_no_run(head: Head) -> str:
     """Return why there is no run in a file that starts like this; empty for any other file."""
-    line = head.text[:4096].partition(b"\n")[0]
+    line = head.text[:4096].partition(b"\n")[0] if head.text[:1] not in b"{[" else b""
     if all(name in line.split(b",") for name in _JOURNAL):
         return (
             "AgentLab's reproducibility journal, not runs: a row averages a whole study; import "
@@ -298,7 +298,7 @@ def why_no_run(head: Head) -> str:
         )
     if head.has("instruction", "evaluator") and "id" in first and "snapshot" in first:
         return "an OSWorld task config, not a run: import the result folder with its traj.jsonl"
-    if {"chrome", "libreoffice_calc", "os"} <= set(first) and isinstance(first["os"], list):
+    if head.has("chrome", "libreoffice_calc", "os") and isinstance(first["os"], list):
         return "OSWorld's list of tasks, not runs: import the result folder with its traj.jsonl"
     if head.has("validation", "custom") and "total" in first and isinstance(head.value, dict):
         return "AgentBench totals, not runs: import the runs.jsonl next to it"
@@ -307,7 +307,7 @@ def why_no_run(head: Head) -> str:
 
 def _digest(path: Path) -> str:
     with path.open("rb") as handle:
-        start = handle.read(CHUNK)
+        start = first_of(handle, CHUNK)
         if len(start) < CHUNK:  # most files: `file_digest` makes a buffer of 256 KiB for each
             return hashlib.sha256(start).hexdigest()
         handle.seek(0)

@@ -48,9 +48,19 @@ class SessionFormat(Format):
         return self.name
 
 
-def rows(head: Head, most: int = LINES) -> list[dict[str, Any]]:
-    """Return the first objects of a file: elements of its array, its lines, or values in a row."""
-    return head.once(f"{most} rows of sessions", lambda: list(_rows(head, most)))
+def rows(head: Head) -> Iterator[dict[str, Any]]:
+    """Yield the first objects of a file: elements of its array, its lines, or values in a row.
+    Most readers need few of them to know their own, so each is read when it is first asked for."""
+    met, left = head.once("rows of sessions", lambda: (list[dict[str, Any]](), _rows(head, LINES)))
+    yield from met
+    at = len(met)
+    while True:
+        if at == len(met):
+            if (one := next(left, None)) is None:
+                return
+            met.append(one)
+        yield met[at]
+        at += 1
 
 
 def _rows(head: Head, most: int) -> Iterator[dict[str, Any]]:

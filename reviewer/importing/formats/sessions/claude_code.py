@@ -107,7 +107,7 @@ class ClaudeCodeReader(SessionFormat):
         below = path.with_suffix("") / "subagents"
         found = [
             Path(folder, name)
-            for folder, _, names in os.walk(below)
+            for folder, _, names in (os.walk(below) if os.path.isdir(below) else ())
             for name in names
             if name.startswith("agent-") and name.endswith((".jsonl", ".meta.json"))
         ]

@@ -7,7 +7,7 @@ is the same for all of them is in this module."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from reviewer.importing.draft import amount
 from reviewer.importing.foreign_json import parse_text
@@ -23,25 +23,33 @@ from reviewer.importing.walking import Path
 LOOKED_AT = 20
 
 
-def any_row(head: Head, lists: Sequence[str], fits: Callable[[Any], bool]) -> bool:
+def any_row(
+    head: Head, lists: Sequence[str], names: frozenset[str], fits: Callable[[Any], bool]
+) -> bool:
     """Return whether one of a file's first records is a store's: a line, an element of its array,
-    or of a list that its object holds under one of these names."""
-    first, held = head.once("rows of stores", lambda: _first_rows(head))
-    return any(map(fits, first)) or any(
-        name in lists and any(map(fits, rows[:LOOKED_AT])) for name, rows in held
-    )
+    or of a list that its object holds under one of `lists`. A row has one of `names`."""
+    told = head.once("rows of stores", lambda: _first_rows(head))
+    if not names.isdisjoint(told.names) and any(map(fits, told.first)):
+        return True
+    return any(name in lists and any(map(fits, rows[:LOOKED_AT])) for name, rows in told.held)
 
 
-def _first_rows(head: Head) -> tuple[list[Any], list[tuple[str, list[Any]]]]:
-    """Return the first values of a file, and the lists in them with their names: each store looks
-    at all of them."""
+class _FirstRows(NamedTuple):
+    """The first values of a file, the names of their members, and the lists in them with theirs:
+    each store looks at all of them."""
+
+    first: list[Any]
+    names: frozenset[str]
+    held: list[tuple[str, list[Any]]]
+
+
+def _first_rows(head: Head) -> _FirstRows:
     value = head.value
-    if isinstance(value, list):
-        return value[:LOOKED_AT], []
-    first = [value, *head.lines(LOOKED_AT)]
-    objects = (one for one in first if isinstance(one, dict))
+    listed = isinstance(value, list)
+    first = value[:LOOKED_AT] if listed else [value, *head.lines(LOOKED_AT)]
+    objects = [one for one in first if isinstance(one, dict)]
     held = [(name, rows) for one in objects for name, rows in one.items() if type(rows) is list]
-    return first, held
+    return _FirstRows(first, frozenset().union(*objects), [] if listed else held)
 
 
 def in_list(path: Path, lists: Sequence[str], own: Sequence[str]) -> bool:

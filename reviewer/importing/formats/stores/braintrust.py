@@ -50,6 +50,7 @@ class BraintrustReader(StoreReader):
     in_rows = True
     store = "braintrust"
     lists = ("events", "data", "rows")
+    names = frozenset(("span_id", "span_attributes"))
     own = ("id", "span_id")
 
     def is_row(self, value: Any) -> bool:

@@ -63,6 +63,7 @@ class LangSmithReader(StoreReader):
     in_rows = True
     store = "langsmith"
     lists = _LISTS
+    names = frozenset(("run_type", "dotted_order"))
     own = ("id", "run_type")
 
     def is_row(self, value: Any) -> bool:

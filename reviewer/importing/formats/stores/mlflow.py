@@ -58,6 +58,7 @@ class MlflowReader(StoreReader):
     )
     store = "mlflow"
     lists = ("traces",)
+    names = frozenset(("info", "trace_id", "request_id"))
     own = ("info", "trace")
 
     def is_row(self, value: Any) -> bool:

@@ -36,6 +36,8 @@ _KINDS: dict[str, Kind] = {
     "general": "chain",
 }
 _LISTS = ("traces",)
+_NAMES = frozenset(("trace",))
+"""A member that every export of a trace has."""
 
 
 class OpikReader(SpanReader):
@@ -50,7 +52,7 @@ class OpikReader(SpanReader):
     )
 
     def sniff(self, head: Head) -> bool:
-        return any_row(head, _LISTS, _is_export)
+        return any_row(head, _LISTS, _NAMES, _is_export)
 
     def roots(self, head: Head) -> tuple[Pattern, ...]:
         return ((),)

@@ -17,6 +17,8 @@ class StoreReader(SpanReader):
     """What its probe suite is called."""
     lists: ClassVar[tuple[str, ...]]
     """Members of a document that hold rows."""
+    names: ClassVar[frozenset[str]]
+    """Members of which every row has one, or what is around it."""
     own: ClassVar[tuple[str, ...]]
     """Members that a row has and a document of lists has not."""
 
@@ -25,7 +27,7 @@ class StoreReader(SpanReader):
         """Return whether a value is a row of this store."""
 
     def sniff(self, head: Head) -> bool:
-        return any_row(head, self.lists, self.is_row)
+        return any_row(head, self.lists, self.names, self.is_row)
 
     def roots(self, head: Head) -> tuple[Pattern, ...]:
         first = head.first

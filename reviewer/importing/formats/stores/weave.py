@@ -39,6 +39,8 @@ _MODEL = re.compile(
 _NO_ANSWER = re.compile(r"embed|rerank|moderat|image|audio|speech|transcri", re.IGNORECASE)
 _REFERENCE = "weave:///"
 _TRIAL = "Evaluation.predict_and_score"
+_AROUND = ("start", "end", "req", "body")
+"""Members of a request that hold the call which it starts, ends or completes."""
 
 
 class WeaveReader(StoreReader):
@@ -55,6 +57,7 @@ class WeaveReader(StoreReader):
     in_rows = True
     store = "weave"
     lists = ("calls",)
+    names = frozenset(("op_name", *_AROUND))
     own = ("id", "op_name")
 
     def is_row(self, value: Any) -> bool:
@@ -77,7 +80,7 @@ def _is_call(value: Any) -> bool:
 
 def _opened(value: dict[str, Any]) -> dict[str, Any]:
     """Return a call out of the request that starts, ends or completes it."""
-    for name in ("start", "end", "req", "body"):
+    for name in _AROUND:
         inner = value.get(name)
         if isinstance(inner, dict) and "op_name" not in value and "started_at" not in value:
             return _opened(inner)
