@@ -1,7 +1,6 @@
 """Is this store whole? Integrity, chain, decisions, version, permissions."""
 
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -119,6 +118,8 @@ class _Beside(NamedTuple):
 def _beside(store: Path) -> Iterator[_Beside]:
     """Ask what SQLite or zstd answer, without the interpreter, in a thread with a connection of its
     own: what they look at agrees with itself at any moment."""
+    from concurrent.futures import ThreadPoolExecutor  # a report asks for payloads alone
+
     connection = reader(store)
     pool = ThreadPoolExecutor(1)
 
