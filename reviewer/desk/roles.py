@@ -41,8 +41,8 @@ ACTS: dict[Role, dict[str, str]] = {
         "traces": "all_notes event events find listed notes outline search state view",
         "trends": "figures kept worked_out",
         "trials": "attempt shown",
-        "workspace": "all_candidates asked_for candidates contents explain_suite found opening "
-        "releases schema suites suites_met witness",
+        "workspace": "all_candidates asked_for candidates contents contract_text "
+        "explain_suite found opening releases schema suites suites_met witness",
     },
     "label": {
         "labels": "evidence held next_item own_end record release session undo",

@@ -38,6 +38,38 @@ def test_the_contents_are_the_contracts_clause_by_clause(full: Door) -> None:
     ]
 
 
+def test_a_large_suite_is_read_an_episode_at_a_time(
+    full: Door, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk = full.desk()
+    whole = desk.workspace.contents(SUITE)
+    monkeypatch.setattr("reviewer.desk.workspace.api.MOST_LISTED", 1)
+    paged = desk.workspace.contents(SUITE)
+    assert (paged.policy, paged.tools, paged.everywhere) == (
+        whole.policy, whole.tools, whole.everywhere,
+    )  # fmt: skip
+    assert list(paged.episodes) == list(whole.episodes)
+    assert list(paged.episodes[1:]) == list(whole.episodes[1:])
+
+    edited = desk.place.suites / SUITE / "episodes" / "damaged-221.json"
+    fresh = desk.workspace.contents(SUITE)
+    edited.write_bytes(edited.read_bytes().replace(b"lookup_order", b"delete_order"))
+    with pytest.raises(DeskError, match="damaged-221"):
+        _ = fresh.episodes[0]
+    assert "delete_order" in desk.workspace.contract_text(SUITE, "damaged-221")
+    for name in ("../suite", "nowhere"):
+        with pytest.raises(DeskError):
+            desk.workspace.contract_text(SUITE, name)
+    desk.close()
+
+
+def test_a_large_draft_says_how_it_is_listed(draft: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("reviewer.desk.workspace.api.MOST_LISTED", 1)
+    with pytest.raises(DeskError, match="too large to list") as refused:
+        draft.workspace.contents("tried")
+    assert "reviewer suite freeze tried" in refused.value.ways_out[0]
+
+
 def test_what_an_agent_did_is_its_events_and_the_contract(draft: Desk) -> None:
     shown = draft.trials.shown("tried")
     assert shown.trial is not None

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from threading import Event
+from typing import NoReturn
 
 import pytest
 from doors import SUITE
@@ -11,7 +12,9 @@ from test_tui_screens import running, shell
 from tui_probe import SIZES, come, press, same_as_golden, screen_text, segments_with, settle
 
 from reviewer.desk.errors import DeskError
+from reviewer.desk.power.views import PowerView
 from reviewer.desk.trials.views import Cell, ShownTrial
+from reviewer.desk.workspace.views import EpisodeContents, SuiteContents
 from reviewer.tui.screens.suite.screen import SuiteScreen
 
 Shows = Callable[..., ShownTrial]
@@ -157,3 +160,74 @@ async def test_while_the_suite_is_tried_nothing_is_said_of_it(shop: Bent) -> Non
         tried.set()
         await settle(pilot)
         assert "7 of 7 bad agents are stopped" in screen_text(app)
+
+
+async def test_the_file_of_a_row_is_opened(shop: Bent, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: list[str] = []
+
+    def keep(app: object, text: str) -> bool:
+        opened.append(text)
+        return len(opened) == 1
+
+    monkeypatch.setattr("reviewer.tui.widgets.textview.open_in_pager", keep)
+    app = shell(shop)
+    async with running(app) as pilot:
+        await settle(pilot)
+        await press(pilot, "U", "o")
+        assert '"episode_id": "damaged-221"' in opened[0]
+        await press(pilot, "o")
+        assert "no pager can be opened here" in screen_text(app)
+        await press(pilot, "v", "o")
+        assert len(opened) == 2, "the power has no file"
+
+
+async def test_a_rate_may_be_assumed_of_an_agent(shop: Bent) -> None:
+    asked: list[object] = []
+
+    def power(real: Callable[..., PowerView], suite: str, rate: float | None) -> PowerView:
+        asked.append(rate)
+        return real(suite)
+
+    app = shell(shop.bend("power.of", power))
+    async with running(app) as pilot:
+        await settle(pilot)
+        await press(pilot, "U", "c")
+        assert asked == [], "it is the power that assumes one"
+        await press(pilot, "v", "c")
+        assert "what if an agent passes 0.95" in screen_text(app)
+        await press(pilot, "c", "c", "c")
+        assert asked == [None, 0.95, 0.9, 0.8, None]
+        assert "as it was frozen" in screen_text(app)
+
+
+async def test_clauses_of_a_large_suite_are_listed_in_parts(
+    shop: Bent, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("reviewer.tui.screens.suite.screen.MOST_LISTED", 1)
+    monkeypatch.setattr("reviewer.tui.screens.suite.screen.PART", 2)
+    app = shell(shop)
+    async with running(app) as pilot:
+        await settle(pilot)
+        await press(pilot, "U", "v", "v")
+        assert "clauses of episodes 1 to 2 " in screen_text(app)
+        await press(pilot, "v", "G", "v", "v", "v")
+        assert "clauses of episodes 3 to 3 " in screen_text(app)
+        assert "damaged-221" not in screen_text(app)
+
+
+async def test_an_edited_contract_of_a_large_suite_is_not_shown(shop: Bent) -> None:
+    class Edited(list[EpisodeContents]):
+        def __getitem__(self, index: object) -> NoReturn:
+            raise DeskError("episodes/damaged-221.json is not as it was frozen")
+
+    def contents(real: Callable[..., SuiteContents], suite: str) -> SuiteContents:
+        found = real(suite)
+        return replace(found, episodes=Edited(found.episodes))
+
+    app = shell(shop.bend("workspace.contents", contents))
+    async with running(app) as pilot:
+        await settle(pilot)
+        await press(pilot, "U", "v", "v")
+        assert "is not as it was frozen" in screen_text(app)
+        await press(pilot, "v")
+        assert "is not as it was frozen" in screen_text(app)

@@ -19,9 +19,10 @@ from reviewer.desk.errors import DeskError, meant, refusal_of
 from reviewer.desk.opened import Room, refused
 from reviewer.desk.suites import newest_decision, ready_suite
 from reviewer.desk.views import CandidateInfo
+from reviewer.desk.workspace.views import MOST_LISTED
 from reviewer.exit_codes import ExitCode
 from reviewer.suite.errors import ContractError
-from reviewer.suite.folder import read_suite
+from reviewer.suite.folder import read_bytes, read_suite
 
 if TYPE_CHECKING:
     from msgspec import Struct
@@ -35,9 +36,6 @@ if TYPE_CHECKING:
     from reviewer.desk.views import SuiteInfo
     from reviewer.desk.workspace.views import FoundPlace, SuiteContents
     from reviewer.report.assess import Assessment
-
-MOST_LISTED = 5_000
-"""Episodes of a suite whose contracts are shown clause by clause."""
 
 
 class WorkspaceRoom(Room):
@@ -58,16 +56,20 @@ class WorkspaceRoom(Room):
     def contents(self, suite_id: str) -> SuiteContents:
         """Return what a suite of the folders, or a probe of the store, holds. Raises DeskError for
         one that is unknown or is not as it was frozen."""
-        from reviewer.desk.workspace.contents import contents_of
+        from reviewer.desk.workspace.contents import contents_of, paged
 
         place = self._opened.place
         folder = place.suite_folder(suite_id)
         if (folder / "suite.json").exists():
             if (count := len(os.listdir(folder / "episodes"))) > MOST_LISTED:
-                raise DeskError(
-                    f"{suite_id}: {count:,} episodes are too many to list",
-                    f"reviewer suite show {suite_id} prints them",
-                )
+                info = suites.suite_infos(place, None, suite_id)[0]
+                if info.state != "frozen":
+                    raise DeskError(
+                        f"{suite_id}: a draft of {count:,} episodes is too large to list",
+                        f"reviewer suite freeze {suite_id}: a frozen suite is listed at any size",
+                        f"reviewer suite show {suite_id} prints it",
+                    )
+                return paged(info, folder)
             try:
                 found = read_suite(folder)
             except ContractError as error:
@@ -78,6 +80,16 @@ class WorkspaceRoom(Room):
         held = self.hold(suite_id)
         info = next(one for one in self.suites() if one.suite_id == suite_id)
         return contents_of(info, held.suite, held.toolset)
+
+    def contract_text(self, suite_id: str, episode_id: str) -> str:
+        """Return the file of an episode's contract, as it is written. Raises DeskError."""
+        folder = self._opened.place.suite_folder(suite_id)
+        if "/" in episode_id or not folder.is_dir():
+            raise DeskError(f"no file of {episode_id} in {suite_id}", "reviewer suite list")
+        try:
+            return read_bytes(folder / "episodes" / f"{episode_id}.json").decode("utf-8", "replace")
+        except ContractError as error:
+            raise refusal_of(error) from error
 
     def candidates(self, suite_id: str) -> list[CandidateInfo]:
         """Candidates with traces on a suite, by id."""

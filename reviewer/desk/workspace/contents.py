@@ -1,15 +1,29 @@
 """What a suite holds, in words: its policy, and the contract of each episode clause by clause."""
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import overload
 
-from msgspec import UNSET
+from msgspec import UNSET, structs
 
+from reviewer.desk.errors import refusal_of
 from reviewer.desk.trials.clauses import without_each
 from reviewer.desk.views import SuiteInfo
 from reviewer.desk.workspace.views import ClauseText, EpisodeContents, SuiteContents
 from reviewer.report.formatting import counted
+from reviewer.suite.errors import ContractError
 from reviewer.suite.model import Budget, Episode, Policy, Suite
-from reviewer.suite.toolset import Toolset
+from reviewer.suite.on_demand import LockedFiles
+from reviewer.suite.toolset import Toolset, equipped
+from reviewer.suite.values import (
+    EPISODES,
+    episode_value,
+    is_episode_file,
+    load_trusted_toolset,
+    merge_defaults,
+)
 
 
 def contents_of(info: SuiteInfo, suite: Suite, toolset: Toolset | None) -> SuiteContents:
@@ -25,6 +39,53 @@ def contents_of(info: SuiteInfo, suite: Suite, toolset: Toolset | None) -> Suite
             for name, limit in suite.policy.limits.items()
         ),
     )
+
+
+class PagedEpisodes(Sequence[EpisodeContents]):
+    """The contracts of a frozen suite of any size, in its order, each read from its file when it is
+    asked for. Raises DeskError for one that is not as it was frozen."""
+
+    def __init__(self, files: LockedFiles, names: Sequence[str]) -> None:
+        self._files, self._names = files, names
+        self._toolset = load_trusted_toolset(files)
+        self._defaults = files.head().get("defaults", {})
+        self._kept = lru_cache(maxsize=2_000)(self._read)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+    @overload
+    def __getitem__(self, index: int) -> EpisodeContents: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[EpisodeContents]: ...
+
+    def __getitem__(self, index: int | slice) -> EpisodeContents | Sequence[EpisodeContents]:
+        if isinstance(index, slice):
+            return [self._kept(name) for name in self._names[index]]
+        return self._kept(self._names[index])
+
+    def _read(self, name: str) -> EpisodeContents:
+        path = f"{EPISODES}{name}.json"
+        try:
+            raw = merge_defaults(self._defaults, json.loads(self._files[path]))
+        except ContractError as error:
+            raise refusal_of(error) from error
+        return _episode(equipped(episode_value(raw, path), self._toolset))
+
+
+def paged(info: SuiteInfo, folder: Path) -> SuiteContents:
+    """Return what a frozen suite holds that has too many episodes to read at once."""
+    assert info.digest is not None
+    try:
+        files = LockedFiles(folder, info.digest)
+        found = contents_of(info, files.suite(), load_trusted_toolset(files))
+        paths = [path for path in files if is_episode_file(path)]
+    except ContractError as error:
+        raise refusal_of(error) from error
+    names = [path.removeprefix(EPISODES).removesuffix(".json") for path in paths]
+    order = {name: at for at, name in enumerate(files.head().get("episodes") or ())}
+    names.sort(key=lambda name: (order.get(name, len(order)), name))
+    return structs.replace(found, episodes=PagedEpisodes(files, names))
 
 
 def _episode(episode: Episode) -> EpisodeContents:

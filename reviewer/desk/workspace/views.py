@@ -1,8 +1,12 @@
 """Answers of the workspace's room as plain values."""
 
+from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 from reviewer.desk.views import SuiteInfo, View
+
+MOST_LISTED = 5_000
+"""Episodes of a suite whose contracts are read at once; of a larger one each when it is shown."""
 
 
 class FoundPlace(NamedTuple):
@@ -50,5 +54,5 @@ class SuiteContents(View, frozen=True):
     policy: tuple[tuple[str, str], ...]
     tools: tuple[str, ...]
     checks: tuple[str, ...]
-    episodes: tuple[EpisodeContents, ...]
+    episodes: Sequence[EpisodeContents]
     everywhere: tuple[ClauseText, ...]

@@ -2,6 +2,7 @@
 its clauses anything tests."""
 
 from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import Any, ClassVar, cast
 
 from textual.binding import BindingType
@@ -11,7 +12,7 @@ from textual.widget import Widget
 from reviewer.desk.errors import DeskError
 from reviewer.desk.power.views import PowerView
 from reviewer.desk.trials.views import AgentAttempt, ShownTrial, Trial, TriedEpisode
-from reviewer.desk.workspace.views import EpisodeContents, SuiteContents
+from reviewer.desk.workspace.views import MOST_LISTED, EpisodeContents, SuiteContents
 from reviewer.suite.model import TRIAL_AGENTS, TrialAgent
 from reviewer.trace.safetext import visible, visible_line
 from reviewer.tui.screens.base import DeskScreen, Hint
@@ -29,6 +30,10 @@ from reviewer.tui.widgets.lines import Block, Line, Sheet, Span
 from reviewer.tui.widgets.textview import TextView
 from reviewer.tui.widgets.words import plural
 
+PART = 200
+"""Episodes of a large suite whose clauses are listed at once."""
+RATES = (None, 0.95, 0.9, 0.8)
+"""Rates that may be assumed of an agent; None: the one that the suite was frozen with."""
 Row = EpisodeContents | TriedEpisode | ClauseRow
 
 
@@ -46,6 +51,7 @@ class SuiteScreen(DeskScreen):
     HINTS: ClassVar[tuple[Hint, ...]] = (
         ("v", "view", "screen.view"),
         ("r", "try it", "screen.run"),
+        ("o", "its file", "screen.pager"),
         ("y", "copy", "screen.copy_line"),
         ("tab", "region", "app.focus_next"),
         ("D", "decision", "app.go('decision')"),
@@ -57,6 +63,7 @@ class SuiteScreen(DeskScreen):
             ("n", "next hole", "screen.next_open(1)"),
             ("f", "holes", "screen.failing"),
         ),
+        "power": (("c", "assumed rate", "screen.choose"),),
         "clauses": (
             ("n", "next untested", "screen.next_open(1)"),
             ("f", "untested", "screen.failing"),
@@ -70,6 +77,8 @@ class SuiteScreen(DeskScreen):
         bind("N", "next_open(-1)", "the one before"),
         bind("f", "failing", "only holes, only untested", "Only holes or untested clauses."),
         bind("r", "run", "try the suite", "Try the suite with eight agents."),
+        bind("o", "pager", "the episode's file in $PAGER"),
+        bind("c", "choose", "the rate assumed of an agent", "Ask what if an agent passed less."),
         bind("y", "copy_line", "copy the line", "Copy what is said of the line."),
     ]
     CSS = """
@@ -94,7 +103,8 @@ class SuiteScreen(DeskScreen):
         self._attempt: tuple[str, str, AgentAttempt] | None = None
         self._at: dict[str, int] = {}
         self._clauses: list[ClauseRow] = []
-        self._clauses_of = (0, 0)
+        self._clauses_of = (0, 0, 0)
+        self._rate: float | None = None
 
     def regions(self) -> Iterable[Widget]:
         yield Grid(self._sheet, self._page, id="grid")
@@ -120,10 +130,8 @@ class SuiteScreen(DeskScreen):
 
     def _read_power(self) -> None:
         if self.power is None and "power" not in self._refused:
-            desk, suite = self.shell.desk, self.suite_id
-            self.consult(
-                "power", lambda: desk.power.of(suite), self._take_power, self._lost("power")
-            )
+            look = partial(self.shell.desk.power.of, self.suite_id, self._rate)
+            self.consult("power", look, self._take_power, self._lost("power"))
 
     def _lost(self, name: str) -> Any:
         def lost(error: DeskError) -> None:
@@ -170,12 +178,27 @@ class SuiteScreen(DeskScreen):
 
     @property
     def rows_of_clauses(self) -> list[ClauseRow]:
-        """Every clause, put in order once for each reading."""
-        of = id(self.contents), id(self.trial)
+        """Every clause, put in order once for each reading; of a large suite those of a part."""
+        of = id(self.contents), id(self.trial), self._part.start
         if self._clauses_of != of and self.contents is not None:
             self._clauses_of = of
-            self._clauses = view.clause_rows(self.contents, self.trial)
+            try:
+                some = self.contents.episodes[self._part]
+            except DeskError as error:
+                some = ()
+                self.call_later(self.refused, error)
+            self._clauses = view.clause_rows(self.contents, some, self.trial)
         return self._clauses
+
+    @property
+    def _part(self) -> slice:
+        """The episodes whose clauses are listed: of a large suite as many as can be read at once,
+        those around the cursor of the contents."""
+        count = len(self.contents.episodes) if self.contents is not None else 0
+        if count <= MOST_LISTED:
+            return slice(0, count)
+        start = self._at.get("contents", 0) // PART * PART
+        return slice(start, min(start + PART, count))
 
     def _open(self, row: Row) -> bool:
         """Return whether a row asks for attention: a hole, or a clause that nothing tests."""
@@ -190,9 +213,13 @@ class SuiteScreen(DeskScreen):
             return Unread()
         return ClauseSheet(width) if self.view == "clauses" else EpisodeSheet(width)
 
-    def _page(self, keys: list[int]) -> Sequence[Row]:
+    def _page(self, keys: list[int]) -> Sequence[Row | None]:
         rows = self.rows
-        return [rows[key] for key in keys]
+        try:
+            return [rows[key] for key in keys]
+        except DeskError as error:  # a file that was edited since it was frozen
+            self.call_later(self.refused, error)
+            return [None for _ in keys]
 
     @property
     def row(self) -> Row | None:
@@ -255,6 +282,10 @@ class SuiteScreen(DeskScreen):
             note = "holes only" if self._only else "holes first" if holes else "no hole"
         elif self.view == "clauses":
             title, note = plural(count, "clause"), "untested " + ("only" if self._only else "first")
+            part, of = self._part, self.contents
+            if of is not None and part.stop - part.start < len(of.episodes):
+                title += f" of episodes {part.start + 1:,} to {part.stop:,}"
+                note = "contents chooses"
         else:
             title, note = plural(count, "contract"), "as the suite lists its episodes"
         return [Span(title, "strong")], [Span(note, "dim")]
@@ -267,7 +298,9 @@ class SuiteScreen(DeskScreen):
             blocks = list(view.power_blocks(self.power, self.columns - 2)) if self.power else []
             blocks = blocks or self._why("power")
             note = "" if self.power is None else "as it was frozen"
-            if self.power is not None and not self.power.locked:
+            if self._rate is not None:
+                note = f"what if an agent passes {self._rate:g}"
+            elif self.power is not None and not self.power.locked:
                 note = "not locked: a freeze writes it"
             title = [Span("wrong of 100 releases", "strong")]
             self.query_one("#power", TextView).update(blocks, title, [Span(note, "dim")])
@@ -418,6 +451,32 @@ class SuiteScreen(DeskScreen):
             self._take_trial(found)
 
         self.ask("trial", tried, done)
+
+    def action_pager(self) -> None:
+        """Open the file of the row's episode in $PAGER: where a hole is mended."""
+        episode = self.row.episode_id if self.row is not None and self.view != "power" else ""
+        if not episode:
+            self.say("the file of an episode is opened on its row: v turns to one")
+            return
+        look = partial(self.shell.desk.workspace.contract_text, self.suite_id, episode)
+        self.ask("file", look, self._lend)
+
+    def _lend(self, text: str) -> None:
+        from reviewer.tui.widgets.textview import open_in_pager
+
+        if not open_in_pager(self.app, text):
+            self.say(f"no pager can be opened here: {key_of('view')} turns to the contents")
+
+    def action_choose(self) -> None:
+        """Ask what if an agent passed less of its attempts. Nothing of it is written."""
+        if self.view != "power":
+            self.say("the rate that is assumed of an agent is on the power: v turns to it")
+            return
+        at = RATES.index(self._rate)
+        self._rate, self.power = RATES[(at + 1) % len(RATES)], None
+        self._refused.pop("power", None)
+        self.redraw()
+        self._read_power()
 
     def action_copy_line(self) -> None:
         """Copy what is said of the row, or the sentence on the power."""

@@ -1,6 +1,6 @@
 """What the suite screen says: the lines above its lists, and of the row under the cursor."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from textwrap import wrap
 
 from reviewer.desk.power.views import PowerView
@@ -97,8 +97,10 @@ def power_line(found: PowerView, width: int) -> Line:
     return [mark, Span(cut(said, width - 4), "fail" if found.alarm else "strong")]
 
 
-def clause_rows(found: SuiteContents, shown: ShownTrial | None) -> list[ClauseRow]:
-    """Return every clause, those that no agent tests first."""
+def clause_rows(
+    found: SuiteContents, some: Iterable[EpisodeContents], shown: ShownTrial | None
+) -> list[ClauseRow]:
+    """Return every clause of some episodes and of the policy, those that no agent tests first."""
     trial = shown.trial if shown is not None else None
     tried = trial is not None and trial.tried
     untested, played = set(), set()
@@ -112,7 +114,7 @@ def clause_rows(found: SuiteContents, shown: ShownTrial | None) -> list[ClauseRo
             clause.clause,
             (one.episode_id, clause.place) not in untested if one.episode_id in played else None,
         )
-        for one in found.episodes
+        for one in some
         for clause in one.clauses
     ]
     rows += [
