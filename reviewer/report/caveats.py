@@ -179,6 +179,9 @@ def _caveats(evidence: Evidence, judged: Assessment) -> Iterator[str]:
             "and are in no rate."
         )
     filled = sum(e.quarantined for e in evidence.episodes) - shown.slots.quarantined
+    filled -= sum(
+        1 for _, attempt in evidence.unjudged if attempt is None or attempt > evidence.plan
+    )
     if filled > 0:
         records, name = ("record", "names") if filled == 1 else ("records", "name")
         yield (

@@ -402,6 +402,8 @@ class Evidence(Struct, frozen=True, kw_only=True):
     """Failures of this candidate that are known from signed decisions alone."""
     label_files: tuple[str, ...] = ()
     """sha256 of the files of labels, signed by their raters, that speak of this candidate."""
+    unjudged: tuple[tuple[str, int | None], ...] = ()
+    """(episode, attempt) of refused records in whose place no other came in; None: unnumbered."""
     missing_labels: tuple[MissingLabels, ...] = ()
     notes: tuple[Note, ...] = ()
     """Bookmarks and notes of people on events: listed, and looked at by nothing else."""

@@ -106,7 +106,7 @@ def gaps(evidence: Evidence, shown: Figures, against: Regression) -> list[Gap]:
 def evidence_gaps(evidence: Evidence, shown: Figures) -> list[Gap]:
     """Return what is missing of the plan, of measurements, and of the suite and candidate they are
     bound to."""
-    found = _slot_gaps(evidence, shown)
+    found = _slot_gaps(evidence, shown) + _refused(evidence)
     found += _unmeasured(evidence, shown) + _later(shown)
     if evidence.suite.policy.mode == "strict":
         found += _invalid(shown)
@@ -349,6 +349,28 @@ def _slot_gaps(evidence: Evidence, shown: Figures) -> list[Gap]:
         )
         found.append(structs.replace(one, short=f"needs {need}"))
     return found
+
+
+def _refused(evidence: Evidence) -> list[Gap]:
+    """Return a gap where an attempt beyond a full plan was made, and its record was refused: what
+    nobody could judge may be a failure, which would count in any attempt."""
+    full = {e.episode_id for e in evidence.episodes if e.in_plan >= evidence.plan}
+    beyond = [
+        f"{episode} attempt {attempt}" if attempt is not None else f"{episode}, unnumbered"
+        for episode, attempt in evidence.unjudged
+        if episode in full and (attempt is None or attempt > evidence.plan)
+    ]
+    if not beyond:
+        return []
+    what = f"{plural(len(beyond), 'attempt')} beyond the plan"
+    told = gap(
+        f"{what} whose record was refused ({named(beyond)})",
+        "refused, so not judged",
+        "every attempt that was made is judged",
+        f"a valid record of {what} ({named(beyond)}; reviewer quarantine show says why each was "
+        "refused)",
+    )
+    return [structs.replace(told, short=f"needs a valid record of {what}")]
 
 
 def _of_shards(missing: Sequence[MissingShard]) -> str:

@@ -1,8 +1,8 @@
 """Candidate against baseline on the same episodes: lists first, then the difference.
 
-The baseline is the one named, else the last promoted candidate; where that was promoted on another
-version of the suite, the episodes of the same contract, tools and simulator are compared. The
-bounds are Tango's with real counts, the test is the score test of no difference
+The baseline is the one named, else the last promoted candidate, to which a release is held; where
+that was promoted on another version of the suite, the episodes of the same contract, tools and
+simulator are compared. The bounds are Tango's with real counts, the test is the score test of no difference
 (`stats.regression`). The exact sign-flip test is shown beside them: under six changed episodes it
 cannot reach 0.05, and the report says so instead of printing a p value.
 """
@@ -231,10 +231,11 @@ def point_limit(against: Regression) -> Limit:
     if against.baseline is None:
         return _run_here(against) if against.last_promoted is not None else NONE
     policy = f"no worse than {against.baseline} beyond chance"
+    held_to = f"no worse than {_compared_to(against)} beyond chance"
     if against.new_critical:
         return Limit("failed", f"new critical: {named(against.new_critical)}", policy)
     if against.difference is None:
-        return _unmeasured(against, policy)
+        return _other_named(against, held_to) or _unmeasured(against, policy)
     seen = f"difference {against.difference:+.3f}"
     if against.score is not None:
         seen += f", score {against.score:+.2f}"
@@ -243,6 +244,8 @@ def point_limit(against: Regression) -> Limit:
         return Limit("failed", f"dead {named(against.dead_for_sure)}; {seen}{noted}", policy)
     if not against.chance:
         return Limit("failed", f"{seen}{noted}", f"{policy}: a score of {CHANCE:.3f} or more")
+    if (other := _other_named(against, held_to)) is not None:
+        return other
     return Limit("met", f"{seen}{noted}", policy)
 
 
@@ -257,6 +260,23 @@ def _noted(against: Regression) -> str:
         if names
     ]
     return "".join(f"; {text}" for text in found)
+
+
+def _compared_to(against: Regression) -> str | None:
+    """Return the candidate that a release is held to: the last promoted one, else the baseline."""
+    promoted = against.last_promoted
+    return against.baseline if promoted is None else promoted.candidate_id
+
+
+def _other_named(against: Regression, policy: str) -> Limit | None:
+    """Return what is open where another baseline than the last promoted candidate is named: a
+    comparison with a worse one says nothing of what is in use."""
+    promoted, name = against.last_promoted, against.baseline
+    if promoted is None or promoted.candidate_id == name:
+        return None
+    what = "a comparison with {}" if promoted.here else "attempts of {} on this suite"
+    lacking = f"{what.format(promoted.candidate_id)}: the last promoted candidate"
+    return Limit("open", f"compared with {name}", policy, lacking)
 
 
 def _run_here(against: Regression) -> Limit:
@@ -281,19 +301,14 @@ def not_worse_limit(against: Regression) -> Limit:
     promoted, name = against.last_promoted, against.baseline
     if name is None:
         return NONE if promoted is None else _run_here(against)
-    other = promoted is not None and promoted.candidate_id != name
-    to = promoted.candidate_id if promoted is not None and other else name
-    policy = f"no more than {against.margin:g} below {to}"
+    policy = f"no more than {against.margin:g} below {_compared_to(against)}"
     if against.new_critical:
         return Limit("failed", f"new critical: {named(against.new_critical)}", policy)
     if against.difference is not None and against.high is not None and against.high < 0:
         seen = f"difference {against.difference:+.3f}, at most {against.high:+.3f}"
         return Limit("failed", seen, f"no worse than {name}")
-    if promoted is not None and other:
-        here = "" if promoted.here else " on this suite"
-        what = f"attempts of {to}" if here else f"a comparison with {to}"
-        lacking = f"{what}{here}: the last promoted candidate"
-        return Limit("open", f"compared with {name}", policy, lacking)
+    if (other := _other_named(against, policy)) is not None:
+        return other
     if against.difference is None or against.low is None:
         return _unmeasured(against, policy)
     seen = f"difference {against.difference:+.3f}, at least {against.low:+.3f}"

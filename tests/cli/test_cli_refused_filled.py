@@ -2,7 +2,7 @@
 
 import json
 
-from doors import SUITE, Door, passing
+from doors import SUITE, V8, Door, passing
 
 
 def test_a_refused_record_whose_slot_was_filled_is_in_the_caveats(door: Door) -> None:
@@ -17,3 +17,22 @@ def test_a_refused_record_whose_slot_was_filled_is_in_the_caveats(door: Door) ->
         "what_this_does_not_show"
     ]
     assert text in (out / "report.md").read_text()
+
+
+def test_a_refused_attempt_beyond_the_plan_holds_until_its_record_comes_in(full: Door) -> None:
+    """It may be a failure, and a failure counts in any attempt."""
+    numbered = {**passing(candidate_id=V8, attempt=5, nonce=5), "latency_ms": -1}
+    unnumbered = {**passing(candidate_id=V8, nonce=6), "cost_usd": -1}
+    unnumbered.pop("attempt", None)
+    assert full.take("later.jsonl", [numbered, unnumbered], "--suite", SUITE).code == 20
+    release = ("--suite", SUITE, "--candidate", V8)
+    held = full.run("--export-report", full.root / "out", *release)
+    assert held.code == 10, held
+    assert "needs a valid record of 2 attempts beyond the plan" in held.out
+    valid = {**numbered, "latency_ms": 900}
+    full.take("one.jsonl", [valid], "--suite", SUITE)
+    held = full.run("--export-report", full.root / "out", *release)
+    assert held.code == 10, held
+    assert "damaged-221, unnumbered" in (full.root / "out/report.md").read_text()
+    full.take("two.jsonl", [{**unnumbered, "cost_usd": 0.03}], "--suite", SUITE)
+    assert full.run("--export-report", full.root / "out", *release).code == 0

@@ -90,6 +90,39 @@ def quarantined(
     return placed, unplaced
 
 
+def unjudged_attempts(
+    connection: sqlite3.Connection, suite_id: str, candidate_id: str, candidate: int
+) -> list[tuple[str, int | None]]:
+    """Return (episode id, attempt) of each refused record that names this candidate and an episode,
+    and of which no trace came in: none of its attempt, or, where it names none, none of a later
+    file. Records that repeat known evidence are none of them."""
+    found: list[tuple[str, int | None]] = []
+    made: dict[str, dict[int, int]] = {}
+    for episode_id, attempt, source, text in connection.execute(
+        "SELECT episode_id, attempt, source, reasons FROM quarantine WHERE suite_id=?"
+        " AND candidate_id=? AND episode_id IS NOT NULL ORDER BY attempt IS NULL, id",
+        (suite_id, candidate_id),
+    ):
+        if any(reason.startswith("duplicate_evidence") for reason in _reasons(text)):
+            continue
+        if episode_id not in made:
+            rows = connection.execute(
+                "SELECT t.attempt, t.source FROM trace t JOIN episode e ON e.id = t.episode"
+                " WHERE t.candidate=? AND e.episode_id=?",
+                (candidate, episode_id),
+            )
+            made[episode_id] = dict(rows.fetchall())
+        sources = made[episode_id]  # by attempt; each stands for one refused record
+        if attempt is None:
+            attempt = next((one for one, of in sorted(sources.items()) if of > source), None)
+            if attempt is None:
+                found.append((episode_id, None))
+        elif attempt not in sources:
+            found.append((episode_id, attempt))
+        sources.pop(attempt, None)
+    return found
+
+
 def unnamed_refusals(connection: sqlite3.Connection, sources: Collection[tuple[str, str]]) -> int:
     """Return how many refused records of these files (path, sha256) name no
     candidate: each may belong to any candidate with attempts in its file."""

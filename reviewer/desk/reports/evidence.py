@@ -26,7 +26,12 @@ from reviewer.db.queries.episodes import (
     gate_counts,
     roll_sums,
 )
-from reviewer.db.queries.quarantine import quarantined, reasons_of_candidate, unnamed_refusals
+from reviewer.db.queries.quarantine import (
+    quarantined,
+    reasons_of_candidate,
+    unjudged_attempts,
+    unnamed_refusals,
+)
 from reviewer.db.queries.report_figures import (
     Latencies,
     UnmeasuredCode,
@@ -359,6 +364,9 @@ def read_evidence(
         unmeasured=_causes(connection, f"{suite.suite_id}/{candidate_id}", stored.id, codes),
         diagnostics=diagnostics(connection, stored.id) if whole else DiagnosticMeans(),
         duplicates_refused=_duplicates(connection, suite.suite_id, candidate_id),
+        unjudged=tuple(
+            unjudged_attempts(connection, suite.suite_id, candidate_id, stored.id) if placed else ()
+        ),
         quarantined_unplaced=unplaced
         + unnamed_refusals(connection, {(path, sha256) for _, path, sha256 in files}),
         lineage=other_suites_of(connection, row, stored.id),
