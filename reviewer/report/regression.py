@@ -2,9 +2,9 @@
 
 The baseline is the one named, else the last promoted candidate, to which a release is held; where
 that was promoted on another version of the suite, the episodes of the same contract, tools and
-simulator are compared. The bounds are Tango's with real counts, the test is the score test of no difference
-(`stats.regression`). The exact sign-flip test is shown beside them: under six changed episodes it
-cannot reach 0.05, and the report says so instead of printing a p value.
+simulator are compared. The bounds are Tango's with real counts, the test is the score test of no
+difference (`stats.regression`). The exact sign-flip test is shown beside them: under six changed
+episodes it cannot reach 0.05, and the report says so instead of printing a p value.
 """
 
 from collections import Counter
