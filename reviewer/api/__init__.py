@@ -112,7 +112,8 @@ class Workspace:
 
         `suite` and `candidate` say whose the traces are where their records do not.
         """
-        from reviewer.desk.imports.importing import ImportOptions, import_paths, index_now
+        from reviewer.desk.imports.importing import ImportOptions, import_paths
+        from reviewer.desk.imports.indexing import index_now
 
         place = self._desk.place
         found = import_paths(
@@ -143,7 +144,7 @@ class Workspace:
         `attempts` is by default the policy's number. `approvals` answers every call that needs an
         approval. `shard` is the part of the plan to make, such as "2/8".
         """
-        from reviewer.desk.imports.importing import index_now
+        from reviewer.desk.imports.indexing import index_now
         from reviewer.desk.runs.api import RunOrder, shard_of
 
         order = RunOrder(

@@ -115,7 +115,7 @@ ARGUMENTS = {
 def run(arguments: argparse.Namespace) -> int:
     if arguments.command == "_index":
         from reviewer.cli.opening import workspace_of
-        from reviewer.desk.imports.importing import index_now
+        from reviewer.desk.imports.indexing import index_now
 
         index_now(workspace_of(arguments))
         return ExitCode.DONE
@@ -132,8 +132,8 @@ def _import(arguments: argparse.Namespace) -> int:
         ImportMap,
         ImportOptions,
         import_map,
-        index_behind,
     )
+    from reviewer.desk.imports.indexing import index_behind
 
     if arguments.tool:
         found = _chosen(arguments)

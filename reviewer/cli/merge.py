@@ -20,7 +20,7 @@ ARGUMENTS = {"merge": _merge_arguments}
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from reviewer.desk.imports.importing import index_behind
+    from reviewer.desk.imports.indexing import index_behind
     from reviewer.desk.workspace.merge import merge_store
 
     workspace = workspace_of(arguments)

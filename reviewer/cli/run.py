@@ -15,7 +15,7 @@ from reviewer.cli.progress import Progress, span
 from reviewer.cli.say import counted, note, out, out_json
 from reviewer.desk.desk import Desk
 from reviewer.desk.errors import DeskError, ways_out
-from reviewer.desk.imports.importing import index_behind
+from reviewer.desk.imports.indexing import index_behind
 from reviewer.desk.runs.api import ApprovalView, RunOrder, RunView, shard_of
 from reviewer.exit_codes import ExitCode
 

@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 import pytest
 from doors import SUITE, V7
 from msgspec import convert
-from run_desks import DAMAGED, Attempts, app_of, at_work, newest
+from run_desks import DAMAGED, Attempts, app_of, at_work, newest, still
 from template import HOSTILE, Bent
 from test_tui_screens import running, shell
 from textual.pilot import Pilot
@@ -34,7 +34,7 @@ ASKED = ((False, "Hello."), (True, "What is your user id?"))
 
 @pytest.fixture
 def desk(empty: Desk) -> Bent:
-    return Bent(empty)
+    return still(empty)
 
 
 @pytest.fixture(autouse=True)

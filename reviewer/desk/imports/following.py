@@ -12,7 +12,8 @@ from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
-from reviewer.desk.imports.importing import import_units, index_behind
+from reviewer.desk.imports.importing import import_units
+from reviewer.desk.imports.indexing import index_behind
 from reviewer.desk.imports.watching import LOOK_S, FileState, state_of
 from reviewer.desk.place import Workspace
 from reviewer.importing.foreign_json import NotJson, parse

@@ -2,9 +2,6 @@
 
 import glob
 import hashlib
-import os
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
@@ -12,7 +9,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from reviewer.db.connection import Connection, close_writer, reader
+from reviewer.db.connection import Connection, close_writer
 from reviewer.db.schema import open_writer
 from reviewer.db.search import catch_up, more_pending
 from reviewer.desk import suites
@@ -253,35 +250,3 @@ def _check_map(asked: ImportOptions, found: list[Suite]) -> None:
         raise DeskError(
             said, "a version of the suite that lists the name", exit_code=ExitCode.INVALID
         )
-
-
-def index_behind(workspace: Workspace) -> bool:
-    """Start filling event rows and full text in a process of its own when much is left to do; of a
-    draft at once."""
-    if workspace.draft:
-        return index_now(workspace) > 0
-    connection = reader(workspace.store)
-    try:
-        if not more_pending(connection):
-            return False
-    finally:
-        connection.close()
-    subprocess.Popen(
-        [sys.executable, "-P", "-m", "reviewer", "--workspace", str(workspace.root), "_index"],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-        cwd=workspace.root,
-        env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},
-    )
-    return True
-
-
-def index_now(workspace: Workspace) -> int:
-    """Fill event rows and full text up to the last trace; returns how many traces were done."""
-    connection = open_writer(workspace.store)
-    try:
-        return catch_up(connection, workspace.store)
-    finally:
-        close_writer(connection, workspace.store)

@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import NamedTuple
 
-from reviewer.desk.imports.importing import expand, import_units, index_behind
+from reviewer.desk.imports.importing import expand, import_units
+from reviewer.desk.imports.indexing import index_behind
 from reviewer.desk.place import Workspace
 from reviewer.importing.pipeline.outcome import FileResult, OnProgress
 from reviewer.importing.pipeline.scoring import ImportOptions

@@ -16,7 +16,8 @@ from reviewer.db.payload_archives import (
 )
 from reviewer.db.schema import foreign_parts, open_writer
 from reviewer.desk.errors import DeskError
-from reviewer.desk.imports.importing import clock, index_now
+from reviewer.desk.imports.importing import clock
+from reviewer.desk.imports.indexing import index_now
 from reviewer.desk.place import Workspace
 from reviewer.exit_codes import ExitCode
 from reviewer.trace.safetext import visible_line

@@ -24,9 +24,9 @@ from reviewer.desk.imports.importing import (
     ImportOptions,
     clock,
     import_paths,
-    index_behind,
     is_pattern,
 )
+from reviewer.desk.imports.indexing import index_behind
 from reviewer.desk.opened import DeskState
 from reviewer.desk.review_sets.population import (
     messages_of,

@@ -16,7 +16,8 @@ from pathlib import Path
 
 from reviewer.db.connection import reader
 from reviewer.db.queries.imports import sources_at
-from reviewer.desk.imports.importing import import_units, index_behind
+from reviewer.desk.imports.importing import import_units
+from reviewer.desk.imports.indexing import index_behind
 from reviewer.desk.imports.listening import open_traces
 from reviewer.desk.imports.listening.open_traces import (
     BadSpan,
