@@ -16,26 +16,32 @@ from pathlib import Path
 from reviewer.signing.errors import PublicKeyError, SignersError, plain
 from reviewer.signing.ssh import PublicKey, public_from_fields
 from reviewer.suite.strict_json import sha256_hex
+from reviewer.suite.tool_names import look_alike
 
 
 def is_one_of(principal: str, names: Iterable[str]) -> bool:
     """Return whether `principal` is one of `names`.
 
-    In any case, also as the address of `Name <address>`, and also by the part before the @ where
-    the name is no address (labels carry no addresses). Deliberately generous: a person must not
-    approve their own work by spelling it differently.
+    In any case, also as the address of `Name <address>`, by the part before the @ where one of
+    both is no address, and in letters that look like those of the principal. Deliberately generous:
+    a person must not approve their own work by spelling it differently.
     """
-    whole = _folded(principal)
-    short = whole.partition("@")[0]
+    whole = principal.casefold()
+    short, at, _ = whole.partition("@")
     for name in names:
         address = name.rpartition("<")[2].partition(">")[0] if "<" in name else name
-        if whole in (_folded(name), _folded(address)) or short == _folded(name):
-            return True
+        for told in {_folded(name), _folded(address), *_looks_like(name), *_looks_like(address)}:
+            if whole == told or short == told or (not at and short == told.partition("@")[0]):
+                return True
     return False
 
 
 def _folded(name: str) -> str:
     return unicodedata.normalize("NFKC", name).casefold().strip()
+
+
+def _looks_like(name: str) -> tuple[str, ...]:
+    return () if name.isascii() else (look_alike(name).strip(),)
 
 
 ROLES = frozenset({"runner", "labeler", "approver", "breakglass"})

@@ -76,7 +76,7 @@ def spelling(name: str) -> Spelling:
     whole: set[str] = set()
     tails: set[str] = set()
     last: set[str] = set()
-    perhaps = {_key(_folded(text)) for text in _perhaps(name[:LONGEST])}
+    perhaps = {_key(look_alike(text)) for text in _perhaps(name[:LONGEST])}
     for text in _readings(name[:LONGEST]):
         parts = [part for part in _PARTING.split(text) if _key(part)]
         while len(parts) > 1 and parts[-1].isdecimal():  # the number of a call: functions.pay:0
@@ -99,7 +99,7 @@ def spelling(name: str) -> Spelling:
 def bare(name: str) -> str:
     """Return a name without case, separators, invisible characters and look-alikes; not for
     reading."""
-    return _key(_folded(name[:LONGEST]))
+    return _key(look_alike(name[:LONGEST]))
 
 
 @lru_cache(64)
@@ -186,7 +186,7 @@ def _readings(name: str) -> Iterable[str]:
     readings |= {_ANSI.sub("", text) for text in readings if "\x1b" in text}
     readings |= {cut for text in readings if (cut := _BEHIND.split(text, maxsplit=1)[0])}
     readings |= {text[::-1] for text in readings if "\u202e" in text or "\u202d" in text}
-    return {_folded(text) for text in readings}
+    return {look_alike(text) for text in readings}
 
 
 def _unescaped(name: str) -> str:
@@ -198,7 +198,7 @@ def _unescaped(name: str) -> str:
     return _ESCAPED.sub(character, unescape(name))
 
 
-def _folded(text: str) -> str:
+def look_alike(text: str) -> str:
     """Return a name without case, invisible characters and look-alikes; its separators stay."""
     if text.isascii():
         return _CONTROLS.sub("", text).casefold()
