@@ -46,11 +46,11 @@ class Report(NamedTuple):
 def open_workspace(
     folder: str | Path | None = None, *, reviewer: str = "", draft: str = ""
 ) -> Workspace:
-    """Open the workspace at `folder`, or the one that holds the current folder.
+    """Open the workspace at `folder`, or the one that contains the current folder.
 
-    `reviewer` names the person who works here; by default the machine says. `draft` names a suite
-    without a lock: the workspace then holds its runs alone, and none is evidence. Raises DeskError
-    where there is no workspace, or no such draft.
+    `reviewer` names the person who works here; the default comes from the machine. `draft` names a
+    suite without a lock: the workspace then has only its runs, and none of them is evidence. Raises
+    DeskError if there is no workspace, or no such draft.
     """
     from reviewer.desk.desk import Desk
     from reviewer.desk.drafts import draft_place
@@ -61,7 +61,8 @@ def open_workspace(
 
 
 def make_workspace(folder: str | Path, *, example: bool = False, reviewer: str = "") -> Workspace:
-    """Make a workspace, with the example suites when asked, and open it. Existing files stay."""
+    """Create a workspace, with the example suites if `example` is true, and open it. Existing files
+    stay."""
     from reviewer.desk.desk import Desk
     from reviewer.desk.place import make
 
@@ -86,7 +87,7 @@ class Workspace:
         self.close()
 
     def close(self) -> None:
-        """Abandon what runs and close the store."""
+        """Stop running work and close the store."""
         self._desk.close()
 
     @property
@@ -98,7 +99,7 @@ class Workspace:
         return self._desk.workspace.suites()
 
     def candidates(self, suite: str) -> list[CandidateInfo]:
-        """Candidates with traces on a suite, by id."""
+        """Return the candidates with traces on a suite, by id."""
         return self._desk.workspace.candidates(suite)
 
     def import_traces(
@@ -108,9 +109,10 @@ class Workspace:
         candidate: str = "",
         format: str = "auto",
     ) -> list[FileResult]:
-        """Import files, folders and patterns, as `reviewer import` does; one result for each file.
+        """Import files, folders and patterns, as `reviewer import` does; return one result for each
+        file.
 
-        `suite` and `candidate` say whose the traces are where their records do not.
+        `suite` and `candidate` apply to traces whose records do not name them.
         """
         from reviewer.desk.imports.importing import ImportOptions, import_paths
         from reviewer.desk.imports.indexing import index_now
@@ -141,7 +143,7 @@ class Workspace:
     ) -> RunView:
         """Run a candidate on a suite and wait until every attempt is stored.
 
-        `attempts` is by default the policy's number. `approvals` answers every call that needs an
+        `attempts` defaults to the policy's number. `approvals` answers every call that needs an
         approval. `shard` is the part of the plan to make, such as "2/8".
         """
         from reviewer.desk.imports.indexing import index_now
@@ -206,9 +208,10 @@ def verify(
 ) -> VerifyResult:
     """Verify one signed decision offline, as `reviewer verify FILE` does.
 
-    `at` is the moment to verify for, by default now. `pins` are those of
+    `at` is the time for which it is verified, by default now. `pins` are those of
     `reviewer.signing.verify.Pins`, for example `threshold`, `environment` or `suite_digest`. Raises
-    OSError for a file that cannot be read; a decision that does not verify is a result.
+    OSError for a file that cannot be read; a decision that does not verify is a result, not an
+    error.
     """
     from datetime import UTC, datetime
 

@@ -1,4 +1,4 @@
-"""Writing archives of a store, and asking stores and archives in SQL."""
+"""Writing archives of a store, and querying stores and archives in SQL."""
 
 from __future__ import annotations  # what only types name is not loaded
 
@@ -28,9 +28,9 @@ class ArchivesRoom(Room):
         payloads: bool = False,
         progress: Progress = lambda _, __: None,
     ) -> Exported:
-        """Write the store, or some suites of it, to a new folder of Parquet files.
+        """Write the store, or some of its suites, to a new folder of Parquet files.
 
-        Raises DeskError where DuckDB is not installed, the folder is taken or a suite is unknown.
+        Raises DeskError if DuckDB is not installed, the folder exists or a suite is unknown.
         """
         from reviewer.db.archive.engine import ArchiveError
         from reviewer.desk.archives.export import Wanted, export, needs_duckdb, suites_of
@@ -55,11 +55,11 @@ class ArchivesRoom(Room):
         limit: int = 0,
         progress: Progress = lambda _, __: None,
     ) -> QueryAnswer:
-        """Return the answer of one question in SQL over stores and archives, by their paths (none
-        named: this store); at most so many rows (0: all).
+        """Return the answer to one SQL query over stores and archives, by their paths (default:
+        this store), with at most so many rows (0: all).
 
-        Raises DeskError where DuckDB is not installed, a path is neither, or the question could do
-        more than read or fails.
+        Raises DeskError if DuckDB is not installed, a path is neither, or the query could do more
+        than read or fails.
         """
         from reviewer.desk.archives.ask import Source, ask
 
@@ -80,15 +80,15 @@ def ask_elsewhere(
     limit: int = 0,
     progress: Progress = lambda _, __: None,
 ) -> QueryAnswer:
-    """Return what `ask` does, of sources that are named: no workspace is needed."""
+    """Return the answer of `ask` for named sources: no workspace is needed."""
     from reviewer.desk.archives.ask import ask, source_of
 
     return ask([source_of(one) for one in sources], sql, limit, progress)
 
 
 def archived_trends(folder: str, suite_id: str = "") -> Trends:
-    """Return the trends of a suite of an archive (its only one, where none is named): no workspace
-    is needed. Raises DeskError."""
+    """Return the trends of a suite in an archive (by default its only suite): no workspace is
+    needed. Raises DeskError."""
     from reviewer.desk.archives.ask import archive_at, asked
     from reviewer.desk.archives.export import Wanted
     from reviewer.desk.archives.figures import ArchivedSuite
@@ -100,7 +100,7 @@ def archived_trends(folder: str, suite_id: str = "") -> Trends:
 def archived_comparison(
     folder: str, suite_id: str, candidate_id: str, baseline_id: str | None = None
 ) -> Comparison:
-    """Return one candidate of an archive against another, episode by episode. Raises DeskError."""
+    """Return a comparison of two candidates in an archive, by episode. Raises DeskError."""
     from reviewer.desk.archives.ask import archive_at, asked
     from reviewer.desk.archives.export import Wanted
     from reviewer.desk.archives.figures import ArchivedSuite

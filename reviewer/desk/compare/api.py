@@ -23,10 +23,11 @@ class CompareRoom(Room):
     def candidates(
         self, suite_id: str, candidate_id: str, baseline_id: str | None = None
     ) -> Comparison:
-        """A candidate against a baseline, episode by episode, by the report's own regression.
+        """Compare a candidate with a baseline, episode by episode, by the report's own regression.
 
-        Without a baseline: the last other candidate promoted, else the one before this; the first
-        of all is the baseline of the next. Raises DeskError for a candidate that is alone.
+        Without a baseline: the last other promoted candidate, else the one before this; the first
+        of all candidates is the baseline of the next. Raises DeskError for the only candidate of a
+        suite.
         """
         from reviewer.desk.compare.shelf import COMPARISONS
 
@@ -45,8 +46,8 @@ class CompareRoom(Room):
         return found.comparison
 
     def kept(self, suite_id: str, candidate_id: str, baseline_id: str) -> Comparison | None:
-        """Return the comparison of these two, where it was the last that was worked out of the
-        suite and nothing changed since."""
+        """Return the comparison of these two if it was the last one computed on the suite and
+        nothing changed since; else None."""
         from reviewer.desk.compare.shelf import COMPARISONS
 
         about = suite_id, candidate_id, baseline_id
@@ -57,7 +58,7 @@ class CompareRoom(Room):
         return COMPARISONS.kept(self._opened.place, about, made_of)
 
     def worked_out(self, suite_id: str, candidate_id: str, baseline_id: str) -> Comparison:
-        """Return the same of `candidates`, whatever is kept."""
+        """Return the same as `candidates`, ignoring the cache."""
         with self._opened.reading() as connection:
             who = self._pair(connection, suite_id, candidate_id, baseline_id)
         return self._compared(suite_id, who).comparison
@@ -82,9 +83,9 @@ class CompareRoom(Room):
     def episode(
         self, suite_id: str, candidate_id: str, baseline_id: str | None, episode_id: str
     ) -> AttemptComparison:
-        """Compare one episode of two candidates, in the attempts that best show the change.
+        """Compare one episode of two candidates, in the attempts that show the change best.
 
-        Raises DeskError as `candidates`, and where either made no attempt of the episode.
+        Raises DeskError as `candidates`, and if either made no attempt of the episode.
         """
         from reviewer.desk.compare.attempts import attempts_to_show, compare_attempts
 
@@ -96,7 +97,8 @@ class CompareRoom(Room):
             return compare_attempts(connection, self._opened.records, places, suite)
 
     def attempts(self, trace_a: str, trace_b: str) -> AttemptComparison:
-        """Two attempts of one episode, `trace_a` as the baseline; of one candidate or of two.
+        """Compare two attempts of one episode, with `trace_a` as the baseline; of one candidate or
+        of two.
 
         Raises DeskError for an unknown trace, and for traces of two episodes.
         """

@@ -36,8 +36,8 @@ class Choice(View, frozen=True):
 
 class Pending(View, frozen=True):
     """A decision on this candidate that waits for another signature. `signers` have signed it,
-    `needed` signatures are required; `differs` are the fields in which it is not what this store
-    gives now."""
+    `needed` signatures are required; `differs` lists the fields that differ from what this store
+    would now sign."""
 
     number: int
     decision: str
@@ -99,11 +99,11 @@ class DecisionInfo(View, frozen=True):
 
 
 class DecisionView(View, frozen=True):
-    """The report as it would be signed, with what may be decided.
+    """The report as it would be signed, with the possible decisions.
 
-    `sections` are (mark, name, text) lines, what speaks against the candidate first; `gates` and
-    `bounds` have a row for each hard gate and each bound. `markdown` and `report_json` are the very
-    renderings the export writes.
+    `sections` are (mark, name, text) lines, those against the candidate first; `gates` and `bounds`
+    have a row for each hard gate and each bound. `markdown` and `report_json` are exactly the
+    exported renderings.
     """
 
     suite_id: str
@@ -239,13 +239,13 @@ class DecisionsRoom(Room):
         return available_keys(self._opened.place)
 
     def looked_in(self) -> list[tuple[str, str]]:
-        """Return the places where keys are looked for, each with what is there."""
+        """Return the places where keys are searched, each with what was found there."""
         from reviewer.desk.integrity.local_keys import looked_in
 
         return looked_in(self._opened.place)
 
     def key_file(self) -> str:
-        """Return the file in which `make_key` would put a key, as a person writes it."""
+        """Return the file in which `make_key` would put a key, as a path for people to read."""
         from reviewer.desk.integrity.local_keys import key_file, shown
 
         return shown(key_file(self._opened.place))
@@ -262,7 +262,7 @@ class DecisionsRoom(Room):
             return key_at(self._opened.place, path)
 
     def make_key(self, passphrase: str) -> KeyInfo:
-        """Make a key with a passphrase. Raises DeskError when its file is there already."""
+        """Create a key with a passphrase. Raises DeskError if its file exists."""
         from reviewer.desk.integrity.local_keys import make_key
 
         with refused():
@@ -295,7 +295,8 @@ class DecisionsRoom(Room):
             return trust_key(self._opened.place, principal, "approver", key)
 
     def statement(self, path: str) -> str:
-        """Return what a signed file holds, indented. Raises DeskError for one that holds none."""
+        """Return the content of a signed file, indented. Raises DeskError for a file without a
+        statement."""
         from reviewer.desk.decisions.earlier import statement_text
 
         return statement_text(Path(path))
@@ -322,8 +323,9 @@ class DecisionsRoom(Room):
         environment: str | None = None,
         keep: Callable[[], bool] | None = None,
     ) -> SignedDecision:
-        """Derive the report again, refuse when it is not the one that was read, sign, verify,
-        keep. `keep` is asked once, when all is checked and nothing is written: False gives up."""
+        """Derive the report again, refuse if it differs from the one that was read, sign, verify,
+        store. `keep` is called once, after all checks and before anything is written: False
+        abandons the signature."""
         from reviewer.desk.decisions import choices as decision_choices
         from reviewer.desk.decisions import signing
 
@@ -367,7 +369,8 @@ class DecisionsRoom(Room):
     def sign_prepared(
         self, prepared: Prepared, signature: bytes, keep: Callable[[], bool] | None = None
     ) -> SignedDecision:
-        """Keep a prepared decision with the signature its person made; `keep` is as in `sign`."""
+        """Store a prepared decision with the signature that its person made; `keep` is as in
+        `sign`."""
         from reviewer.desk.decisions import own_key
 
         if prepared.adds:
@@ -481,7 +484,7 @@ class DecisionsRoom(Room):
         environment: str | None = None,
         passphrase: str | None = None,
     ) -> DecisionInfo:
-        """Sign that a candidate goes out without its decision."""
+        """Sign a record that a candidate is released without its decision."""
         from reviewer.desk.decisions import choices as decision_choices
         from reviewer.desk.decisions import statements
 
@@ -494,7 +497,8 @@ class DecisionsRoom(Room):
             )  # fmt: skip
 
     def state_loss(self, key: str, reason: str, passphrase: str | None = None) -> LossStatement:
-        """Sign that the store lost journal and continues from its present state."""
+        """Sign a statement that the store lost a part of its journal and continues from its present
+        state."""
         from reviewer.desk.decisions import statements
 
         no_evidence(self._opened.place)
@@ -526,7 +530,7 @@ class DecisionsRoom(Room):
             return signed_decisions(self._opened.place, connection)
 
     def take(self, path: str) -> DecisionInfo:
-        """Keep a decision, or a break-glass record, that was signed in another workspace."""
+        """Store a decision, or a break-glass record, that was signed in another workspace."""
         from reviewer.desk.decisions.signed_list import take_signed
 
         no_evidence(self._opened.place)
@@ -536,7 +540,8 @@ class DecisionsRoom(Room):
     def export(
         self, reference: str, out: str, key: str | None = None, passphrase: str | None = None
     ) -> list[tuple[str, str]]:
-        """Write a decision in the forms other programs read; (path, sha256) of each file."""
+        """Write a decision in the formats that other programs read; return (path, sha256) of each
+        file."""
         from reviewer.desk.decisions.signed_list import export_decision
 
         no_evidence(self._opened.place)

@@ -1,4 +1,4 @@
-"""`desk.episodes`: episodes out of traces, and their proof."""
+"""`desk.episodes`: episodes made from traces, and their proof."""
 
 from __future__ import annotations  # what only types name is not loaded
 
@@ -24,8 +24,8 @@ class EpisodesRoom(Room):
     """The API of `desk.episodes`."""
 
     def from_trace(self, order: EpisodeOrder) -> MadeFromTrace:
-        """Make an episode of a trace, and write it with the scripts of its proof. Raises DeskError
-        with the ways out; nothing is written then."""
+        """Make an episode from a trace, and write it with the scripts of its proof. Raises
+        DeskError with the ways out; nothing is written then."""
         from reviewer.desk.episodes.making import made_from_trace
 
         return made_from_trace(self._opened, order)
@@ -33,14 +33,14 @@ class EpisodesRoom(Room):
     def from_golden(
         self, file: Path, wanted: str = "", episode_id: str = "", into: str = "", out: str = ""
     ) -> MadeOfGolden:
-        """Make an episode of a golden record, named by its number or id; its wordings are compared
-        with and never required. Raises DeskError; nothing is written then."""
+        """Make an episode from a golden record, named by its number or id; its wordings are
+        compared and never required. Raises DeskError; nothing is written then."""
         from reviewer.desk.episodes.goldens import made_of_golden
 
         return made_of_golden(self._opened, file, wanted, episode_id, into, out)
 
     def prove(self, suite: str, episode_id: str) -> Proof:
-        """Play the scripts of an episode's proof. `suite` is an id, or a folder. Raises DeskError
+        """Run the scripts of an episode's proof. `suite` is an id, or a folder. Raises DeskError
         for a suite that cannot be read and an episode without scripts."""
         from reviewer.desk.episodes.proving import proof_of
         from reviewer.desk.episodes.target import suite_folder
@@ -48,8 +48,8 @@ class EpisodesRoom(Room):
         return proof_of(suite_folder(self._opened.place.suites, suite), episode_id)
 
     def asked(self, trace_id: str) -> str:
-        """Return what the user asked in a trace of the store, on one line; empty where the trace
-        does not say it. Raises DeskError."""
+        """Return the user's request in a trace of the store, on one line; empty if the trace does
+        not state it. Raises DeskError."""
         from reviewer.desk.episodes.making import asked_in
 
         return " ".join(asked_in(self._opened, trace_id).split())
@@ -57,8 +57,8 @@ class EpisodesRoom(Room):
     def from_form(
         self, trace_id: str, typed: Mapping[str, str], replace: bool = False
     ) -> MadeAndProven:
-        """Make an episode of a trace and of what a form holds (`views.TYPED`), and prove it. Raises
-        DeskError, and nothing is written then."""
+        """Make an episode from a trace and the content of a form (`views.TYPED`), and prove it.
+        Raises DeskError, and nothing is written then."""
         from reviewer.desk.episodes.views import EpisodeOrder, MadeAndProven, Marks
 
         def several(name: str) -> tuple[str, ...]:
@@ -66,7 +66,7 @@ class EpisodesRoom(Room):
             return tuple(part.strip() for part in parts if part.strip())
 
         def calls(name: str) -> tuple[str, ...]:
-            """Names also part at commas, unless arguments stand behind one."""
+            """Split names at commas, too, unless arguments follow a name."""
             parts = (
                 [part] if "{" in part else [one.strip() for one in part.split(",")]
                 for part in several(name)

@@ -41,7 +41,7 @@ class ImportOrder(View, frozen=True):
 
     @property
     def named(self) -> str:
-        """Return what is imported, in a few words."""
+        """Return a short description of what is imported."""
         if self.tool:
             count = len(self.sessions)
             return f"{count:,} session{'s' if count != 1 else ''} of {self.tool}"
@@ -136,8 +136,8 @@ _WAYS_OUT = (
 
 
 def way_out(reasons: tuple[str, ...]) -> str:
-    """Return what to do about a record, by its first reason; one without events, and with members
-    that no trace has, is something else."""
+    """Return what to do about a record, by its first reason; a record without events, and with
+    members that traces do not have, is something other than a trace."""
     if "missing:events" in reasons and any(one.startswith("unknown:") for one in reasons):
         return "this is no trace record: docs/formats.md says which files are read, and how"
     for start, advice in _WAYS_OUT:
@@ -171,20 +171,20 @@ class ImportsRoom(Room):
         return ImportJobs(self._opened.place)
 
     def close(self) -> None:
-        """Abandon the imports at work."""
+        """Stop the running imports."""
         if "_jobs" in vars(self):
             self._jobs.close()
 
     def start(
         self, order: ImportOrder, on_change: Callable[[ImportHandle], None] | None = None
     ) -> ImportHandle:
-        """Begin an import (or a dry one) in a process of its own; `on_change` is called from
-        another thread when something happened. Raises DeskError when it cannot begin."""
+        """Start an import (or a dry run) in a separate process; `on_change` is called from another
+        thread after each change. Raises DeskError if it cannot start."""
         no_evidence(self._opened.place)
         return self._jobs.start(order, on_change)
 
     def views(self) -> list[ImportView]:
-        """Return the imports begun here, newest first."""
+        """Return the imports started here, newest first."""
         return self._jobs.views() if "_jobs" in vars(self) else []
 
     def handle(self, number: int) -> ImportHandle:
@@ -198,8 +198,8 @@ class ImportsRoom(Room):
         return sessions.tools()
 
     def sessions(self, tool: str) -> list[SessionView]:
-        """Return the sessions of a tool where it keeps them, by project, the newest first. Only
-        the start of each file is read. Raises DeskError."""
+        """Return the sessions in a tool's own folders, by project, the newest first. Only the start
+        of each file is read. Raises DeskError."""
         from reviewer.desk.imports import sessions
 
         return sessions.sessions(tool)

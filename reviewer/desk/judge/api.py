@@ -159,7 +159,7 @@ class JudgeRoom(Room):
         return Judges(self._opened.place)
 
     def close(self) -> None:
-        """Abandon the calls under way."""
+        """Stop the running calls."""
         if "_judges" in vars(self):
             self._judges.close()
 
@@ -178,8 +178,8 @@ class JudgeRoom(Room):
         self, suite_id: str, candidate_id: str, item: str, baseline_id: str | None = None
     ) -> JudgeDetail:
         """Return the messages of one labeled pair and the judge's words. Raises DeskError for a
-        pair that the reviewer has not labeled: a person who is still to label it must not know
-        them."""
+        pair that the reviewer has not labeled, because a person who is still to label it must not
+        see them."""
         me = self._opened.reviewer_name()
         with self._opened.reading() as connection:
             return self._judging.detail(connection, me, suite_id, candidate_id, item, baseline_id)
@@ -193,8 +193,8 @@ class JudgeRoom(Room):
     def start(
         self, order: JudgeOrder, on_change: Callable[[JudgeHandle], None] | None = None
     ) -> JudgeHandle:
-        """Ask the judge the questions that it has not answered yet, in a thread of its own, which
-        calls `on_change` when something happened. Raises DeskError when it cannot begin."""
+        """Ask the judge the questions that it has not answered yet, in a separate thread, which
+        calls `on_change` after each change. Raises DeskError if it cannot start."""
         with self._opened.reading() as connection:
             prepared = self._judging.prepared(connection, order)
         return self._judges.start(prepared, on_change)
@@ -209,7 +209,7 @@ class JudgeRoom(Room):
             return export_judgments(connection, self._opened.reports.judgments, suite_id)
 
     def take(self, data: bytes, file: str) -> dict[str, int]:
-        """Take in a file of judgments; returns counts of `added`, `known` and `refused` ones."""
+        """Import a file of judgments; return the counts of `added`, `known` and `refused` ones."""
         from reviewer.desk.judge.files import import_judgments
 
         try:

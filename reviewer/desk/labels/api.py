@@ -153,8 +153,8 @@ class SavedLabel(View, frozen=True):
 
 
 class Holder(View, frozen=True):
-    """A person other than the viewer who has `items` before them now, the first of them since
-    `since`, in seconds since 1970. Which they are is not told."""
+    """A person other than the viewer who has `items` open now, the first of them since `since`, in
+    seconds since 1970. It does not say which items."""
 
     reviewer: str
     items: int
@@ -439,7 +439,7 @@ class LabelsRoom(Room):
 
     def evidence(self, session: Session, item: LabelItem) -> ItemEvidence:
         """Return what was done before each message of a showing, blind. Raises DeskError for an
-        item that is none of the suite's any more."""
+        item that no longer belongs to the suite."""
         from reviewer.desk.labels.evidence import item_evidence
 
         with self._opened.reading() as connection:

@@ -101,9 +101,9 @@ class PatternsRoom(Room):
         )
 
     def name(self, suite_id: str, pattern: str, name: str, note: str = "") -> NameMade:
-        """Give a pattern of a suite a name in the reviewer's name, in place of those that stand:
-        durable when this returns. Raises DeskError for a pattern that no failing attempt has and
-        nobody named, for a name that cannot be used, and when nothing could be written."""
+        """Name a pattern of a suite in the reviewer's name, replacing the names in force; durable
+        on return. Raises DeskError for a pattern that no failing attempt has and nobody named, for
+        an invalid name, and if nothing could be written."""
         from reviewer.desk.patterns.naming import write_name
 
         no_evidence(self._opened.place)
@@ -129,8 +129,8 @@ class PatternsRoom(Room):
             return write_name(self._opened.place, suite_id, pattern, name, note, me)
 
     def unname(self, suite_id: str, pattern: str) -> NameMade:
-        """Take the names of a pattern back: durable when this returns. Raises DeskError when it has
-        none, and when nothing could be written."""
+        """Remove the names of a pattern; durable on return. Raises DeskError if it has none, and if
+        nothing could be written."""
         from reviewer.desk.patterns.naming import write_name
 
         no_evidence(self._opened.place)
@@ -145,8 +145,8 @@ class PatternsRoom(Room):
             return write_name(self._opened.place, suite_id, pattern, "", "", me)
 
     def names(self, suite_id: str) -> tuple[GivenName, ...]:
-        """Return every name that was given to a pattern of a suite, and every one that was taken
-        back, by pattern and time."""
+        """Return every name that was given to a pattern of a suite, and every removal, by pattern
+        and time."""
         if not self._opened.has_store():
             return ()
         with self._opened.reading() as connection:

@@ -30,9 +30,9 @@ class PowerRoom(Room):
     ) -> PowerView:
         """Return how often the policy of a suite is wrong, frozen or not.
 
-        The figures are those that the suite was frozen with, where nothing else is asked; else
-        those of the cache, else they are simulated, and `progress` is told. Raises DeskError for a
-        suite that is broken, and for one of whose policy there is nothing to say.
+        The figures are those in the frozen suite if nothing else is asked; else those of the cache;
+        else they are simulated, and `progress` is called. Raises DeskError for an invalid suite,
+        and for a policy without figures.
         """
         from reviewer.desk.power import made
 

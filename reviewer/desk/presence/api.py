@@ -1,7 +1,7 @@
-"""Who is at a workspace now: a small file for each open workstation, beside the store.
+"""Who is at a workspace now: a small file for each open workstation, next to the store.
 
-It is no evidence: nothing is signed over it, no report names it, and a file that is broken or left
-behind by a killed program is passed over. It never says which item a person has before them.
+It is not evidence: nothing is signed over it, no report names it, and a file that is broken or left
+behind by a killed program is ignored. It never says which item a person has open.
 """
 
 from __future__ import annotations  # what only types name is not loaded
@@ -67,9 +67,9 @@ class PresenceRoom(Room):
         self._beat = 0.0
 
     def here(self, screen: str, role: str = "", active: bool = True) -> None:
-        """Say on which screen the person of this desk is, where that is new or long ago. A folder
-        that cannot be written is no error: then nobody is told. An item they have before them stays
-        theirs while they are `active`."""
+        """Record the screen of this desk's person, if it changed or the record is old. A folder
+        that cannot be written is not an error: nobody is told then. The person keeps their open
+        item while they are `active`."""
         if not self._opened.has_store():
             return
         if active:
@@ -89,15 +89,15 @@ class PresenceRoom(Room):
             self._said, self._beat = said, now
 
     def all(self) -> tuple[Present, ...]:
-        """Return who is here and who left within the hour: oneself first, then those who are here,
-        each by name."""
+        """Return who is here and who left within the hour: first this person, then those who are
+        here, each by name."""
         claims = claims_in(self._folder)
         found = [one for path in self._files() if (one := self._read(path, claims)) is not None]
         found.sort(key=lambda one: (not one.me, one.left is not None, one.left or 0, one.name))
         return tuple(found)
 
     def leave(self) -> None:
-        """Say that this workstation was closed: others read for an hour when, and may have its
+        """Record that this workstation was closed: others see the time for an hour, and may get its
         item."""
         self._opened.claims.release()
         if self._said is not None:

@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 
 
 class CandidateReport:
-    """One report with what it was made of; its bytes are made when first asked for."""
+    """One report with the values it was computed from; its bytes are made on first use."""
 
     def __init__(self, gathered: Evidence, assessment: Assessment) -> None:
         self.gathered = gathered
@@ -98,7 +98,7 @@ class PrintableReport(NamedTuple):
 
 
 class ExportedReport(NamedTuple):
-    """A report that was written: (path, sha256) of each of its files."""
+    """A written report: (path, sha256) of each of its files."""
 
     built: CandidateReport
     files: tuple[tuple[str, str], ...]
@@ -118,8 +118,8 @@ _ReportKey = tuple[str, str, str | None, Together | None]
 
 
 class Reports:
-    """Reports of one workspace, kept until the store's journal, the suite or the manifest says
-    something else. Safe to share between threads."""
+    """Reports of one workspace, cached until the store's journal, the suite or the manifest
+    changes. Safe to share between threads."""
 
     def __init__(
         self, workspace: Workspace, finals: FinalMessages, book: Book, embedding_model: str = ""
@@ -164,7 +164,7 @@ class Reports:
         formats: Sequence[str],
         together: Together | None = None,
     ) -> PrintableReport:
-        """Return the report of `build`, and what these formats show in addition, from the same
+        """Return the report of `build`, and the additional content of these formats, from the same
         reading."""
         from reviewer.desk.reports.renderings import rendering_context
 
@@ -193,8 +193,8 @@ class Reports:
     def assessed_each(
         self, connection: Connection, suite_id: str, asked: Sequence[tuple[str, str | None]]
     ) -> Iterator[CandidateAssessment]:
-        """Yield what `assessed` returns of each (candidate, baseline), all of one moment. None is
-        held here: of a large suite each takes 100 MB."""
+        """Yield the result of `assessed` for each (candidate, baseline), all of one moment. Results
+        are not kept here: for a large suite each takes 100 MB."""
         held = ready_outline(self._workspace, connection, suite_id)
         with one_moment(connection):
             for candidate_id, baseline_id in asked:
@@ -416,7 +416,7 @@ class ReportsRoom(Room):
     def build(
         self, suite_id: str, candidate_id: str, baseline: str | None = None
     ) -> CandidateReport:
-        """Return the report itself, which every other answer about a release is drawn from."""
+        """Return the report, from which every other answer about a release is derived."""
         with self._opened.reading() as connection:
             return self._opened.reports.build(connection, suite_id, candidate_id, baseline)
 
@@ -427,7 +427,7 @@ class ReportsRoom(Room):
         baseline: str | None = None,
         formats: tuple[str, ...] = renderings.USUAL,
     ) -> PrintableReport:
-        """Return the report, and what its renderings show in addition to it."""
+        """Return the report, and the additional content of its renderings."""
         with self._opened.reading() as connection:
             return self._opened.reports.shown(connection, suite_id, candidate_id, baseline, formats)
 
@@ -481,7 +481,7 @@ class ReportsRoom(Room):
             )  # fmt: skip
 
     def enter_cost(self, new: NewCost) -> EnteredCost:
-        """Keep an entry: durable when this returns; the same entry again adds nothing."""
+        """Store an entry; durable on return. The same entry again adds nothing."""
         from reviewer.desk.reports.costs import enter_cost
 
         if not self._opened.has_store():

@@ -27,7 +27,7 @@ class ReviewSetsRoom(Room):
         return Sheets(self._opened.place, self._opened.finals)
 
     def make(self, order: SetOrder) -> SetMade:
-        """Make a set and keep it, durably; files are imported first. The same order on the same
+        """Make a set and store it durably; files are imported first. The same order on the same
         attempts adds nothing. Raises DeskError with the ways out."""
         from reviewer.desk.review_sets.making import make
 
@@ -75,7 +75,7 @@ class ReviewSetsRoom(Room):
         )
 
     def view(self, name: str) -> SetView:
-        """Return a set, its progress and its rates. Raises DeskError when there is none of this
+        """Return a set, its progress and its rates. Raises DeskError if there is no set with this
         name."""
         from reviewer.db.queries.review_sets import review_set_named
         from reviewer.desk.labels.set_sheets import named_set

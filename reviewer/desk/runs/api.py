@@ -149,7 +149,7 @@ class RunsRoom(Room):
         return Runs(self._opened.place)
 
     def close(self) -> None:
-        """Abandon the runs at work."""
+        """Stop the running runs."""
         if "_runs" in vars(self):
             self._runs.close()
 
@@ -168,12 +168,12 @@ class RunsRoom(Room):
         on_change: Callable[[RunHandle], None] | None = None,
         keep: Callable[[list[bytes]], None] | None = None,
     ) -> RunHandle:
-        """Begin a run in a thread of its own, which calls `on_change` when something happened and
-        gives `keep` the records that were stored. Raises DeskError when it cannot begin."""
+        """Start a run in a separate thread, which calls `on_change` after each change and passes
+        the stored records to `keep`. Raises DeskError if it cannot start."""
         return self._runs.start(order, on_change, keep)
 
     def views(self) -> list[RunView]:
-        """Return the runs begun here, newest first."""
+        """Return the runs started here, newest first."""
         return self._runs.views() if "_runs" in vars(self) else []
 
     def handle(self, number: int) -> RunHandle:

@@ -64,7 +64,7 @@ class ScorecardsRoom(Room):
         self._beginning = Lock()
 
     def card(self, suite_id: str, candidate_id: str) -> Scorecard:
-        """Return everything above the rows of the grid; what takes seconds, by another process."""
+        """Return everything above the rows of the grid; another process does long computations."""
         with self._opened.reading() as connection:
             large = is_large(
                 connection, *self._opened.candidate(connection, suite_id, candidate_id)
@@ -75,7 +75,7 @@ class ScorecardsRoom(Room):
         return self.card_here(suite_id, candidate_id)
 
     def kept(self, suite_id: str, candidate_id: str) -> Scorecard | None:
-        """Return the card that was made last, where nothing changed since."""
+        """Return the card that was made last if nothing changed since; else None."""
         from reviewer.desk.scorecards.shelf import CARDS
 
         if not CARDS.has(self._opened.place, suite_id, candidate_id):
@@ -179,19 +179,19 @@ class ScorecardsRoom(Room):
             return self._grid.suite(connection, suite_id).in_force
 
     def shows_outcome(self, suite_id: str) -> bool:
-        """Return whether what sources say is a column of its own: in a probe."""
+        """Return whether the verdicts of sources have a column: in a probe."""
         with self._opened.reading() as connection:
             return self._grid.suite(connection, suite_id).probe
 
     def episode_key(self, suite_id: str, episode_id: str) -> int | None:
-        """The row key of an episode, None when the suite has none of this name."""
+        """Return the row key of an episode, None if the suite has no episode with this name."""
         with self._opened.reading() as connection:
             row = registry.suite_row(connection, suite_id)
             return None if row is None else registry.episode_key(connection, row.id, episode_id)
 
     def maybe_red(self, suite_id: str, candidate_ids: Sequence[str]) -> frozenset[int]:
-        """Row keys of the episodes in which a cell of one of these candidates may be red: no other
-        is."""
+        """Return the row keys of all episodes in which a cell of one of these candidates may be
+        red."""
         found: frozenset[int] = frozenset()
         with self._opened.reading() as connection:
             for each in candidate_ids:
@@ -248,7 +248,7 @@ class ScorecardsRoom(Room):
         return group_of("", made, (), asked.k, force)
 
     def rows(self, suite_id: str, candidate_id: str, keys: list[int]) -> list[EpisodeRow]:
-        """A page of the grid, in the order of `keys`."""
+        """Return a page of the grid, in the order of `keys`."""
         from reviewer.desk.scorecards import scorecard
 
         if not keys:
@@ -291,7 +291,7 @@ class ScorecardsRoom(Room):
             yield from self.rows(suite_id, candidate_id, list(keys[first : first + _PAGE]))
 
     def sides(self, suite_id: str, candidate_ids: Sequence[str], keys: list[int]) -> list[SidesRow]:
-        """A page with a cell per candidate, in the order of `keys` and of `candidate_ids`."""
+        """Return a page with a cell per candidate, in the order of `keys` and `candidate_ids`."""
         from reviewer.desk.scorecards.scorecard import side_cell
         from reviewer.desk.scorecards.views import SidesRow
 
@@ -349,24 +349,24 @@ class ScorecardsRoom(Room):
             return self._begun
 
     def close(self) -> None:
-        """End what is being worked out."""
+        """Stop running computations."""
         if self._begun is not None:
             self._begun.close()
 
     def saved_views(self) -> list[SavedView]:
-        """The saved views of this workspace."""
+        """Return the saved views of this workspace."""
         from reviewer.desk.scorecards.filters import read_views
 
         return read_views(self._views)
 
     def save_view(self, view: SavedView) -> list[SavedView]:
-        """Keep a view under its name; returns all."""
+        """Save a view under its name; return all views."""
         from reviewer.desk.scorecards.filters import save_view
 
         return save_view(self._views, view)
 
     def drop_view(self, name: str) -> list[SavedView]:
-        """Remove a saved view; returns those left."""
+        """Remove a saved view; return the remaining ones."""
         from reviewer.desk.scorecards.filters import drop_view
 
         return drop_view(self._views, name)

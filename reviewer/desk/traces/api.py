@@ -32,7 +32,7 @@ class TracesRoom(Room):
     """The API of `desk.traces`."""
 
     def view(self, trace_id: str) -> TraceView:
-        """The header, verdict and contract of one trace."""
+        """Return the header, verdict and contract of one trace."""
         from reviewer.desk.traces.verdict import trace_view
 
         with self._opened.reading() as connection:
@@ -40,7 +40,7 @@ class TracesRoom(Room):
             return trace_view(connection, self._opened.records, place, suite)
 
     def events(self, trace_id: str, first: int, count: int) -> list[EventRow]:
-        """Lines of the event list at positions first..first+count-1, from 0."""
+        """Return the lines of the event list at positions first..first+count-1, from 0."""
         from reviewer.desk.traces.events import event_window
 
         with self._opened.reading() as connection:
@@ -82,7 +82,8 @@ class TracesRoom(Room):
             return search(connection, self._opened.records, text, suite_id, candidate_id)
 
     def find(self, trace_id: str, text: str) -> list[int]:
-        """The numbers of the events of one trace that hold `text` as it is shown, in any case."""
+        """Return the numbers of the events of one trace that contain `text` as it is shown, in any
+        case."""
         from reviewer.desk.traces.text import holding
 
         with self._opened.reading() as connection:
@@ -94,7 +95,7 @@ class TracesRoom(Room):
             ]
 
     def state(self, trace_id: str, seq: int) -> StateView:
-        """The state as it was after event `seq`."""
+        """Return the state after event `seq`."""
         from reviewer.desk.traces.states import state_view
 
         with self._opened.reading() as connection:
@@ -103,15 +104,15 @@ class TracesRoom(Room):
             return state_view(connection, self._opened.records, place, suite, position)
 
     def notes(self, trace_id: str) -> list[NoteView]:
-        """Bookmarks and notes on the events of a trace, by event."""
+        """Return bookmarks and notes on the events of a trace, by event."""
         from reviewer.desk.traces.notes import notes_of
 
         with self._opened.reading() as connection:
             return notes_of(connection, trace_id)
 
     def all_notes(self, suite_id: str = "", candidate_id: str = "") -> list[NoteView]:
-        """Bookmarks and notes of the whole store, of a suite or of a candidate, by trace and event.
-        Raises DeskError for a suite that the store does not know."""
+        """Return bookmarks and notes of the whole store, of a suite or of a candidate, by trace and
+        event. Raises DeskError for a suite that the store does not know."""
         from reviewer.db import registry
         from reviewer.desk.traces.notes import all_notes
 

@@ -65,7 +65,7 @@ class TrendsRoom(Room):
         return worked.trends
 
     def kept(self, suite_id: str) -> Trends | None:
-        """Return the trends that were worked out last, where nothing changed since."""
+        """Return the trends that were computed last if nothing changed since; else None."""
         if not KEPT.has(self._opened.place, suite_id):
             return None
         with self._opened.reading() as connection:
@@ -74,7 +74,7 @@ class TrendsRoom(Room):
         return KEPT.kept(self._opened.place, [suite_id], made_of)
 
     def worked_out(self, suite_id: str) -> Trends:
-        """Return the same of `figures`, whatever is kept."""
+        """Return the same as `figures`, ignoring the cache."""
         return self._worked(suite_id).trends
 
     def _worked(self, suite_id: str) -> _Worked:

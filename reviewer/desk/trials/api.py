@@ -1,4 +1,4 @@
-"""Trying a suite of the workspace, and looking into what came of it: `desk.trials`."""
+"""`desk.trials`: the trial of a suite of the workspace, and the attempts in it."""
 
 from pathlib import Path
 
@@ -17,14 +17,14 @@ class TrialsRoom(Room):
     """The API of `desk.trials`."""
 
     def trial(self, suite_id: str) -> Trial:
-        """Return what comes of trying a suite, frozen or not yet. Raises DeskError for one that is
-        unknown, is not as it was frozen, or whose world cannot be made."""
+        """Return the trial of a suite, frozen or not. Raises DeskError for a suite that is unknown,
+        differs from its lock, or whose world cannot be made."""
         found, folder = self._read(suite_id)
         return remembered.played_of(found, folder).trial
 
     def shown(self, suite_id: str) -> ShownTrial:
-        """Return the trial of a suite as far as it is made without being asked: where it runs
-        nothing of the suite's own and is soon done. Raises DeskError as `trial` does."""
+        """Return the trial of a suite if it needs no request: it runs no program of the suite and
+        is soon done. Raises DeskError as `trial` does."""
         folder = self._folder(suite_id)
         why = remembered.too_many(folder)
         if why and not remembered.any_of(folder):
@@ -37,8 +37,8 @@ class TrialsRoom(Room):
         return ShownTrial(suite_id=suite_id, trial=trial, why_not=why, way_out=way_out)
 
     def attempt(self, suite_id: str, agent: TrialAgent, episode_id: str) -> AgentAttempt:
-        """Return what an agent did in an episode of a trial that was made here. Raises DeskError
-        where none was."""
+        """Return what an agent did in an episode of a trial that was made here. Raises DeskError if
+        there was none."""
         found, folder = self._read(suite_id)
         known = remembered.known(found, folder)
         if known is None:

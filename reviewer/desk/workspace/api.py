@@ -54,8 +54,8 @@ class WorkspaceRoom(Room):
             return ready_suite(self._opened.place, connection, suite_id)
 
     def contents(self, suite_id: str) -> SuiteContents:
-        """Return what a suite of the folders, or a probe of the store, holds. Raises DeskError for
-        one that is unknown or is not as it was frozen."""
+        """Return the content of a suite of the folders, or of a probe of the store. Raises
+        DeskError for a suite that is unknown or differs from its lock."""
         from reviewer.desk.workspace.contents import contents_of, paged
 
         place = self._opened.place
@@ -92,7 +92,7 @@ class WorkspaceRoom(Room):
             raise refusal_of(error) from error
 
     def candidates(self, suite_id: str) -> list[CandidateInfo]:
-        """Candidates with traces on a suite, by id."""
+        """Return the candidates with traces on a suite, by id."""
         if not self._opened.has_store():
             return []
         with self._opened.reading() as connection:
@@ -196,7 +196,7 @@ class WorkspaceRoom(Room):
         }
 
     def witness(self) -> list[WitnessLine]:
-        """Begin the witness of this workspace, or bring it up to date; what was added."""
+        """Create the witness of this workspace, or update it; return what was added."""
         from reviewer.desk.integrity import witness
         from reviewer.desk.integrity.store_checks import StoreCheck
 
@@ -211,8 +211,8 @@ class WorkspaceRoom(Room):
             return witness.bring_up_to_date(self._opened.place, connection)
 
     def suites_met(self, suite_id: str) -> list[ExplainedSuite]:
-        """Return the other suites that candidates of this one were tried on, each with its reason
-        or none."""
+        """Return the other suites on which candidates of this suite were tried, each with its
+        reason or none."""
         from reviewer.desk.reports.other_suites import suites_tried
 
         with self._opened.reading() as connection:
@@ -240,7 +240,7 @@ def _known(kind: str, name: str, names: list[str], where: str = "") -> None:
 
 
 def candidate_infos(connection: Connection, reports: Reports, suite_id: str) -> list[CandidateInfo]:
-    """Candidates with traces on a suite, by id."""
+    """Return the candidates with traces on a suite, by id."""
     row = registry.suite_row(connection, suite_id)
     if row is None:
         return []
@@ -286,7 +286,7 @@ def opening(connection: Connection, reports: Reports) -> tuple[str, str] | None:
 
 
 class ShippedCounts(NamedTuple):
-    """The numbers of records taken in; those the store had already are not counted."""
+    """The numbers of imported records; records that the store already had are not counted."""
 
     labels: int = 0
     judgments: int = 0
@@ -294,8 +294,8 @@ class ShippedCounts(NamedTuple):
 
 
 def load_shipped(workspace: Workspace) -> ShippedCounts:
-    """Take in the labels and judgments that lie in the suite folders of a workspace. Repeating it
-    adds nothing. Raises StoreError when nothing can be written."""
+    """Import the labels and judgments in the suite folders of a workspace. Repeating it adds
+    nothing. Raises StoreError if nothing can be written."""
     from reviewer.desk.judge.files import import_judgments
     from reviewer.desk.labels.files import import_labels
     from reviewer.suite.folder import JUDGMENTS, LABELS
