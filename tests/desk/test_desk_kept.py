@@ -20,6 +20,7 @@ from reviewer.desk import kept, proofs
 from reviewer.desk.compare.api import CompareRoom
 from reviewer.desk.desk import Desk
 from reviewer.desk.errors import DeskError
+from reviewer.desk.reports import api as reports_api
 from reviewer.desk.reports.api import Reports
 from reviewer.desk.scorecards.api import ScorecardsRoom
 from reviewer.desk.scorecards.card_process import CardProcesses
@@ -395,3 +396,35 @@ def test_a_plain_doctor_computes_no_kept_answer(full: Door, made: list[str]) -> 
     made.clear()
     assert "figures:" not in full.ok("doctor").out
     assert not made
+
+
+def test_a_process_drops_the_reports_asked_for_longest_ago(
+    full: Door, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two stay: a comparison asks for both sides again and again."""
+    read: list[str] = []
+    real = reports_api.read_evidence
+
+    def noted(connection: Any, suite: Any, candidate_id: str, *rest: Any, **more: Any) -> Any:
+        read.append(candidate_id)
+        return real(connection, suite, candidate_id, *rest, **more)
+
+    monkeypatch.setattr(reports_api, "read_evidence", noted)
+    full.take("third.json", passing(candidate_id="third"))
+
+    def reads(*candidates: str) -> list[str]:
+        read.clear()
+        for candidate in candidates:
+            desk.reports.build(SUITE, candidate)
+        return list(read)
+
+    desk = full.desk()
+    try:
+        assert reads(V7, V8, "third", V7) == [V7, V8, "third"]
+        monkeypatch.setattr(reports_api, "_MOST_ROWS", 1)
+        assert reads(V8, "third") == []
+        full.take("more.json", passing(candidate_id="third", attempt=8, nonce=1))
+        assert reads(V7, V8, "third", V8, "third") == [V7, V8, "third"]
+        assert reads(V7, "third", V8) == [V7, V8]
+    finally:
+        desk.close()

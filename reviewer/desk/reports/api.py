@@ -50,6 +50,10 @@ if TYPE_CHECKING:
     from reviewer.report.page_parts import Supplement
 
 
+_MOST_ROWS = 100_000
+"""Episodes and failing traces of the reports that a process keeps: of so many, 200 MB."""
+
+
 class CandidateReport:
     """One report with the values it was computed from; its bytes are made on first use."""
 
@@ -115,6 +119,10 @@ class Together(NamedTuple):
 
 _ReportKey = tuple[str, str, str | None, Together | None]
 """Suite, candidate, baseline, and the release of several suites."""
+
+
+def _weight(gathered: Evidence) -> int:
+    return len(gathered.episodes) + len(gathered.baseline) + len(gathered.failures)
 
 
 class Reports:
@@ -280,6 +288,8 @@ class Reports:
         for key in {(asked, True), (asked, whole)}:
             kept = self._kept.get(key)
             if kept is not None and kept[0] == stamp:
+                self._kept.pop(key, None)
+                self._kept[key] = kept
                 return kept[1]
         gathered = read_evidence(
             connection,
@@ -307,8 +317,21 @@ class Reports:
         stopping.check()
         built = CandidateReport(gathered, assess(gathered))
         if keep:
+            self._kept.pop((asked, whole), None)
             self._kept[asked, whole] = (stamp, built)
+            self._forget()
         return built
+
+    def _forget(self) -> None:
+        """Drop the reports that were asked for longest ago. Two stay in any case: a comparison asks
+        for both of its candidates again and again."""
+        found = [(key, _weight(one.gathered)) for key, (_, one) in list(self._kept.items())]
+        rows = sum(weight for _, weight in found)
+        for key, weight in found[:-2]:
+            if rows <= _MOST_ROWS:
+                return
+            self._kept.pop(key, None)  # another thread may have dropped it
+            rows -= weight
 
     def _by_person(self, connection: Connection, suite: registry.SuiteRow) -> frozenset[str]:
         """Return the episodes whose user a person plays: looked for once in the contracts of a
