@@ -242,7 +242,19 @@ def review_gaps(evidence: Evidence, shown: Figures) -> list[Gap]:
     # Labels that nobody signed are named only where labels are missing.
     if found and review is not None and review.limits is not UNSET and review.limits.unsigned:
         found.append(_unsigned(review.limits.unsigned))
+    if found and review is not None and review.by_authors is not UNSET:
+        found.append(_by_authors(review.by_authors))
     return found
+
+
+def _by_authors(who: Sequence[str]) -> Gap:
+    named_here = named(who)
+    return gap(
+        f"labels of somebody else than {named_here}, who made the candidate",
+        f"labels of {named_here} do not count",
+        "nobody judges their own work",
+        f"labels of somebody else than {named_here}",
+    )
 
 
 def open_review(evidence: Evidence, flags: bool = True) -> list[Gap]:

@@ -324,6 +324,8 @@ class ReviewSection(Struct, frozen=True, kw_only=True):
     why: str | None = None
     limits: LabelFigures | UnsetType = UNSET
     elsewhere: LabelsElsewhere | UnsetType = UNSET
+    by_authors: tuple[str, ...] | UnsetType = UNSET
+    """Authors of the candidate who labeled it: none of their labels counts."""
 
 
 def review_caveat(review: ReviewSection) -> str:

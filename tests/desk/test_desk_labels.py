@@ -861,3 +861,20 @@ def test_pairs_that_the_policy_wants_hold_with_their_number(door: Door) -> None:
         assert review.assessment.reasons[0].observed == "1 of 3 pairs"
         label_all(desk, session)
         assert desk.reports.build(SUITE, V8).assessment.recommendation == "promote"
+
+
+def test_what_an_author_says_of_their_own_candidate_closes_nothing(door: Door) -> None:
+    lenient(door, min_pairs=3)
+    door.take("t.jsonl", [*shipped(V7), *shipped(V8)])
+    labeled(door, "R.Lee")  # both manifests say r.lee
+    with labeler(door) as desk:
+        held = desk.reports.build(SUITE, V8)
+        assert held.assessment.needs == (
+            "3 more labelled pairs",
+            "labels of somebody else than R.Lee",
+        )
+        assert json.loads(held.raw)["review"]["by_authors"] == ["R.Lee"]
+        label_all(desk, pairs_of(desk))
+        judged = desk.reports.build(SUITE, V8)
+        assert judged.assessment.recommendation == "promote"
+        assert "R.Lee" not in json.loads(judged.raw)["review"]["reviewers"]

@@ -376,6 +376,7 @@ class Reports:
             lambda: self.judgments,
             self._signed,
             gathered.baseline_id,
+            gathered.candidate.authors if gathered.candidate is not None else (),
         )
 
     @staticmethod

@@ -10,7 +10,7 @@ from __future__ import annotations  # what only types name is not loaded
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from msgspec import structs, to_builtins
+from msgspec import UNSET, structs, to_builtins
 
 from reviewer.db.connection import Connection
 from reviewer.db.queries.attempts import (
@@ -74,24 +74,27 @@ if TYPE_CHECKING:
 class LabeledMessages(NamedTuple):
     """One candidate's messages on the episodes that have a label, the labels that show one of them,
     its traces with a high flag, and the high flags that no label has closed. `unsigned` labels
-    about them do not count under the policy."""
+    about them do not count under the policy, those of `by_authors` under none."""
 
     own: tuple[Item, ...]
     about: list[Label]
     high: dict[str, Signals]
     flags: tuple[QueueFlag, ...]
     unsigned: int = 0
+    by_authors: tuple[str, ...] = ()
 
 
 class LabelSources(NamedTuple):
     """Where a report's labels come from: `signed` are the uids of those that their raters signed,
-    `baseline_id` is the report's own, None without one."""
+    `baseline_id` is the report's own, None without one. What the candidate's `authors` say of it
+    does not count."""
 
     finals: FinalMessages
     book: Book
     judges: Callable[[], JudgeBook]
     signed: Callable[[], frozenset[str]]
     baseline_id: str | None = None
+    authors: tuple[str, ...] = ()
 
 
 def review_holds(
@@ -109,7 +112,10 @@ def review_holds(
     if not high and not policy.min_pairs and not policy.limited:
         return ReviewSection()
     looked = read_labeled_messages(connection, held, side, high, sources)
-    found = ReviewSection(high_flags=HighFlags(traces=len(high), open=len(looked.flags)))
+    found = ReviewSection(
+        high_flags=HighFlags(traces=len(high), open=len(looked.flags)),
+        by_authors=looked.by_authors or UNSET,
+    )
     if held.rubric is None:
         return found
     made = counted(looked.about, held.rubric)
@@ -161,12 +167,13 @@ def read_labeled_messages(
     every = sources.book.of(connection, held.suite.digest)
     labels = [x for x in every if x.rubric_digest == held.rubric_digest]
     own = _own(connection, side, held, sources.finals, labels)
-    about, unsigned = _about(labels, own), 0
+    about, by_authors = _by_others(_about(labels, own), sources.authors)
+    unsigned = 0
     if held.suite.policy.labels.signed is True and about:
         signed = sources.signed()
         counts = [label for label in about if label.uid in signed]
         about, unsigned = counts, len(about) - len(counts)
-    return LabeledMessages(own, about, high, open_flags(own, high, about), unsigned)
+    return LabeledMessages(own, about, high, open_flags(own, high, about), unsigned, by_authors)
 
 
 def _own(
@@ -185,6 +192,19 @@ def _own(
     texts = finals.of(connection, traces)
     messages = [message_of(side, t, texts[t.id]) for t in traces if t.id in texts]
     return message_items(held.suite.digest, messages).items
+
+
+def _by_others(
+    labels: list[Label], authors: tuple[str, ...]
+) -> tuple[list[Label], tuple[str, ...]]:
+    """Return the labels of people who did not make the candidate, and who made it and labeled."""
+    if not labels or not authors:
+        return labels, ()
+    from reviewer.signing.signers import is_one_of
+
+    raters = {label.reviewer for label in labels}
+    makers = {who for who in raters if is_one_of(who, authors)}
+    return [x for x in labels if x.reviewer not in makers], tuple(sorted(makers))
 
 
 def _about(labels: Iterable[Label], own: Sequence[Item]) -> list[Label]:
@@ -222,6 +242,7 @@ def review_evidence(
             ),
         ),
         messages_required=held.rubric.final_messages if held.rubric is not None else 0,
+        by_authors=looked.by_authors or UNSET,
     )
     if held.rubric is None:
         return found
