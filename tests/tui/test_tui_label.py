@@ -552,7 +552,7 @@ async def test_time_counts_while_the_item_is_on_screen(
         await press(pilot, "L")
         clock[0] += 14
         await press(pilot, "h")
-        assert "this 0:14" in screen_text(app)
+        assert "this item 0:14" in screen_text(app)
         await press(pilot, "S")
         clock[0] += 500
         await press(pilot, "L", "h", "enter", "h", "enter", "h", "enter")

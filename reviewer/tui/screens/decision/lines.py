@@ -100,7 +100,8 @@ def _gates(found: DecisionView, *, every: bool) -> list[Block]:
             blocks.append(_block(row.mark, row.gate, text))
         elif row.mark != "pass":
             unknown = f", {row.not_measured:,} not measured" if row.not_measured else ""
-            text = f"{row.failed:,} of {row.attempts:,}{unknown}  {row.first}"
+            fails = "fails " if row.failed else ""
+            text = f"{fails}{row.failed:,} of {row.attempts:,}{unknown}  {row.first}"
             blocks.append(_block(row.mark, row.gate, text, width=12))
     holding = [row.gate for row in found.gates if row.mark == "pass"]
     if holding and not every:

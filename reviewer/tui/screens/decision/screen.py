@@ -42,6 +42,9 @@ SIDE, ROOMY = 150, 34
 every event and gate."""
 
 
+UNSIGNED = "nothing is signed yet"
+
+
 class DecisionScreen(DeskScreen):
     """Choices at the foot, every section of the report above them."""
 
@@ -149,7 +152,9 @@ class DecisionScreen(DeskScreen):
                 if choice.open and choice.decision == found.preselected
             ]
             self.choices.offer([[] for _ in found.choices], wanted[0] if wanted else 0)
-            self.say("nothing is signed yet" if not found.decided else f"signed {found.decided}")
+            self.say(f"signed {found.decided}" if found.decided else UNSIGNED)
+        elif found.decided and self.said == UNSIGNED:  # also under the dialog that signed it
+            self.say(f"signed {found.decided}")
         elif before.report_digest != found.report_digest:
             self._changed(before, found)
         if before is None:
@@ -281,7 +286,7 @@ class DecisionScreen(DeskScreen):
 
     def _checked(self, found: list[CheckedDecision]) -> None:
         if not found:
-            self.say("nothing is signed yet: there is nothing to verify")
+            self.say(f"{UNSIGNED}: there is nothing to verify")
             return
         shown = self.found.report_digest if self.found is not None else ""
         title = [Span("what the verifier says", "strong")]

@@ -95,7 +95,7 @@ def progress_line(item: LabelItem, spent: float, width: int) -> list[Span]:
     line = [Span(" "), *bar(item.done, item.total, 48 if width >= WIDE else 24)]
     line.append(Span(f"  {item.done:,} of {item.total:,} done, {item.skipped:,} skipped"))
     mean = "n/m" if item.mean_seconds is None else clock(item.mean_seconds)
-    line.append(Span(f"    this {clock(spent)}   mean {mean}", "dim"))
+    line.append(Span(f"   this item {clock(spent)}, mean {mean}", "dim"))
     if width >= WIDE and item.mean_seconds is not None:
         left = item.mean_seconds * max(0, item.total - item.done)
         line.append(Span(f"   about {clock(left)} left", "dim"))

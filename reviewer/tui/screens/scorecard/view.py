@@ -49,6 +49,8 @@ def context(
         right = Span("read only", "not_measured")
     elif decided:
         right = Span(f"signed {visible_line(decided)}", "strong")
+        if width_of([*left, Span(" "), right]) > width:  # the candidate's name is what it is about
+            right = right._replace(text=right.text.partition(", ")[0])
     else:
         right = Span("undecided", "dim")
     return spread(left, [Span(" "), right], width)
