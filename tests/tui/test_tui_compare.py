@@ -111,7 +111,7 @@ async def test_swapped_the_losses_stand_first(desk: Desk) -> None:
         await press(pilot, "C", "c", "enter")
         text = screen_text(app)
         assert f"baseline {V8} → < {V7} >" in text
-        assert "▲ lost 2 (appeal-009, attack-014), new critical 1" in text
+        assert "▲ lost 2, new critical 1, gained 0" in text
         assert "worse: new critical failure in attack-014" in text
         assert "›▲attack-014" in text
         assert app.candidate_id == V7
@@ -240,7 +240,7 @@ async def test_what_others_write_moves_no_row(door: Door) -> None:
         lines = screen_text(app).splitlines()
         assert lines[9].startswith("› damaged-221")
         assert "✗ LOST" in lines[10]
-        assert "lost 1 (appeal-009)" in lines[2]
+        assert "lost 1, " in lines[2]
         await press(pilot, "S", "C")
         assert "appeal-009" in screen_text(app).splitlines()[9]
     desk.close()

@@ -1,6 +1,7 @@
 """Two candidates, or two attempts, in lines: the grids, what changed, and in which evidence."""
 
 from collections.abc import Iterable, Sequence
+from re import sub
 from textwrap import wrap
 from typing import Literal, NamedTuple
 
@@ -251,9 +252,12 @@ def top(found: Comparison, width: int) -> list[Line]:
     def told(text: str) -> str:
         return whole_parts(visible_line(text), width - 2)
 
+    sentence = found.sentence
+    if len(sentence) > width - 2:  # the names are in the rows, each beside its word
+        sentence = sub(r" \([^()]*\)", "", sentence)
     return [
         _context(found, width),
-        [words.mark(state), Span(f" {told(found.sentence)}", "strong")],
+        [words.mark(state), Span(f" {told(sentence)}", "strong")],
         *([Span(f" {part}")] for part in wrap(visible_line(found.figures), width - 2)),
         [Span(f" {visible_line(found.test)}", "dim")],
         [
