@@ -84,6 +84,7 @@ _WAYS_OUT = {
     "OpenCode's database of version 2": "export each session with `opencode export`",
     "Goose's database of sessions": "export each with `goose session export --format json`",
     "MLflow's database": "write what `mlflow.search_traces` returns as JSON, each with `to_json()`",
+    "HAL's database": "its traces are Python pickles, never read: import the JSON of each run",
     "Phoenix's database": "export its spans with Phoenix's client, as JSON",
 }
 """What else can be done with a file of some tools."""
@@ -202,6 +203,7 @@ _DATABASES: tuple[tuple[dict[str, set[str]], str], ...] = (
     ({"spans": {"trace_rowid", "span_id"}, "traces": {"trace_id"}}, "Phoenix's database"),
     ({"session_message": {"session_id", "type", "data"}}, "OpenCode's database of version 2"),
     ({"cursorDiskKV": {"key", "value"}}, "Cursor's database"),
+    ({"preprocessed_traces": {"run_id", "raw_logging_results"}}, "HAL's database"),
 )  # fmt: skip
 """Tools by the tables of their databases, with some columns of each."""
 
@@ -293,8 +295,6 @@ _TOOLS: tuple[_Tool, ...] = (
     _Tool("a Google ADK session's events", ("author", "content", "invocation_id")),
     _Tool("a Gemini CLI checkpoint", ("history", "clientHistory")),
     _Tool("an OpenAI Agents SDK run state of a version that is not known", ("$schemaVersion",)),
-    _Tool("events of Claude Managed Agents", ("type", "id", "processed_at"),
-          _starts("type", "agent.", "user.", "session.", "span.")),
     _Tool("an OpenAI Agents SDK run result", ("new_items", "input")),
     _Tool("a LangGraph checkpoint", ("channel_values", "channel_versions")),
     _Tool("LangChain's stream of events", ("event", "run_id", "data"), _starts("event", "on_")),

@@ -128,6 +128,7 @@ SAMPLES: dict[str, tuple[Sample, ...]] = {
         Sample("openai_responses", "test_agent_with_function_tool_spans.json"),
         Sample("openai_responses", "test_router_analytics_complete_workflow.json"),
     ),
+    "claude-managed-agents": (Sample("managed_agents", "anthropic_managed_builtin_tools.jsonl"),),
     "openai-evals": (Sample("openai_evals", "output_items.json"),),
     "openhands": (
         Sample("openhands", "basic_interactions.json"),

@@ -59,15 +59,31 @@ def test_below_a_folder_it_is_refused_too(door: Door, name: str, content: Any, s
     assert said in told.err
 
 
-def test_a_database_of_a_version_without_a_reader_is_named(door: Door) -> None:
-    with closing(sqlite3.connect(door.root / "opencode.db")) as base:
-        base.execute("CREATE TABLE session (id, parent_id, version)")
-        base.execute("CREATE TABLE session_message (id, session_id, type, seq, data)")
+DATABASES = [
+    (
+        ("session (id, parent_id, version)", "session_message (id, session_id, type, seq, data)"),
+        ("OpenCode's database of version 2", "opencode export"),
+    ),
+    (
+        ("preprocessed_traces (benchmark_name, agent_name, date, run_id, raw_logging_results)",),
+        ("HAL's database", "the JSON of each run"),
+    ),
+]
+
+
+@pytest.mark.parametrize(("tables", "told"), DATABASES)
+def test_a_database_without_a_reader_is_named(
+    door: Door, tables: tuple[str, ...], told: tuple[str, ...]
+) -> None:
+    door.file("runs/notes.txt", "nothing")
+    with closing(sqlite3.connect(door.root / "runs" / "tool.db")) as base:
+        for table in tables:
+            base.execute(f"CREATE TABLE {table}")
         base.commit()
-    told = door.run("import", door.root / "opencode.db")
-    assert told.code == 20
-    assert "OpenCode's database of version 2" in told.err
-    assert "opencode export" in told.err
+    for place in ("runs/tool.db", "runs"):
+        said = door.run("import", door.root / place)
+        assert said.code == 20
+        assert all(word in said.err for word in told)
 
 
 @pytest.mark.parametrize("name", ["xz", "bz2", "zip", "tar", "tar.gz"])

@@ -348,7 +348,6 @@ NAMED: list[tuple[Any, str]] = [
     ({"author": "a", "content": {}, "invocationId": "i"}, "Google ADK"),
     ([{"name": "a", "data": [{"query": "q", "reference": "r"}]}], "Google ADK eval set"),
     ({"$schemaVersion": "999"}, "Agents SDK run state"),
-    ({"type": "agent.tool_use", "id": "s", "processed_at": "t"}, "Claude Managed Agents"),
     ({"history": [], "clientHistory": []}, "Gemini CLI checkpoint"),
     ({"input": "x", "new_items": []}, "Agents SDK run result"),
     ({"channel_values": {}, "channel_versions": {}}, "LangGraph checkpoint"),

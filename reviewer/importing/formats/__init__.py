@@ -54,6 +54,7 @@ OURS = (
     "otel.exports:OpenInferenceReader",
     "sessions.claude_code:ClaudeCodeReader",
     "sessions.claude_stream:ClaudeStreamReader",
+    "sessions.managed_agents:ManagedAgentsReader",
     "google_adk:GoogleAdkReader",
     "openai_runstate:OpenAIRunStateReader",
     "strands:StrandsReader",

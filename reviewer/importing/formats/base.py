@@ -282,6 +282,17 @@ MOST_EXPECTED, LONGEST_EXPECTED = 100, 8192
 """Expected calls that are kept of a source, and the bytes of one."""
 
 
+SAYS_BOTH = "the record says both that it passed and that it did not: no verdict was taken"
+
+
+def agreed(passed: Any, parts: Iterable[Any]) -> bool | None:
+    """Return whether a source says that an attempt passed; None where it says that it did and that
+    one of the parts it is made of did not."""
+    if passed is True and any(one is False for one in parts):
+        return None
+    return passed if isinstance(passed, bool) else None
+
+
 def expected_actions(listed: Iterable[dict[str, Any]]) -> dict[str, Any]:
     """Return the calls that a source expects of an agent (`name`, `arguments`, and where it says
     so `met` and `by`), as members of its verdict's detail."""

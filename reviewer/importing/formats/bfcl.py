@@ -4,8 +4,9 @@ line for each question, in the model's folder; its checker's scores are in the s
 
 What a model answered is words, calls by name (`[{"f": "{…}"}]`), or calls as Python writes them.
 With several turns `inference_log` tells all that was asked, called and returned, and `result`
-repeats the answers; with one, calls are not run and the question is not in the file. A score file
-lists what failed: what it leaves out passed, where it counts as many as there are results."""
+repeats the answers; with one, calls are not run, a log holds no more than what the model was given,
+and the question is not in the file. A score file lists what failed: what it leaves out passed,
+where it counts as many as there are results."""
 
 import re
 from collections.abc import Iterator
@@ -92,15 +93,16 @@ def _result(source: Source, value: Any, scores: "_Scores") -> Foreign:
     if not own:
         raise Rejected("missing:id")
     log = value.get("inference_log")
-    told = _Told(Draft("bfcl", answers=isinstance(log, list)))
+    told = _Told(Draft("bfcl", answers=_ran(log)))
     draft, account = told.draft, told.transcript.account
     broke = isinstance(value["result"], str) and value["result"].startswith(_BROKE)
     if isinstance(log, list):
         told.log(log)
-        if told.answers != _flat(value["result"]):
-            draft.unread("result", 1)  # it tells of other answers than the log
     elif log not in (None, ""):
         draft.unread("inference_log", 1)
+    if told.answers:
+        if told.answers != _flat(value["result"]):
+            draft.unread("result", 1)  # it tells of other answers than the log
     elif broke:
         told.transcript.wrong(value["result"])
     else:
@@ -124,6 +126,12 @@ def _result(source: Source, value: Any, scores: "_Scores") -> Foreign:
     )
 
 
+def _ran(log: Any) -> bool:
+    """Return whether a log tells of turns, in which calls were run; that of a question of one
+    answer holds what the model was given alone."""
+    return any("role" not in one for one in objects(log))
+
+
 _READ = frozenset(("id", "result", "inference_log", *_COUNTS, "traceback", "reasoning_content"))
 
 
@@ -140,12 +148,15 @@ class _Told:
         self._made = 0
 
     def log(self, log: list[Any]) -> None:
-        """Take what `inference_log` tells: states, then a turn, and so on."""
+        """Take what `inference_log` tells: states, then a turn, and so on; of one answer, what the
+        model was given."""
         account = self.transcript.account
         account.every(log)
         for part in log:
             if isinstance(part, list):
                 self._states(part)
+            elif isinstance(part, dict) and "role" in part:
+                self._entry(part)
             elif isinstance(part, dict):
                 self._turn(part)
 

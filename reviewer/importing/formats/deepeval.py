@@ -14,7 +14,9 @@ from reviewer.importing.account import Account
 from reviewer.importing.draft import Draft, amount, measured, tokens
 from reviewer.importing.facts import FormatFacts
 from reviewer.importing.formats.base import (
+    SAYS_BOTH,
     Format,
+    agreed,
     at_path,
     clipped,
     mapping,
@@ -219,7 +221,9 @@ def _traced(source: Source, case: dict[str, Any], found: About, name: str) -> Fo
     candidate = source.candidate or found.candidate
     made = native(Tree(spans), Heading(name, candidate, _home(source, found), "", 1))
     notes = (*made.notes, ONE_MOMENT) if ties(spans) else made.notes
-    return made._replace(verdict=_verdict(case), notes=notes)
+    draft = Draft(name)
+    verdict = _verdict(case, draft)
+    return made._replace(verdict=verdict, notes=(*notes, *draft.notes))
 
 
 # Names and verdicts -------------------------------------------------------------------------------
@@ -249,7 +253,7 @@ def _foreign(source: Source, draft: Draft, case: dict[str, Any], found: About) -
         usage=tokens(
             input_tokens=case.get("inputTokenCount"), output_tokens=case.get("outputTokenCount")
         ),
-        verdict=_verdict(case),
+        verdict=_verdict(case, draft),
         title=text(case.get("scenario")),
     )
 
@@ -258,14 +262,16 @@ _METRIC = ("name", "score", "success", "threshold", "reason", "error", "flaky")
 _MOST_METRICS = 100
 
 
-def _verdict(case: dict[str, Any]) -> SourceVerdict:
-    passed = case.get("success")
+def _verdict(case: dict[str, Any], draft: Draft) -> SourceVerdict:
+    stated = case.get("success")
     listed = objects(case.get("metricsData"))[:_MOST_METRICS]
     metrics = [
         {name: clipped(one[name], 500) if isinstance(one[name], str) else one[name]
          for name in _METRIC if isinstance(one.get(name), (str, int, float))}
         for one in listed
     ]  # fmt: skip
-    return SourceVerdict(
-        passed=passed if isinstance(passed, bool) else None, detail={"metrics": metrics}
-    )
+    every = objects(case.get("metricsData"))
+    passed = agreed(stated, (one.get("success") for one in every if one.get("flaky") is not True))
+    if stated is True and passed is None:
+        draft.note(SAYS_BOTH)
+    return SourceVerdict(passed=passed, detail={"metrics": metrics})

@@ -10,7 +10,15 @@ from typing import Any
 
 from reviewer.importing.draft import Draft, tokens
 from reviewer.importing.facts import FormatFacts
-from reviewer.importing.formats.base import Format, mapping, objects, sequence, text
+from reviewer.importing.formats.base import (
+    SAYS_BOTH,
+    Format,
+    agreed,
+    mapping,
+    objects,
+    sequence,
+    text,
+)
 from reviewer.importing.head import Head
 from reviewer.importing.messages import Transcript
 from reviewer.importing.reader import Broken, Foreign, Rejected
@@ -89,7 +97,7 @@ def _item(source: Source, value: Any) -> Foreign:
         usage=_tokens(sample.get("usage")),
         started_at=draft.at(value.get("created_at")),
         termination="error" if error else _ENDS.get(text(sample.get("finish_reason"))),
-        verdict=_verdict(value, error),
+        verdict=_verdict(value, error, draft),
     )
 
 
@@ -115,12 +123,15 @@ def _tokens(usage: Any) -> dict[str, int] | None:
     )
 
 
-def _verdict(value: dict[str, Any], error: str) -> SourceVerdict:
+def _verdict(value: dict[str, Any], error: str, draft: Draft) -> SourceVerdict:
     graded = [
         {name: one[name] for name in ("name", "passed", "score") if name in one}
         for one in objects(value.get("results"))
     ]
-    passed = _PASSED.get(text(value.get("status")))
+    stated = _PASSED.get(text(value.get("status")))
+    passed = agreed(stated, (one.get("passed") for one in graded))
+    if passed is not stated:
+        draft.note(SAYS_BOTH)
     return SourceVerdict(
         passed=None if error and passed else passed,
         exception=error or None,

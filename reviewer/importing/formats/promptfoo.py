@@ -11,7 +11,16 @@ from typing import Any
 from reviewer.importing.draft import Draft, amount, tokens
 from reviewer.importing.facts import FormatFacts
 from reviewer.importing.foreign_json import parse_text
-from reviewer.importing.formats.base import Format, at_path, mapping, objects, text, value_of
+from reviewer.importing.formats.base import (
+    SAYS_BOTH,
+    Format,
+    agreed,
+    at_path,
+    mapping,
+    objects,
+    text,
+    value_of,
+)
 from reviewer.importing.formats.chat import are_messages
 from reviewer.importing.head import Head
 from reviewer.importing.messages import Transcript
@@ -140,7 +149,7 @@ def _result(source: Source, number: int, value: Any, several: bool, stamp: str) 
         usage=None if cached else _tokens(response.get("tokenUsage")),
         started_at=draft.at(stamp) if stamp else None,
         termination="error" if error else _ENDS.get(text(response.get("finishReason"))),
-        verdict=_verdict(value, text(error)),
+        verdict=_verdict(value, text(error), draft),
         title=named,
     )
 
@@ -201,9 +210,12 @@ def _tokens(usage: Any) -> dict[str, int] | None:
     )
 
 
-def _verdict(value: dict[str, Any], error: str) -> SourceVerdict:
+def _verdict(value: dict[str, Any], error: str, draft: Draft) -> SourceVerdict:
     """Return what the assertions said."""
-    passed, graded = value.get("success"), mapping(value.get("gradingResult"))
+    graded = mapping(value.get("gradingResult"))
+    passed = agreed(value.get("success"), [graded.get("pass")])
+    if value.get("success") is True and passed is None:
+        draft.note(SAYS_BOTH)
     failed = [
         text(at_path(one, "assertion", "type")) or "assertion"
         for one in objects(graded.get("componentResults"))
@@ -216,7 +228,7 @@ def _verdict(value: dict[str, Any], error: str) -> SourceVerdict:
     if named:
         detail["named_scores"] = named
     return SourceVerdict(
-        passed=passed if isinstance(passed, bool) else None,
+        passed=passed,
         reward=float(value["score"]) if _number(value.get("score")) else None,
         exception=error or None,
         detail=detail,

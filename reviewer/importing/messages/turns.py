@@ -285,6 +285,8 @@ def _answer(held: dict[str, Any], account: Account) -> list[Part]:
     if isinstance(listed, list) and any(_names_call(one) for one in listed):
         account.read(held, _BOOKKEEPING)
         return parts_of(listed, account) or []
+    if isinstance(several := held.get("tool_responses"), list) and several:
+        return _responses(held, several, account)
     account.read(held, _ANSWER, strict=held.keys().isdisjoint((*_SAID, "error")))
     account.whole(content, held.get("error"), held.get("parts"))
     error = held.get("error")
@@ -304,6 +306,22 @@ def _answer(held: dict[str, Any], account: Account) -> list[Part]:
         named = text_of(call.get("function"))
     own = first(held, "tool_call_id", "toolCallId", "call_id")
     return [Part("result", seen, own, named, status, held)]
+
+
+def _responses(held: dict[str, Any], several: list[Any], account: Account) -> list[Part]:
+    """Return the results that a message of AG2 lists, one for each call; its content repeats
+    them."""
+    account.read(held, (*_ANSWER, "tool_responses"))
+    account.whole(held.get("content"))
+    account.every(several)
+    found: list[Part] = []
+    for one in several:
+        if isinstance(one, dict):
+            account.read(one, _ANSWER, strict=True)
+            own = {name: value for name, value in one.items() if name != "tool_responses"}
+            account.whole(one.get("content"))
+            found += _answer(own, account)
+    return found
 
 
 def _names_call(block: Any) -> bool:
@@ -328,6 +346,8 @@ def _autogen(source: str, held: dict[str, Any], account: Account) -> Turn:
     names = ("id", "source", "type", "content", "created_at", "models_usage", "metadata")
     account.read(held, (*names, "target", "results", "tool_calls", "inner_messages", "context"))
     role: Role = "user" if source in ("user", "user_proxy") else "agent"
+    if kind in ("CodeGenerationEvent", "CodeExecutionEvent"):
+        return _autogen_code(role, source, held, account)
     events = ("ToolCallRequestEvent", "ToolCallExecutionEvent")
     if kind in events and not isinstance(content, list):
         account.refuse(held)
@@ -343,6 +363,25 @@ def _autogen(source: str, held: dict[str, Any], account: Account) -> Turn:
         account.read(held, [name for name in names if name != "content"])
         account.refuse(held)
         return Turn(role, source, [])
+    return Turn(role, source, parts)
+
+
+_CODE = "code_execution"
+
+
+def _autogen_code(role: Role, source: str, held: dict[str, Any], account: Account) -> Turn:
+    """Return code that an agent of AutoGen's wrote to be run, as a call; and what running code gave
+    back."""
+    account.read(held, ("code_blocks", "result", "retry_attempt"))
+    blocks, outcome = held.get("code_blocks"), held.get("result")
+    account.whole(blocks, outcome)
+    if held.get("type") == "CodeExecutionEvent":
+        code = outcome.get("exit_code") if isinstance(outcome, dict) else None
+        status: Status | None = None if type(code) is not int else "error" if code else "ok"
+        return Turn("tool", source, [Part("result", outcome, "", _CODE, status, held)])
+    parts = parts_of(held.get("content"), account) or []
+    if blocks:
+        parts = [*parts, Part("call", {"code_blocks": blocks}, "", _CODE, None, held)]
     return Turn(role, source, parts)
 
 

@@ -49,6 +49,23 @@ def calls_of(record: dict[str, Any]) -> list[tuple[str, Any]]:
     return [(one["tool"], one["arguments"]) for one in events(record, "tool_call")]
 
 
+@pytest.mark.parametrize(
+    "log", [[], [{"role": "inference_input", "content": {"message": "[…]", "tools": []}}]]
+)
+def test_a_log_without_answers_hides_no_call(tmp_path: Path, log: list[Any]) -> None:
+    """`--include-input-log` keeps what the model was given beside an answer of one turn."""
+    asked = {"id": "simple_python_0", "result": [{"f": '{"a": 1}'}], "inference_log": log}
+    written_as_text = {"id": "simple_python_1", "result": "[f(a=1)]", "inference_log": log}
+    counts = {"input_token_count": 10, "output_token_count": 5, "latency": 0.5}
+    path = written(
+        tmp_path / "BFCL_v4_simple_python_result.json",
+        [{**asked, **counts}, {**written_as_text, **counts}],
+    )
+    found = records(path)
+    assert [calls_of(one) for one in found] == [[("f", {"a": 1})]] * 2
+    assert ["unread" in one for one in found] == [False, False]
+
+
 @pytest.mark.parametrize("name", [SIMPLE, PARALLEL])
 def test_calls_are_read_from_both_ways_of_writing_them(name: str) -> None:
     in_file = [

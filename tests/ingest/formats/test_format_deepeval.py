@@ -144,6 +144,20 @@ def test_a_missing_verdict_is_none(tmp_path: Path) -> None:
     assert first.verdict.passed is None
 
 
+@pytest.mark.parametrize(("flaky", "passed"), [(False, None), (True, True)])
+def test_a_success_beside_a_metric_that_failed_is_no_pass(
+    tmp_path: Path, flaky: bool, passed: bool | None
+) -> None:
+    run = loaded("cases.json")
+    case = run["testCases"][0]
+    case["success"] = True
+    case["metricsData"] = [{"name": "done", "success": False, "score": 0.1, "flaky": flaky}]
+    found = read(READER, written(tmp_path, run))[0]
+    assert found.verdict
+    assert found.verdict.passed is passed
+    assert any("both" in note for note in found.notes) is (passed is None)
+
+
 def test_cases_that_are_no_list_are_refused(tmp_path: Path) -> None:
     value = loaded("cases.json")
     value["testCases"] = {"case": value["testCases"]}

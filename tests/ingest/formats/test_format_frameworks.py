@@ -11,7 +11,11 @@ from counted import FILES
 from doors import Door
 from span_files import events, read, said, told, used
 
-from reviewer.importing.formats.chat.dialects import AgentDojoReader, AutoGenReader
+from reviewer.importing.formats.chat.dialects import (
+    AgentDojoReader,
+    AutoGenReader,
+    OpenAIChatReader,
+)
 from reviewer.importing.formats.chat.langgraph import LangGraphHistoryReader
 from reviewer.importing.formats.google_adk import GoogleAdkReader
 from reviewer.importing.formats.openai_runstate import OpenAIRunStateReader
@@ -415,6 +419,35 @@ def test_autogen_of_a_team_the_managers_thread_is_read(tmp_path: Path) -> None:
     assert record["usage"] == plain["usage"]
     assert "unread" not in record
     assert record["started_at"] == "2026-11-22T21:55:21.313385Z"
+
+
+def test_autogen_code_that_is_run_is_a_call(tmp_path: Path) -> None:
+    code = [{"code": "print(1)", "language": "python"}]
+    made = {"type": "CodeGenerationEvent", "source": "coder", "content": "I run it.",
+            "code_blocks": code, "retry_attempt": 0}  # fmt: skip
+    ran = {"type": "CodeExecutionEvent", "source": "coder", "retry_attempt": 0,
+           "result": {"exit_code": 1, "output": "no python"}}  # fmt: skip
+    asked = {"type": "TextMessage", "source": "user", "content": "print one"}
+    record = the(AUTOGEN, written(tmp_path, {"messages": [asked, made, ran]}))
+    (call,) = events(record, "tool_call")
+    assert (call["tool"], call["arguments"]) == ("code_execution", {"code_blocks": code})
+    assert used(record) == [("code_execution", "error")]
+    assert "unread" not in record
+
+
+def test_ag2_lists_the_results_of_several_calls_in_one_message(tmp_path: Path) -> None:
+    function = {"name": "look", "arguments": "{}"}
+    made = [{"id": own, "type": "function", "function": function} for own in ("c1", "c2")]
+    seen = [{"tool_call_id": own, "role": "tool", "content": own} for own in ("c2", "c1")]
+    talk = [
+        {"role": "user", "name": "user", "content": "look twice"},
+        {"role": "assistant", "name": "desk", "content": "", "tool_calls": made},
+        {"role": "tool", "name": "desk", "content": "c2\n\nc1", "tool_responses": seen},
+    ]
+    record = the(OpenAIChatReader(), written(tmp_path, talk))
+    results = [(one["call_id"], one["observation"]) for one in events(record, "tool_result")]
+    assert results == [("c2", "c2"), ("c1", "c1")]
+    assert "unread" not in record
 
 
 def test_autogen_a_call_only_an_agent_remembers_is_not_measured(tmp_path: Path) -> None:

@@ -64,6 +64,15 @@ def test_a_pass_beside_an_error_is_no_pass(tmp_path: Path) -> None:
     assert found.verdict.passed is None
 
 
+def test_a_pass_beside_a_grader_that_failed_is_no_pass(tmp_path: Path) -> None:
+    item = items()[0]
+    item["results"] = [{"name": "one", "passed": True}, {"name": "other", "passed": False}]
+    (found,) = read(READER, lines(tmp_path, [item]))
+    assert found.verdict
+    assert found.verdict.passed is None
+    assert any("both" in note for note in found.notes)
+
+
 def test_an_unknown_part_of_a_sample_that_could_be_an_act_is_not_measured(tmp_path: Path) -> None:
     item = items()[0]
     item["sample"]["steps"] = [{"tool": "wire", "input": {"to": 1}}]

@@ -102,6 +102,15 @@ def test_a_missing_verdict_is_none(tmp_path: Path) -> None:
     assert (found.verdict.passed, found.verdict.reward) == (None, None)
 
 
+def test_a_success_beside_a_grading_that_failed_is_no_pass(tmp_path: Path) -> None:
+    run = loaded()
+    run["results"]["results"][0]["gradingResult"]["pass"] = False
+    found = read(READER, written(tmp_path, json.dumps(run)))[0]
+    assert found.verdict
+    assert found.verdict.passed is None
+    assert any("both" in note for note in found.notes)
+
+
 def test_a_file_that_is_cut_off_gives_what_is_whole(tmp_path: Path) -> None:
     text = SAMPLE.read_text()
     whole = [one["events"] for one in records(SAMPLE)]

@@ -148,6 +148,29 @@ def test_mlflow_a_trace_without_spans_is_refused(tmp_path: Path, broken: Any) ->
     assert found.codes  # type: ignore[union-attr]
 
 
+def test_mlflow_spans_alone_are_the_trace(tmp_path: Path) -> None:
+    """As its file store keeps them, among the artifacts of a trace."""
+    alone = the(MLFLOW, written(tmp_path, {"spans": trace()["data"]["spans"]}))
+    whole = the(MLFLOW, SAMPLES[MLFLOW])
+    assert alone["events"] == whole["events"]
+    assert alone["usage"] == whole["usage"]
+
+
+def test_a_message_with_a_picture_is_one_message(tmp_path: Path) -> None:
+    odd = trace()
+    words = {"type": "text", "text": "which lamp is this?"}
+    picture = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}
+    for span in odd["data"]["spans"]:
+        given = json.loads(span["attributes"]["mlflow.spanInputs"])
+        if "messages" in given:
+            first = next(one for one in given["messages"] if one["role"] == "user")
+            first["content"] = [words, picture]
+            span["attributes"]["mlflow.spanInputs"] = json.dumps(given)
+    record = the(MLFLOW, written(tmp_path, odd))
+    asked = [one["message"] for one in events(record, "message") if one["actor"] == "user"]
+    assert asked == ["which lamp is this?\n[image_url]"]
+
+
 # Weave --------------------------------------------------------------------------------------------
 
 
@@ -169,6 +192,52 @@ def test_weave_an_answer_elsewhere_counts_by_its_usage(tmp_path: Path) -> None:
     assert record["usage"] == {"input_tokens": 600, "output_tokens": 66}
     assert kinds(record) == [name for name, _ in TOOLS]
     assert [one["path"] for one in record["unread"]] == ["spans[ask].output"]
+
+
+def conversed(answer: list[Any], history: list[Any]) -> dict[str, Any]:
+    """A call of Bedrock's Converse API, as Weave has it."""
+    return {
+        "op_name": "weave:///e/p/op/BedrockRuntime.converse:abc",
+        "inputs": {"modelId": "m", "messages": history},
+        "output": {
+            "output": {"message": {"role": "assistant", "content": answer}},
+            "usage": {"inputTokens": 80, "cacheReadInputTokens": 20, "outputTokens": 10},
+        },
+    }
+
+
+def test_weave_blocks_of_converse_are_calls_and_results(tmp_path: Path) -> None:
+    asked = {"role": "user", "content": [{"text": "refund lamp a"}]}
+    use = {"toolUse": {"toolUseId": "t1", "name": "refund", "input": {"lamp": "a"}}}
+    seen = {"toolUseId": "t1", "status": "error", "content": [{"json": {"why": "no lamp"}}]}
+    answer = {"role": "user", "content": [{"toolResult": seen}]}
+    first = conversed([use], [asked])
+    history = [asked, {"role": "assistant", "content": [use]}, answer]
+    second = conversed([{"text": "it is not there"}], history)
+    calls = [
+        {"id": own, "trace_id": "t", "parent_id": "r", "project_id": "e/p", **one,
+         "started_at": f"2026-11-20T10:00:0{own}Z", "ended_at": f"2026-11-20T10:00:0{own}.5Z"}
+        for own, one in (("1", first), ("2", second))
+    ]  # fmt: skip
+    root = {"id": "r", "trace_id": "t", "project_id": "e/p", "op_name": "desk", "inputs": {},
+            "started_at": "2026-11-20T10:00:00Z", "ended_at": "2026-11-20T10:00:09Z"}  # fmt: skip
+    record = the(WEAVE, written(tmp_path, [root, *calls]))
+    assert kinds(record) == ["refund"]
+    assert used(record) == [("refund", "error")]
+    assert spent([record]) == (200, 20)
+    assert "unread" not in record
+
+
+def test_weave_a_model_that_did_not_answer_is_no_tool(tmp_path: Path) -> None:
+    found = rows(WEAVE)
+    model = next(one for one in found if "choices" in (one["output"] or {}))
+    for row in found:
+        if row["op_name"] == model["op_name"]:
+            row["op_name"] = "weave:///e/p/op/own_model:abc"
+    failed = {**model, "id": "failed", "output": None, "summary": {}, "exception": "429"}
+    record = the(WEAVE, written(tmp_path, [*found, failed]))
+    assert "own_model" not in kinds(record)
+    assert [one["message"] for one in events(record, "error")] == ["429"]
 
 
 def test_weave_scorers_are_no_work_of_the_agent(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from reviewer.importing.draft import Draft, amount, whole
 from reviewer.importing.foreign_json import parse_text
-from reviewer.importing.formats.base import at_path, objects
+from reviewer.importing.formats.base import SAYS_BOTH, at_path, objects
 from reviewer.importing.messages import is_message
 from reviewer.importing.messages.parts import ITEMS
 from reviewer.importing.messages.streams import assembled
@@ -27,6 +27,7 @@ from reviewer.trace.record import SourceVerdict
 LISTS = ("messages", "conversation", "conversations", "contents", "input", "prompt")
 _MOST_LOOKED_AT = 8
 _REQUESTS = ("request", "req", "request_body", "requestBody", "body")
+REQUESTS = frozenset(_REQUESTS)
 _ANSWERS = (
     *("response", "res", "resp", "output", "answer", "completion", "response_body"),
     *("responseBody", "outputs"),
@@ -524,7 +525,7 @@ def _verdict(value: dict[str, Any], draft: Draft) -> SourceVerdict | None:
     if not passed and not rewards:
         return None
     if len(passed) > 1:
-        draft.note("the record says both that it passed and that it did not: no verdict was taken")
+        draft.note(SAYS_BOTH)
     return SourceVerdict(
         passed=passed.pop() if len(passed) == 1 else None,
         reward=rewards[0] if rewards else None,

@@ -36,6 +36,14 @@ from reviewer.importing.formats.chat import (
     stated,
     stated_of_all,
 )
+from reviewer.importing.formats.chat.logs import (
+    Conversation,
+    OpenConversations,
+    as_pair,
+    messages_of,
+    repeats,
+    split,
+)
 from reviewer.importing.head import Head
 from reviewer.importing.messages import Transcript, is_message, tokens_of, usage_of
 from reviewer.importing.reader import Broken, Foreign, Rejected
@@ -77,10 +85,10 @@ class OpenAIChatReader(Format):
         """Return the dialect of a file's messages, empty for any; None when it has none of ours."""
         if unsupported.tool(head):
             return None  # messages of a tool that keeps more than messages
-        first = opened_pair(head.first)
+        first = as_pair(opened_pair(head.first))
         found = self.messages(head.value) or self.messages(first)
         if found and is_pair(first):
-            answer = _split(first)[1]
+            answer = split(first)[1]
             found = [*found, answered(answer) if isinstance(answer, dict) else None]
         if not found and is_message(head.value):
             found = list(head.lines()) if isinstance(head.value, dict) else []
@@ -98,30 +106,29 @@ class OpenAIChatReader(Format):
     def traces(self, source: Source) -> Iterator[Foreign | Broken]:
         if self.bare:
             source.notes.add(self.bare)
-        held: list[dict[str, Any]] = []  # one conversation's log, pair by pair
+        held = OpenConversations()
         bare: list[Any] = []  # the messages of a file that is one list
         lost: list[str] = []  # lines that may be a part of any conversation from there on
         number = 0
         for name, record in source.records():
-            value = opened_pair(record)
+            value = as_pair(opened_pair(record))
             if isinstance(value, Broken):
                 number += 1
                 lost.append(name)
+                held.lose(name)
                 yield value
             elif is_pair(value):
-                if held and not _goes_on(held[-1], value):
+                if not held.take(value, number + 1, lost):
                     number += 1
-                    yield self._of_log(source, number, held, lost)
-                    held = []
-                held.append(value)
+                    for one in held.ended():
+                        yield self._of_log(source, one)
             elif bare or (is_message(value) and not self.messages(value)):
                 bare.append(value)
             else:
                 number += 1
                 yield self._of_record(source, number, value)
-        if held:
-            number += 1
-            yield self._of_log(source, number, held, lost)
+        for one in held.ended(all_of_them=True):
+            yield self._of_log(source, one)
         if bare:
             yield self._of_record(source, number + 1, bare, lost)
 
@@ -171,7 +178,7 @@ class OpenAIChatReader(Format):
             if found is None or name in _READ:
                 continue
             transcript.account.read(value, {*_READ, name})
-            if any(_repeats(one, found) for one in messages):
+            if any(repeats(one, found) for one in messages):
                 transcript.account.read(found, ())
             else:
                 more.append((found, tokens_of(spent(answer))))
@@ -199,17 +206,17 @@ class OpenAIChatReader(Format):
             **said._asdict(),
         )
 
-    def _of_log(
-        self, source: Source, number: int, pairs: list[dict[str, Any]], lost: Sequence[str]
-    ) -> Foreign | Broken:
+    def _of_log(self, source: Source, told: Conversation) -> Foreign | Broken:
+        number, pairs = told.number, told.pairs
+
         def make() -> Foreign:
             draft = Draft(self.name)
             transcript = Transcript(draft)
             answers: list[dict[str, Any]] = []
             same = done = 0  # messages told by then: of the history, and with the last answer
             for place, pair in enumerate(pairs):
-                request, answer = _split(pair)
-                messages = _messages(request)
+                request, answer = split(pair)
+                messages = messages_of(request)
                 transcript.account.read(pair, parts_of_pair(pair) or ())
                 transcript.account.read(request, _READ)
                 transcript.account.every(messages)
@@ -228,11 +235,11 @@ class OpenAIChatReader(Format):
                 done += _answer(transcript, answer, pairs[place + 1 :], done)
             transcript.finish()
             transcript.account.tell(pairs, draft, "record")
-            tell_lost(draft, lost)
+            tell_lost(draft, told.lost)
             last = answers[-1] if answers else {}
             if len(answers) > 1:
                 draft.note("requests that repeat their history were read as one conversation")
-            request, _ = _split(pairs[-1])
+            request, _ = split(pairs[-1])
             said = stated_of_all(pairs, draft)
             return draft.foreign(
                 episode_id=episode_of(source, number, pairs[0], draft),
@@ -244,13 +251,6 @@ class OpenAIChatReader(Format):
             )
 
         return source.attempt(make, f"conversation {number}")
-
-
-def _repeats(message: Any, answer: dict[str, Any]) -> bool:
-    names = ("content", "parts", "tool_calls", "function_call")
-    return isinstance(message, dict) and all(
-        (message.get(name) or None) == (answer.get(name) or None) for name in names
-    )
 
 
 _READ = (
@@ -282,29 +282,13 @@ def _instructions(transcript: Transcript, value: dict[str, Any]) -> None:
             transcript.say({"role": "system", "content": given})
 
 
-def _split(pair: dict[str, Any]) -> tuple[dict[str, Any], Any]:
-    names = parts_of_pair(pair) or ("request", "response")
-    return pair[names[0]], pair.get(names[1])
-
-
-def _messages(request: dict[str, Any]) -> list[Any]:
-    found = list_in(request)
-    return found[1] if found is not None else []
-
-
 def _model(request: dict[str, Any], answer: dict[str, Any]) -> Any:
     return request.get("model") or request.get("modelId") or answer.get("model")
 
 
-def _goes_on(before: dict[str, Any], after: dict[str, Any]) -> bool:
-    """Return whether a request repeats the history of the one before it."""
-    old, new = _messages(_split(before)[0]), _messages(_split(after)[0])
-    return len(new) >= len(old) and new[: len(old)] == old
-
-
 def _answer(transcript: Transcript, answer: Any, following: list[dict[str, Any]], mine: int) -> int:
     """Take what was answered; return how many of the next request's messages will repeat it."""
-    given = _messages(_split(following[0])[0])[mine:] if following else []
+    given = messages_of(split(following[0])[0])[mine:] if following else []
     if isinstance(answer, str):
         return _said(transcript, {"role": "assistant", "content": answer}, given) if answer else 0
     if isinstance(answer, list):

@@ -142,8 +142,24 @@ def _goes_on(pairs: list[dict[str, Any]], pair: dict[str, Any]) -> bool:
     )
     if before:
         return any(_response(one).get("id") == before for one in pairs)
-    first, mine = _input(pairs[0]), _input(pair)
-    return bool(first) and bool(mine) and _key(first[0]) == _key(mine[0]) and len(mine) > 1
+    begun, last, mine = _input(pairs[0]), _input(pairs[-1]), _input(pair)
+    opening = _opening(begun)
+    if not opening or [_key(item) for item in mine[: len(opening)]] != opening:
+        return False
+    if len(mine) > len(begun):
+        return True
+    # The same request once more: the same task is tried again, unless nothing was answered.
+    return len(mine) == len(last) and not sequence(_response(pairs[-1]).get("output"))
+
+
+def _opening(items: list[Any]) -> list[tuple[str, str]]:
+    """Return what a conversation begins with: all up to what its user asks first."""
+    found: list[tuple[str, str]] = []
+    for item in items:
+        found.append(_key(item))
+        if at_path(item, "role") == "user":
+            break
+    return found
 
 
 def _added(history: list[Any], given: list[Any], chained: bool) -> list[Any]:

@@ -117,7 +117,23 @@ def _message(value: dict[str, Any], role: Role) -> Iterator[Turn]:
             parts += [part for call in listed if isinstance(call, dict) for part in _call(call)]
     if isinstance(legacy := value.get("function_call"), dict):
         parts += _call(legacy)
-    yield Turn(role, "", parts)
+    yield Turn(role, "", list(_together(parts)))
+
+
+def _together(parts: list[Part]) -> Iterator[Part]:
+    """Yield parts, texts that follow each other as one: a message is said once, pictures in it
+    too."""
+    waiting: list[str] = []
+    for part in parts:
+        if part.kind == "text" and isinstance(part.value, str) and not part.name:
+            waiting.append(part.value)
+            continue
+        if waiting:
+            yield Part("text", "\n".join(waiting))
+            waiting = []
+        yield part
+    if waiting:
+        yield Part("text", "\n".join(waiting))
 
 
 def _calls_as_text(content: str) -> list[Part]:
@@ -178,6 +194,8 @@ def part_of(value: dict[str, Any]) -> Part | None:
     for name in ("function_response", "functionResponse"):
         if isinstance(inner := value.get(name), dict):
             return _result({**inner, "result": inner.get("response")})
+    if kind is None and (part := _converse(value)) is not None:
+        return part
     if kind in _CALLS or (kind is None and ({"toolCallId", "function"} & value.keys())):
         return next(iter(_call(value)), None)
     if kind in _RESULTS:
@@ -187,6 +205,27 @@ def part_of(value: dict[str, Any]) -> Part | None:
     if kind in (None, "text", "input_text", "output_text", "refusal"):
         found = _said(value, "text", "refusal", *(("content",) if kind else ()))
         return Part("text", found) if found or kind else None
+    return None
+
+
+def _converse(value: dict[str, Any]) -> Part | None:
+    """Return the part that a block of Bedrock's Converse API names by its only member."""
+    if isinstance(inner := value.get("toolUse"), dict):
+        return next(iter(_call({**inner, "id": inner.get("toolUseId")})), None)
+    if isinstance(inner := value.get("toolResult"), dict):
+        content = inner.get("content")
+        seen = [one.get("json", one) if isinstance(one, dict) else one for one in content or ()]
+        alone = len(seen) == 1 and isinstance(content, list) and "json" in mapping(content[0])
+        failed = inner.get("status") == "error"
+        return _result(
+            {
+                "result": seen[0] if alone else content,
+                "id": inner.get("toolUseId"),
+                "is_error": failed,
+            }
+        )
+    if isinstance(inner := value.get("reasoningContent"), dict):
+        return Part("reasoning", text_of(at_path(inner, "reasoningText", "text")))
     return None
 
 

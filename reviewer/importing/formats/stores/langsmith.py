@@ -271,6 +271,7 @@ def _counts(
         return {name: sum(one.get(name, 0) for one in counts) for name in names}
     places = (
         back.get("usage_metadata"),
+        back.get("usageMetadata"),
         at_path(back, "message", "usage_metadata"),
         at_path(back, "message", "kwargs", "usage_metadata"),
         metadata.get("usage_metadata"),

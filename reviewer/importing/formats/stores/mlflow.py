@@ -1,5 +1,6 @@
-"""Traces of MLflow: `Trace.to_json()` one by one, in an array, one a line or in `traces`, and the
-records of `search_traces`, which hold the same as JSON text. MLflow 2 wrote other names.
+"""Traces of MLflow: `Trace.to_json()` one by one, in an array, one a line or in `traces`, the
+records of `search_traces`, which hold the same as JSON text, and the spans alone, as MLflow keeps
+them among a trace's artifacts (`traces.json`). MLflow 2 wrote other names.
 
 Attributes are JSON texts within JSON, and ids are base64 or hex. The tokens of a trace are in its
 metadata as a sum, and at the model's spans; assessments are verdicts of people, judges and code."""
@@ -49,7 +50,7 @@ _ERRORS = ("STATUS_CODE_ERROR", "ERROR", "2", 2)
 class MlflowReader(StoreReader):
     name = "mlflow-trace"
     facts = FormatFacts(
-        by="`info` with a trace id, and `data`; records of `search_traces`",
+        by="`info` with a trace id, and `data`; records of `search_traces`; `spans` of MLflow's",
         times="yes",
         cost="each call once, where MLflow priced it",
         tokens="leaf model calls, once; else the trace's sum",
@@ -58,11 +59,11 @@ class MlflowReader(StoreReader):
     )
     store = "mlflow"
     lists = ("traces",)
-    names = frozenset(("info", "trace_id", "request_id"))
-    own = ("info", "trace")
+    names = frozenset(("info", "trace_id", "request_id", "spans"))
+    own = ("info", "trace", "spans")
 
     def is_row(self, value: Any) -> bool:
-        return _is_trace(value) or _is_record(value)
+        return _is_trace(value) or _is_record(value) or _are_spans(value)
 
     def spans(self, value: Any) -> list[Span]:
         if not isinstance(value, dict):
@@ -103,6 +104,16 @@ def _is_record(value: Any) -> bool:
     )
 
 
+_OWN = "mlflow.traceRequestId"
+
+
+def _are_spans(value: Any) -> bool:
+    """Return whether this holds the spans of a trace and nothing else of it."""
+    spans = value.get("spans") if isinstance(value, dict) and len(value) == 1 else None
+    first = plain(at_path(spans, 0)) if isinstance(spans, list) else None
+    return _OWN in mapping(plain(at_path(first, "attributes")))
+
+
 def _parts(value: dict[str, Any]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """Return what is said of a trace as a whole, and its spans. Raises Rejected."""
     if "info" not in value:
@@ -112,6 +123,9 @@ def _parts(value: dict[str, Any]) -> tuple[dict[str, Any], list[dict[str, Any]]]
         else:
             value = {"info": value, "data": {"spans": plain(value.get("spans"))}}
     info = mapping(value.get("info"))
+    if _are_spans(info):
+        first = mapping(plain(at_path(info, "spans", 0)))
+        info = {"trace_id": plain(mapping(plain(first.get("attributes")))[_OWN])}
     listed = at_path(plain(value.get("data")), "spans")
     if not (text(info.get("trace_id")) or text(info.get("request_id"))):
         raise Rejected("missing:info.trace_id")

@@ -33,7 +33,7 @@ from reviewer.importing.reader import Rejected
 _OP = re.compile(r"(?:weave:///[^/]*/[^/]*/op/)?([^:]+)(?::[^:/]*)?\Z")
 _MODEL = re.compile(
     r"(?:openai|anthropic|litellm|mistralai|cohere|groq|google\.genai|google\.generativeai|cerebras"
-    r"|vertexai|bedrock|ollama|together|huggingface_hub)\.",
+    r"|vertexai|bedrock(?:runtime)?|ollama|together|huggingface_hub)\.",
     re.IGNORECASE,
 )
 _NO_ANSWER = re.compile(r"embed|rerank|moderat|image|audio|speech|transcri", re.IGNORECASE)
@@ -166,6 +166,7 @@ def _kinds(spans: list[Span]) -> list[Span]:
     tools, and what holds them."""
     outermost = leaves(spans)
     scored = {(s.trace, s.id) for s in spans if s.name == _TRIAL}
+    models = {span.name for span in spans if kind_of(span) == "model"}
     found: list[Span] = []
     for span in spans:
         leaf = id(span) in outermost
@@ -174,7 +175,7 @@ def _kinds(spans: list[Span]) -> list[Span]:
             (span.trace, span.parent) in scored or span.name.startswith("Evaluation.")
         ):
             span = of_kind(span, "judge")
-        elif kind_of(span) != "model" and leaf and used:
+        elif kind_of(span) != "model" and leaf and (used or _unanswered(span, models)):
             span = of_kind(span, "model")
             span.attributes.update(_of_model(span.row, span.row.get("inputs"), None))
         elif kind_of(span) != "model" and leaf and span.parent and span.name != _TRIAL:
@@ -183,6 +184,12 @@ def _kinds(spans: list[Span]) -> list[Span]:
             span = of_kind(span, "agent")
         found.append(_referenced(span))
     return found
+
+
+def _unanswered(span: Span, models: set[str]) -> bool:
+    """Return whether a call that gave nothing back is of an operation by which others are
+    answered."""
+    return span.name in models and span.row.get("output") is None
 
 
 def _referenced(span: Span) -> Span:
@@ -203,7 +210,8 @@ def _referenced(span: Span) -> Span:
 def _of_model(row: dict[str, Any], given: Any, back: Any) -> Attributes:
     summary, answer = mapping(row.get("summary")), mapping(back)
     used = mapping(summary.get("usage"))
-    counts = tokens_of(answer.get("usage")) or tokens_of(answer.get("usage_metadata"))
+    places = ("usage", "usage_metadata", "usageMetadata")
+    counts = next((said for name in places if (said := tokens_of(answer.get(name)))), None)
     if not counts:
         of_models = [one for held in used.values() if (one := tokens_of(held))]
         names = dict.fromkeys(name for one in of_models for name in one)

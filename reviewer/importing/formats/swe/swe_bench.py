@@ -13,7 +13,15 @@ from typing import Any
 
 from reviewer.importing.draft import Draft, whole, words
 from reviewer.importing.facts import FormatFacts
-from reviewer.importing.formats.base import Format, at_path, folder_names, mapping, sequence, text
+from reviewer.importing.formats.base import (
+    SAYS_BOTH,
+    Format,
+    at_path,
+    folder_names,
+    mapping,
+    sequence,
+    text,
+)
 from reviewer.importing.formats.swe import is_instance, suite_of
 from reviewer.importing.formats.swe.mini_swe_agent import termination_of
 from reviewer.importing.head import Head
@@ -297,7 +305,7 @@ def summaries(source: Source) -> Iterator[tuple[str, ResultEntry] | Broken]:
                 label=label,
                 place=place,
                 termination="infrastructure_error" if instance_id in broke else None,
-                notes=(ERROR,) if failed else (),
+                notes=(ERROR,) if failed else (SAYS_BOTH,) if outcome == "both" else (),
             ),
         )
 
@@ -315,7 +323,9 @@ def _outcomes(value: dict[str, Any]) -> dict[str, tuple[str, bool | None]]:
     found: dict[str, tuple[str, bool | None]] = {}
     for outcome, names, passed in reversed(_OUTCOMES):
         for instance_id in _ids(value, *names):
-            found[instance_id] = (outcome, passed)
+            before = found.get(instance_id)
+            both = passed is True and before is not None and before[1] is False
+            found[instance_id] = ("both", None) if both else (outcome, passed)
     listed = isinstance(value.get("unresolved_ids", value.get("ids_unresolved")), list)
     for instance_id in _ids(value, *_RAN):
         # Where no list says so, what was evaluated and is not among the resolved was not.
@@ -341,6 +351,7 @@ def summary_notes(source: Source, told: set[str]) -> None:
         ("empty_patch", "submitted an empty patch: counted as not resolved"),
         ("error", "ended in an evaluation error: unscored"),
         ("submitted", "are in no list of outcomes: unscored"),
+        ("both", "are in lists that contradict each other: unscored"),
     ):
         if times := outcomes.count(outcome):
             source.notes.add(f"{times} {said}")

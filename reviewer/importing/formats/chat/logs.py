@@ -1,0 +1,147 @@
+"""Logs of requests with their answers: which pairs are one conversation.
+
+A request repeats the history before it, so a pair that continues another is of its conversation.
+Conversations may run side by side. One that is sent again as it was, though it was answered, is
+another one: the same task was tried once more."""
+
+from typing import Any, NamedTuple
+
+from reviewer.importing.formats.base import at_path
+from reviewer.importing.formats.chat import (
+    REQUESTS,
+    answered,
+    answers_beside,
+    list_in,
+    named,
+    parts_of_pair,
+)
+
+_SIDE_BY_SIDE = 8
+"""Conversations that are kept open for what may follow."""
+_WORDS = ("response", "completion")
+"""Where a record keeps what a model said, as a text."""
+_SAID = ("content", "parts", "tool_calls", "function_call")
+
+
+def split(pair: dict[str, Any]) -> tuple[dict[str, Any], Any]:
+    """Return the request of a pair, and what was answered."""
+    names = parts_of_pair(pair) or ("request", "response")
+    return pair[names[0]], pair.get(names[1])
+
+
+def messages_of(request: dict[str, Any]) -> list[Any]:
+    """Return the messages of a request."""
+    found = list_in(request)
+    return found[1] if found is not None else []
+
+
+def repeats(message: Any, answer: dict[str, Any]) -> bool:
+    """Return whether a message is the answer once more."""
+    return isinstance(message, dict) and all(
+        (message.get(name) or None) == (answer.get(name) or None) for name in _SAID
+    )
+
+
+def as_pair(value: Any) -> Any:
+    """Return a record that keeps the answer beside the messages of its request as a pair of both,
+    with all that it says of itself. Anything else as it is."""
+    if not isinstance(value, dict) or not REQUESTS.isdisjoint(value):
+        return value
+    found = list_in(value)
+    if found is None or found[0] not in ("messages", "contents"):
+        return value
+    messages = found[1]
+    if at_path(messages[-1], "role") in ("assistant", "model"):
+        return value  # whatever is beside them is said of a whole conversation
+    answer: Any = None
+    name = next((one for one in _WORDS if isinstance(value.get(one), str) and value[one]), "")
+    if name:
+        answer = value[name]
+    for beside, one in answers_beside(value):
+        if (message := answered(one)) is not None:
+            if any(repeats(other, message) for other in messages):
+                return value
+            name, answer = beside, one
+            break
+    if not name:
+        return value
+    request = {member: held for member, held in value.items() if member != name}
+    return {**request, "request": request, "response": answer}
+
+
+class _Heard(NamedTuple):
+    """A pair as the next one is compared with it: what it names, what was asked, and the message
+    that answered."""
+
+    names: tuple[str, ...]
+    messages: list[Any]
+    answer: dict[str, Any] | None
+    told: bool
+
+
+def _heard(pair: dict[str, Any]) -> _Heard:
+    request, answer = split(pair)
+    message = answered(answer) if isinstance(answer, dict) else None
+    if isinstance(answer, str) and answer:
+        message = {"content": answer}
+    told = message is not None or (isinstance(answer, list) and bool(answer))
+    return _Heard(named(pair)[:3], messages_of(request), message, told)
+
+
+class Conversation(NamedTuple):
+    """The pairs of one conversation, its number in the file, and what was lost while it ran."""
+
+    number: int
+    pairs: list[dict[str, Any]]
+    lost: list[str]
+    last: _Heard
+
+
+class OpenConversations:
+    """The conversations of a log that may go on, the one that was heard last at the end."""
+
+    def __init__(self) -> None:
+        self._open: list[Conversation] = []
+
+    def take(self, pair: dict[str, Any], number: int, lost: list[str]) -> bool:
+        """Add a pair to the conversation that it goes on with; return False when it begins one,
+        which then has this number."""
+        heard = _heard(pair)
+        ranks = [_goes_on(one.last, heard) for one in self._open]
+        best = max(ranks, default=0)
+        if not best:
+            self._open.append(Conversation(number, [pair], [*lost], heard))
+            return False
+        place = len(ranks) - 1 - ranks[::-1].index(best)
+        held = self._open.pop(place)
+        held.pairs.append(pair)
+        self._open.append(held._replace(lost=[*lost], last=heard))
+        return True
+
+    def lose(self, name: str) -> None:
+        """Note that a line could not be read, which may have been of the one heard last."""
+        if self._open:
+            self._open[-1].lost.append(name)
+
+    def ended(self, *, all_of_them: bool = False) -> list[Conversation]:
+        """Return and forget those of which no more is waited for, in the order they began."""
+        most = 0 if all_of_them else _SIDE_BY_SIDE
+        more = max(0, len(self._open) - most)
+        found, self._open = self._open[:more], self._open[more:]
+        return sorted(found, key=lambda one: one.number)
+
+
+def _goes_on(before: _Heard, after: _Heard) -> int:
+    """Return whether a request repeats the history of the one before it: 2 with what was answered,
+    1 without; 0 when it does not, when it names another task, conversation or session, and when it
+    is the same that was answered."""
+    old, new = before.messages, after.messages
+    if len(new) < len(old) or any(
+        a and b and a != b for a, b in zip(before.names, after.names, strict=True)
+    ):
+        return 0
+    if new[: len(old)] != old or (len(new) == len(old) and before.told):
+        return 0
+    if len(new) == len(old):
+        return 1
+    return 2 if before.answer is not None and repeats(new[len(old)], before.answer) else 1

@@ -1,0 +1,131 @@
+"""Logs of requests with their answers: which are one attempt, and what each attempt holds."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from span_files import events, said
+
+from reviewer.importing.formats.chat.dialects import AnthropicMessagesReader, OpenAIChatReader
+from reviewer.importing.formats.chat.openai import OpenAIResponsesReader
+from reviewer.importing.head import Head
+from reviewer.importing.reader import Broken, DocumentReader
+from reviewer.importing.source import Source
+
+ASKED = [{"role": "user", "content": "refund lamp a"}]
+Row = dict[str, Any]
+
+
+def answer(text: str | None = None, call: str = "") -> Row:
+    function = {"name": "refund", "arguments": '{"lamp": "a"}'}
+    calls = [{"id": call, "type": "function", "function": function}] if call else []
+    message = {"role": "assistant", "content": text, **({"tool_calls": calls} if call else {})}
+    return {
+        "model": "m",
+        "choices": [{"finish_reason": "stop", "message": message}],
+        "usage": {"prompt_tokens": 100, "completion_tokens": 10},
+    }
+
+
+def after(call: str) -> list[Row]:
+    """The history behind a call that was answered."""
+    told = answer(call=call)["choices"][0]["message"]
+    return [*ASKED, told, {"role": "tool", "tool_call_id": call, "content": "done"}]
+
+
+def read(folder: Path, rows: list[Row], reader: DocumentReader | None = None) -> list[Row]:
+    path = folder / "log.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    reader = reader or OpenAIChatReader()
+    assert reader.sniff(Head(path))
+    found = list(reader.traces(Source(path)))
+    assert not [one for one in found if isinstance(one, Broken)]
+    return [json.loads(one.raw) for one in found if not isinstance(one, Broken)]
+
+
+def calls(record: Row) -> list[str]:
+    return [one["tool"] for one in events(record, "tool_call")]
+
+
+def pair(messages: list[Row], response: Any, **more: Any) -> Row:
+    return {"request": {"model": "m", "messages": messages}, "response": response, **more}
+
+
+def test_one_request_that_was_answered_three_times_is_three_attempts(tmp_path: Path) -> None:
+    answers = [answer("one"), answer(call="k1"), answer("three")]
+    found = read(tmp_path, [pair(ASKED, one) for one in answers])
+    assert [calls(one) for one in found] == [[], ["refund"], []]
+    assert [one["usage"]["input_tokens"] for one in found] == [100, 100, 100]
+
+
+def test_a_request_that_failed_and_is_sent_again_is_one_attempt(tmp_path: Path) -> None:
+    found = read(
+        tmp_path, [pair(ASKED, {"error": {"message": "429"}}), pair(ASKED, answer("fine"))]
+    )
+    assert [said(one)[-1] for one in found] == [("agent", "fine")]
+
+
+def test_conversations_of_other_sessions_are_apart(tmp_path: Path) -> None:
+    rows = [
+        pair(ASKED, {"error": {"message": "429"}}, session_id="A"),
+        pair(ASKED, answer("fine"), session_id="B"),
+    ]
+    assert [one["episode_id"] for one in read(tmp_path, rows)] == ["A", "B"]
+
+
+def test_conversations_side_by_side_are_each_read_whole(tmp_path: Path) -> None:
+    rows = [
+        pair(ASKED, answer(call="k1")),
+        pair(ASKED, answer(call="k2")),
+        pair(after("k1"), answer("first")),
+        pair(after("k2"), answer("second")),
+    ]
+    found = read(tmp_path, rows)
+    assert [one["final_message"] for one in found] == ["first", "second"]
+    assert [calls(one) for one in found] == [["refund"], ["refund"]]
+    assert [one["usage"]["input_tokens"] for one in found] == [200, 200]
+
+
+def test_an_answer_beside_the_messages_of_its_request_is_a_pair(tmp_path: Path) -> None:
+    rows = [
+        {"model": "m", "messages": ASKED, "response": answer(call="k1")},
+        {"model": "m", "messages": after("k1"), "response": answer("refunded")},
+    ]
+    (found,) = read(tmp_path, rows)
+    assert calls(found) == ["refund"]
+    assert found["usage"]["input_tokens"] == 200
+    assert found["final_message"] == "refunded"
+    assert "unread" not in found
+
+
+def test_an_answer_in_anthropics_words_is_known_as_such(tmp_path: Path) -> None:
+    block = {"type": "tool_use", "id": "t1", "name": "refund", "input": {}}
+    response = {"type": "message", "role": "assistant", "content": [block], "usage": {
+        "input_tokens": 2, "cache_read_input_tokens": 98, "output_tokens": 10}}  # fmt: skip
+    row = {"model": "claude", "messages": ASKED, "response": response}
+    (found,) = read(tmp_path, [row], AnthropicMessagesReader())
+    assert calls(found) == ["refund"]
+    assert found["usage"]["input_tokens"] == 100
+
+
+def test_an_answer_in_words_beside_the_messages_is_the_agents(tmp_path: Path) -> None:
+    markup = '<tool_call>{"name": "refund", "arguments": {"lamp": "a"}}</tool_call>'
+    (words,) = read(tmp_path, [{"messages": ASKED, "response": "All done"}])
+    assert said(words) == [("user", "refund lamp a"), ("agent", "All done")]
+    (marked,) = read(tmp_path, [{"messages": ASKED, "response": markup}])
+    assert calls(marked) == ["refund"]
+
+
+def test_responses_to_other_tasks_under_one_instruction_are_other_attempts(tmp_path: Path) -> None:
+    def asked(number: int, *items: Row) -> Row:
+        spoken = {"type": "output_text", "text": f"answer {number}"}
+        message = {"type": "message", "role": "assistant", "content": [spoken]}
+        response = {"id": f"resp_{number}", "object": "response", "output": [message]}
+        return {"request": {"model": "m", "input": list(items)}, "response": response}
+
+    rule = {"role": "developer", "content": "be good"}
+    one, other = {"role": "user", "content": "A"}, {"role": "user", "content": "B"}
+    more = [one, {"role": "assistant", "content": "answer 1"}, {"role": "user", "content": "on"}]
+    rows = [asked(1, rule, one), asked(2, rule, *more), asked(3, rule, other), asked(4, rule, one)]
+    found = read(tmp_path, rows, OpenAIResponsesReader())
+    assert [one["final_message"] for one in found] == ["answer 2", "answer 3", "answer 4"]
