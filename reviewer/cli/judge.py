@@ -156,7 +156,7 @@ def _told(view: JudgeRunView, found: JudgeView, as_json: bool) -> int:
         note(f"{view.calls - view.done} of {view.calls} calls were not made: the same command does")
         return ExitCode.INTERRUPTED
     if view.unanswered:
-        note(f"{view.unanswered} calls brought no answer: the same command asks again")
+        note(f"{view.unanswered} calls brought no answer: run the same command to ask again")
     return ExitCode.DONE
 
 

@@ -44,7 +44,8 @@ def missing_module(base: Path, entry: str, search: Sequence[str]) -> str | None:
     top, _, rest = module.partition(".")
     if rest and (base / f"{top}.py").is_file():
         raise DeskError(
-            f"{CANDIDATES}/{top}.py: is a module, so {module} is none", f"--entry {top}:{function}"
+            f"{CANDIDATES}/{top}.py: is a module, so {module} cannot be one",
+            f"--entry {top}:{function}",
         )
     if (base / top).exists() or (spec := _spec(top, search)) is None:
         return f"{inside}.py"
@@ -79,8 +80,8 @@ def check_program(candidate: Candidate, folder: Path, file: str) -> None:
     loose = next((word for word in command[1:2] if not word.startswith(("./", "/", "-"))), "")
     if loose.endswith(".py") and (base / loose).is_file():
         raise DeskError(
-            f"{file}: $.runner.command: {shown(loose, 200)} names no file of {CANDIDATES}/ unless "
-            "it begins with ./",
+            f"{file}: $.runner.command: {shown(loose, 200)} is read as a file of {CANDIDATES}/ "
+            "only if it begins with ./",
             f"write ./{shown(loose, 200)}",
         )
 
@@ -103,12 +104,12 @@ def no_module(where: str, entry: str, place: str, near: Sequence[str]) -> DeskEr
         if home.isidentifier():
             return DeskError(
                 f"{where}: {said}{CANDIDATES}/{near[0]} is {home}.{module}",
-                f"name it so: --entry {home}.{module}:{function}",
+                f"write --entry {home}.{module}:{function}",
             )
         name = _identifier(home)
         return DeskError(
-            f"{where}: {said}{CANDIDATES}/{near[0]} cannot be imported, since {home} is no name of "
-            "a module",
+            f"{where}: {said}{CANDIDATES}/{near[0]} cannot be imported, since {home} is not a "
+            "valid module name",
             f"rename the folder to {name}, and name it --entry {name}.{module}:{function}",
         )
     return DeskError(
@@ -132,7 +133,7 @@ def check_entry_name(entry: str) -> None:
     other = module.replace("-", "_")
     if colon and "-" in module and other.replace(".", "_").isidentifier():
         raise DeskError(
-            f"--entry {shown(entry)}: Python imports no module with a hyphen in its name",
+            f"--entry {shown(entry)}: Python cannot import a module with a hyphen in its name",
             f"--entry {other}:{function}, with the program in "
             f"{CANDIDATES}/{other.replace('.', '/')}.py",
             exit_code=ExitCode.USAGE,
@@ -173,7 +174,7 @@ def _check_function(path: Path, named: str, function: str) -> None:
         raise DeskError(f"{named}: cannot be read ({error.strerror})", *ways_out(error)) from error
     except (SyntaxError, ValueError) as error:
         line = f"line {error.lineno}: " if isinstance(error, SyntaxError) else ""
-        said = error.msg if isinstance(error, SyntaxError) else "is no Python"
+        said = error.msg if isinstance(error, SyntaxError) else "is not Python"
         raise DeskError(f"{named}: {line}{said}", "mend it") from error
     if found is None or function in found:
         return
@@ -182,7 +183,7 @@ def _check_function(path: Path, named: str, function: str) -> None:
     raise DeskError(
         f"{named}: has no function {function} (it has {shown(has, 200)})",
         f"write it: def {function}(request, tools, call) returns the final message",
-        f"or name another one of {module}",
+        f"or name another function of {module}",
     )
 
 

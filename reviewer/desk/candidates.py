@@ -63,13 +63,13 @@ def new_candidate(workspace: Workspace, suite_id: str, asked: NewCandidate) -> P
         )
     if f"{CANDIDATES}/{name}/" == PROOFS:
         raise DeskError(
-            f"{name}: is the name of the folder that holds the proofs of episodes",
-            "name the new candidate otherwise",
+            f"{name}: this name is reserved for the folder with the proofs of episodes",
+            "choose another id for the new candidate",
             exit_code=ExitCode.USAGE,
         )
     path, home = folder / CANDIDATES / f"{name}.json", folder / CANDIDATES / name
     if path.exists() or path.is_symlink():
-        raise DeskError(f"{path} exists already", "name the new candidate otherwise")
+        raise DeskError(f"{path} exists already", "choose another id for the new candidate")
     runner, files = _runner(folder, asked)
     raw: dict[str, Any] = {
         "schema": Candidate.SCHEMA,
@@ -95,7 +95,7 @@ def new_candidate(workspace: Workspace, suite_id: str, asked: NewCandidate) -> P
         raise refusal_of(error) from error
     for there in contents:
         if there.exists() or there.is_symlink():
-            raise DeskError(f"{there} exists already", "name the new candidate otherwise")
+            raise DeskError(f"{there} exists already", "choose another id for the new candidate")
     made = [folder for there in contents for folder in there.parents if not folder.exists()]
     try:
         for place, data in contents.items():
@@ -129,7 +129,7 @@ def pin(workspace: Workspace, suite_id: str, candidate_id: str) -> PinnedManifes
     before = json.dumps(raw)
     if not is_draft(workspace, suite_id) and _judged(workspace, suite_id, candidate_id):
         raise DeskError(
-            f"{candidate_id} has traces on {suite_id}: its manifest is what was judged",
+            f"{candidate_id} has traces on {suite_id}, and they were judged under this manifest",
             f"copy {path} to a new candidate_id, then reviewer candidate pin {suite_id} NEW_ID",
         )
     return _pinned(folder, path, raw, before)
@@ -310,9 +310,9 @@ def _code(folder: Path, raw: dict[str, Any], file: str) -> MeasuredCode:
         raise refusal_of(error) from error
     if not found.files:
         raise DeskError(
-            f"{file}: no file of the candidate is in {folder.name}/{CANDIDATES}/, and its program "
-            "is none on PATH",
-            "name a file of it so that it begins with ./, such as python3 ./agent.py",
+            f"{file}: no file of the candidate is in {folder.name}/{CANDIDATES}/, and its "
+            "program is not on PATH",
+            "start the name of its file with ./, such as python3 ./agent.py",
         )
     return found
 

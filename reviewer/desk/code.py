@@ -67,7 +67,7 @@ def code_of_manifest(manifest: bytes, folder: Path) -> str:
     if not (place / CANDIDATES).is_dir():
         if place.name != CANDIDATES or not place.is_dir():
             raise DeskError(
-                f"{folder}: is neither a suite's folder nor its {CANDIDATES}/",
+                f"{folder}: is neither a suite folder nor its {CANDIDATES}/",
                 f"name the folder that holds {CANDIDATES}/",
                 exit_code=ExitCode.USAGE,
             )

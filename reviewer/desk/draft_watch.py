@@ -53,7 +53,7 @@ class DraftWatch:
         self.folder = workspace.suite_folder(suite_id)
         if not is_draft(workspace, suite_id):
             raise DeskError(
-                f"{suite_id} is no draft: only a suite without a lock is watched",
+                f"{suite_id} is not a draft: only a suite without a lock can be watched",
                 f"reviewer suite check {suite_id}",
                 exit_code=ExitCode.USAGE,
             )
@@ -72,7 +72,7 @@ class DraftWatch:
             if not is_draft(self._workspace, self._suite):
                 raise DeskError(
                     f"{self._suite} is no longer a draft",
-                    f"reviewer suite check {self._suite} checks it as it is frozen",
+                    f"reviewer suite check {self._suite} checks the frozen suite",
                     exit_code=ExitCode.DONE,
                 )
             changed = tuple(sorted({*(now.items() ^ seen.items())}))

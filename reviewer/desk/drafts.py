@@ -50,8 +50,8 @@ def draft_place(workspace: Workspace, suite_id: str) -> Workspace:
     suite."""
     if not is_draft(workspace, suite_id):
         raise DeskError(
-            f"{suite_id} is no draft in {workspace.suites}",
-            "reviewer suite list has every suite, and whether it is frozen",
+            f"{suite_id} is not a draft in {workspace.suites}",
+            "reviewer suite list shows every suite, and whether it is frozen",
             exit_code=ExitCode.USAGE,
         )
     return place_for(workspace, suite_id)
@@ -111,8 +111,8 @@ def no_evidence(place: Workspace) -> None:
     or takes some in."""
     if place.draft:
         raise DeskError(
-            f"{place.draft} is a draft: its runs are no evidence, and nothing is signed, exported "
-            "or imported on them",
+            f"{place.draft} is a draft: its runs are not evidence and cannot be signed, exported "
+            "or imported",
             f"reviewer suite freeze {place.draft}, then run the candidate on the frozen suite",
             exit_code=ExitCode.INVALID,
         )

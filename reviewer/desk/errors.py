@@ -44,16 +44,16 @@ class NoTrace(DeskError):
         suite, candidate = quote(suite_id), quote(candidate_id)
         super().__init__(
             f"no trace of {candidate_id} on {suite_id} is in this store{near}",
-            f"of a suite that can be run: reviewer run {suite} {candidate}",
-            f"of recorded traces: reviewer import FILE --suite {suite} --candidate {candidate}",
+            f"to run it: reviewer run {suite} {candidate}",
+            f"to import its traces: reviewer import FILE --suite {suite} --candidate {candidate}",
         )
         self.suite_id, self.candidate_id = suite_id, candidate_id
 
     def of_draft(self) -> DeskError:
         """Return the same of a draft, which nothing is imported into."""
         return DeskError(
-            f"{self.candidate_id} was not run on the draft {self.suite_id} as it is now: an edited "
-            "draft starts again",
+            f"{self.candidate_id} has not run on the draft {self.suite_id} since its last edit; "
+            "runs before an edit no longer count",
             f"reviewer run {self.suite_id} {self.candidate_id}",
         )
 
@@ -109,39 +109,39 @@ def ways_out(error: Exception) -> tuple[str, ...]:
         case UnicodeDecodeError():
             return ("write the file as UTF-8",)
         case StoreError():
-            return ("reviewer doctor says what of the store is whole",)
+            return ("reviewer doctor shows which parts of the store are intact",)
         case SignersError():
-            return ("mend that line: a line is PRINCIPAL ROLES ssh-ed25519 KEY",)
+            return ("fix that line; the form is PRINCIPAL ROLES ssh-ed25519 KEY",)
         case StatementError():
-            return ("reviewer sign makes the decision again, from what the store holds now",)
+            return ("reviewer sign makes a new decision from what the store holds now",)
         case AttestError():
             return ("name a file that ssh-keygen, reviewer sign or reviewer labels sign wrote",)
         case ContractError(problems=[_, _, *_]):
             return ("correct each place; reviewer schema KIND prints what a file may hold",)
         case ContractError(path="$", file=file):
-            return (f"mend {file}, or name another one",)
+            return (f"fix {file}, or name another one",)
         case ContractError(file=file):
             return (f"correct {file} there; reviewer schema KIND prints what it may hold",)
         case Unrunnable():
             return ("reviewer candidate pin fills in digests; reviewer candidate --help has more",)
-    return ("correct what is named, then do it again",)
+    return ("correct what is named, then try again",)
 
 
-_OF_ANY = "see to what the system says, then do it again"
-_RIGHTS = "give this user the right to it (chmod, chown), or name another path"
-_ROOM = "free some space, then do it again"
+_OF_ANY = "fix what the system reports, then try again"
+_RIGHTS = "give this user permission (chmod, chown), or name another path"
+_ROOM = "free some space, then try again"
 _OF_SYSTEM = {
-    errno.ENOENT: "check the name: nothing of that name is there",
-    errno.ENOTDIR: "name a path whose folders are folders",
+    errno.ENOENT: "check the name: there is no such file",
+    errno.ENOTDIR: "check the path: one of its folders is a file",
     errno.EISDIR: "name a file, not a folder",
-    errno.EEXIST: "name one that is not there yet",
+    errno.EEXIST: "name one that does not exist yet",
     errno.EACCES: _RIGHTS,
     errno.EPERM: _RIGHTS,
-    errno.EROFS: "name a path on a disk that can be written",
+    errno.EROFS: "name a path on a writable disk",
     errno.ENOSPC: _ROOM,
     errno.EDQUOT: _ROOM,
     errno.ENAMETOOLONG: "name a shorter path",
-    errno.ELOOP: "name a path without links that lead back to themselves",
+    errno.ELOOP: "name a path without circular links",
 }
 """errno → the way out."""
 

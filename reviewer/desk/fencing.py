@@ -22,9 +22,9 @@ def hold_unfenced(workspace: Workspace) -> int:
         workspace,
         fcntl.LOCK_SH,
         DeskError(
-            "something is being signed in this workspace, and this machine cannot keep a "
+            "a decision is being signed in this workspace, and this machine cannot isolate a "
             "candidate's program from the signer",
-            "begin the run when it is signed",
+            "start the run after the signing",
         ),
     )
 
@@ -36,11 +36,11 @@ def nothing_unfenced(workspace: Workspace) -> Iterator[None]:
         workspace,
         fcntl.LOCK_EX,
         DeskError(
-            "nothing is signed while a candidate's program runs in this workspace: this machine "
-            "cannot keep it from the signer (or somebody else is signing)",
+            "cannot sign while a candidate's program runs in this workspace: this machine "
+            "cannot isolate it from the signer (or somebody else is signing)",
             "wait until the run has ended, or stop it",
-            "install bubblewrap, or run where Landlock and seccomp hold programs: then both go "
-            "at once",
+            "install bubblewrap, or use a machine with Landlock and seccomp: then both can "
+            "happen at once",
             exit_code=ExitCode.NOT_PROMOTED,
         ),
     )

@@ -125,8 +125,8 @@ class Readers:
 def never_run(suite_id: str) -> DeskError:
     """Return the error of a draft that has no runs as it is now."""
     return DeskError(
-        f"the draft {suite_id} has no runs as it is now: a draft that was edited (its files, or a "
-        "manifest in candidates/) starts again",
+        f"the draft {suite_id} has no runs since its last edit (of its files, or a manifest in "
+        "candidates/); earlier runs no longer count",
         f"reviewer run {suite_id} CANDIDATE",
     )
 
@@ -204,7 +204,7 @@ class DeskState:
             if found is None:
                 raise
             raise DeskError(
-                f"{self.place.store}: is damaged ({found})", "restore a backup"
+                f"{self.place.store}: the store is damaged ({found})", "restore a backup"
             ) from error
 
     def has_store(self) -> bool:
@@ -298,5 +298,5 @@ def refused() -> Iterator[None]:
     except DatabaseError as error:
         raise DeskError(
             f"the store could not be written ({error})",
-            "reviewer doctor says whether the store is whole",
+            "reviewer doctor says whether the store is intact",
         ) from error

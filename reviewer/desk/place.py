@@ -115,7 +115,7 @@ def find(start: Path | None = None) -> Workspace:
     raise DeskError(
         f"no workspace at or above {here}: a workspace has suites/ and store/",
         "reviewer init makes one here",
-        "reviewer demo shows the built-in example in a throw-away one",
+        "reviewer demo shows the built-in example in a temporary one",
         "--workspace DIR names another folder",
         exit_code=ExitCode.USAGE,
     )

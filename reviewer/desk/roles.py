@@ -116,6 +116,6 @@ def require(role: Role, room: str, method: str) -> None:
     if ROLES.index(role) < ROLES.index(needed):
         raise DeskError(
             f"this session may {MAY[role]} ({room}.{method})",
-            f"an address for the role {needed}, from the person who serves this",
+            f"ask the person who serves this for an address with the role {needed}",
             exit_code=ExitCode.USAGE,
         )

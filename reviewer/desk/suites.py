@@ -94,7 +94,10 @@ def state_of(folder: Path) -> tuple[FolderState | None, str]:
     if state.state == "broken":
         return state, str(SuiteBroken(folder.name, state.edits))
     if state.state == "draft":
-        return state, f"{folder.name}: a draft, no evidence: reviewer suite freeze {folder.name}"
+        return state, (
+            f"{folder.name}: a draft, whose runs are not evidence: reviewer suite freeze "
+            f"{folder.name}"
+        )
     return state, ""
 
 
@@ -242,11 +245,14 @@ def _ready_draft(workspace: Workspace, folder: Path, state: FolderState) -> Read
 
     name = folder.name
     if state.state != "draft":
-        raise DeskError(f"{name} is frozen now: these are runs of its draft", "reviewer opens it")
+        raise DeskError(
+            f"{name} has been frozen, and these runs belong to its former draft",
+            "reviewer opens the frozen suite",
+        )
     try:
         if version_of(folder, state.files) != workspace.version:
             raise DeskError(
-                f"{name}: the draft was edited since these runs",
+                f"{name}: the draft was edited after these runs",
                 f"reviewer run {name} CANDIDATE makes new ones, reviewer --draft {name} opens them",
             )
         checked = check_suite(state.files, workspace.version)

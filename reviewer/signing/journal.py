@@ -208,8 +208,9 @@ def read_witness(data: bytes) -> list[WitnessLine]:
         before = last.get(line.journal)
         if line.prev != (before.digest if before else NOTHING):
             raise StatementError(
-                f"witness: line {number} does not follow the line before it of its journal: a line"
-                " was changed or taken out, or copies of the journal were signed side by side"
+                f"witness: line {number} does not follow the line before it of its journal: a "
+                "line was changed or removed, or two copies of the journal were signed in "
+                "parallel"
             )
         if before and line.seq <= before.line.seq and line.kind != "loss":
             raise StatementError(

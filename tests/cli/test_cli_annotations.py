@@ -387,9 +387,7 @@ def test_one_score_with_two_values_and_one_time_is_refused_and_the_first_stays(
     path = traced.file("both.json", json.dumps([told(1, 1), told(0, 1)]))
     said = taken(traced, "langfuse", path)
     assert (said.code, counts(said)["added"], counts(said)["refused"]) == (20, 1, 1)
-    assert (
-        "row 2: $: annotation 5c0e0000-0000-4000-8000-000000000001 was told otherwise" in said.err
-    )
+    assert "row 2: $: annotation 5c0e0000-0000-4000-8000-000000000001 has another value" in said.err
     assert [x["marks"] for x in labels(traced)] == [{"accurate": 1}]
 
 
@@ -472,7 +470,7 @@ def test_a_table_of_raters_gives_a_label_for_each_score_and_rounds_no_half(singl
     assert reasons(said) == {
         "answer `0.5` to `score` is not mapped": 2,
         "Colin gave no score": 1,
-        f"its task is no episode of {SUITE} (--episode-map names them)": 3,
+        f"its task is not an episode of {SUITE} (--episode-map names them)": 3,
         "`Win Rate` is no task: the row sums up others": 1,
     }
 

@@ -86,7 +86,7 @@ def test_what_was_judged_keeps_its_digests(door: Door) -> None:
     script.write_text(script.read_text().replace("yet", "ever"))
     refused = door.run("candidate", "pin", SUITE, "lamp-agent-v1")
     assert refused.code == 20
-    assert "is what was judged" in refused.err
+    assert "were judged under this manifest" in refused.err
     assert path.read_bytes() == before
 
 
@@ -100,7 +100,7 @@ def test_what_was_judged_keeps_its_digests(door: Door) -> None:
         (("--command", "node ./gone.mjs"), "no file gone.mjs is in", 20),
         (("--command", "./gone.py"), "no file gone.py is in", 20),
         (("--command", "python3 ./../gone.py"), "no file ../gone.py is in", 20),
-        (("--command", "no-such-program --once"), "none on PATH", 20),
+        (("--command", "no-such-program --once"), "not on PATH", 20),
         (("--entry", "lamp-agent.agent:run"), "--entry lamp_agent.agent:run", 2),
         (("--entry", "json:run"), "has no function run", 20),
     ],
@@ -186,7 +186,7 @@ def test_a_folder_that_python_cannot_import_is_named_with_the_way_out(door: Door
     path = agent(door, "desk-good/prog.py")
     refused = door.run("candidate", "new", SUITE, "desk-good", "--entry", "prog:run")
     assert refused.code == 20
-    assert "desk-good is no name of a module" in refused.err
+    assert "desk-good is not a valid module name" in refused.err
     assert "desk_good.prog:run" in refused.err
     path.parent.rename(path.parent.with_name("desk_good"))
     door.ok("candidate", "new", SUITE, "desk-good", "--entry", "desk_good.prog:run")

@@ -185,7 +185,7 @@ REFUSED = {
     "returns junk": ("return True", "returns bool, not a list"),
     "differs": (
         "return [{'gate': 'state', 'text': ' '.join({'a', 'b', 'c', 'd', 'e'})}]",
-        "finds something else when it runs again (in ",
+        "gives another result when it runs again (in ",
     ),
     "cannot fail": ("return []", "so nothing shows that it can fail"),
 }
@@ -203,7 +203,7 @@ def test_a_check_that_breaks_or_cannot_fail_is_refused(what: str, door: Door) ->
     said = door.run("suite", "freeze", "tried")
     assert said.code != 0, said
     assert why in said.err, said
-    assert "mend the check" in said.err, said
+    assert "fix the check" in said.err, said
     assert not (folder / "suite.lock").exists()
     assert door.run("suite", "trial", "tried").code == 20
 

@@ -82,7 +82,7 @@ def test_one_candidate_alone_says_what_to_do(door: Door) -> None:
     door.take("v7.jsonl", shipped(V7))
     said = door.run("compare", "--suite", SUITE, "--candidate", V7)
     assert said.code == 20
-    assert f"one candidate only: {V7}" in said.err
+    assert f"there is only one candidate, {V7}" in said.err
     assert "way out: run another" in said.err
 
 

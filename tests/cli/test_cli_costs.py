@@ -95,7 +95,7 @@ def test_a_correction_is_an_entry_of_its_own(full: Door) -> None:
     assert cost(full)["incident_usd"] == 340.0
     again = add(full, "1", "--corrects", "a", kind=None)
     assert again.code == 2
-    assert "was corrected already, by b" in again.err
+    assert "was already corrected by b" in again.err
     assert add(full, "1", "--corrects", "c").err.startswith("reviewer: entry c is of kind incident")
     assert add(full, "1", "--corrects", "nothing").code == 2
     plain = full.ok("costs", "list").out

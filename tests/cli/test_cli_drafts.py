@@ -71,7 +71,7 @@ def test_an_edited_draft_keeps_its_id_and_begins_anew(draft: Door) -> None:
     retitle(draft, "Another title")
     said = draft.run("scorecard", "--suite", SUITE)
     assert said.code == 20
-    assert "as it is now" in said.err
+    assert "since its last edit" in said.err
     assert "9 of 9 attempts made" in draft.ok("run", SUITE, V8).out
     assert "attempts 9 of 9 valid" in draft.ok("scorecard", "--suite", SUITE).out
     (draft.suite / EPISODE).write_bytes(kept)
@@ -106,10 +106,10 @@ def test_a_program_opens_a_draft_by_its_name(draft: Door) -> None:
         assert [suite.state for suite in workspace.suites()] == ["draft"]
         workspace.run(SUITE, V8)
         assert workspace.report(SUITE, V8).recommendation == "hold"
-        with pytest.raises(DeskError, match="no evidence"):
+        with pytest.raises(DeskError, match="not evidence"):
             workspace.import_traces(draft.suite / "traces")
     assert not draft.store.exists()
-    with pytest.raises(DeskError, match="is no draft"):
+    with pytest.raises(DeskError, match="is not a draft"):
         open_workspace(draft.root, draft="nothing")
 
 
@@ -157,7 +157,7 @@ def test_no_room_makes_evidence_of_a_draft(draft: Door, tmp_path: Path, act: str
     draft.ok("run", SUITE, V8, "--attempts", "1")
     desk = Desk(place_for(at(draft.root), SUITE))
     try:
-        with pytest.raises(DeskError, match="is a draft: its runs are no evidence"):
+        with pytest.raises(DeskError, match="is a draft: its runs are not evidence"):
             ACTS[act](desk, tmp_path / "out")
     finally:
         desk.close()
@@ -306,12 +306,12 @@ def test_an_edited_draft_says_that_it_starts_again(draft: Door) -> None:
     ):
         refused = draft.run(*looked)
         assert refused.code == 20
-        assert "no runs as it is now: a draft that was edited" in refused.err
+        assert "no runs since its last edit" in refused.err
         assert f"reviewer run {SUITE} CANDIDATE" in refused.err
         assert "doctor" not in refused.err
     draft.ok("run", SUITE, V7, "--attempts", "1")
     refused = draft.run("scorecard", "--suite", SUITE, "--candidate", V8)
-    assert f"{V8} was not run on the draft {SUITE} as it is now" in refused.err
+    assert f"{V8} has not run on the draft {SUITE} since its last edit" in refused.err
     assert f"way out: reviewer run {SUITE} {V8}" in refused.err
     assert "import" not in refused.err
 

@@ -385,7 +385,7 @@ def test_an_episode_of_the_same_trace_is_written_over_and_no_other(door: Door) -
     before = (door.root / "suites/one-v1/episodes/one.json").read_bytes()
     other = door.run(*of[:4], "41/1", *of[5:])
     assert other.code == 20
-    assert "it was not made of this trace" in other.err
+    assert "it was not made from this trace" in other.err
     assert (door.root / "suites/one-v1/episodes/one.json").read_bytes() == before
     door.ok("suite", "freeze", "one-v1")
     frozen = door.run(*of, "--wrong", "9")
@@ -423,7 +423,7 @@ def test_a_mark_that_fits_nothing_wrong_is_no_proof(door: Door) -> None:
     door.ok("episode", "from-trace", file, "--required", "get_order", "--id", "e")
     runs = proof(door, "e-v1", "e")["runs"]
     assert not runs[0]["holds"]
-    assert "nothing marks it wrong" in runs[0]["why"]
+    assert "no mark says what is wrong" in runs[0]["why"]
 
 
 def test_a_script_that_is_gone_or_edited_away_proves_nothing(door: Door) -> None:

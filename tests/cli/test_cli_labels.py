@@ -52,7 +52,7 @@ def test_an_empty_file_is_refused_and_costs_no_other(door: Door, noun: str, data
     nothing = door.file("nothing.jsonl", data)
     said = door.run(noun, "import", nothing, door.suite / noun / "shopflow.jsonl")
     assert said.code == 20
-    assert f"nothing.jsonl is empty: there is no {noun.removesuffix('s')} in it" in said.err
+    assert f"nothing.jsonl is empty: no {noun.removesuffix('s')} was imported" in said.err
     assert "added, 0 already there" in said.err
     assert door.run(noun, "import", nothing).code == 20
 
@@ -120,7 +120,7 @@ def test_a_bad_line_costs_that_line_and_is_named(full: Door, kim: Door) -> None:
     assert (told["added"], told["known"], told["refused"]) == (2, 1, 10)
     for number in (2, 3, 5, 6, 7, 8, 9, 10, 11, 12):
         assert f"{path}:{number}: $" in said.err.replace("…", ""), (number, said.err)
-    for number, word in ((3, "answer"), (5, "uid"), (6, "raw identifier"), (10, "rubric")):
+    for number, word in ((3, "answer"), (5, "uid"), (6, "unmasked identifier"), (10, "rubric")):
         assert any(p["place"].endswith(f":{number}") and word in p["path"] + p["reason"]
                    for p in told["problems"]), (number, told)  # fmt: skip
     assert "corp-mail" not in said.both
@@ -409,7 +409,7 @@ def test_a_payload_in_anothers_place_is_not_believed(door: Door, kim: Door) -> N
             digest = hashlib.sha256(made).digest()
             base.execute("UPDATE pack SET frame=?, sha256=? WHERE id=?", (made, digest, key))
     told = merged_unhealthy(door, kim)
-    assert any("not the record that was imported" in text for text in told["problems"])
+    assert any("does not match the imported record" in text for text in told["problems"])
     assert door.one("SELECT count(*) FROM trace WHERE critical") == 0
     assert f"{V7}/attack-014/1" not in "".join(str(row) for row in traces(door))
 

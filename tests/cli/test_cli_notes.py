@@ -67,7 +67,7 @@ def test_a_note_is_written_listed_changed_and_taken_back(full: Door) -> None:
     [
         (("add", ATTACK, "--seq", 99, "x"), 20, "no event 99"),
         (("add", f"{ATTACK}7", "--seq", 1, "x"), 20, "no trace"),
-        (("add", ATTACK, "--seq", 1, " "), 2, "a note needs words"),
+        (("add", ATTACK, "--seq", 1, " "), 2, "the note is empty"),
         (("add", ATTACK, "--seq", 1, "x" * 4001), 20, "at most 4,000 characters"),
         (("add", ATTACK, "--seq", 1, "\udcff"), 20, "non-UTF-8"),
         (("add", ATTACK, "--seq", 1), 2, "required: TEXT"),

@@ -81,8 +81,8 @@ def test_identifiers_are_masked_and_hostile_text_is_inert(full: Door) -> None:
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ("", "a name needs words"),
-        (" \n ", "a name needs words"),
+        ("", "the name is empty"),
+        (" \n ", "the name is empty"),
         ("x" * 121, "at most 120 characters"),
         (f"x{ESCAPE}", "control characters"),
         ("x\u202ey", "control characters"),

@@ -213,7 +213,7 @@ def test_a_limit_is_kept_and_said(store: Door, archive: Path) -> None:
 
 
 def test_what_is_no_archive_is_refused(store: Door, archive: Path, tmp_path: Path) -> None:
-    assert "no archive and no store" in store.run("query", "select 1", tmp_path).err
+    assert "neither an archive nor a store" in store.run("query", "select 1", tmp_path).err
     manifest = json.loads((archive / "archive.json").read_text("utf-8"))
     for change, why in (
         ({"schema": "reviewer/archive@2"}, "of another version"),
@@ -277,7 +277,7 @@ def test_trends_of_an_archive_are_those_of_its_store(store: Door, archive: Path)
     assert {one.pop("recommendation") for one in of_store["candidates"]} > {"block"}
     (labels,) = [one for one in of_archive["figures"] if one["measure"] == "human_pass"]
     assert {one["why"] for one in labels["points"]} == {
-        "labels are not in an archive: the store's own trends have them"
+        "labels are not in an archive; the trends of a store show them"
     }
     for found in (of_store, of_archive):
         found["figures"] = [one for one in found["figures"] if one["measure"] != "human_pass"]
@@ -311,7 +311,7 @@ def test_an_archive_needs_no_workspace_and_says_what_it_cannot_compare(
     assert said.out.startswith(f"suite {SUITE}  baseline {V7}  candidate {V8}\n")
     assert nowhere.run("query", "from costs", archive).code == 0
     assert nowhere.run("compare", "damaged-221", "--archive", archive).code == 2
-    assert "is no archive" in nowhere.run("trends", "--archive", tmp_path).err
+    assert "is not an archive" in nowhere.run("trends", "--archive", tmp_path).err
     unknown = nowhere.run("compare", "--archive", archive, "--candidate", "refund-agent-v9")
     assert "did you mean" in unknown.err
 

@@ -174,10 +174,10 @@ def test_a_rubric_of_its_own_is_part_of_the_set(door: Door, logs: Path) -> None:
         (("--sample", "nan"), "is no share in percent"),
         (("--sample", "5"), "is no share in percent"),
         (("--strata", "tool,colour"), "--strata: `colour` is none of tool, outcome, cost"),
-        (("--strata", "tool,tool"), "names one twice"),
+        (("--strata", "tool,tool"), "names a value twice"),
         (("--flags", "sad"), "--flags: `sad` is none of thumbs-down"),
-        (("--high-cost", "1"), "is the limit of a flag"),
-        (("--baseline", V7), "is whom pairs are with"),
+        (("--high-cost", "1"), "has no effect without its flag"),
+        (("--baseline", V7), "needs --pairs"),
         (("--name", "../x"), "--name"),
         (("--name", "a@example.com"), "holds an identifier"),
         (("--candidate", "nobody"), "no attempt of nobody"),
@@ -206,9 +206,9 @@ def test_a_source_without_attempts_makes_no_set(full: Door, tmp_path: Path) -> N
 def test_a_name_belongs_to_one_set_and_a_set_has_one_name(full: Door) -> None:
     full.ok("review-set", SUITE, "--sample", "50%", "--name", "mine")
     said = full.run("review-set", SUITE, "--sample", "60%", "--name", "mine")
-    assert (said.code, "is another one" in said.err) == (2, True)
+    assert (said.code, "already another review set" in said.err) == (2, True)
     said = full.run("review-set", SUITE, "--sample", "50%", "--name", "yours")
-    assert (said.code, "is there as mine" in said.err) == (2, True)
+    assert (said.code, "already exists as mine" in said.err) == (2, True)
     assert "is there already" in full.ok("review-set", SUITE, "--sample", "50%").err
     said = full.run("review-set", "show", "yours")
     assert (said.code, "reviewer review-set list" in said.err) == (2, True)

@@ -74,7 +74,7 @@ def test_a_store_from_before_the_failure_promotes_nothing(signer: Door) -> None:
     seen = report(signer, outside=True)
     assert seen.code == 20, seen
     assert "1-block-refund-agent-v8.dsse.json" in seen.err
-    assert "the store here is an older copy" in seen.err
+    assert "this store is an older copy" in seen.err
     assert "reviewer restore" in seen.err
     assert not (signer.root / "out" / "report.json").exists()
     said = sign(signer, outside=True)
@@ -90,7 +90,7 @@ def test_taking_the_decision_in_does_not_bring_back_what_it_was_about(signer: Do
     (block,) = (signer.root / "store" / "decisions").iterdir()
     said = signer.run("decisions", "take", block)
     assert said.code == 20, said
-    assert "the store here is an older copy" in said.err
+    assert "this store is an older copy" in said.err
     assert report(signer).code == 20
 
 
@@ -168,7 +168,7 @@ def test_a_report_on_a_small_store_is_proved_whole(signer: Door, statement: str)
     unguarded(signer, statement)
     said = report(signer, "again")
     assert said.code == 20, said
-    assert "not as its journal says" in said.err
+    assert "not match its journal" in said.err
 
 
 @pytest.mark.parametrize(
@@ -316,7 +316,7 @@ def test_what_is_taken_out_of_the_index_is_found(full: Door, statement: str, tol
     unguarded(full, statement)
     said = full.run("doctor")
     assert said.code == 20, said
-    assert f"FAIL index: not what the payloads give: {told}" in said.out
+    assert f"FAIL index: does not match the payloads: {told}" in said.out
 
 
 def test_what_is_not_indexed_yet_is_a_note(full: Door) -> None:
@@ -427,7 +427,7 @@ def test_a_second_roll_back_is_not_explained_by_the_first_statement(signer: Door
     said = report(signer)
     assert said.code == 20, said
     assert "loss-" in said.err
-    assert "does not tell of it" in said.err
+    assert "does not record it" in said.err
     signer.ok("loss", "--key", signer.root / KEY, "--reason", "it failed again")
     assert report(signer).code == 0
     body = json.loads((signer.root / "out" / "report.json").read_bytes())
@@ -440,7 +440,7 @@ def test_a_second_roll_back_is_not_explained_by_the_first_statement(signer: Door
 
 def test_a_loss_wants_an_approver_a_reason_and_something_that_is_lost(signer: Door) -> None:
     said = signer.run("loss", "--key", signer.root / KEY, "--reason", "nothing")
-    assert (said.code, "nothing shows that this store lost" in said.err) == (2, True)
+    assert (said.code, "no loss to sign" in said.err) == (2, True)
     rolled_back(signer)
     assert signer.run("loss", "--key", signer.root / KEY, "--reason", " ").code == 2
     public = key_file(signer.root, "fire").with_suffix(".pub")
@@ -455,7 +455,7 @@ def test_a_store_that_contradicts_itself_is_no_loss(signer: Door) -> None:
     unguarded(signer, "UPDATE trace SET cost_usd=0")
     said = signer.run("loss", "--key", signer.root / KEY, "--reason", "the disk failed")
     assert said.code == 20, said
-    assert "not as its journal says" in said.err
+    assert "not match its journal" in said.err
 
 
 # how long a decision lasts ------------------------------------------------------------------------

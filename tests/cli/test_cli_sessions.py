@@ -269,10 +269,10 @@ def test_what_comes_last_is_read_when_following_ends(live: Live) -> None:
 def test_a_file_that_is_taken_away_is_named(live: Live) -> None:
     live.hears(live.process.stderr, b"in progress")
     live.path.unlink()
-    live.hears(live.process.stderr, b": deleted, or moved")
+    live.hears(live.process.stderr, b": deleted or moved")
     code, out, err = live.end()
     assert code == 0, err
-    assert any("deleted, or moved" in note for note in json.loads(out)[0]["notes"])
+    assert any("deleted or moved" in note for note in json.loads(out)[0]["notes"])
     assert live.events() == 4
 
 

@@ -303,7 +303,7 @@ def test_nobody_signs_another_persons_word(door: Door, tmp_path: Path) -> None:
     there = pipeline(door, tmp_path)
     found = there.run("labels", "take")
     assert found.code == 20
-    assert "nobody signs another person's word" in found.err
+    assert "people sign only their own labels" in found.err
     assert report(there)[0] == "hold"
     assert report(door)[0] == "hold"
 

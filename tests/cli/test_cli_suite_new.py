@@ -193,7 +193,7 @@ def test_what_reads_and_what_writes_can_be_said(empty: Door) -> None:
     made = json.loads(door.ok("suite", "new", "mine", *options, "--json").out)
     assert [tool["name"] for tool in made["tools"] if tool["writes"]] == ["get_order"]
     for options, said in (
-        (("--writes", "nothing"), "is no tool of these"),
+        (("--writes", "nothing"), "is not one of these tools"),
         (("--writes", "get_order", "--reads", "get_order"), "in --reads and in --writes"),
     ):
         refused = door.run("suite", "new", "other", "--tools", source, *options)
@@ -223,12 +223,12 @@ NO_CALLS = {
 @pytest.mark.parametrize(
     ("name", "content", "said", "code"),
     [
-        ("gone.json", None, "is no file", 2),
+        ("gone.json", None, "is not a file", 2),
         ("spec.json", {"swagger": "2.0", "paths": {}}, "OpenAPI 2.0 is not read", 20),
         ("spec.yaml", "openapi: 3.0.0", "YAML is not read", 20),
         ("trace.jsonl", NO_CALLS, "holds no call of a tool", 20),
         ("text.txt", "hello", "--tools takes", 20),
-        ("broken.py", "def f(:", "no Python", 20),
+        ("broken.py", "def f(:", "is not Python", 20),
         ("tools.json", [{"name": "a", "parameters": {"type": "array"}}], "$[0]", 20),
     ],
 )

@@ -137,9 +137,9 @@ def test_a_reason_that_no_screen_shows_as_it_is_is_refused_in_plain_words(witnes
     [
         (lambda data: data.replace(b'"kind":"decision"', b'"kind":"head"', 1), "follow"),
         (lambda data: b"".join(data.splitlines(True)[1:]), "follow"),
-        (lambda data: data + b"{}\n", "line 4 is no line of a witness"),
-        (lambda data: data + b"\xff\n", "line 4 is no line of a witness"),
-        (lambda data: data + b"[" * 100_000 + b"\n", "line 4 is no line of a witness"),
+        (lambda data: data + b"{}\n", "line 4 is not a line of a witness"),
+        (lambda data: data + b"\xff\n", "line 4 is not a line of a witness"),
+        (lambda data: data + b"[" * 100_000 + b"\n", "line 4 is not a line of a witness"),
         (lambda data: data.replace(b'"seq":', b'"seq":9', 1), "witness"),
     ],
 )

@@ -206,7 +206,7 @@ def test_what_is_no_trace_record_is_not_sent_to_candidate(full: Door) -> None:
     contract = {"episode_id": "damaged-221", "title": "a lamp", "tools": {"forbidden": ["x"]}}
     said = full.take("contract.json", [contract])
     assert said.code == 20
-    assert "this is no trace record: docs/formats.md says which files are read" in said.err
+    assert "this is not a trace record: docs/formats.md says which files are read" in said.err
     assert "--candidate" not in said.err
     nameless = {"episode_id": "damaged-221", "events": [], "final_state": "x", "cost_usd": None}
     assert "import with --candidate" in full.take("nameless.json", [nameless]).err

@@ -104,7 +104,7 @@ def test_the_first_of_all_is_the_baseline_of_the_next(desk: Desk) -> None:
 def test_one_candidate_alone_says_what_is_missing(door: Door) -> None:
     door.take("v7.jsonl", shipped(V7))
     desk = door.desk()
-    with pytest.raises(DeskError, match=f"one candidate only: {V7}") as told:
+    with pytest.raises(DeskError, match=f"there is only one candidate, {V7}") as told:
         desk.compare.candidates(SUITE, V7)
     assert "reviewer import" in told.value.ways_out[0]
     desk.close()
@@ -239,9 +239,7 @@ def test_a_trace_beside_itself_has_no_difference(desk: Desk) -> None:
     found = desk.compare.attempts(trace(V7, "attack-014"), trace(V7, "attack-014"))
     assert {step.change for step in found.steps} == {"same"}
     assert found.first_divergence is None
-    assert found.evidence == (
-        "no evidence changed: the same acts, the same verdicts, the same end",
-    )
+    assert found.evidence == ("nothing changed: same actions, same verdicts, same final state",)
 
 
 def test_swapping_the_sides_swaps_what_is_said(desk: Desk) -> None:
@@ -253,7 +251,7 @@ def test_swapping_the_sides_swaps_what_is_said(desk: Desk) -> None:
 
 
 def test_attempts_of_two_episodes_are_refused(desk: Desk) -> None:
-    with pytest.raises(DeskError, match="are not attempts of one episode"):
+    with pytest.raises(DeskError, match="are attempts of different episodes"):
         desk.compare.attempts(trace(V7, "attack-014"), trace(V8, "appeal-009"))
     with pytest.raises(DeskError, match="no trace"):
         desk.compare.attempts(trace(V7, "attack-014"), trace(V8, "attack-014", 9))
@@ -301,7 +299,7 @@ def test_a_thousand_events_are_aligned_whole_and_more_say_that_they_are_cut(door
     found = pair_of(door, {"events": many[:1_000]}, {"events": many})
     assert [s.change for s in found.steps[:1_000]] == ["same"] * 1_000
     assert len(found.steps) == 5_000
-    assert found.cut == "of 1,000 and 5,002 events the first 5,000 of each are compared"
+    assert found.cut == "only the first 5,000 of 1,000 and 5,002 events are compared"
 
 
 def test_a_refused_payload_is_compared_by_its_verdict_alone(door: Door) -> None:

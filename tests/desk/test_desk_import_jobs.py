@@ -78,7 +78,7 @@ def test_what_cannot_be_imported_says_why(door: Door) -> None:
     bad = door.root / "map.json"
     bad.write_text(json.dumps({}))
     order = ImportOrder(path=str(EXCERPT), suite_id="refund-eval-v5", episode_map=str(bad))
-    assert "no object" in desk.imports.start(order).wait(PATIENCE).problem
+    assert "must be an object" in desk.imports.start(order).wait(PATIENCE).problem
 
 
 def test_an_import_pauses_between_batches_and_goes_on(door: Door) -> None:

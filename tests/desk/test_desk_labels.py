@@ -159,7 +159,7 @@ def test_what_held_raw_identifiers_is_never_shown(door: Door) -> None:
             desk.labels.session(SUITE, "two")
         queue = desk.labels.queue(SUITE, "one", kind="message")
         assert (queue.items, queue.open_high) == (0, 1)
-    assert "have no partner" in caught.value.text
+    assert "attempts have no counterpart" in caught.value.text
 
 
 def test_a_message_is_asked_about_with_every_level_of_every_criterion(full: Door) -> None:

@@ -441,7 +441,7 @@ def test_an_attempt_that_was_labeled_is_not_continued(door: Door) -> None:
     ear.send(late_of_suite())
     ear.after(IDLE_S)
     ear.listener.close()
-    assert records(door, V8) == [("beside", "people labeled the attempt as it was")]
+    assert records(door, V8) == [("beside", "people labeled the earlier record of the attempt")]
     assert door.rows("SELECT sha256 FROM trace") == shown
     assert any(code == CONTRADICTION for (code,) in door.rows("SELECT code FROM finding"))
     door.healthy()
@@ -464,6 +464,6 @@ def test_an_attempt_that_was_decided_on_is_not_continued(door: Door, tmp_path: P
         ear.again()
     ear.listener.close()
     assert records(door, V7) == [
-        ("beside", "decision 1 was signed on the attempt as it was"),
+        ("beside", "decision 1 was signed on the earlier record of the attempt"),
     ]
     door.healthy()

@@ -159,7 +159,7 @@ def test_what_is_no_signature_of_that_person_is_refused(people: People) -> None:
         prepared = desk.decisions.prepare(TWO, V7, "BLOCK")
         data = prepared.signed_bytes
         for made, words in (
-            (signed_by(people, "bob", data), "a key of bob, and this session is alice's"),
+            (signed_by(people, "bob", data), "a key of bob, but this session belongs to alice"),
             (signed_by(people, "alice", data + b" "), "signature"),
             (signed_by(people, "alice", data, "git"), "signature"),
             (signed_by(people, "robot", data), "robot"),
@@ -170,7 +170,9 @@ def test_what_is_no_signature_of_that_person_is_refused(people: People) -> None:
             assert words in refused_signature(people, desk, prepared, made), made[:40]
         other = replace(prepared, told=prepared.told and prepared.told._replace(decision="REPAIR"))
         made = signed_by(people, "alice", data)
-        assert "no longer the one" in refused_signature(people, desk, other, made)
+        assert "changed after the decision was prepared" in refused_signature(
+            people, desk, other, made
+        )
     finally:
         desk.close()
 
@@ -188,7 +190,7 @@ def test_what_changed_since_it_was_prepared_is_told(
         prepared = desk.decisions.prepare(TWO, V7, "BLOCK")
         made = signed_by(people, "alice", prepared.signed_bytes)
         assert people.sign("bob", "--decision", "REPAIR", candidate=V7).code == 10
-        with pytest.raises(DeskError, match="no longer the one that was prepared"):
+        with pytest.raises(DeskError, match="changed after the decision was prepared"):
             desk.decisions.sign_prepared(prepared, made)
         with monkeypatch.context() as later:
             later.setattr(own_key, "STAYS", -own_key.STAYS)
@@ -201,7 +203,7 @@ def test_what_changed_since_it_was_prepared_is_told(
 def test_one_who_approves_nothing_here_prepares_nothing(people: People, tmp_path: Path) -> None:
     for name in ("robot", "stranger"):
         desk = served(people.door, "decide", name)
-        with pytest.raises(DeskError, match=f"{name} is no approver in store/signers"):
+        with pytest.raises(DeskError, match=f"{name} is not an approver in store/signers"):
             desk.decisions.prepare(TWO, V7, "BLOCK")
         desk.close()
     # The name of labels and that of the key may differ.

@@ -319,7 +319,7 @@ def test_one_run_of_a_candidate_at_a_time(door: Door) -> None:
     held = Held()
     with runs(door, held.attempt) as all_runs:
         first = all_runs.start(order())
-        with pytest.raises(DeskError, match="being run"):
+        with pytest.raises(DeskError, match="already running"):
             all_runs.start(order(resume=True))
         other = all_runs.start(order(V7))
         held.let_all()

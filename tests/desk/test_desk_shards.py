@@ -292,7 +292,7 @@ def test_a_shard_that_was_cut_off_goes_on_by_resume_alone(
     assert len(slots(part)) == 2
     refused = part.run("run", SUITE, V8, "--attempts", ATTEMPTS, "--shard", "2/4")
     assert refused.code == 2
-    assert "--shard 2/4 --resume makes those of the shard that are missing" in refused.err
+    assert "--shard 2/4 --resume makes the missing attempts of the shard" in refused.err
     made(part, order(resume=True))
     assert sorted(slots(part)) == sorted(slots(parts[1]))
     assert [entry["shard"]["number"] for entry in began(part)] == [2, 2]
@@ -371,7 +371,7 @@ def test_a_shard_of_another_candidate_or_suite_is_refused(
     made(other, order(attempts=ATTEMPTS, shard=Shard(2, COUNT)))
     said = target.run("merge", other.store)
     assert said.code == 20
-    assert f"{SUITE}: its traces stay there" in said.err
+    assert f"{SUITE}: its traces were not merged" in said.err
     assert len(slots(target)) == 3
 
 

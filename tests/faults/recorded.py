@@ -28,8 +28,8 @@ NAME = "dana"
 
 def command(root: Path, *argv: object, expect: int = 0) -> None:
     """A command of the program in this process; again where others changed what it looked at."""
-    code, said = 20, io.StringIO("look again")
-    while code == 20 and "look again" in said.getvalue():
+    code, said = 20, io.StringIO("read it again")
+    while code == 20 and "read it again" in said.getvalue():
         said = io.StringIO()
         with redirect_stdout(said), redirect_stderr(said):
             code = main(["--workspace", str(root), *map(str, argv)])

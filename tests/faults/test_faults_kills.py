@@ -93,7 +93,7 @@ def signing_killed(door: Door, kills: int, seed: int) -> None:
         half = cut_off(door) if code is None else []
         if half:  # killed between the file and its row: nothing is signed before it is taken in
             said = door.run(*sign, "behind one that was cut off")
-            assert (said.code, "signing was cut off" in said.err) == (20, True), said
+            assert (said.code, "signing was interrupted" in said.err) == (20, True), said
         now = numbers(door)
         assert set(told) <= set(now), "a decision that was acknowledged is gone"
         assert len(now) - before in ((1,) if code == 0 else (0, 1))

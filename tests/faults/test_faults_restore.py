@@ -130,7 +130,7 @@ def test_a_damaged_store_is_replaced_and_kept_beside(used: Door, content: bytes)
         ("UPDATE trace SET cost_usd=0", "facts"),
         ("DELETE FROM journal WHERE seq=2", "journal"),
         ("UPDATE pack SET frame=zeroblob(9)", "payloads"),
-        ("CREATE VIEW more AS SELECT 1", "not of our schema: view more"),
+        ("CREATE VIEW more AS SELECT 1", "changed by another program: view more"),
     ],
 )
 def test_a_backup_that_is_not_as_its_journal_says_is_refused(

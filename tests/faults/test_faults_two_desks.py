@@ -92,7 +92,7 @@ def test_two_who_sign_at_once_get_two_numbers_or_one_is_asked_to_look_again(
             _, err = process.communicate(timeout=120)
             assert process.returncode in (good, 20), err.decode()
             if process.returncode == 20:
-                assert "look again" in err.decode(), err.decode()
+                assert "read it again" in err.decode(), err.decode()
             signed += process.returncode == good
     numbers = [number for (number,) in full.rows("SELECT number FROM decision ORDER BY number")]
     assert len(numbers) == len(set(numbers)) == signed >= rounds

@@ -62,8 +62,8 @@ def test_a_map_brings_a_foreign_run_under_our_contracts(door: Door, plain: bool)
     ("text", "said"),
     [
         ("{", "map.json"),
-        ("{}", "no object"),
-        ('{"7": 1}', "7: the episode id is not a text"),
+        ("{}", "must be an object"),
+        ('{"7": 1}', "7: the episode id is not a string"),
         ('{"schema": "reviewer/episode-map@2", "episodes": {}}', "schema is not"),
         ('{"schema": "reviewer/episode-map@1", "episode": {}}', "unknown member episode"),
     ],

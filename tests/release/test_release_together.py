@@ -143,7 +143,7 @@ def test_one_decision_is_about_one_agent_and_its_authors(people: People) -> None
         write(door, plan({"suite_id": SUITE}, {"suite_id": TWO, "candidate_id": V7})),
     )  # fmt: skip
     assert said.code == 20
-    assert "one decision is about one agent and version" in said.err
+    assert "a decision is about one agent and version" in said.err
 
 
 def test_one_signature_over_all_suites(people: People) -> None:

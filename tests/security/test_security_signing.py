@@ -75,7 +75,7 @@ def test_nothing_is_signed_while_a_program_without_a_fence_runs(
         out, err = (stream.decode() for stream in process.communicate(timeout=60))
         for code, said in ((here.code, here.err), (process.returncode, err)):
             assert code == 10
-            assert "nothing is signed while a candidate's program runs" in said
+            assert "cannot sign while a candidate's program runs" in said
             assert "way out: wait until the run has ended" in said
         assert out == ""
         assert full.one("SELECT count(*) FROM decision") == 0
@@ -95,7 +95,7 @@ def test_no_program_without_a_fence_begins_while_somebody_signs(
 ) -> None:
     with (
         nothing_unfenced(at(full.root)),
-        pytest.raises(DeskError, match="something is being signed"),
+        pytest.raises(DeskError, match="a decision is being signed"),
         running(full, tmp_path / "go", Protection("none"), monkeypatch),
     ):
         pytest.fail("it began")

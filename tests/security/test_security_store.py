@@ -39,7 +39,7 @@ def test_another_schema_is_not_merged_and_is_told_at_once(
     began = time.monotonic()
     said = door.outside("merge", other.store)
     assert said.code == 20, said
-    assert "its schema is not ours" in said.err
+    assert "its schema was changed by another program" in said.err
     assert "\x1b" not in said.both
     doctor = other.outside("doctor")
     assert doctor.code == 20
@@ -71,7 +71,7 @@ def test_nothing_is_signed_on_a_schema_that_is_not_ours(full: Door, spoil: str) 
     changed(full.store, spoil)
     said = full.run("sign", "--suite", SUITE, "--candidate", V8, "--key", key)
     assert said.code == 20, said
-    assert "schema is not ours" in said.err
+    assert "schema was changed by another program" in said.err
     assert not list((full.root / "store").glob("decisions/*"))
 
 

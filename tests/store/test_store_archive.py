@@ -269,7 +269,7 @@ def test_places_that_were_edited_contradict_the_journal(full: Door) -> None:
             with contextlib.closing(sqlite3.connect(full.store)) as base, base:
                 base.execute(f"UPDATE {act}")
             said = full.run("doctor")
-            fault = f"facts: not as the journal says: payload archive {whole[1]}"
+            fault = f"facts: does not match the journal: payload archive {whole[1]}"
             assert (said.code, fault in said.out) == (code, bool(code)), (act, said)
 
 

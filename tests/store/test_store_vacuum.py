@@ -175,7 +175,8 @@ def broken(store: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("how", "told"), [("damaged", "missing from index"), ("another schema", "not of our schema")]
+    ("how", "told"),
+    [("damaged", "missing from index"), ("another schema", "changed by another program")],
 )
 def test_a_store_that_is_not_sound_is_left_as_it_is(full: Door, how: str, told: str) -> None:
     freed(full)

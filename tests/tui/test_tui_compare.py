@@ -187,7 +187,7 @@ async def test_one_candidate_alone_says_what_to_do(door: Door) -> None:
         await settle(pilot)
         await press(pilot, "C")
         text = screen_text(app)
-        assert f"one candidate only: {V7}" in text
+        assert f"there is only one candidate, {V7}" in text
         assert "reviewer import" in text
         await press(pilot, "enter", "n", "f", "c", "greater_than_sign", "y", "escape")
         assert "[Scorecard]" in screen_text(app)

@@ -477,8 +477,8 @@ async def test_a_report_that_changed_unseen_is_refused_by_its_digest(
         await press(pilot, "enter")
         assert len(eight.asked("decisions.sign")) == 1
         assert door.rows("SELECT * FROM decisions") == []
-        assert "the report changed: " in screen_text(app)
-        assert "look again" in screen_text(app)
+        assert "the report changed while you looked: " in screen_text(app)
+        assert "read it again" in screen_text(app)
 
 
 # back and out

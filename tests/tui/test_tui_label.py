@@ -470,7 +470,7 @@ async def test_undo_gives_the_item_back_with_what_was_said(
         assert "item 2 of 14" in screen_text(app)
         assert "(x) Right" in screen_text(app)  # the item that undo interrupted kept its mark
         await press(pilot, "u", "u")
-        assert "nothing to take back: you have no label here" in screen_text(app)
+        assert "nothing to undo: you have no label here" in screen_text(app)
 
 
 async def test_skip_takes_a_reason_by_number(mine: Bent) -> None:

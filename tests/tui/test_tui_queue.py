@@ -457,7 +457,7 @@ async def test_import_takes_in_a_file_and_tells_what_became_of_it(
         source.write_bytes(b"")
         await press(pilot, "i")
         await _type(pilot, source)
-        assert "is empty: there is no label in it" in screen_text(app)
+        assert "is empty: no label was imported" in screen_text(app)
         await press(pilot, "i")
         await _type(pilot, tmp_path)
         assert "✗ no such file: " in screen_text(app)

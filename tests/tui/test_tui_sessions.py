@@ -61,7 +61,7 @@ FOUND = {
         session(3, "/home/dev/lampshop", HOSTILE),
         session(5, "/home/dev/lampshop", "why does the audit log miss refunds? " * 3),
         session(2, f"/home/dev/{HOSTILE}", "port the harness to pytest"),
-        session(8, "/home/dev/agent-evals", "", problem="its start says nothing of a session"),
+        session(8, "/home/dev/agent-evals", "", problem="its start does not look like a session"),
     ],
     "codex": [session(4, "/home/dev/lampshop", "fix the flaky returns test", tool="codex")],
 }

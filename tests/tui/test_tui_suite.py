@@ -72,7 +72,7 @@ def holed(real: Shows, suite: str) -> ShownTrial:
     ]
     episodes = (*first, replace(last, cells=cells))
     bent = replace(trial, episodes=episodes, agents=tuple(agents), sound=False)
-    return ShownTrial(suite_id=suite, trial=bent, way_out="mend the contracts")
+    return ShownTrial(suite_id=suite, trial=bent, way_out="fix the contracts")
 
 
 async def test_a_hole_is_filled_red_comes_first_and_has_a_way_out(shop: Bent) -> None:
@@ -87,7 +87,7 @@ async def test_a_hole_is_filled_red_comes_first_and_has_a_way_out(shop: Bent) ->
         assert filled.style.bgcolor is not None
         await press(pilot, "G", "n")
         text = screen_text(app)
-        assert "way out    mend the contracts" in text
+        assert "way out    fix the contracts" in text
         assert text.index("attack-014") < text.index("damaged-221")
         await press(pilot, "f")
         assert "damaged-221" not in screen_text(app)
@@ -122,14 +122,14 @@ async def test_a_trial_that_runs_programs_waits_to_be_asked_for(shop: Bent) -> N
 
 async def test_what_has_no_power_says_why(shop: Bent) -> None:
     def refused(*_: object) -> None:
-        raise DeskError("its policy has no power to show: a probe certifies nothing")
+        raise DeskError("its policy has no power to estimate: a probe certifies no release")
 
     shop.bend("power.of", refused)
     app = shell(shop)
     async with running(app) as pilot:
         await settle(pilot)
         await press(pilot, "U", "v")
-        assert "a probe certifies nothing" in screen_text(app)
+        assert "a probe certifies no release" in screen_text(app)
 
 
 async def test_copying_gives_what_is_said(shop: Bent) -> None:
@@ -155,7 +155,7 @@ async def test_while_the_suite_is_tried_nothing_is_said_of_it(shop: Bent) -> Non
         await pilot.press("U")
         await come(pilot, lambda: "trying the suite with eight agents" in screen_text(app))
         text = screen_text(app)
-        assert "not tried" not in text
+        assert "no trial here" not in text
         assert "nothing here" not in text
         tried.set()
         await settle(pilot)

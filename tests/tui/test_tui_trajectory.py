@@ -421,7 +421,7 @@ async def test_pages_that_take_long_block_no_key(long: Bent) -> None:
         assert "reading…" in screen_text(app)
         await pilot.press("g")
         await pilot.pause()
-        assert "→ issue_refund" in screen_text(app), "what was read stays"
+        assert "→ issue_refund" in screen_text(app), "what was read is kept"
         await pilot.press("G")
         gate.set()
         await settle(pilot)

@@ -38,7 +38,7 @@ class ArchivesRoom(Room):
         needs_duckdb()
         if not self._opened.has_store():
             raise DeskError(
-                f"{self._opened.place.store} is not there yet: nothing to export",
+                f"{self._opened.place.store} does not exist yet: nothing to export",
                 "reviewer import or reviewer run makes it",
             )
         wanted = Wanted(suites_of(suites), events, payloads)
@@ -67,7 +67,7 @@ class ArchivesRoom(Room):
             return ask_elsewhere(sql, sources, limit, progress)
         if not self._opened.has_store():
             raise DeskError(
-                f"{self._opened.place.store} is not there yet: nothing to ask",
+                f"{self._opened.place.store} does not exist yet: nothing to query",
                 "reviewer import or reviewer run makes it",
             )
         own = Source(self._opened.place.root.name, self._opened.place.store, self._opened.reading)

@@ -41,8 +41,8 @@ def source_of(told: str) -> Source:
     if store.is_file():
         return Source(_name(path), store, lambda: _opened(store))
     raise DeskError(
-        f"{told} is no archive and no store: there is no {MANIFEST} and no store/review.db in it",
-        "name a folder that reviewer export made, a workspace, or the file of a store",
+        f"{told} is neither an archive nor a store: it has no {MANIFEST} and no store/review.db",
+        "name an archive made by reviewer export, a workspace, or a store file",
         exit_code=ExitCode.USAGE,
     )
 
@@ -51,7 +51,7 @@ def archive_at(told: str) -> Source:
     """Return the archive at a path. Raises DeskError for anything else."""
     if not (Path(told) / MANIFEST).is_file():
         raise DeskError(
-            f"{told} is no archive: there is no {MANIFEST} in it",
+            f"{told} is not an archive: it has no {MANIFEST}",
             f"reviewer export --parquet {told} makes one of a store",
             exit_code=ExitCode.USAGE,
         )
@@ -67,8 +67,8 @@ def _opened(store: Path) -> Iterator[Connection]:
     with closing(reader(store, linked=True)) as connection:
         if version_of(connection) < len(scripts()):
             raise DeskError(
-                f"{store} is of an older schema, and is only read here",
-                "a command in its own workspace brings it up to date: reviewer doctor",
+                f"{store} has an older schema, and this command only reads it",
+                "run a command in its own workspace to upgrade it: reviewer doctor",
             )
         yield connection
 
@@ -167,6 +167,6 @@ def _ways_out(error: asking.QueryError, opened: asking.Asked) -> Iterator[str]:
         yield f"there are {', '.join(opened.views)}"
         if lacking:
             yield (
-                f"no {' and no '.join(lacking)} in every archive that is asked: reviewer export "
-                "has them (--payloads; without --no-events)"
+                f"not every archive has {' and '.join(lacking)}: reviewer export includes them "
+                "(with --payloads, without --no-events)"
             )

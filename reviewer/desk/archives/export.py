@@ -88,7 +88,7 @@ def export(
     target = target.absolute()
     if target.is_symlink():
         raise DeskError(
-            f"{target} is a link, and an archive is a folder of its own",
+            f"{target} is a link, and an archive must be a real folder",
             "name a new folder",
             exit_code=ExitCode.USAGE,
         )
@@ -103,7 +103,9 @@ def export(
         except OSError as error:
             raise DeskError(*parted(unwritten(part, error))) from error
         except ArchiveError as error:
-            raise DeskError(str(error), "free some space, and export again: it goes on") from error
+            raise DeskError(
+                str(error), "free some space, then export again: it continues where it stopped"
+            ) from error
 
 
 def _made_of(connection: Connection, wanted: Wanted) -> MadeOf:
@@ -123,7 +125,7 @@ def _taken(target: Path, made_of: MadeOf) -> Manifest | None:
     place. Raises DeskError for anything else that is there."""
     if not target.exists() or (target.is_dir() and not any(target.iterdir())):
         return None
-    way = "name a new folder: an archive is never written over"
+    way = "name a new folder: an archive is never overwritten"
     if not (target / MANIFEST).is_file():
         raise DeskError(f"{target} is not empty", way, exit_code=ExitCode.USAGE)
     there = read_manifest(target)
@@ -142,7 +144,7 @@ def _alone(part: Path) -> Iterator[None]:
     except FileExistsError:
         if part.is_symlink() or not part.is_dir() or not _ours(part):
             raise DeskError(
-                f"{part} is in the way, and no unfinished export",
+                f"{part} is in the way and is not an unfinished export",
                 "name another folder, or move it away",
                 exit_code=ExitCode.USAGE,
             ) from None

@@ -29,7 +29,7 @@ from reviewer.report.regression import regression
 from reviewer.suite.gates import GATES
 from reviewer.suite.model import RED_TEAM, Category, Episode, Policy, Suite
 
-NO_LABELS = "labels are not in an archive: the store's own trends have them"
+NO_LABELS = "labels are not in an archive; the trends of a store show them"
 _COUNTS = (
     "count(*) FILTER (NOT lost) AS attempts,"
     " count(*) FILTER (NOT lost AND passed IS NOT NULL) AS measured,"

@@ -222,8 +222,8 @@ def compare_attempts(
     a, b = places
     if (a.suite.id, a.episode) != (b.suite.id, b.episode):
         raise DeskError(
-            f"{a.trace_id} and {b.trace_id} are not attempts of one episode",
-            "name two traces that differ in candidate or attempt alone",
+            f"{a.trace_id} and {b.trace_id} are attempts of different episodes",
+            "name two traces that differ only in candidate or attempt",
             exit_code=ExitCode.USAGE,
         )
     force = in_force(suite.policy.limits)
@@ -348,7 +348,7 @@ def _cut_note(sides: tuple[Attempt, Attempt], texts: list[str]) -> str:
     told = []
     if any(side.events > MOST_EVENTS for side in sides):
         sizes = " and ".join(f"{side.events:,}" for side in sides)
-        told.append(f"of {sizes} events the first {MOST_EVENTS:,} of each are compared")
+        told.append(f"only the first {MOST_EVENTS:,} of {sizes} events are compared")
     if any(len(text.split()) > MOST_WORDS for text in texts):
-        told.append(f"of the final messages the first {MOST_WORDS:,} words are compared")
+        told.append(f"only the first {MOST_WORDS:,} words of the final messages are compared")
     return "; ".join(told)

@@ -68,7 +68,8 @@ def candidate_pair(
     other = usual_other(connection, rows, candidate_id)
     if other is None:
         raise DeskError(
-            f"one candidate only: {candidate_id}; a comparison needs another on the same suite",
+            f"there is only one candidate, {candidate_id}; a comparison needs two on the same "
+            "suite",
             "run another (reviewer run), or import its traces (reviewer import)",
         )
     if other.later:

@@ -61,7 +61,7 @@ def evidence(
         if not end.payload:
             words = f"the events of {_the(name)} are not stored: only its verdict is compared"
             told.append(EvidenceLine(words))
-    same = "no evidence changed: the same acts, the same verdicts, the same end"
+    same = "nothing changed: same actions, same verdicts, same final state"
     return told or [EvidenceLine(same)]
 
 
@@ -202,7 +202,7 @@ def conclusion(against: Regression) -> str:
         return f"within the margin: not worse by {margin}"
     told = f"within the margin {margin}: not shown"
     if against.episodes_needed_if_unchanged is not None:
-        told += f", it takes {against.episodes_needed_if_unchanged} episodes of which none changed"
+        told += f"; that takes {against.episodes_needed_if_unchanged} unchanged episodes"
     return told
 
 

@@ -392,7 +392,8 @@ class DecisionsRoom(Room):
         built = self._opened.build_of(suite_id, candidate_id)(baseline)
         if expect is not None and expect != built.digest:
             raise DeskError(
-                f"the report changed: {expect[:8]} → {built.digest[:8]}", "look again, then sign"
+                f"the report changed while you looked: {expect[:8]} → {built.digest[:8]}",
+                "read it again, then sign",
             )
         return built
 
@@ -422,13 +423,13 @@ class DecisionsRoom(Room):
         recommended = release.report.recommendation
         if expect is not None and expect != recommended:
             raise DeskError(
-                f"the release changed: {expect} → {recommended}", "look again, then sign"
+                f"the release changed: {expect} → {recommended}", "read it again, then sign"
             )
         word = decision or decision_choices.preselected(recommended)
         if word is None:
             raise DeskError(
                 f"nothing was signed: the release recommends {recommended}",
-                "bring the missing evidence, or --decision BLOCK --comment WHY",
+                "add the missing evidence, or sign --decision BLOCK --comment WHY",
                 exit_code=ExitCode.NOT_PROMOTED,
             )
         with refused():

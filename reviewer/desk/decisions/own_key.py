@@ -154,8 +154,8 @@ def sign_prepared(
         payload = statement_of(decision_facts(connection, built, now, signers, book))
         if payload != prepared.payload:
             raise DeskError(
-                "the decision is no longer the one that was prepared: the store changed",
-                "look at the report again, and prepare it again",
+                "the store changed after the decision was prepared",
+                "read the report again, then prepare the decision again",
             )
         return keep_signed(workspace, connection, built, signers, who, now, payload, signer, keep)
     finally:
@@ -166,7 +166,7 @@ def _require_approver(signers: Signers, name: str) -> None:
     """Raise DeskError unless the trust file has an approver's key of this name."""
     if not any(one.principal == name for one in signers.with_role("approver")):
         raise DeskError(
-            f"{name} is no approver in store/signers",
+            f"{name} is not an approver in store/signers",
             f"on that machine: reviewer keys trust {name} KEY.pub",
             exit_code=ExitCode.POLICY_NOT_MET,
         )

@@ -180,9 +180,9 @@ def head_at(connection: Connection, seq: int) -> str:
     found = journal.hash_at(connection, seq)
     if found is None:
         raise DeskError(
-            f"predicate.audit.seq: the decision was made at journal entry {seq}, and this store's "
-            "journal is shorter",
-            "bring this store up to where the decision was made, or take a backup of that one",
+            f"predicate.audit.seq: the decision was made at journal entry {seq}, which this "
+            "store's journal does not have yet",
+            "merge or restore the store where the decision was made, then sign",
         )
     return found
 
@@ -202,7 +202,7 @@ def _reviewers(
         named = f": {', '.join(sorted(people))}" if people else ""
         raise DeskError(
             f"the policy requires {threshold} approvers, and the trust file names {len(people)} "
-            f"who {'is' if len(people) == 1 else 'are'} no author of the candidate{named}",
+            f"who {'is' if len(people) == 1 else 'are'} not an author of the candidate{named}",
             "reviewer keys trust PRINCIPAL KEY.pub adds one",
             exit_code=ExitCode.POLICY_NOT_MET,
         )
@@ -391,8 +391,8 @@ def refuse_duplicate(
         if ours == one.found.envelope.payload:
             who = ", ".join(approved(predicate, one.found).approvers)
             raise DeskError(
-                f"decision {one.number} already says so and waits for a signature (signed by "
-                f"{who or 'nobody that counts'})",
+                f"the same decision exists as decision {one.number} and waits for a signature "
+                f"(signed by {who or 'nobody who counts'})",
                 f"reviewer sign --add {one.number} --key KEY",
                 exit_code=ExitCode.POLICY_NOT_MET,
             )

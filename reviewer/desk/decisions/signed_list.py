@@ -80,7 +80,7 @@ def take_signed(workspace: Workspace, path: Path) -> DecisionInfo:
     connection = open_writer(workspace.store)
     try:
         if gone := loss_shown_by(connection, data):
-            raise DeskError(f"{path.name} is not of this store's history, {gone}", *WAYS_OUT)
+            raise DeskError(f"{path.name} is not part of this store's history, {gone}", *WAYS_OUT)
         one = signing.find_decision(workspace, connection, str(path)).one
         who = approved(one.statement.predicate, one.found)
         if not who.approvers:

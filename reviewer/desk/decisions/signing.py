@@ -78,16 +78,16 @@ def require_intact_content(connection: Connection) -> None:
     """Raise DeskError unless the store is consistent in itself, whatever files lie beside it."""
     if strange := foreign_parts(connection):
         named = ", ".join(map(visible_line, strange[:5]))
-        raise DeskError(f"the store's schema is not ours: {named}", WAY_OUT)
+        raise DeskError(f"the store's schema was changed by another program: {named}", WAY_OUT)
     if broken := integrity_faults(connection):
         raise DeskError(f"the store is damaged: {broken[0]}", WAY_OUT)
     if wrong := whole_faults(connection):
         raise DeskError(
-            f"the store is not as its journal says: {'; '.join(wrong[:5])}",
-            "reviewer doctor says all of it; restore a backup",
+            f"the store does not match its journal: {'; '.join(wrong[:5])}",
+            "reviewer doctor lists everything that is wrong; restore a backup",
         )
     if wrong := index_faults(connection):
-        raise DeskError(f"the index is not what the payloads give: {'; '.join(wrong)}", WAY_OUT)
+        raise DeskError(f"the index does not match the payloads: {'; '.join(wrong)}", WAY_OUT)
     if not (found := payloads(connection)).ok:
         raise DeskError(f"payloads are {found.text}", WAY_OUT)
 
@@ -107,7 +107,7 @@ def verified(
     if checked.decision is None and not checked.pending:
         raise DeskError(
             "; ".join(checked.lines),
-            "reviewer verify says which of these is not met; mend it, then sign again",
+            "reviewer verify says which of these is not met; fix it, then sign again",
             exit_code=checked.exit_code,
         )
     return checked
@@ -327,7 +327,7 @@ def add_signature_to(
         except PayloadMismatch as error:
             raise DeskError(
                 f"decision {one.number}: {error}",
-                "look at what changed since it was made, then sign a decision of your own",
+                "see what changed since it was made, then sign a new decision",
             ) from error
         except AttestError as error:
             raise DeskError(f"decision {one.number}: {error}", *ways_out(error)) from error
@@ -350,7 +350,7 @@ def require_own(who: TrustedKey, name: str) -> None:
     """Raise DeskError when a key is not of the person of this `name`; "" names nobody."""
     if name and who.principal != name:
         raise DeskError(
-            f"the signature is by a key of {who.principal}, and this session is {name}'s",
+            f"the signature is by a key of {who.principal}, but this session belongs to {name}",
             f"sign with a key of {name}",
             exit_code=ExitCode.POLICY_NOT_MET,
         )
@@ -359,7 +359,7 @@ def require_own(who: TrustedKey, name: str) -> None:
 def _ask_whether_to(keep: Callable[[], bool] | None) -> None:
     """Raise DeskError when the person gave up while the key was signing."""
     if keep is not None and not keep():
-        raise DeskError("given up: nothing was written", "the same command asks again")
+        raise DeskError("canceled: nothing was written", "run the same command to be asked again")
 
 
 def _said_by_the_first(one: DecisionFile) -> list[str]:

@@ -67,7 +67,7 @@ def break_glass(
         raise DeskError("break-glass needs a reason", "--reason says why", exit_code=ExitCode.USAGE)
     if not 0 < hours <= longest:
         raise DeskError(
-            f"break-glass lasts more than 0 and at most {longest:g} hours",
+            f"break-glass lasts more than 0 hours and at most {longest:g}",
             f"name a number of hours up to {longest:g}",
             exit_code=ExitCode.USAGE,
         )
@@ -112,7 +112,7 @@ def break_glass(
         if checked.decision != BREAK_GLASS_WORD:
             raise DeskError(
                 "; ".join(checked.lines),
-                "mend what is named here, then sign again",
+                "fix what is named here, then sign again",
                 exit_code=checked.exit_code,
             )
         envelope = parse_envelope(data)
@@ -137,7 +137,7 @@ def take_break_glass(
     if faults := break_glass_faults(statement.predicate, found.by):
         raise DeskError(
             f"{path}: {faults[0]}",
-            "a key with the role breakglass signs it: reviewer keys trust --roles breakglass",
+            "sign with a key that has the role breakglass: reviewer keys trust --roles breakglass",
             exit_code=ExitCode.POLICY_NOT_MET,
         )
     subject = statement.subject[0]
@@ -221,7 +221,8 @@ def state_loss(
         unseen = witness.contradicted_lines(workspace, connection)
         if not gone and not unseen:
             raise DeskError(
-                "nothing shows that this store lost any of its journal: there is nothing to state",
+                "this store's journal is complete as far as can be seen, so there is no loss to "
+                "sign",
                 "reviewer doctor checks it",
                 exit_code=ExitCode.USAGE,
             )

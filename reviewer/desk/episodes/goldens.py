@@ -31,9 +31,7 @@ def made_of_golden(
             raise NoContract(record.problem)
         drafted = golden.contract_of(record.value, number)
     except NoContract as why:
-        raise DeskError(
-            f"{place}: {why}", "mend the record at that place, or name another one"
-        ) from None
+        raise DeskError(f"{place}: {why}", "fix the record there, or name another one") from None
     episode, notes = dict(drafted.episode), list(drafted.notes)
     expected: dict[str, Any] = dict(episode.get("expected", {}))
     held = {name: expected.pop(name) for name in _WORDINGS if name in expected}
@@ -44,8 +42,8 @@ def made_of_golden(
         notes.append("wordings are compared with (message_reference) or shown, never required")
     if not episode.get("tools") and not expected.keys() - {"message_reference"}:
         raise DeskError(
-            f"{place}: expects only words: an episode without a call or an end state is met by any "
-            "attempt",
+            f"{place}: expects only words: any attempt would pass an episode without a call or "
+            "an end state",
             "add the calls or the end state that are expected",
             "reviewer suite from-golden requires short answers",
         )

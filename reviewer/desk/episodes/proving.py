@@ -99,7 +99,7 @@ def prove_before_freeze(folder: Path, again: bool) -> None:
                 f"{folder.name}: not frozen, since {shown(episode.episode_id)} is not proven: "
                 f"{bad.plan}: {bad.why}",
                 f"reviewer episode prove {folder.name} {shown(episode.episode_id)} shows its runs",
-                "mend the episode, or the corrected script in candidates/proofs",
+                "fix the episode, or the corrected script in candidates/proofs",
             )
 
 
@@ -109,8 +109,8 @@ def _plans(folder: Path, episode_id: str) -> dict[str, Turns]:
     file = f"{folder.name}/{PROOFS}{shown(episode_id)}.json"
     if not path.is_file():
         raise DeskError(
-            f"{file}: is missing: an episode is proven by the scripts of what was recorded, of the "
-            "corrected attempt, and of one that does nothing",
+            f"{file}: is missing: a proof needs three scripts: the recorded attempt, the "
+            "corrected one, and one that does nothing",
             "reviewer episode from-trace writes them with the episode",
         )
     data = read_bytes(path)
@@ -190,11 +190,11 @@ def _fails(episode: Episode, source: Mapping[str, Any], ran: _Ran) -> ProofRun:
     other = [code for gate, code in found if gate not in _OF_ACTS]
     why, holds = f"fails by {', '.join(by_mark)}", True
     if ran.verdict.passed is not False:
-        holds, why = False, "does not fail: " + (_unmeasured(ran) or "nothing marks it wrong")
+        holds, why = False, "does not fail: " + (_unmeasured(ran) or "no mark says what is wrong")
     elif not by_mark:
-        holds, why = False, "fails, and not on a marked event"
+        holds, why = False, "fails, but not on a marked event"
     elif other:
-        holds, why = False, f"fails also by {', '.join(other)}, which no mark says"
+        holds, why = False, f"also fails by {', '.join(other)}, which no mark names"
     return ProofRun(plan="recorded", wanted="fails", runs=1, holds=holds, codes=codes, why=why)
 
 
@@ -245,7 +245,10 @@ def _does_nothing(source: Mapping[str, Any], ran: _Ran) -> ProofRun:
         elif ran.verdict.passed is None:
             why = _unmeasured(ran) or "is not measured"
         else:
-            why = "passes without a call: require one, or accept it in writing (--accept-nothing)"
+            why = (
+                "passes without a call: require one, or accept this with a reason "
+                "(--accept-nothing)"
+            )
     return ProofRun(plan="nothing", wanted="fails", runs=1, holds=holds, codes=codes, why=why)
 
 

@@ -48,10 +48,10 @@ def stored_trace(opened: DeskState, trace_id: str) -> StoredTrace:
             except DeskError as error:
                 why = why or error
     if why is None:
-        text = f"{trace_id}: is no file, and this workspace has no store"
+        text = f"{trace_id}: is not a file, and this workspace has no store"
         raise DeskError(
             text,
-            "name a file, or reviewer import FILE and then the id of its trace",
+            "name a file, or run reviewer import FILE and name the id of its trace",
             exit_code=ExitCode.USAGE,
         )
     raise why
@@ -83,7 +83,7 @@ def _read(opened: DeskState, trace_id: str) -> StoredTrace:
         if raw is None:
             raise DeskError(
                 f"{trace_id}: its content was refused and is not in the store",
-                "give the file that it was imported from",
+                "name the file that it was imported from",
             )
         record = payload.decode_record(raw)
         told = _source_of(record)

@@ -43,13 +43,13 @@ class Target:
             if has_lock(folder):
                 raise DeskError(
                     f"{folder}: is frozen: nothing can be added to it",
-                    "leave --into out: the episode gets a suite of its own",
+                    "leave out --into: the episode gets its own suite",
                     f"or add it to a draft of the next version: reviewer suite draft {suite_id} "
                     "--as NEW_ID, then --into NEW_ID",
                 )
             if SUITE_FILE not in self._files:
                 raise DeskError(
-                    f"{folder}: is no suite: it has no {SUITE_FILE}",
+                    f"{folder}: is not a suite: it has no {SUITE_FILE}",
                     "name the folder of a draft: reviewer suite list shows them",
                 )
             self._head = load_object(self._files[SUITE_FILE], SUITE_FILE)
@@ -118,7 +118,7 @@ class Target:
                 files[SUITE_FILE] = encoded({**self._head, "episodes": listed})
         except NoContract as why:
             raise DeskError(
-                f"{self.folder}: {why}", "mark what is right and what is wrong, then make it again"
+                f"{self.folder}: {why}", "mark what is right and what is wrong, then run this again"
             ) from None
         if self.new:
             write_folder(self.folder, files)
@@ -174,8 +174,8 @@ def suite_folder(suites: Path, named: str) -> Path:
 
 
 def _taken(path: Path, replaces: str) -> DeskError:
-    why = ", and it was not made of this trace" if replaces else ""
-    ways = () if replaces else ("--replace writes over one that was made of this trace",)
+    why = ", and it was not made from this trace" if replaces else ""
+    ways = () if replaces else ("--replace overwrites one that was made from this trace",)
     return DeskError(f"{path} exists already{why}", "--id names the episode", *ways)
 
 
@@ -188,13 +188,13 @@ def target_of(
     if into and out:
         raise DeskError(
             "--into and --out are both given",
-            "give one of them: --into a draft that is there, --out a new folder",
+            "use one of them: --into for an existing draft, --out for a new folder",
             exit_code=ExitCode.USAGE,
         )
     if into:
         folder = suite_folder(opened.place.suites, into)
         if not folder.is_dir():
-            raise DeskError(f"{into}: is no suite and no folder", "--out makes a new suite")
+            raise DeskError(f"{into}: is neither a suite nor a folder", "--out makes a new suite")
         return Target(folder, folder.resolve().name, episode_id, False, replaces)
     folder = Path(out) if out else opened.place.suites / f"{episode_id}-v1"
     name = folder.resolve().name
@@ -203,8 +203,8 @@ def target_of(
     if folder.exists():
         raise DeskError(
             f"{folder} exists already",
-            "--into adds to a suite that is not frozen",
-            "--replace writes over an episode that was made of this trace",
+            "--into adds to an existing draft",
+            "--replace overwrites an episode that was made from this trace",
         )
     if (reason := id_problem(name)) is not None:
         raise DeskError(f"{shown(name)}: {reason}", "--out names the folder of the new suite")

@@ -118,20 +118,20 @@ _WAYS_OUT = (
     ("unredacted:", "redact at the source"),
     (
         "unknown_episode",
-        "name the suite with --suite, and what the source calls its episodes with --episode-map",
+        "name the suite with --suite, and map the source's episode names with --episode-map",
     ),
     ("ambiguous_suite", "name the suite with --suite"),
-    ("duplicate_evidence", "each attempt needs a run of its own"),
-    ("slot_filled", "the slot holds other evidence: number the attempts apart"),
+    ("duplicate_evidence", "each attempt needs its own run"),
+    ("slot_filled", "the slot already holds other evidence: give each attempt its own number"),
     ("other_candidate", "import it without --candidate"),
-    ("not_finite:", "write null for what is not known"),
+    ("not_finite:", "write null for unknown values"),
     ("type:", "see reviewer schema trace"),
     ("unknown:", "see reviewer schema trace"),
     ("duplicate:", "write each member once"),
     ("too_large:cost_usd", "write the cost in USD, or null when it is unknown"),
     ("too_large", "split the record"),
-    ("json:", "mend the JSON"),
-    ("unreadable:", "mend the file"),
+    ("json:", "fix the JSON"),
+    ("unreadable:", "fix the file"),
 )
 
 
@@ -139,7 +139,7 @@ def way_out(reasons: tuple[str, ...]) -> str:
     """Return what to do about a record, by its first reason; a record without events, and with
     members that traces do not have, is something other than a trace."""
     if "missing:events" in reasons and any(one.startswith("unknown:") for one in reasons):
-        return "this is no trace record: docs/formats.md says which files are read, and how"
+        return "this is not a trace record: docs/formats.md says which files are read, and how"
     for start, advice in _WAYS_OUT:
         if reasons and reasons[0].startswith(start):
             return advice
@@ -150,7 +150,7 @@ def file_way_out(problem: str) -> str:
     """Return what to do about a file that was refused as a whole."""
     if problem.startswith("cannot be "):
         return "check the name, and that this user may read it"
-    return "reviewer formats check FILE says which reader takes it, and by what"
+    return "reviewer formats check FILE says which reader takes it, and why"
 
 
 def refusals(connection: Connection) -> list[Refusal]:

@@ -39,14 +39,14 @@ TAIL = 1 << 20
 """Bytes of a last line that are tried; a longer one is whole when it is ended."""
 CHUNK = 1 << 20
 
-GONE = "deleted, or moved: what was read of it stays"
-BACK = "it is there again"
-SHORTER = "truncated: {} bytes, {} were read before; what was read stays, and both count"
-REPLACED = "replaced by another file; what was read stays, and both count"
-CHANGED = "changed before its end: what was read stays, and both count"
-HALF = "its last line is not whole: the rest is waited for"
-HALF_READ = "its last line is still not whole: read without it, and not measured"
-NOBODY = "no model has answered yet: it is taken in when one does"
+GONE = "deleted or moved; what was read is kept"
+BACK = "it exists again"
+SHORTER = "truncated: {} bytes, {} were read before; what was read is kept, and both count"
+REPLACED = "replaced by another file; what was read is kept, and both count"
+CHANGED = "changed before its end; what was read is kept, and both count"
+HALF = "its last line is incomplete: waiting for the rest"
+HALF_READ = "its last line is still incomplete: read without it, and not measured"
+NOBODY = "no model has answered yet: it is imported when one does"
 
 OnNews = Callable[[str, str], None]
 """Called with a file, as it may be shown, and what became of it."""

@@ -75,17 +75,21 @@ def import_map(path: Path) -> ImportMap:
         value = value.get("episodes", {} if tools else None)
     if not isinstance(value, dict) or not (value or tools):
         raise DeskError(
-            f"{path}: no object of source id → episode id", MAP_SHAPE, exit_code=ExitCode.INVALID
+            f"{path}: must be an object of source id → episode id",
+            MAP_SHAPE,
+            exit_code=ExitCode.INVALID,
         )
     if not isinstance(tools, dict):
         raise DeskError(
-            f"{path}: tools: no object of source name → tool", MAP_SHAPE, exit_code=ExitCode.INVALID
+            f"{path}: tools: must be an object of source name → tool",
+            MAP_SHAPE,
+            exit_code=ExitCode.INVALID,
         )
     for what, some in (("episode id", value), ("tool", tools)):
         for theirs, ours in some.items():
             if not isinstance(ours, str) or not ours:
                 raise DeskError(
-                    f"{path}: {theirs}: the {what} is not a text",
+                    f"{path}: {theirs}: the {what} is not a string",
                     MAP_SHAPE,
                     exit_code=ExitCode.INVALID,
                 )
@@ -200,7 +204,7 @@ def import_units(
         if masked(value) != value:
             raise DeskError(
                 f"{option} holds an identifier",
-                "name it otherwise: what is named is kept in the store as it is",
+                "use another name: names are stored unmasked",
                 exit_code=ExitCode.USAGE,
             )
     place = store or workspace.store

@@ -206,7 +206,7 @@ class ImportJobs:
                 handle = ImportHandle(len(self._handles) + 1, order, self._workspace, on_change)
             except OSError as error:
                 raise DeskError(
-                    f"the import cannot begin: {error.strerror}", *ways_out(error)
+                    f"the import cannot start: {error.strerror}", *ways_out(error)
                 ) from error
             self._handles.append(handle)
             return handle

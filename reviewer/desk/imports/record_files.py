@@ -105,8 +105,9 @@ def take(kind: RecordKind[T, R], workspace: Workspace, data: bytes, file: str) -
     ]
     if not lines:
         raise DeskError(
-            f"{name} is empty: there is no {kind.noun} in it, and nothing was taken in",
-            f"reviewer {kind.noun}s export FILE, where they were made, writes one",
+            f"{name} is empty: no {kind.noun} was imported",
+            f"write one with reviewer {kind.noun}s export FILE in the workspace where they were "
+            "made",
             exit_code=ExitCode.INVALID,
         )
     connection = open_writer(workspace.store)
@@ -145,4 +146,4 @@ def identifier_problems(
     """Yield a problem for each of these (member, text) that holds a raw identifier."""
     for name, text in texts:
         if masked(text) != text:
-            yield f"$.{name}", "holds a raw identifier: mask it where it was written"
+            yield f"$.{name}", "holds an unmasked identifier: mask it at the source"

@@ -139,7 +139,7 @@ def _view(tool: str, kept: Tool, path: Path) -> list[SessionView]:
         elif not size:
             problem = "empty"
         elif told == Told():
-            problem = "its start says nothing of a session"
+            problem = "its start does not look like a session"
     except (OSError, OverflowError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else type(error).__name__
         problem = f"cannot be read: {reason}"

@@ -115,7 +115,7 @@ def _require_store(workspace: Workspace) -> None:
     """Raise DeskError without a store, or for one whose schema is not ours."""
     path = workspace.store
     if not path.exists():
-        raise DeskError(f"{path} is not there yet: there is nothing to archive")
+        raise DeskError(f"{path} does not exist yet: there is nothing to archive")
     try:
         with closing(reader(path)) as connection:
             strange = foreign_parts(connection)
@@ -125,7 +125,9 @@ def _require_store(workspace: Workspace) -> None:
         raise DeskError(f"{path}: cannot be read ({error})", "reviewer doctor") from error
     if strange:
         named = ", ".join(map(visible_line, strange[:5]))
-        raise DeskError(f"{path}: not of our schema: {named}: nothing was changed")
+        raise DeskError(
+            f"{path}: its schema was changed by another program: {named}; nothing was changed"
+        )
 
 
 def _candidates(

@@ -50,7 +50,7 @@ def backup(workspace: Workspace, target: Path) -> BackupResult:
     """
     if not workspace.store.exists():
         raise DeskError(
-            f"{workspace.store} is not there yet: there is nothing to copy",
+            f"{workspace.store} does not exist yet: there is nothing to copy",
             "reviewer import or reviewer run makes it",
         )
     try:
@@ -71,7 +71,7 @@ def backup(workspace: Workspace, target: Path) -> BackupResult:
         target.unlink()
         raise DeskError(
             f"{target}: the copy failed ({error})",
-            "reviewer doctor says whether the store is whole; then copy again",
+            "reviewer doctor says whether the store is intact; then copy again",
         ) from error
     return BackupResult(target.stat().st_size, head)
 
@@ -85,7 +85,7 @@ def restore(workspace: Workspace, file: Path, replace: bool = False) -> RestoreR
     store = workspace.store
     if not file.is_file():
         raise DeskError(
-            f"{file} is no backup: there is no such file",
+            f"{file}: no such file",
             "reviewer backup FILE writes one",
             exit_code=ExitCode.USAGE,
         )
@@ -122,7 +122,7 @@ def _proved(file: Path, new: Path) -> Head:
     try:
         head = _copied(file, new, linked=True)
         with closing(reader(new)) as connection:
-            wrong = [f"not of our schema: {part}" for part in foreign_parts(connection)]
+            wrong = [f"changed by another program: {part}" for part in foreign_parts(connection)]
         if not wrong:
             bring_up_to_date(new)
             with closing(reader(new)) as connection:
@@ -132,7 +132,7 @@ def _proved(file: Path, new: Path) -> Head:
     except DAMAGE as error:
         raise DeskError(f"{file}: cannot be read as a store ({error})", "another backup") from error
     if wrong:
-        raise DeskError(f"{file}: is no sound store: {'; '.join(wrong[:5])}", "another backup")
+        raise DeskError(f"{file}: is not a sound store: {'; '.join(wrong[:5])}", "another backup")
     with new.open("rb") as handle:
         os.fsync(handle.fileno())
     return head
@@ -145,8 +145,8 @@ def _put(new: Path, store: Path, head: Head, replace: bool) -> RestoreResult:
     if any(path.exists() and path.stat().st_size for path in (store, log)):
         if not replace:
             raise DeskError(
-                f"{store} is there: a backup does not overwrite it",
-                "--replace keeps it next to the new one under another name",
+                f"{store} already exists, and a restore does not overwrite it",
+                "--replace keeps the existing store under another name",
                 exit_code=ExitCode.USAGE,
             )
         restored = RestoreResult(head, _free_name(store), _only_one(store, head))
@@ -174,7 +174,9 @@ def _only_one(store: Path, head: Head) -> int | None:
     try:
         return fold_log(store, head)
     except StoreInUse as error:
-        raise DeskError(str(error), "quit every workstation on it, then do it again") from error
+        raise DeskError(
+            str(error), "quit every workstation that uses it, then try again"
+        ) from error
     except DAMAGE:
         return None
 

@@ -164,7 +164,10 @@ def keep_decision(
     )
     with transaction(connection, workspace.store):
         if decisions.row(connection, one.number) is not None:
-            raise DeskError(f"decision {one.number} is another one here", "look again, then sign")
+            raise DeskError(
+                f"this store already has a different decision {one.number}",
+                "read it again, then sign",
+            )
         _refuse_other_file(one)
         write_private(one.path, one.data)
         decisions.add(connection, row, first.key.keyid, kind)
@@ -182,7 +185,7 @@ def _refuse_other_file(one: DecisionFile) -> None:
     except (AttestError, OSError):
         there = b""
     if there != one.found.envelope.payload:
-        raise DeskError(f"{one.path} is there already and is another one", "move it away")
+        raise DeskError(f"{one.path} already exists with different content", "move it away")
 
 
 def keep_signatures(
@@ -193,7 +196,9 @@ def keep_signatures(
     with transaction(connection, workspace.store):
         now = decisions.row(connection, row.number)
         if now is None or now.envelope != row.envelope:
-            raise DeskError(f"decision {row.number} was signed meanwhile", "look again, then sign")
+            raise DeskError(
+                f"decision {row.number} was signed in the meantime", "read it again, then sign"
+            )
         held = decisions.keyids(connection, row.number)
         write_private(one.path, one.data)
         for signer in one.found.by:

@@ -48,7 +48,7 @@ def examine(workspace: Workspace) -> list[Check]:
     if not workspace.store.exists():
         return [
             *found,
-            Check("store", None, f"{workspace.store} is not there yet: import makes it"),
+            Check("store", None, f"{workspace.store} does not exist yet: reviewer import makes it"),
         ]
     try:
         connection = reader(workspace.store)
@@ -78,7 +78,7 @@ def _label_files(workspace: Workspace, connection: Connection) -> list[Check]:
     """Say which files of labels do not count, and which are gone: neither is a fault of the
     store."""
     missing = missing_files(workspace, connection)
-    told = [f"{name} is gone, and the journal names it: put it back" for name in missing]
+    told = [f"{name} is missing, although the journal names it: put it back" for name in missing]
     there = file_names(workspace)
     if there:
         told += [f"{one.why}; {one.way}" for one in label_files(workspace).refused]
@@ -89,11 +89,11 @@ def _label_files(workspace: Workspace, connection: Connection) -> list[Check]:
 
 def _index(connection: Connection) -> Check:
     if wrong := index_faults(connection):
-        text = f"not what the payloads give: {'; '.join(wrong)}; restore a backup"
+        text = f"does not match the payloads: {'; '.join(wrong)}; restore a backup"
         return Check("index", False, text)
     if left := pending_events(connection):
         waiting = counted(left, "event") + (" is" if left == 1 else " are")
-        text = f"{waiting} not indexed yet: the workstation or an import continues"
+        text = f"{waiting} not indexed yet; the workstation or the next import does it"
         return Check("index", None, text)
     return Check("index", True, "event rows and full text are complete")
 
@@ -161,8 +161,8 @@ def _sqlite_version(version: str) -> Check:
     return Check(
         "sqlite",
         None,
-        f"{version} can lose data when two connections write at the same instant (fixed in 3.51.3);"
-        " this store's lock keeps them apart: let no other program write it",
+        f"{version} can lose data when two connections write at the same instant (fixed in "
+        "3.51.3); this store's lock prevents that, if no other program writes to it",
     )
 
 
@@ -173,7 +173,7 @@ def _schema(connection: Connection) -> Check:
     text = f"version {version}, this reviewer knows {known}{way_out}"
     if strange := foreign_parts(connection):
         named = ", ".join(map(visible_line, strange[:5]))
-        return Check("schema", False, f"{text}; not made by it: {named}; restore a backup")
+        return Check("schema", False, f"{text}; made by another program: {named}; restore a backup")
     return Check("schema", version == known, text)
 
 
@@ -194,14 +194,14 @@ def _chain(connection: Connection, counted: Callable[[], list[str]]) -> list[Che
         Check(
             "facts",
             not wrong,
-            f"not as the journal says: {'; '.join(wrong[:5])}; restore a backup"
+            f"does not match the journal: {'; '.join(wrong[:5])}; restore a backup"
             if wrong
-            else "traces, suites, candidates, labels and all else are as the journal says",
+            else "traces, suites, candidates, labels and everything else match the journal",
         ),
         Check(
             "roll-ups",
             not counts,
-            f"not what the traces give: {'; '.join(counts[:5])}; reviewer score makes them again"
+            f"do not match the traces: {'; '.join(counts[:5])}; reviewer score recomputes them"
             if counts
             else "counts agree with the traces",
         ),
@@ -222,9 +222,7 @@ def payloads(connection: Connection) -> Check:
             large_events(connection, key, 0, MOST_EVENTS)
         except StoreError:
             bad.append(f"trace {key}")
-    text = (
-        f"damaged: {', '.join(bad[:5])}" if bad else "every payload opens and is as it was stored"
-    )
+    text = f"damaged: {', '.join(bad[:5])}" if bad else "every payload opens and is unchanged"
     return Check("payloads", not bad, text)
 
 
@@ -241,7 +239,7 @@ def _archives(connection: Connection) -> list[Check]:
     told = f"{counted(len(rows), 'file')}, {size:,} bytes outside the store"
     if wrong := archive_faults(connection):
         return [Check("archives", False, f"{told}; payloads are {_named(wrong)}")]
-    return [Check("archives", True, f"{told}: every payload is as it was archived")]
+    return [Check("archives", True, f"{told}: every payload is unchanged since it was archived")]
 
 
 def _permissions(workspace: Workspace) -> list[Check]:
@@ -250,5 +248,5 @@ def _permissions(workspace: Workspace) -> list[Check]:
         for path in sorted(workspace.store.parent.glob("review.db*"))
         if mode_of(path) & 0o077
     ]
-    text = f"{', '.join(loose)}: chmod 600 it" if loose else "the store is readable by you alone"
+    text = f"{', '.join(loose)}: chmod 600 it" if loose else "only you can read the store"
     return [Check("permissions", not loose, text)]

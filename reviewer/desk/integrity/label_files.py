@@ -88,7 +88,7 @@ def _bytes(path: Path, most: int) -> bytes:
         raise LabelFileError(f"{path.name}: cannot be read ({error.strerror})", way) from None
     with os.fdopen(descriptor, "rb") as handle:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise LabelFileError(f"{path.name}: is no file", way)
+            raise LabelFileError(f"{path.name}: is not a file", way)
         data = handle.read(most + 1)
     if len(data) > most:
         raise LabelFileError(f"{path.name}: is larger than {most:,} bytes", way)

@@ -67,7 +67,7 @@ def looked_in(workspace: Workspace) -> list[tuple[str, str]]:
         except AgentUnavailable as error:
             says = "not running" if "not set" in str(error) else "does not answer"
         except AgentError:
-            says = "does not answer as an agent does"
+            says = "does not answer like an ssh-agent"
         places.append((AGENT, says))
     count = len(_private_files(workspace))
     says = f"{count} key file{'' if count == 1 else 's'}" if count else "no key"
@@ -120,8 +120,8 @@ def make_key(workspace: Workspace, passphrase: str) -> KeyInfo:
         _put(beside, public, 0o644)
     except FileExistsError:
         raise DeskError(
-            f"{plain(path)} is there already, and is left as it is",
-            "look again: it may be listed as a key by now",
+            f"{plain(path)} already exists and was not changed",
+            "reload the list of keys: it may be there now",
             f"use it: type {plain(path)}",
         ) from None
     except OSError as error:

@@ -66,7 +66,7 @@ def signed_checks(workspace: Workspace, connection: Connection) -> list[Check]:
     strays, elsewhere = _strays(workspace, connection, signed_file_names(connection), trusted)
     faults += strays
     waiting = sum(row.standing == "pending" for row in rows)
-    text = f"{len(rows)} signed, each as it was signed"
+    text = f"{len(rows)} signed, all unchanged"
     if waiting:
         text += f"; {waiting} wait for another signature"
     found = [Check("decisions", not faults, "; ".join(faults[:5]) if faults else text)]
@@ -81,7 +81,10 @@ def signed_checks(workspace: Workspace, connection: Connection) -> list[Check]:
     ]
     if elsewhere:
         names = ", ".join(elsewhere[:3])
-        told = f"signed elsewhere and not taken in: {names}; reviewer decisions take FILE does"
+        told = (
+            f"signed elsewhere and not taken in: {names}; reviewer decisions take FILE takes "
+            "them in"
+        )
         found.append(Check("elsewhere", None, told))
     return found
 
@@ -147,7 +150,7 @@ def _bound_head(connection: Connection, what: str, envelope: bytes) -> list[str]
     try:
         audit = json.loads(parse_envelope(envelope).payload)["predicate"]["audit"]
     except (AttestError, ValueError, KeyError, TypeError):
-        return [f"{what}: it cannot be read"]
+        return [f"{what}: cannot be read"]
     if not audit["seq"]:
         return []
     if journal.hash_at(connection, audit["seq"]) != audit["head"]:
@@ -179,9 +182,9 @@ def _strays(
                 elsewhere.append(path.name)
             elif _from_here(connection, data) and not _waits(path, data, trusted):
                 wrong.append(
-                    f"{path.name} is not in this store, though it was signed on its journal: "
-                    "signing was cut off, the store here is an older copy, or another copy "
-                    "of it signed this; reviewer decisions take FILE takes it in"
+                    f"{path.name} is not in this store, although it was signed on its journal: "
+                    "signing was interrupted, this store is an older copy, or another copy of it "
+                    "signed this; reviewer decisions take FILE takes it in"
                 )
             else:
                 elsewhere.append(path.name)
@@ -232,10 +235,10 @@ def loss_shown_by(connection: Connection, envelope: bytes) -> str | None:
     head = journal.head(connection).seq
     what = f"ends at entry {head}" if held is None else "has another entry there"
     if bound.loss:
-        what = "does not tell of it"
+        what = "does not record it"
     return (
         f"and was signed on its journal at entry {bound.seq}, head {bound.head[:16]}, where this "
-        f"one {what}: the store here is an older copy, or another copy of it signed this"
+        f"one {what}: this store is an older copy, or another copy of it signed this"
     )
 
 

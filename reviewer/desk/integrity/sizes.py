@@ -69,12 +69,14 @@ def sizes(workspace: Workspace) -> StoreSizes:
     """Return what takes the room in the store. Raises DeskError, StoreError."""
     path = workspace.store
     if not path.exists():
-        raise DeskError(f"{path} is not there yet", "reviewer import or reviewer run makes it")
+        raise DeskError(f"{path} does not exist yet", "reviewer import or reviewer run makes it")
     connection = reader(path)
     try:
         if strange := foreign_parts(connection):
             named = ", ".join(map(visible_line, strange[:5]))
-            raise DeskError(f"{path}: its schema is not ours: {named}", "reviewer doctor")
+            raise DeskError(
+                f"{path}: its schema was changed by another program: {named}", "reviewer doctor"
+            )
         with one_moment(connection):
             pages, tables = file_pages(connection), table_bytes(connection)
             candidates = candidate_sizes(connection)

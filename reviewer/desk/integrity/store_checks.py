@@ -33,9 +33,10 @@ NEWEST = 20
 """The newest decisions whose file is compared with the row; of older ones the file must exist."""
 
 WAYS_OUT = (
-    "reviewer doctor says all of it",
-    "reviewer restore FILE --replace puts the newest backup back",
-    "reviewer loss --key KEY --reason WHY states, signed and for ever, what is gone for good",
+    "reviewer doctor lists everything that is wrong",
+    "reviewer restore FILE --replace restores the newest backup",
+    "reviewer loss --key KEY --reason WHY records, signed and permanently, what cannot be "
+    "recovered",
 )
 
 
@@ -54,11 +55,14 @@ class StoreCheck:
         if head != self._sound:
             if strange := foreign_code(connection):
                 named = ", ".join(map(visible_line, strange[:5]))
-                raise DeskError(f"the store's schema is not ours: {named}", "restore a backup")
+                raise DeskError(
+                    f"the store's schema was changed by another program: {named}",
+                    "restore a backup",
+                )
             look = _whole if is_small(connection) else end_faults
             if wrong := look(connection):
                 raise DeskError(
-                    f"{self._workspace.store}: not as its journal says: {'; '.join(wrong[:5])}",
+                    f"{self._workspace.store}: does not match its journal: {'; '.join(wrong[:5])}",
                     *WAYS_OUT,
                 )
         if wrong := signed_faults(self._workspace, connection):
@@ -133,7 +137,7 @@ def signed_file_names(connection: Connection) -> set[str]:
 def linked_folders(workspace: Workspace) -> list[str]:
     """Return the folders of signed files that are links."""
     return [
-        f"{folder} is a link, and signed files are not kept behind one: make it a folder"
+        f"{folder} is a link; signed files must be in a real folder: replace the link with a folder"
         for folder in (workspace.decisions, workspace.attestations)
         if folder.is_symlink()
     ]

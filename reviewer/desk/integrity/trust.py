@@ -56,9 +56,9 @@ def trust_key(workspace: Workspace, principal: str, roles: str, key: PublicKey) 
     """
     if principal.lower().endswith(DEMO) != workspace.throw_away:
         raise DeskError(
-            f"{plain(principal)}: a throw-away key signs as NAME{DEMO}"
+            f"{plain(principal)}: a temporary key signs as NAME{DEMO}"
             if workspace.throw_away
-            else f"{plain(principal)}: a name ending in {DEMO} is that of a throw-away key",
+            else f"{plain(principal)}: a name ending in {DEMO} is reserved for a temporary key",
             "name another principal",
         )
     line = f"{principal} {roles} {key.line()}"
@@ -104,7 +104,7 @@ def signers_of(workspace: Workspace) -> Signers | None:
     try:
         return read_signers(workspace.signers)[0]
     except AttestError as error:
-        raise DeskError(str(error), f"mend {workspace.signers}") from error
+        raise DeskError(str(error), f"fix {workspace.signers}") from error
 
 
 def trusted(workspace: Workspace) -> Signers:
@@ -179,7 +179,7 @@ def in_role(workspace: Workspace, signers: Signers, signer: Signer, role: str) -
     """Return the line of the trust file for a key. Raises DeskError (30) when it lacks the role."""
     found = signers.find(signer.public)
     if found is None or role not in found.roles:
-        who = f"{found.principal} has no {role} role" if found else "this key is not"
+        who = f"{found.principal} does not have the role {role}" if found else "this key is not"
         way = HOW_TO_TRUST if role == "approver" else f"--roles {role} with reviewer keys trust"
         raise DeskError(
             f"{signer.public.keyid}: {who} in {workspace.signers}",
@@ -198,9 +198,9 @@ def approving(
     candidate = gathered.candidate
     if found not in approvers_for(signers, candidate.authors if candidate is not None else ()):
         raise DeskError(
-            f"{found.principal} is an author of {gathered.candidate_id}, and nobody approves "
-            "their own work",
-            "another approver signs",
+            f"{found.principal} is an author of {gathered.candidate_id}, and an author cannot "
+            "approve",
+            "have another approver sign",
             exit_code=ExitCode.POLICY_NOT_MET,
         )
     return found

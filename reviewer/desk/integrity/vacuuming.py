@@ -16,12 +16,15 @@ def give_back(workspace: Workspace, seconds: float) -> VacuumResult:
     path = workspace.store
     if not path.exists():
         raise DeskError(
-            f"{path} is not there yet: there is nothing to give back",
+            f"{path} does not exist yet: there is nothing to give back",
             "reviewer import or reviewer run makes it",
         )
     try:
         with closing(reader(path)) as connection:
-            wrong = [f"not of our schema: {visible_line(one)}" for one in foreign_parts(connection)]
+            wrong = [
+                f"changed by another program: {visible_line(one)}"
+                for one in foreign_parts(connection)
+            ]
             wrong = wrong or integrity_faults(connection)
     except DAMAGE as error:
         raise DeskError(f"{path}: cannot be read ({error})", "reviewer doctor") from error
@@ -31,7 +34,7 @@ def give_back(workspace: Workspace, seconds: float) -> VacuumResult:
         return vacuum(path, seconds)
     except TooLong as error:
         raise DeskError(
-            str(error), "end the other processes, then --seconds 600, or as long as it takes"
+            str(error), "stop the other processes, or wait longer with --seconds 600"
         ) from error
     except StoreError as error:
         raise refusal_of(error) from error

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 NOTHING = "0" * 64
 """The digest that the first line of a journal follows."""
-BRING_BACK = "bring the file back from version control"
+BRING_BACK = "restore the file from version control"
 
 
 class WitnessLine(NamedTuple):
@@ -68,14 +68,14 @@ def witness_lines(workspace: Workspace, connection: Connection) -> list[WitnessL
                 )
         except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise DeskError(
-                f"{workspace.witness}: line {number} is no line of a witness",
+                f"{workspace.witness}: line {number} is not a line of a witness",
                 BRING_BACK,
             ) from error
         if not follows:
             raise DeskError(
-                f"{workspace.witness}: line {number} does not follow the line before it of its"
-                " journal: a line was changed or taken out, or copies of the journal were signed"
-                " side by side",
+                f"{workspace.witness}: line {number} does not follow the line before it of its "
+                "journal: a line was changed or removed, or two copies of the journal were "
+                "signed in parallel",
                 BRING_BACK,
             )
     return found
@@ -87,7 +87,7 @@ def _bytes(place: Path) -> bytes:
     handle = os.open(place, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     with os.fdopen(handle, "rb") as file:
         if not stat.S_ISREG(os.fstat(handle).st_mode):
-            raise DeskError(f"{place}: not a file, so no witness", BRING_BACK)
+            raise DeskError(f"{place}: not a file, so it cannot be a witness", BRING_BACK)
         return file.read()
 
 
@@ -135,13 +135,13 @@ def _handed_on(workspace: Workspace, connection: Connection, one: WitnessLine) -
 def witness_faults(workspace: Workspace, connection: Connection) -> list[str]:
     """Return the entries of the witness that this store does not have."""
     if workspace.witness.is_symlink():
-        return [f"{workspace.witness} is a link, and a witness is not kept behind one"]
+        return [f"{workspace.witness} is a link; a witness must be a real file"]
     head = journal.head(connection).seq
     return [
         f"{workspace.witness.name} has seen journal entry {one.seq}, head {one.head[:16]}"
         f" ({one.kind}), where this journal "
         + (f"ends at entry {head}" if one.seq > head else "has another entry")
-        + ": the store here is an older copy, or another copy of it signed this"
+        + ": this store is an older copy, or another copy of it signed this"
         for one in contradicted_lines(workspace, connection)
     ]
 

@@ -50,11 +50,11 @@ def _against(held: ReadySuite, judgment: Judgment) -> Iterator[tuple[str, str]]:
     if judgment.suite_digest != suite.digest:
         yield (
             "$.suite_digest",
-            f"is {judgment.suite_digest[:16]}…, and {suite.suite_id} of this workspace is "
-            f"{suite.digest[:16]}…: judgments belong to the suite they were made on",
+            f"is {judgment.suite_digest[:16]}…, but {suite.suite_id} in this workspace is "
+            f"{suite.digest[:16]}…: a judgment belongs to the suite it was made on",
         )
     elif not any(judgment.episode_id == episode.episode_id for episode in suite.episodes):
-        yield "$.episode_id", "is no episode of the suite"
+        yield "$.episode_id", "is not an episode of the suite"
     texts = [("reason", judgment.reason), ("model", judgment.model)]
     texts += [("trace", judgment.trace or "")]
     texts += [(f"claims[{n}].claim", one.claim) for n, one in enumerate(judgment.claims or ())]

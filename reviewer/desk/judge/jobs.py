@@ -78,7 +78,7 @@ def prepare(
             raise DeskError(
                 f"the judge of {order.suite_id} has no prompt about "
                 f"{'pairs' if kind == 'pair' else 'single messages'}",
-                "a suite whose judge.json has one: reviewer schema judge says how",
+                "add one to judge.json: reviewer schema judge describes it",
                 exit_code=ExitCode.USAGE,
             )
     settings, problem = _settings(judge, order, prices)
@@ -86,8 +86,8 @@ def prepare(
     items = [item for kind in kinds for item in items_of(connection, finals, held, order, kind)]
     if not items:
         raise DeskError(
-            f"nothing to judge: no final messages of {order.candidate_id} to compare or read",
-            "reviewer run or reviewer import makes or takes in attempts of it",
+            f"nothing to judge: {order.candidate_id} has no final messages",
+            "reviewer run makes attempts of it, reviewer import imports them",
         )
     records = traces.Records()
     asked = tuple(
@@ -103,7 +103,7 @@ def judge_of(held: ReadySuite, suite_id: str) -> JudgePrompt:
     """Return the suite's judge. Raises DeskError when it has none."""
     if held.judge is None:
         raise DeskError(
-            f"{suite_id} has no judge: there is no judge.json in its folder",
+            f"{suite_id} has no judge: its folder has no judge.json",
             f"write one, then: reviewer suite freeze {suite_id} --as NEW_ID",
         )
     return held.judge
@@ -400,7 +400,7 @@ class Judges:
             "judge",
             (prepared.order.suite_id,),
             DeskError(
-                f"the judge of {prepared.order.suite_id} is at work already",
+                f"the judge of {prepared.order.suite_id} is already running",
                 "wait for that run, or stop it",
             ),
         )

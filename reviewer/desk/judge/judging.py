@@ -359,12 +359,12 @@ class Judging:
         row = next((row for row in found.rows if row.item == item), None) if found else None
         if judged is None or row is None:
             raise DeskError(
-                "this pair is shown once people have labeled it and the judge answered",
+                "this pair is shown after people have labeled it and the judge has answered",
                 "label it first: reviewer, then L",
             )
         if item not in own_pairs(judged.labels, reviewer).whole:
             raise DeskError(
-                "the judge's word on this pair is shown once your own label is in",
+                "the judge's answer on this pair is shown after you have labeled it",
                 "label it first, in both orders",
             )
         named = self._named(connection, about, judged)

@@ -112,7 +112,7 @@ def import_annotations(
         raise DeskError(f"{name} {error}", error.way, exit_code=ExitCode.INVALID) from None
     if not records:
         raise DeskError(
-            f"{name} holds no annotation", "export the scores or feedback with it",
+            f"{name} has no annotations", "export it again with its scores or feedback",
             exit_code=ExitCode.INVALID,
         )  # fmt: skip
     connection = open_writer(workspace.store)
@@ -136,7 +136,7 @@ def _maps(
 ) -> dict[str, QuestionMap]:
     if not order.maps:
         raise DeskError(
-            f"--map is missing: nothing says what an answer means under {ruled.rubric.rubric_id}",
+            f"--map is missing: it says what each answer means under {ruled.rubric.rubric_id}",
             f"--map {FORM}, one for each value",
             *asked_in(records, masked),
             exit_code=ExitCode.USAGE,
@@ -275,12 +275,12 @@ class _Taking:
             if contradicts(now, before.marks, told) and not changed > before.origin.changed:
                 where = "in this file" if before.origin.file == self._digest else "before"
                 return (
-                    f"annotation {shown(key, 40)} was told otherwise {where}, and no "
-                    "time says which is later: export it with the time of its change"
+                    f"annotation {shown(key, 40)} has another value {where}, and no time shows "
+                    "which is later: export it with the time of its last change"
                 )
             now, note = with_earlier(now, before.marks, told), note or before.note
             if not isinstance(before.record, str) or before.record not in found.records:
-                return f"annotation {shown(key, 40)} was taken for another attempt before"
+                return f"annotation {shown(key, 40)} was imported for another attempt before"
             record = before.record
         suite, rubric = self._ruled.suite, self._ruled.rubric
         return Label(

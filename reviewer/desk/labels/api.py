@@ -313,7 +313,9 @@ def checked(name: str, source: str) -> str:
     problem = _problem(name)
     if problem:
         raise DeskError(
-            f"{source}: {problem}", "give a name such as dana, no address", exit_code=ExitCode.USAGE
+            f"{source}: {problem}",
+            "use a name such as dana, not an address",
+            exit_code=ExitCode.USAGE,
         )
     return name
 
@@ -324,7 +326,7 @@ def _problem(name: str) -> str | None:
     from reviewer.trace.redaction import redactor_of
 
     if redactor_of(RedactionRules()).masked(name) != name:
-        return "it holds an identifier, and labels travel"
+        return "it holds an identifier, and labels are exported"
     return name_problem(name)
 
 
@@ -505,8 +507,8 @@ class LabelsRoom(Room):
 
         if not self._opened.has_store():
             raise DeskError(
-                "there is no store yet, and so no label in it",
-                "reviewer import or reviewer run makes it; then label",
+                "there is no store yet, so there are no labels",
+                "run reviewer import or reviewer run, then label",
             )
         with refused():
             return sign_labels(self._opened.place, self._opened.book, suite_id, key, passphrase)

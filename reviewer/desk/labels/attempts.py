@@ -77,7 +77,7 @@ class Attempts:
         if not found:
             return f"its trace is not in this store as an attempt of {shown(self._suite_id)}"
         if len(found) > 1:
-            return "its trace is in several attempts: nothing says which is meant"
+            return "its trace is in several attempts: it is unclear which one is meant"
         (stored,) = found.values()
         called = imports.names_of_trace(self._connection, stored.trace)
         parts = sum(name.startswith(_TRACE) for name in called)
@@ -95,7 +95,9 @@ class Attempts:
             return f"candidate {shown(candidate)} has no attempt here on {shown(self._suite_id)}"
         episode = self._episodes.get(self._called.get(task, task))
         if episode is None:
-            return f"its task is no episode of {shown(self._suite_id)} (--episode-map names them)"
+            return (
+                f"its task is not an episode of {shown(self._suite_id)} (--episode-map names them)"
+            )
         stored = imports.attempts_at(self._connection, (row.id, episode))
         if not stored:
             return f"candidate {shown(candidate)} has no attempt of its task"

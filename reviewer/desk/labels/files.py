@@ -35,7 +35,7 @@ class LabelBorder:
             raise ContractError(place, "$.suite_digest", found)
         problems = [Problem(place, where, why) for where, why in _against(found, label)]
         if label.episode_id not in self._episodes[found.suite.digest]:
-            problems.append(Problem(place, "$.episode_id", "is no episode of the suite"))
+            problems.append(Problem(place, "$.episode_id", "is not an episode of the suite"))
         if problems:
             raise ContractError.of(problems)
         return label
@@ -68,7 +68,7 @@ class LabelBorder:
         if isinstance(known, RubricSuite) and known.suite.digest != digest:
             return (
                 f"is {digest[:16]}…, and {suite_id} of this workspace is "
-                f"{known.suite.digest[:16]}…: labels belong to the suite they were made on"
+                f"{known.suite.digest[:16]}…: a label belongs to the suite it was made on"
             )
         return known
 

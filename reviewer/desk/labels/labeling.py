@@ -225,8 +225,8 @@ class Labeling:
             raise _nothing(session, sheet)
         if not sheet.total(self.labels(connection, sheet), session):
             raise DeskError(
-                "nothing to adjudicate: no item is open that another reviewer should settle",
-                "label as a rater",
+                "nothing to adjudicate: no open item needs another reviewer",
+                "label as a rater instead",
             )
         return session
 
@@ -298,7 +298,7 @@ class Labeling:
         labels = self.labels(connection, sheet)
         item = sheet.items.get(drafted.item)
         if item is None:
-            raise DeskError("this item is none of the suite's any more", "look at the next one")
+            raise DeskError("this item is no longer part of the suite", "go to the next item")
         try:
             place = sheet.place(item, drafted.showing)
         except ValueError as error:
@@ -330,8 +330,8 @@ class Labeling:
         mine = sheet.mine(labels, session)
         if not mine:
             raise DeskError(
-                "nothing to take back: you have no label here",
-                "label first: u takes back your last label",
+                "nothing to undo: you have no label here",
+                "label first; u then undoes your last label",
             )
         came = {label.uid: place for place, label in enumerate(labels)}
         last = max(mine, key=lambda label: came[label.uid])  # a clock may have been put back
@@ -389,7 +389,7 @@ class Labeling:
         if problems:
             raise DeskError(
                 f"not a label of this rubric: {'; '.join(problems)}",
-                "answer each question of the rubric with a level that it has",
+                "answer each question of the rubric with one of its levels",
             )
         try:
             return seal(label)
@@ -429,13 +429,13 @@ def _nothing(session: Session, sheet: Sheet) -> DeskError:
     if session.kind == "message":
         return DeskError(
             f"no final message of {session.candidate_id} is in this store",
-            "reviewer run or reviewer import makes or takes in attempts of it",
+            "reviewer run makes attempts of it, reviewer import imports them",
         )
     text = (
-        f"nothing to compare: {built.identical} pairs have the same messages, "
-        f"{built.unpaired} have no partner"
+        f"nothing to compare: {built.identical} pairs have identical messages, {built.unpaired} "
+        "attempts have no counterpart"
     )
-    ways.append("label its messages one by one")
+    ways.append("label its messages one at a time")
     if session.baseline_id is None:
         ways.append(f"import another candidate on {session.suite_id} to compare with")
     return DeskError(text, *ways)

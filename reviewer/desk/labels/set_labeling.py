@@ -31,8 +31,8 @@ def set_session(
         )
     if not sheet.total(labeling.labels(connection, sheet), session):
         raise DeskError(
-            "nothing to adjudicate: no item is open that another reviewer should settle",
-            "label as a rater",
+            "nothing to adjudicate: no open item needs another reviewer",
+            "label as a rater instead",
         )
     return session
 
@@ -77,7 +77,7 @@ def traces_of(sheet: Sheet, shown: LabelItem) -> tuple[str, str | None]:
     """Return the first trace that ends with what a showing has left, and right of a pair."""
     item = sheet.items.get(shown.item)
     if item is None:
-        raise DeskError("this item is none of the suite's any more", "look at the next one")
+        raise DeskError("this item is no longer part of the suite", "go to the next item")
     place = sheet.place(item, shown.showing)
     right = None if place.right is None else item.message(place.right).traces[0]
     return item.message(place.left).traces[0], right

@@ -131,7 +131,7 @@ class Sheet:
             sides = showing(item, number, self.seed)
             return Showing(item, number, sides.left, sides.right)
         if number != 1:
-            raise ValueError(f"a message is shown once, not as {number}")
+            raise ValueError(f"a message has no order {number}: it is shown once")
         return Showing(item, 1, item.messages[0].digest, None)
 
     def mine(self, labels: Sequence[Label], session: Session) -> tuple[Label, ...]:
@@ -355,12 +355,12 @@ def suite_with_rubric(
     held = ready_suite(workspace, connection, suite_id)
     if held.rubric is None or held.rubric_digest is None:
         sets = review_sets(connection, suite_id) if connection is not None else []
-        ways = [f"Q, and c, turn to its review set {row.name}" for row in sets[:1]]
-        ways.append(f"reviewer review-set {suite_id} draws a set, with a rubric of its own")
+        ways = [f"Q and then c open its review set {row.name}" for row in sets[:1]]
+        ways.append(f"reviewer review-set {suite_id} draws a set with its own rubric")
         if held.folder is not None:
             ways.append(
                 f"write {RUBRIC_FILE} into its folder, then: reviewer suite freeze {suite_id}"
                 " --as NEW_ID"
             )
-        raise DeskError(f"{suite_id} has no rubric, and people label by one", *ways)
+        raise DeskError(f"{suite_id} has no rubric, which labels need", *ways)
     return RubricSuite(held.suite, held.rubric, held.rubric_digest)

@@ -110,8 +110,8 @@ def sign_labels(
 
 def _nothing_of(principal: str) -> DeskError:
     return DeskError(
-        f"no label of {principal} is in this store: a file holds labels of the person who signs",
-        f"label as {principal} (--reviewer {principal}), or sign with the key of who labeled",
+        f"this store has no labels by {principal}, and people sign only their own labels",
+        f"label as {principal} (--reviewer {principal}), or sign with the labeler's key",
         exit_code=ExitCode.USAGE,
     )
 
@@ -175,7 +175,7 @@ def _only_of(principal: str, place: str) -> Callable[[Label], Label]:
 
     def own(label: Label) -> Label:
         if not _is_of(label, principal):
-            why = f"is not {principal}, who signed: nobody signs another person's word"
+            why = f"is not {principal}, who signed: people sign only their own labels"
             raise ContractError.of([Problem(place, "$.reviewer", why)])
         return label
 

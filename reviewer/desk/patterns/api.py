@@ -110,8 +110,8 @@ class PatternsRoom(Room):
         me = self._opened.reviewer_name()
         if not name.strip():
             raise DeskError(
-                "a name needs words",
-                f"reviewer patterns unname {pattern} takes a name back",
+                "the name is empty",
+                f"reviewer patterns unname {pattern} removes a name",
                 exit_code=ExitCode.USAGE,
             )
         found = self.found(suite_id)
@@ -121,7 +121,7 @@ class PatternsRoom(Room):
                 known = _fails_as(connection, suite_id, pattern)
         if not known:
             raise DeskError(
-                f"no attempt of {suite_id} fails by a pattern {shown(pattern)}",
+                f"no attempt of {suite_id} fails with the pattern {shown(pattern)}",
                 f"reviewer patterns --suite {suite_id} lists them",
                 exit_code=ExitCode.USAGE,
             )

@@ -70,7 +70,7 @@ def write_name(
 
 def _short(what: str, text: str, most: int) -> None:
     if len(text) > most:
-        words = f"a {what} has at most {most:,} characters, this one {len(text):,}"
+        words = f"a {what} can have at most {most:,} characters; this one has {len(text):,}"
         raise DeskError(words, "shorten it", exit_code=ExitCode.USAGE)
 
 
@@ -103,7 +103,7 @@ class _Border:
     def _against(self, one: PatternName) -> Iterator[tuple[str, str]]:
         if one.suite_id not in self._rules:
             if registry.suite_row(self._connection, one.suite_id) is None:
-                yield "$.suite_id", "is no suite of this store"
+                yield "$.suite_id", "is not a suite of this store"
                 return
             rules = registry.suite_body(self._connection, one.suite_id).redaction
             self._rules[one.suite_id] = redactor_of(rules)

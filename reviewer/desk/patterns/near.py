@@ -53,7 +53,7 @@ def model_of(folder: str) -> Model:
     the extra is not installed, or the folder holds none."""
     if not folder:
         raise DeskError(
-            "nearness is by an embedding model, and none is named",
+            "grouping by similar words needs an embedding model",
             UNNAMED.partition(": ")[2],
             exit_code=ExitCode.USAGE,
         )
@@ -61,7 +61,7 @@ def model_of(folder: str) -> Model:
         return open_model(folder)
     except NotInstalled:
         raise DeskError(
-            "grouping by nearness needs the extra `embeddings` (model2vec is not installed)",
+            "grouping by similar words needs the extra `embeddings` (model2vec is not installed)",
             UNINSTALLED.partition(": ")[2],
             "reviewer patterns groups by codes and steps without it",
             exit_code=ExitCode.USAGE,

@@ -62,10 +62,10 @@ class PowerRoom(Room):
             )
         asked = made.asked_of(suite, rate, alike, critical_rate)
         if asked is None:
-            why = "a probe certifies nothing" if suite.probe else "more than 50 attempts"
+            why = "a probe certifies no release" if suite.probe else "more than 50 attempts"
             raise DeskError(
-                f"{suite_id}: its policy has no power to show: {why}",
-                "a policy of at most 50 attempts has one, in a suite that is no probe",
+                f"{suite_id}: its policy has no power to estimate: {why}",
+                "use a suite that is not a probe, with a policy of at most 50 attempts",
             )
         if locked is not None and locked.asked == asked:
             return _view(suite_id, locked, locked=True)

@@ -510,7 +510,7 @@ class ReportsRoom(Room):
 
         if not self._opened.has_store():
             raise DeskError(
-                "there is no store yet, and a cost is one of a candidate that was judged",
+                "there is no store yet, and a cost needs a candidate with traces",
                 "reviewer import or reviewer run makes it",
             )
         try:

@@ -96,4 +96,4 @@ def _elsewhere(connection: Connection, candidate_id: str) -> str:
     if not found:
         return ""
     names = ", ".join(f"{one.suite_id} ({one.digest[:8]}…)" for one in found)
-    return f": it has some on {names}, and under another suite's digest nothing is comparable"
+    return f": it has some on {names}, which cannot be compared because the suite's digest differs"

@@ -70,7 +70,7 @@ def enter_cost(workspace: Workspace, new: NewCost, reviewer: str) -> EnteredCost
         elif not same_cost(before, cost):
             raise DeskError(
                 f"entry {cost.entry_id} exists already: {before.kind} ${before.amount_usd:.2f}",
-                f"--corrects {cost.entry_id} enters a correction; another --id another entry",
+                f"use --corrects {cost.entry_id} to correct it, or another --id for another entry",
                 exit_code=ExitCode.USAGE,
             )
         found = cost_entries_shown(known)
@@ -95,8 +95,8 @@ def _drafted(connection: Connection, new: NewCost, reviewer: str) -> Cost:
     row = registry.suite_row(connection, new.suite_id)
     if row is None or registry.candidate_row(connection, row.id, new.candidate_id) is None:
         raise DeskError(
-            f"no trace of {new.candidate_id} on {new.suite_id} is in this store: a cost is one of "
-            "a candidate that was judged",
+            f"no trace of {new.candidate_id} on {new.suite_id} is in this store: a cost needs a "
+            "candidate with traces",
             "reviewer scorecard lists suites and candidates",
         )
     kind = new.kind
@@ -110,8 +110,8 @@ def _drafted(connection: Connection, new: NewCost, reviewer: str) -> Cost:
     masked = redactor_of(registry.suite_body(connection, new.suite_id).redaction).masked
     if masked(new.entry_id) != new.entry_id:
         raise DeskError(
-            "--id holds an identifier, and entries travel",
-            "name it otherwise, or leave --id out: one is made of its content",
+            "--id holds an identifier, and entries are exported",
+            "use another id, or leave out --id: one is made from the content",
             exit_code=ExitCode.USAGE,
         )
     cost = Cost(
@@ -151,15 +151,16 @@ def _corrected(cost: Cost, known: list[Cost]) -> Cost:
         )
     if before.kind != cost.kind:
         raise DeskError(
-            f"entry {cost.corrects} is of kind {before.kind}: a correction keeps the kind",
-            "correct it to 0, and enter another",
+            f"entry {cost.corrects} has the kind {before.kind}, and a correction cannot change "
+            "the kind",
+            "correct it to 0, then enter a new one",
             exit_code=ExitCode.USAGE,
         )
     standing = counting_costs(known)
     if cost.corrects not in standing:
         after = next(one for one in known if one.corrects == cost.corrects)
         raise DeskError(
-            f"entry {cost.corrects} was corrected already, by {after.entry_id}: correct that one",
+            f"entry {cost.corrects} was already corrected by {after.entry_id}: correct that one",
             "reviewer costs list shows which entries count",
             exit_code=ExitCode.USAGE,
         )
@@ -199,7 +200,7 @@ class _Border:
         row = registry.suite_row(self._connection, cost.suite_id)
         known = row and registry.candidate_row(self._connection, row.id, cost.candidate_id)
         if known is None:
-            raise ContractError(place, "$.candidate_id", "is no candidate with traces here")
+            raise ContractError(place, "$.candidate_id", "is not a candidate with traces here")
         texts = [("note", cost.note), ("reviewer", cost.reviewer), ("entry_id", cost.entry_id)]
         rules = registry.suite_body(self._connection, cost.suite_id).redaction
         found = list(record_files.identifier_problems(redactor_of(rules).masked, texts))

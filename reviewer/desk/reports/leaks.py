@@ -95,7 +95,7 @@ def withdraw(workspace: Workspace, uid: str, reason: str, reviewer: str) -> Leak
     looks = all_searches(workspace)
     named = [one for one in looks if uid and one.check.uid.startswith(uid)]
     if len(named) != 1:
-        what = "several looks have" if named else "no look has"
+        what = "several checks have" if named else "no check has"
         raise DeskError(f"{what} the id {uid!r}", "reviewer suite leaks --list shows them")
     one = named[0]
     if one.withdrawn:
@@ -106,7 +106,7 @@ def withdraw(workspace: Workspace, uid: str, reason: str, reviewer: str) -> Leak
     check = one.check
     if not check.leaks:
         raise DeskError(
-            f"{uid} found nothing, and so holds nothing", "leave it: there is nothing to take back"
+            f"{uid} found no leak, so it holds no release", "there is nothing to withdraw"
         )
     made = LeakCheck(
         suite_id=check.suite_id,
@@ -236,7 +236,7 @@ def _suite(workspace: Workspace, suite_id: str) -> Suite:
     if not _requests(suite):
         raise DeskError(
             f"{suite_id}: no episode has a user_request to look for",
-            "name another suite with --suite, or leave it out: every frozen suite is looked for",
+            "name another suite with --suite, or leave it out to check every frozen suite",
         )
     return suite
 

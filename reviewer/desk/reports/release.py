@@ -171,8 +171,8 @@ def _require_one_agent(suites: Sequence[BuiltSuite]) -> None:
         ours, theirs = _agent_and_authors(known[0]), _agent_and_authors(one)
         if ours[0] != theirs[0]:
             raise DeskError(
-                f"{other} judges {theirs[0]}, and {first} {ours[0]}: one decision is about one "
-                "agent and version",
+                f"{other} judges {theirs[0]}, but {first} judges {ours[0]}: a decision is about "
+                "one agent and version",
                 "give both manifests the same agent and version",
                 exit_code=ExitCode.INVALID,
             )

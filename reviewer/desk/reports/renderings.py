@@ -143,7 +143,7 @@ def write_files(
 
 
 ARCHIVED = "its events are archived outside the store, and not available"
-NOT_KEPT = "its events are not kept: the record held what may not be stored"
+NOT_KEPT = "its events are not kept: the record held data that may not be stored"
 
 
 def rendering_context(

@@ -97,7 +97,7 @@ def open_model(path: str) -> Model:
 MOST_CHECKED = 5_000
 """The most messages that a report scores; the first ones where there are more."""
 NO_REFERENCE = "no episode names a reference message"
-NO_MESSAGE = "no message of an episode with a reference is known"
+NO_MESSAGE = "no episode with a reference has a message"
 
 
 class _ReferencePair(NamedTuple):
@@ -187,7 +187,7 @@ def _embedded(found: TextEvidence, ended: Sequence[_ReferencePair], folder: str)
     short = [one for one in ended if max(map(len, one)) <= LONGEST]
     return structs.replace(
         found,
-        embedding=_mean(model.likeness(short), "no text holds a word that the model knows"),
+        embedding=_mean(model.likeness(short), "the model knows no word of these texts"),
         model=model.name,
         model_sha256=model.sha256,
     )

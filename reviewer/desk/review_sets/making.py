@@ -123,24 +123,26 @@ def _checked(order: SetOrder) -> tuple[tuple[Dimension, ...], tuple[Flag, ...]]:
         ("--flags", order.flags, FLAGS),
     ):
         if unknown := [one for one in given if one not in known]:
-            words = f"{option}: `{shown(unknown[0])}` is none of {', '.join(known)}"
+            words = f"{option}: `{shown(unknown[0])}` is not one of {', '.join(known)}"
             raise _usage(words, f"{option} {','.join(known)}")
         if len(set(given)) < len(given):
-            raise _usage(f"{option} names one twice", f"{option} {','.join(dict.fromkeys(given))}")
+            raise _usage(
+                f"{option} names a value twice", f"{option} {','.join(dict.fromkeys(given))}"
+            )
     if order.high_cost is not None:
         if not math.isfinite(order.high_cost) or order.high_cost < 0:
-            raise _usage("--high-cost is no amount in USD", "--high-cost 1.00")
+            raise _usage("--high-cost is not an amount in USD", "--high-cost 1.00")
         if "high-cost" not in order.flags:
-            raise _usage("--high-cost is the limit of a flag", "--flags high-cost")
+            raise _usage("--high-cost has no effect without its flag", "--flags high-cost")
     if order.about not in ("", "user"):
-        raise _usage(f"--about {shown(order.about)}: is not user", "--about user")
+        raise _usage(f"--about {shown(order.about)}: the only value is user", "--about user")
     if order.about and order.pairs:
         raise _usage(
             "--pairs compares final messages, and --about user reads whole conversations",
             "leave one of them out",
         )
     if order.baseline and not order.pairs:
-        raise _usage("--baseline is whom pairs are with", "--pairs --baseline B")
+        raise _usage("--baseline needs --pairs", "--pairs --baseline B")
     if order.name:
         if problem := id_problem(order.name):
             raise _usage(f"--name {problem}", "give a name such as airline-november")
@@ -187,7 +189,7 @@ def _source(opened: DeskState, order: SetOrder) -> _Found:
     if not path.exists() and not is_pattern(path):
         known = ", ".join(suites) or "none"
         raise _usage(
-            f"{shown(order.source)}: no suite of this store, and no file or folder",
+            f"{shown(order.source)}: neither a suite of this store nor a file or folder",
             f"name a file, a folder, or a suite of the store (there: {known})",
         )
     return _imported(opened, order, path)
@@ -210,13 +212,13 @@ def _imported(opened: DeskState, order: SetOrder, path: Path) -> _Found:
     if not suites:
         why = f": {bad[0].path}: {bad[0].problem}" if bad else ""
         raise DeskError(
-            f"no attempt came out of {shown(order.source)}{why}",
+            f"{shown(order.source)} has no attempts{why}",
             f"reviewer import {order.source} says what each file holds",
         )
     if len(suites) > 1:
         raise _usage(
             f"{shown(order.source)} holds attempts of {len(suites)} suites: {', '.join(suites)}",
-            "a set is of one: name its files alone",
+            "a set is about one suite: name the files of one",
         )
     added = counted(sum(one.added for one in found.results), "attempt")
     known = sum(one.known for one in found.results)
@@ -310,16 +312,16 @@ def _kept(opened: DeskState, sealed: SealedSet, *, named: bool) -> tuple[bool, s
         other = review_set_named(connection, sealed.name)
         if other is not None and other.uid != sealed.uid:
             raise _usage(
-                f"the review set {sealed.name} is there, and is another one "
-                f"({other.uid[:16]}… of {other.suite}; this is {sealed.uid[:16]}…)",
+                f"there is already another review set {sealed.name} ({other.uid[:16]}… of "
+                f"{other.suite}; this is {sealed.uid[:16]}…)",
                 "give this one another --name",
-                f"reviewer review-set show {sealed.name} says what that one is",
+                f"reviewer review-set show {sealed.name} describes the existing one",
             )
         known = review_set_of(connection, sealed.uid)
         if known is not None:
             if named and known.name != sealed.name:
                 raise _usage(
-                    f"this very set is there as {known.name}: a set has one name",
+                    f"this set already exists as {known.name}",
                     f"reviewer review-set show {known.name}",
                 )
             return False, known.name

@@ -96,10 +96,10 @@ def _made_already(order: RunOrder, shard: Shard) -> DeskError:
     """A job that starts again must not make its attempts twice; and numbers that went on from what
     one shard holds would be others in each shard."""
     return DeskError(
-        f"--shard {shard}: this store holds attempts of {order.candidate_id} on "
-        f"{order.suite_id} already",
-        f"--shard {shard} --resume makes those of the shard that are missing",
-        "another run takes a workspace of its own",
+        f"--shard {shard}: this store already has attempts of {order.candidate_id} on "
+        f"{order.suite_id}",
+        f"--shard {shard} --resume makes the missing attempts of the shard",
+        "use a separate workspace for another run",
         exit_code=ExitCode.USAGE,
     )
 
@@ -112,7 +112,7 @@ def as_begun(order: RunOrder, entry: dict[str, Any], suite: Suite) -> RunOrder:
     episodes have a rule for every tool that needs an approval, the run's own rule answers nothing,
     and may differ: so an attempt that a person was to be asked in can be made again with a person.
     """
-    own = "make a run of its own without --resume"
+    own = "start a new run without --resume"
     if order.seed not in (0, entry["seed"]):
         said = f"the run to resume was started with {entry['seed']}"
         raise DeskError(

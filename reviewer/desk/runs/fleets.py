@@ -33,7 +33,7 @@ def fleet_for(
     DeskError."""
     if workspace.draft:
         raise DeskError(
-            f"{order.suite_id} is a draft: workers take a suite by the digest of its lock",
+            f"{order.suite_id} is a draft: workers identify a suite by the digest of its lock",
             "leave --executor out",
             f"reviewer suite freeze {order.suite_id}",
             exit_code=ExitCode.USAGE,

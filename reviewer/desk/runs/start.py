@@ -61,7 +61,7 @@ def runnable_suite(workspace: Workspace, suite_id: str) -> ReadySuite:
             connection.close()
     if held.folder is None or held.suite.probe:
         raise DeskError(
-            f"{suite_id} is a probe: its traces are imported, it cannot be run",
+            f"{suite_id} is a probe: it cannot be run, only imported",
             f"reviewer import FILE --suite {suite_id}",
         )
     return held
@@ -100,7 +100,7 @@ def lock_run(workspace: Workspace, order: RunOrder) -> int:
         "run",
         (order.suite_id, order.candidate_id),
         DeskError(
-            f"{order.candidate_id} is being run on {order.suite_id} already",
+            f"{order.candidate_id} is already running on {order.suite_id}",
             "wait for that run, or stop it",
         ),
     )
@@ -178,8 +178,8 @@ def _kind(held: ReadySuite, candidate_id: str) -> tuple[str, str]:
 READER = "run/1"
 
 ON_WORKERS = (
-    "programs run on the workers, each kept as its own machine can; a worker that cannot isolate "
-    "them runs none"
+    "programs run on the workers, isolated as well as each machine can; a worker that cannot "
+    "isolate them runs none"
 )
 
 

@@ -47,14 +47,14 @@ def with_person(order: RunOrder, suite: Suite) -> RunOrder:
     told = f"episode {shown(played[0])}: a person plays its user ($.user.kind)"
     if not order.person:
         raise DeskError(
-            f"{told}, and nobody is asked here",
-            "run it in the workstation: reviewer, then the key of run",
+            f"{told}, and nobody can be asked here",
+            "run it in the workstation: start reviewer and press the key for a run",
             "--episode E names episodes whose user is a script or a model",
             exit_code=ExitCode.USAGE,
         )
     if order.workers or order.executor:
         raise DeskError(
-            f"{told}, who is asked in this process",
+            f"{told}, and that person is asked in this process",
             "leave --executor out" if order.executor else "--workers 0",
             exit_code=ExitCode.USAGE,
         )

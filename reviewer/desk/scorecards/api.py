@@ -398,7 +398,7 @@ class ScorecardsRoom(Room):
             ) from error
         for term in terms:
             if term.field == "gate" and term.value not in known_suite.in_force:
-                reason = f"{suite_id} has no gate {term.value}: its policy does not put it in force"
+                reason = f"{suite_id} has no gate {term.value}: its policy does not use it"
                 raise DeskError(
                     reason,
                     f"gates in force: {', '.join(known_suite.in_force)}",

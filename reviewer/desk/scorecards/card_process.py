@@ -59,10 +59,10 @@ class CardProcesses:
             with self._lock:
                 self._at_work.discard(process)
         if process.returncode < 0:
-            raise DeskError("the figures were not worked out: their process was ended", "ask again")
+            raise DeskError("the figures were not computed: their process was ended", "ask again")
         if process.returncode:
             why = complaint.decode("utf-8", "replace").strip().splitlines()[-1:]
-            raise RuntimeError(f"the process that works out figures: {''.join(why)}")
+            raise RuntimeError(f"the process that computes figures: {''.join(why)}")
         answer = _answer.decode(said)
         if answer.card is None:
             raise DeskError(answer.text, *answer.ways_out, exit_code=answer.exit_code)

@@ -101,7 +101,7 @@ def _problem(view: SavedView) -> str:
 
 
 def _wrong(path: Path, text: str) -> DeskError:
-    return DeskError(f"{path}: {text}", f"mend {path}, or remove it", exit_code=ExitCode.INVALID)
+    return DeskError(f"{path}: {text}", f"fix {path}, or remove it", exit_code=ExitCode.INVALID)
 
 
 def save_view(path: Path, view: SavedView) -> list[SavedView]:
@@ -119,7 +119,7 @@ def save_view(path: Path, view: SavedView) -> list[SavedView]:
             views = [view if each.name == view.name else each for each in views]
         elif len(views) == MOST_VIEWS:
             raise DeskError(
-                f"{path}: holds {MOST_VIEWS} views, and no more fit",
+                f"{path}: already has {MOST_VIEWS} views, the maximum",
                 "remove one first",
                 exit_code=ExitCode.USAGE,
             )

@@ -50,7 +50,7 @@ class NoteBorder:
         if names != (note.suite_id, note.candidate_id):
             yield "$.candidate_id", "is not the candidate of this trace"
         if found.row.sha256.hex() != note.trace_sha256:
-            yield "$.trace_sha256", "is another record than the one this trace has here"
+            yield "$.trace_sha256", "is not the record that this trace has here"
         else:
             try:
                 records.position_of(self._connection, self._records, found.row, note.seq)

@@ -76,11 +76,12 @@ def write_note(
     shown = redactor_of(suite.redaction).masked(shown)
     if len(shown) > MOST_TEXT:
         raise DeskError(
-            f"a note has at most {MOST_TEXT:,} characters, this one {len(shown):,}", "shorten it"
+            f"a note can have at most {MOST_TEXT:,} characters; this one has {len(shown):,}",
+            "shorten it",
         )
     if kind == "note" and not (shown or removed):
-        way = "reviewer notes remove takes yours away"
-        raise DeskError("a note needs words", way, exit_code=ExitCode.USAGE)
+        way = "reviewer notes remove deletes yours"
+        raise DeskError("the note is empty", way, exit_code=ExitCode.USAGE)
     connection = open_writer(workspace.store)
     try:
         mine = seq, kind, reviewer

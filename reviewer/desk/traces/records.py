@@ -61,7 +61,7 @@ def locate(connection: Connection, trace_id: str) -> TracePlace:
                     return TracePlace(suite, candidate, key, episode_id, row)
     raise DeskError(
         f"no trace {trace_id} in this store; a trace id is <suite>/<candidate>/<episode>/<attempt>",
-        "reviewer search WORD names the traces that hold it",
+        "reviewer search WORD lists the traces that contain it",
     )
 
 

@@ -47,7 +47,7 @@ def search(
     if not words:
         raise DeskError(
             "nothing to search for: give a word of letters or digits",
-            "reviewer search refund finds events with a word that begins so",
+            "for example, reviewer search refund finds refund, refunds, refunded",
             exit_code=ExitCode.USAGE,
         )
     asked = [word for word in typed(text)[:MOST_WORDS] if is_word(connection, word)]

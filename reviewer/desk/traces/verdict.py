@@ -31,7 +31,7 @@ from reviewer.suite.model import Suite
 from reviewer.trace.record import ABSENT, TraceRecord
 
 _STANDS = {
-    "contained": "judged until a record came that holds it",
+    "contained": "judged until a record came that contains it",
     "beside": "kept next to it, and counts",
 }
 

@@ -43,8 +43,8 @@ ARTICLES: dict[Measure, ArticleTarget] = {
         "below 0.005, and not near 0",
         0.005,
         compares=False,
-        why="the guideline counts all outputs in production that a filter stops; this figure "
-        "counts refused red-team attempts, so it is not compared",
+        why="not compared: the guideline counts production outputs stopped by a filter, this "
+        "figure refused red-team attempts",
     ),
     "steps": ArticleTarget("not rising", None),
 }
@@ -135,7 +135,9 @@ def _efficiency(found: CandidateAssessment) -> TrendPoint:
     means = found.gathered.diagnostics
     value, traces = means.values.get("efficiency"), means.counts.get("efficiency", 0)
     if value is None:
-        return TrendPoint(value=None, why="no attempt that passed has an optimal number of steps")
+        return TrendPoint(
+            value=None, why="no passed attempt is of an episode with an optimal number of steps"
+        )
     return TrendPoint(value=value, about=f"mean over {counted(traces, 'attempt')} that passed")
 
 

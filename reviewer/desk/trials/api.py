@@ -43,8 +43,8 @@ class TrialsRoom(Room):
         known = remembered.known(found, folder)
         if known is None:
             raise DeskError(
-                f"{suite_id}: not tried here since it was last changed",
-                f"reviewer suite trial {suite_id} tries it",
+                f"{suite_id}: no trial here since its last change",
+                f"reviewer suite trial {suite_id} runs one",
             )
         return agent_attempt(found, known.attempts, agent, episode_id)
 

@@ -83,8 +83,8 @@ def _problem(ran: Ran, differs: bool, where: str) -> str:
         return f"{ran.broken} ({where})"
     if differs:
         return (
-            f"finds something else when it runs again ({where}): it may depend on nothing but the "
-            "record and the contract, not on the order of a set or of an object's members"
+            f"gives another result when it runs again ({where}): it may depend only on the record "
+            "and the contract, not on the order of a set or of an object's members"
         )
     return ""
 
@@ -94,8 +94,8 @@ def _cannot_fail(check: CheckFile, attempts: int) -> str:
     if attempts:
         told = f"finds nothing in any of the trial's {attempts} attempts"
     return (
-        f"{told}, so nothing shows that it can fail: put a record in which it must find something "
-        f"beside it, as {CHECKS}{check.name}{EXAMPLE}"
+        f"{told}, so nothing shows that it can fail: add a record in which it must find "
+        f"something, as {CHECKS}{check.name}{EXAMPLE}"
     )
 
 

@@ -40,7 +40,7 @@ def to_be_frozen(folder: Path, again: bool) -> tuple[Suite, Toolset | None] | No
 def way_out_of(trial: Trial) -> str:
     """Return what to do about a suite that is not sound."""
     waiver = f'"waivers": [{{"agent": "{trial.unsound[0].agent}", "reason": "..."}}]'
-    return f"mend the contracts, or say why it is used all the same, in suite.json: {waiver}"
+    return f"fix the contracts, or state in suite.json why it is used anyway: {waiver}"
 
 
 def trial_before_freeze(folder: Path, again: bool) -> Trial | None:
@@ -59,20 +59,20 @@ def trial_before_freeze(folder: Path, again: bool) -> Trial | None:
     if trial.refused_checks:
         told = "; ".join(f"checks/{one.check}.py {one.problem}" for one in trial.refused_checks)
         raise DeskError(
-            f"{name}: not frozen: {told}", "mend the check, or take its file out of the suite"
+            f"{name}: not frozen: {told}", "fix the check, or remove its file from the suite"
         )
     if trial.unsound:
         told = "; ".join(f"{one.agent} {one.why}" for one in trial.unsound)
         raise DeskError(
-            f"{name}: not frozen, since its trial finds it not sound: {told}",
+            f"{name}: not frozen, because its trial found that it is not sound: {told}",
             shown,
             way_out_of(trial),
         )
     if trial.needless:
         named = ", ".join(one.agent for one in trial.needless)
         raise DeskError(
-            f"{name}: not frozen: its waiver for {named} covers nothing",
+            f"{name}: not frozen: its waiver for {named} is not needed",
             shown,
-            "take it out of suite.json",
+            "remove it from suite.json",
         )
     return trial

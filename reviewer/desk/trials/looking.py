@@ -26,7 +26,7 @@ def agent_attempt(
         one for one in attempts if one.played.agent == agent and one.played.episode_id == episode_id
     ]
     if not mine:
-        raise DeskError(f"{agent} did not play {episode_id}", "choose an episode that was tried")
+        raise DeskError(f"{agent} did not play {episode_id}", "choose an episode of the trial")
     shown = next((one for one in mine if one.verdict.passed is False), mine[0])
     suite = found.suite
     episode = next(one for one in suite.episodes if one.episode_id == episode_id)

@@ -56,8 +56,8 @@ def played_of(found: LoadedSuite, folder: Path) -> Played:
         made = played_trial(found.suite, found.toolset, folder)
         if _key(read_suite(folder), folder) != key:
             raise DeskError(
-                "the suite has changed while it was tried",
-                "look again: the next trial takes it as it is now",
+                "the suite changed during its trial",
+                "start again: the next trial uses the suite as it is now",
             )
         for oldest in list(_kept)[: len(_kept) - MOST + 1]:
             del _kept[oldest]

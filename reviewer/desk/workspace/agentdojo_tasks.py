@@ -25,8 +25,8 @@ class Tasks:
             running = importlib.import_module("agentdojo.functions_runtime")
         except ImportError as error:
             raise DeskError(
-                "what a task of AgentDojo expects is in its Python package, not in run files, and "
-                f"the package cannot be loaded: {error}",
+                "the expectations of AgentDojo tasks are in its Python package, not in run "
+                f"files, and the package cannot be loaded: {error}",
                 "install agentdojo where reviewer is installed, in the version of the runs "
                 "(agentdojo_package_version): pip install agentdojo",
             ) from None
@@ -38,7 +38,7 @@ class Tasks:
         """Return what the run's task and injection expect. Raises NoContract for those that the
         package does not have."""
         if not id_of(run):
-            raise NoContract("is no run of AgentDojo: it names no suite and user task")
+            raise NoContract("is not a run of AgentDojo: it names no suite and user task")
         version = run.get("benchmark_version") or NEWEST
         name, injection = run["suite_name"], run.get("injection_task_id")
         suite, key = self._suite(str(version), name), (str(version), name)

@@ -137,7 +137,7 @@ class WorkspaceRoom(Room):
         DeskError for a name that has no traces here."""
         if not self._opened.has_store():
             raise DeskError(
-                "nothing was run or imported here yet", "reviewer demo shows an example"
+                "nothing has been run or imported here yet", "reviewer demo shows an example"
             )
         with self._opened.reading() as connection:
             every = [
@@ -203,7 +203,7 @@ class WorkspaceRoom(Room):
         no_evidence(self._opened.place)
         if not self._opened.has_store():
             raise DeskError(
-                f"{self._opened.place.store} is not there yet: there is nothing to witness",
+                f"{self._opened.place.store} does not exist yet: there is nothing to witness",
                 "reviewer import or reviewer run makes it",
             )
         with refused(), self._opened.reading() as connection:

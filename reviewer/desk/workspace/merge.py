@@ -216,7 +216,7 @@ def _opened(path: Path) -> Iterator[Connection]:
     reviewer is read from a copy."""
     if not path.is_file():
         raise DeskError(
-            f"{path} is no store: there is no such file",
+            f"{path}: no such store",
             "name a workspace, or the store/review.db in it",
             exit_code=ExitCode.USAGE,
         )
@@ -245,12 +245,13 @@ def _ours(other: Connection, path: Path) -> None:
     except DAMAGE as error:
         raise DeskError(
             f"{path}: cannot be read as a store ({error})",
-            "name a store of reviewer: reviewer doctor --workspace DIR says whether it is whole",
+            "name a store of reviewer; reviewer doctor --workspace DIR says whether it is intact",
         ) from error
     if strange:
         raise DeskError(
-            f"{path}: its schema is not ours: {', '.join(map(visible_line, strange[:5]))}",
-            "whose store it is: reviewer doctor, and a backup",
+            f"{path}: its schema was changed by another program: "
+            f"{', '.join(map(visible_line, strange[:5]))}",
+            "have its owner run reviewer doctor and restore a backup",
         )
 
 
@@ -261,12 +262,12 @@ def _proved(other: Connection, path: Path) -> None:
     except DAMAGE as error:
         raise DeskError(
             f"{path}: cannot be read as a store ({error})",
-            "name a store of reviewer: reviewer doctor --workspace DIR says whether it is whole",
+            "name a store of reviewer; reviewer doctor --workspace DIR says whether it is intact",
         ) from error
     if wrong:
         raise DeskError(
-            f"{path}: is not as its journal says: {'; '.join(wrong[:5])}",
-            "whose store it is: reviewer doctor, and a backup",
+            f"{path}: does not match its journal: {'; '.join(wrong[:5])}",
+            "have its owner run reviewer doctor and restore a backup",
         )
 
 
@@ -351,11 +352,11 @@ class _Merge:
             try:
                 held = ready_suite(self.workspace, self.ours, row.suite_id)
             except (DeskError, ContractError) as error:
-                self.problems.append(f"{row.suite_id}: its traces stay there: {error}")
+                self.problems.append(f"{row.suite_id}: its traces were not merged: {error}")
                 return None
         if held.suite.digest != row.digest:
             self.problems.append(
-                f"{row.suite_id}: its traces stay there: it is {row.digest[:16]}… there and "
+                f"{row.suite_id}: its traces were not merged: it is {row.digest[:16]}… there and "
                 f"{held.suite.digest[:16]}… here"
             )
             return None
@@ -373,8 +374,8 @@ class _Merge:
         digest = ours.digest if ours and ours.digest else found.candidate.digest if found else None
         if None not in (digest, theirs.digest) and digest != theirs.digest:
             return (
-                f"its traces stay there: its manifest is {theirs.digest} there and {digest} here; "
-                "a changed candidate needs a new candidate_id"
+                f"its traces were not merged: its manifest is {theirs.digest} there and {digest} "
+                "here; a changed candidate needs a new candidate_id"
             )
         if found is not None:
             return Manifest(found.candidate, found.raw)
@@ -383,7 +384,7 @@ class _Merge:
         try:
             return Manifest(read_candidate(theirs.manifest, self.name), theirs.manifest)
         except ContractError as error:
-            return f"its traces stay there: {error}"
+            return f"its traces were not merged: {error}"
 
     def _traces(self, plan: _Plan) -> tuple[int, int, int, dict[str, str]]:
         """Join the traces; returns (added, known, refused, ids that differ here)."""

@@ -129,7 +129,7 @@ class GroupJudge:
             if raw is None:
                 bare.append(one)
             elif row.pack is not None and sha256(raw).digest() != row.sha256:
-                wrong = "its payload is not the record that was imported"
+                wrong = "its payload does not match the imported record"
                 done.problems.append(f"trace {row.id}: {wrong}")
             else:
                 pieces.append(Piece(one.new.id, raw, "", 0))
@@ -179,7 +179,7 @@ class GroupJudge:
             if f.code.startswith("unredacted:")
         ]
         if not hits or suite.probe:
-            done.problems.append(f"trace {row.id}: it has no payload, and nothing says why")
+            done.problems.append(f"trace {row.id}: it has no payload, and no reason is recorded")
             return
         record = TraceRecord(
             episode_id=new.episode_id,
@@ -310,6 +310,6 @@ def judged_beside(tasks: Iterable[Task], order: MergeOrder) -> Iterator[JudgedTa
         except ChildProcessError as error:
             raise DeskError(
                 "a process that judged was ended from outside; what was merged is kept",
-                "merge again: what both stores have counts once",
+                "merge again; duplicates count once",
             ) from error
         yield JudgedTask(kind, _groups(groups), problems)

@@ -21,7 +21,7 @@ from reviewer.trace.redaction import redactor_of
 
 def take_review_sets(there: OtherStore) -> TakeResult:
     """Join the sets: each once, under its name, or with a number behind it where another set here
-    has that name. One that is not what its digest says, or of a suite that is not here, is
+    has that name. One that does not match its digest, or of a suite that is not here, is
     refused."""
     fresh: list[ReviewSetRow] = []
     problems: list[Problem] = []
@@ -51,7 +51,7 @@ def _why_not(there: OtherStore, row: ReviewSetRow) -> str:
         return "is not a review set of this version"
     masked = redactor_of(RedactionRules()).masked
     if sha256_hex(row.body) != row.uid or held.source.suite_id != row.suite:
-        return "is not what its digest says"
+        return "does not match its digest"
     if id_problem(row.name) or masked(row.name) != row.name:
         return "has a name that cannot be used here"
     if registry.suite_row(there.ours, row.suite) is None:

@@ -64,7 +64,7 @@ def rescore(
     and how many traces were scored, those of the same walk that was cut off before included.
     Raises DeskError for a broken suite."""
     if not workspace.store.exists():
-        raise DeskError("the store is empty", "reviewer import reads traces into it")
+        raise DeskError("the store is empty", "reviewer import adds traces")
     connection = open_writer(workspace.store)
     try:
         rows = [row for row in registry.suites(connection) if not row.probe]
@@ -89,8 +89,8 @@ def rescore(
 
 def _not_as_told(what: str) -> DeskError:
     return DeskError(
-        f"the store is not as its journal says: {what}",
-        "reviewer doctor says all of it; restore a backup",
+        f"the store does not match its journal: {what}",
+        "reviewer doctor lists everything that is wrong; restore a backup",
     )
 
 
@@ -161,7 +161,7 @@ class _Walk:
         except ChildProcessError as error:
             raise DeskError(
                 "a process that scored was ended from outside; what was scored is kept",
-                "reviewer score goes on where it stopped",
+                "reviewer score continues where it stopped",
             ) from error
         for key, plan in plans.items():
             with one_moment(self._connection):

@@ -96,7 +96,7 @@ def _free(place: Workspace, suite_id: str) -> Path:
         )
     folder = place.suite_folder(suite_id)
     if folder.exists() or folder.is_symlink():
-        raise DeskError(f"{folder} exists already", "name the new suite otherwise")
+        raise DeskError(f"{folder} exists already", "choose another name for the new suite")
     return folder
 
 
@@ -118,7 +118,7 @@ def tools_in(path: Path) -> FoundTools:
     DeskError."""
     if not path.is_file():
         raise DeskError(
-            f"{path}: is no file",
+            f"{path}: is not a file",
             "name a JSON file of tools, as an API or an MCP server lists them",
             exit_code=ExitCode.USAGE,
         )
@@ -146,7 +146,7 @@ def _text(path: Path) -> str:
         return read_bytes(path.resolve()).decode()
     except UnicodeDecodeError as error:
         raise DeskError(
-            f"{path}: is no UTF-8 ({error.reason})", "write the file as UTF-8"
+            f"{path}: is not UTF-8 ({error.reason})", "write the file as UTF-8"
         ) from None
     except ContractError as error:
         raise refusal_of(error) from error
@@ -201,14 +201,14 @@ def _said(
         for name in given:
             if name not in names:
                 raise DeskError(
-                    f"{option} {shown(name)}: is no tool of these",
+                    f"{option} {shown(name)}: is not one of these tools",
                     f"the tools are {', '.join(sorted(names))}",
                     exit_code=ExitCode.USAGE,
                 )
             if name in reads and name in writes:
                 raise DeskError(
                     f"{shown(name)} is in --reads and in --writes",
-                    "name it in one of them",
+                    "keep it in one of them",
                     exit_code=ExitCode.USAGE,
                 )
     return said

@@ -106,7 +106,7 @@ def written(
         raise DeskError(f"{folder} exists already", "--as gives the new suite another id")
     if not drafts.made:
         reasons = [f"{one.record}: {one.reason}" for one in drafts.left_out[:5]]
-        raise DeskError(f"{file}: no contract can be made of it", *reasons)
+        raise DeskError(f"{file}: no contract can be made from it", *reasons)
     source = {"made_from": file.name, **beside.told}
     notes = Counter(note for drafted, _ in drafts.made for note in dict.fromkeys(drafted.notes))
     notes.update({note: len(drafts.made) for note in beside.notes})
@@ -116,7 +116,7 @@ def written(
             beside.criteria, beside.episode_map,
         )  # fmt: skip
     except NoContract as why:
-        raise DeskError(f"{file}: {why}", "mend the file there, or leave that record out") from None
+        raise DeskError(f"{file}: {why}", "fix the file there, or remove that record") from None
     write_folder(folder, {**files, **beside.files})
     return MadeSuite(
         suite_id, folder, len(drafts.made), tuple(drafts.left_out), tuple(notes.items())

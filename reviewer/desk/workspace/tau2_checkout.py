@@ -57,7 +57,7 @@ def checkout_world(folder: Path, domain: str, tasks: Sequence[SourceRecord]) -> 
     if domain not in DOMAINS:
         raise DeskError(
             f"{shown(domain) or 'the domain of these tasks'}: its tools need more of tau2-bench "
-            "than its own modules",
+            "than the domain's own modules",
             f"--checkout is for {', '.join(DOMAINS)}; --domain names one",
             "--recorded RESULTS answers with what simulations recorded",
         )

@@ -110,8 +110,8 @@ def _steps(drafted: ContractDraft) -> list[dict[str, Any]]:
 
 UNVERIFIED = "tau2-bench compares the end state, and asks no agent to verify its writes"
 UNRECORDED = (
-    "the world is recorded: a call that no simulation made ends an attempt as world_gap, so "
-    "nothing is known of this agent"
+    "the world is recorded: a call that no simulation made ends an attempt as world_gap, so it "
+    "says nothing about this agent"
 )
 _WAIVED: dict[TrialAgent, str] = {
     "no-verify": UNVERIFIED, "obedient": UNRECORDED, "repeater": UNRECORDED
@@ -143,7 +143,9 @@ def _world(
 ) -> _World:
     if behind.recorded and behind.checkout is not None:
         raise DeskError(
-            "--recorded and --checkout are two worlds", "name one", exit_code=ExitCode.USAGE
+            "--recorded and --checkout cannot be combined: each gives the suite its world",
+            "name one",
+            exit_code=ExitCode.USAGE,
         )
     if behind.checkout is not None:
         from reviewer.desk.workspace.tau2_checkout import checkout_world

@@ -37,7 +37,7 @@ def tools_of(source: str, file: str) -> FoundTools:
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         line = getattr(error, "lineno", None)
         where = f"{file}:{line}" if line else file
-        raise NoTools(where, "is no Python that can be parsed") from None
+        raise NoTools(where, "is not Python that can be parsed") from None
     functions = [each for each in tree.body if isinstance(each, _Function)]
     marked = [
         each for each in functions if any(_mark(one) in _MARKS for one in each.decorator_list)

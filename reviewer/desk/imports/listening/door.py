@@ -81,7 +81,7 @@ class _Handler(BaseHTTPRequestHandler):
                 self._dropped()
                 return
             if self.path != TRACES:
-                raise RefusedRequest(404, f"POST {TRACES} alone is answered here")
+                raise RefusedRequest(404, f"only POST {TRACES} is answered here")
             kind = kind_of(self.headers.get("Content-Type"))
             body = unpacked(self._body(), self.headers.get("Content-Encoding"))
             self._answer(200, kind, accepted(kind, *self.server.take(emitted(body, kind))))
@@ -97,7 +97,7 @@ class _Handler(BaseHTTPRequestHandler):
         one without the token."""
         name = (self.headers.get("Host") or "").rpartition(":")[0] or self.headers.get("Host") or ""
         if not _is_here(name.strip("[]")) or self.headers.get("Origin") is not None:
-            raise RefusedRequest(403, "programs of this machine alone are answered")
+            raise RefusedRequest(403, "only programs on this machine are answered")
         given = self.headers.get("Authorization") or ""
         wanted = f"Bearer {self.server.token}"
         if self.server.token and not hmac.compare_digest(given.encode(), wanted.encode()):

@@ -85,7 +85,9 @@ class Listener:
             if lacks:
                 line += _line("lacks", lacks)
             if self._spool.size + len(line) > MOST_BYTES:
-                raise RefusedRequest(503, "the spool is full: what is in it is imported first")
+                raise RefusedRequest(
+                    503, "the spool is full: try again once its content is imported"
+                )
             try:
                 if line:
                     self._spool.append(line)
@@ -193,7 +195,7 @@ class Listener:
         folder.mkdir(mode=0o700, exist_ok=True)
         name = f"{result.path.removeprefix('otlp:').replace('#', '-')}.json"
         path.replace(folder / name)
-        note = f"what came is kept as it is, unmasked: store/spool/refused/{name}"
+        note = f"the received data is kept unmasked: store/spool/refused/{name}"
         return result._replace(problem=f"{result.problem}; {note}")
 
     def _name(self, group: Group) -> str:

@@ -13,10 +13,10 @@ def relied_on(connection: Connection, trace: int) -> str:
     """Return who relied on the record that is judged as an attempt, in words; empty for nobody."""
     number = decision_on(connection, trace)
     if number is not None:
-        return f"decision {number} was signed on the attempt as it was"
+        return f"decision {number} was signed on the earlier record of the attempt"
     raw = judged_record(connection, trace)
     there = names_of(connection, trace)
     message = message_digest(json.loads(raw).get("final_message")) if raw is not None else ""
     if labels_about(connection, trace, there.suite_id, there.episode_id, message):
-        return "people labeled the attempt as it was"
+        return "people labeled the earlier record of the attempt"
     return ""

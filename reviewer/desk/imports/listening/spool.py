@@ -37,7 +37,7 @@ class Spool:
             os.close(self._lock)
             raise DeskError(
                 f"another `reviewer listen` takes spans into this workspace ({folder})",
-                "send them to that one, or end it first",
+                "send spans to that one, or stop it first",
             ) from None
         self._file = -1
         self.size = 0

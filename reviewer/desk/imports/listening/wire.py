@@ -53,11 +53,11 @@ def unpacked(body: bytes, encoding: str | None) -> bytes:
         try:
             found = opened.decompress(body, MOST_BYTES)
         except zlib.error:
-            raise RefusedRequest(400, "the body is no gzip") from None
+            raise RefusedRequest(400, "the body is not gzip") from None
         if opened.unconsumed_tail or (len(found) == MOST_BYTES and not opened.eof):
             raise RefusedRequest(413, f"over {MOST_BYTES >> 20} MiB, unpacked")
         if not opened.eof or opened.unused_data:
-            raise RefusedRequest(400, "the body is no single whole gzip stream")
+            raise RefusedRequest(400, "the body is not one complete gzip stream")
         return found
     if name != "identity":
         raise RefusedRequest(415, "Content-Encoding: gzip, or none")
@@ -81,7 +81,7 @@ def _of_protobuf(body: bytes) -> Iterator[Emitted]:
     try:
         request.ParseFromString(body)
     except (DecodeError, RecursionError):
-        raise RefusedRequest(400, "the body is no ExportTraceServiceRequest") from None
+        raise RefusedRequest(400, "the body is not an ExportTraceServiceRequest") from None
 
     def plain(message: Any) -> dict[str, Any]:
         found: dict[str, Any] = MessageToDict(message, use_integers_for_enums=True)
@@ -130,7 +130,7 @@ def _of_json(body: bytes) -> Iterator[Emitted]:
     try:
         request = msgspec.json.decode(body, type=_Request)
     except (msgspec.DecodeError, RecursionError):
-        raise RefusedRequest(400, "the body is no export request in OTLP's JSON") from None
+        raise RefusedRequest(400, "the body is not an export request in OTLP's JSON") from None
     if request.resource_spans is None:
         if body.strip() != EMPTY:
             raise RefusedRequest(400, "the body has no resourceSpans")
