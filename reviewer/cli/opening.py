@@ -54,7 +54,7 @@ def release_of(arguments: argparse.Namespace, desk: "Desk") -> tuple[str, str]:
         names = [c for s, c in made if s == suite]
         if not names and desk.place.draft:
             raise DeskError(
-                f"no candidate was run on the draft {suite} as it is now",
+                f"no candidate has run on the draft {suite} since its last edit",
                 f"reviewer run {suite} CANDIDATE",
             )
         here = {info.suite_id for info in desk.workspace.suites()}

@@ -96,7 +96,8 @@ def test_a_correction_is_an_entry_of_its_own(full: Door) -> None:
     again = add(full, "1", "--corrects", "a", kind=None)
     assert again.code == 2
     assert "was already corrected by b" in again.err
-    assert add(full, "1", "--corrects", "c").err.startswith("reviewer: entry c is of kind incident")
+    said = add(full, "1", "--corrects", "c")
+    assert said.err.startswith("reviewer: entry c has the kind incident")
     assert add(full, "1", "--corrects", "nothing").code == 2
     plain = full.ok("costs", "list").out
     assert "corrected, does not count" in plain

@@ -212,7 +212,7 @@ def test_a_draft_that_is_no_suite_says_what_is_wrong(draft: Door) -> None:
 def test_the_workstation_opens_no_frozen_suite_as_a_draft(door: Door) -> None:
     said = door.run("--draft", SUITE)
     assert said.code == 2
-    assert "no draft" in said.err
+    assert "not a draft" in said.err
 
 
 @pytest.mark.parametrize("command", [("scorecard",), ("--export-report", "out"), ("doctor",)])

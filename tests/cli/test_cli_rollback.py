@@ -176,7 +176,7 @@ def test_a_report_on_a_small_store_is_proved_whole(signer: Door, statement: str)
     [
         ("DELETE FROM event_list", "event rows of trace 1"),
         ("UPDATE pack SET frame=zeroblob(64)", "pack "),
-        ("CREATE VIEW odd AS SELECT 1", "schema is not ours: view odd"),
+        ("CREATE VIEW odd AS SELECT 1", "schema was changed by another program: view odd"),
     ],
 )
 def test_what_doctor_finds_beside_the_journal_stops_reports_and_signatures(

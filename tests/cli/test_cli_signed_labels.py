@@ -286,7 +286,7 @@ def test_nobody_signs_another_persons_word(door: Door, tmp_path: Path) -> None:
     key = rater(door)
     said = door.run("labels", "sign", "--key", key)
     assert said.code == 2
-    assert "no label of dana" in said.err
+    assert "no labels by dana" in said.err
     # A file of kim's labels, signed by dana all the same.
     from reviewer.signing.keys import load_signer, sign_for
     from reviewer.signing.label_files import file_name
@@ -360,7 +360,7 @@ def test_a_deleted_file_is_missed_by_the_journal_and_by_the_decision(
         assert recommended == "hold"
         assert file.name in reasons(written)
         assert who in reasons(written)
-    assert f"{file.name} is gone" in door.run("doctor").out
+    assert f"{file.name} is missing" in door.run("doctor").out
 
 
 def test_a_merge_of_two_peoples_work_is_signed_by_each(door: Door, tmp_path: Path) -> None:
