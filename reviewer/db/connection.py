@@ -89,7 +89,7 @@ def reader(path: Path, linked: bool = False) -> sqlite3.Connection:
         connection.execute("PRAGMA query_only=ON")
         _harden(connection)
         if not _identify(connection, path):
-            raise EmptyStore(f"{path}: is empty, and not a store yet: import makes it one")
+            raise EmptyStore(f"{path}: is an empty file: reviewer import makes it a store")
     except (sqlite3.Error, StoreError) as error:
         if connection is not None:
             connection.close()
@@ -147,9 +147,10 @@ def refuse_network(path: Path) -> None:
     other's log, and damage it. Raises StoreError."""
     if (kind := network_kind(path.parent)) is not None:
         raise StoreError(
-            f"{path}: is on a network file system ({kind}), where two machines that have a store "
-            "open damage it unseen: put the workspace on a disk of one machine; reviewer serve "
-            "lets several people in there, and a copy by reviewer backup can be read here"
+            f"{path}: is on a network file system ({kind}), where two machines that open one "
+            "store can damage it unnoticed: put the workspace on a local disk of one machine; "
+            "reviewer serve gives several people access, and a copy made by reviewer backup can "
+            "be read here"
         )
 
 
@@ -172,8 +173,8 @@ def refuse_links(path: Path) -> None:
     what is read here. Raises StoreError for its folder, itself or its log."""
     if path.parent.is_symlink():
         raise StoreError(
-            f"{path.parent}: is a link, and a store is not kept behind one: make it a folder, and "
-            "move what it points to into it"
+            f"{path.parent}: is a link, and a store must be in a real folder: replace the link "
+            "with a folder, and move its files there"
         )
     for one in (path, *(path.with_name(path.name + end) for end in ("-wal", "-shm", "-journal"))):
         try:
@@ -182,12 +183,12 @@ def refuse_links(path: Path) -> None:
             continue  # most do not exist; opening says why another cannot be read
         if stat.S_ISLNK(found.st_mode):
             raise StoreError(
-                f"{one}: is a link, and a store is not kept behind one: put the file itself there"
+                f"{one}: is a link, and a store must be a real file: put the file itself there"
             )
         if found.st_nlink > 1 and stat.S_ISREG(found.st_mode) and not _set_aside(one, found):
             raise StoreError(
                 f"{one}: is one file under {found.st_nlink} names (hard links), so that it could "
-                "be written under another: copy it, then put the copy in its place"
+                "be changed through another name: copy it, then replace it with the copy"
             )
 
 
@@ -294,11 +295,11 @@ def unwritten(path: Path, error: sqlite3.Error | OSError) -> str:
     number = error.errno if isinstance(error, OSError) else None
     name = getattr(error, "sqlite_errorname", "")  # not on an error that SQLite did not raise
     if number in (errno.ENOSPC, errno.EDQUOT) or name.startswith("SQLITE_FULL"):
-        return f"{path}: disk full, nothing written; free some space, do it again"
+        return f"{path}: disk full, nothing written; free some space, then try again"
     if number in (errno.EACCES, errno.EPERM, errno.EROFS) or name.startswith("SQLITE_READONLY"):
         return f"{path}: read-only, nothing written; make its folder writable"
     why = error.strerror if isinstance(error, OSError) else error
-    return f"{path}: nothing was written ({why}); reviewer doctor says whether it is whole"
+    return f"{path}: nothing was written ({why}); reviewer doctor says whether it is intact"
 
 
 def close_writer(connection: sqlite3.Connection, path: Path) -> None:

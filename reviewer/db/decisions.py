@@ -199,7 +199,7 @@ def faults(connection: sqlite3.Connection) -> list[str]:
         if said != (one.decision, one.principal, one.payload_sha256) or (
             standing[one.number] not in ("", one.standing)
         ):
-            wrong.append(f"decision {one.number}: its row is not as the journal says")
+            wrong.append(f"decision {one.number}: its row does not match the journal")
     wrong += [f"decision {number} of the journal has no row" for number in told]
     held = {
         (number, principal): seq
@@ -208,7 +208,7 @@ def faults(connection: sqlite3.Connection) -> list[str]:
         ).fetchall()
     }
     return wrong + [
-        f"decision {number}: the signature of {principal} is not as the journal says"
+        f"decision {number}: the signature of {principal} does not match the journal"
         for number, principal in sorted(signed.keys() | held.keys())
         if signed.get((number, principal)) != held.get((number, principal))
     ]

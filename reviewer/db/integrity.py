@@ -223,7 +223,7 @@ def _missing_tables(connection: sqlite3.Connection) -> str | None:
         f"SELECT name FROM sqlite_master WHERE type='table' AND name IN ({marks})", _TABLES
     ).fetchall()
     missing = sorted(set(_TABLES) - {name for (name,) in found})
-    return f"schema: {', '.join(missing)} is not the table that it should be" if missing else None
+    return f"schema: {', '.join(missing)} is not the expected table" if missing else None
 
 
 def _journal_faults(connection: sqlite3.Connection) -> Iterator[str]:
@@ -242,7 +242,7 @@ def _journal_faults(connection: sqlite3.Connection) -> Iterator[str]:
             yield f"journal: entry {seq} does not fit its hash or the entry before it"
         before = journal.Head(seq, digest)
     if entries and entries[0][0] != 1:
-        yield "journal: its first entry is gone"
+        yield "journal: its first entry is missing"
     count = connection.execute("SELECT count(*) FROM journal").fetchone()[0]
     if count != before.seq:
         yield f"journal: {count} entries where the last one is number {before.seq}"
@@ -284,13 +284,13 @@ def _decision_faults(connection: sqlite3.Connection) -> Iterator[str]:
     row = decisions.row(connection, newest[0]) if newest else None
     if told is None or row is None:
         if told is not None or row is not None:
-            yield "decision: the newest one is not as the journal says"
+            yield "decision: the newest one does not match the journal"
         return
     said = (told["seq"], told["number"], told["decision"], told["payload_sha256"])
     payload = base64.b64decode(json.loads(row.envelope)["payload"])
     digest = hashlib.sha256(payload).hexdigest()
     if said != (row.seq, row.number, row.decision, digest) or row.payload_sha256 != digest:
-        yield f"decision {row.number}: it is not as the journal says"
+        yield f"decision {row.number}: it does not match the journal"
     elif told["type"] == decisions.SIGNED:
         audit = json.loads(payload)["predicate"]["audit"]
         if audit["seq"] and journal.hash_at(connection, audit["seq"]) != audit["head"]:

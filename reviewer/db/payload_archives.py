@@ -144,10 +144,7 @@ def _gone(path: Path, error: OSError) -> str:
 
 
 def _changed(path: Path) -> str:
-    return (
-        f"not available: archived in {path}, which was changed since; put back a copy of it as it"
-        " was"
-    )
+    return f"not available: archived in {path}, which was changed since; put back an unchanged copy"
 
 
 def store_path(connection: sqlite3.Connection) -> Path:

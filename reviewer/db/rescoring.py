@@ -1,7 +1,7 @@
 """Writing what judging again changed, a page of traces per transaction.
 
 A transaction holds the write lock for no longer than its page takes: counts are moved by what
-changed, and of the journal only new entries are read. A batch that is not as the journal says is
+changed, and of the journal only new entries are read. A batch that does not match the journal is
 refused, since a new digest would cover what was changed in it by other means.
 """
 
@@ -114,7 +114,7 @@ class Batches:
         return self._firsts[place - 1]
 
     def prove(self, connection: sqlite3.Connection, of: Mapping[int, int]) -> None:
-        """Raise ChangedElsewhere for a batch that is not as the journal says. One that was digested
+        """Raise ChangedElsewhere for a batch that does not match the journal. One that was digested
         here is not read again before another connection has written."""
         version = data_version(connection)
         if version != self._version:

@@ -56,7 +56,7 @@ def _within(connection: sqlite3.Connection, path: Path, seconds: float) -> None:
         if getattr(error, "sqlite_errorname", "") != "SQLITE_INTERRUPT":
             raise
         raise TooLong(
-            f"{path}: not done within {seconds:g} s, and others could not write meanwhile; "
+            f"{path}: not finished within {seconds:g} s, during which others could not write; "
             "nothing was changed"
         ) from error
     finally:

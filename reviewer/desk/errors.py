@@ -87,9 +87,9 @@ def parted(text: str, *otherwise: str) -> tuple[str, ...]:
 
 
 _DO = re.compile(
-    "[;:] (?=(?:add|ask|choose|copy|correct|drop|export|free|freeze|give|import|install|keep|leave"
-    "|make|mend|move|name|nothing to|pull|put|rename|restore|reviewer|run|save|set|take|upgrade"
-    "|wait|write) )"
+    "[;:] (?=(?:add|ask|choose|copy|correct|describe|drop|export|fix|free|freeze|give|import"
+    "|install|keep|leave|lower|make|move|name|nothing to|pull|put|remove|rename|replace|restore"
+    "|reviewer|run|save|set|take|try|upgrade|wait|write) )"
 )
 """Before the words that say what to do."""
 

@@ -186,7 +186,7 @@ class _Reading:
             raise Unrunnable(
                 f"{self._folder.name}/{CANDIDATES}/ and what the manifest names outside hold more "
                 f"than {MOST_FILES:,} files or {MOST_BYTES >> 30} GiB that this candidate can "
-                "read: keep there what it needs and nothing else"
+                "read: keep only what it needs there"
             )
 
     def _note(self, path: Path, found: os.stat_result) -> None:
@@ -203,7 +203,7 @@ class _Reading:
             found = path.stat()
             self._note(path, found)
             if not stat.S_ISREG(found.st_mode):
-                raise self._unreadable(path, "it is no regular file")
+                raise self._unreadable(path, "it is not a regular file")
             if found.st_size:
                 self._count(found.st_size)
             return CodeFile(name, bool(found.st_mode & stat.S_IXUSR), file_sha256(path, found))
@@ -215,7 +215,7 @@ class _Reading:
     def _unreadable(self, path: Path, why: str | None) -> Unrunnable:
         place = shown(_relative(path, self._folder.parent), 200)
         return Unrunnable(
-            f"{place}: cannot be measured as the candidate's code: {why}; mend it, or take it out"
+            f"{place}: cannot be measured as the candidate's code: {why}; fix or remove it"
         )
 
 

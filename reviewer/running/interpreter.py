@@ -20,7 +20,7 @@ def interpreter_of(candidate: Candidate) -> str:
         return sys.executable
     place = Path(named)
     if not place.is_absolute() or "\0" in named:
-        raise NoInterpreter("must be an absolute path: of an interpreter, or a virtual environment")
+        raise NoInterpreter("must be the absolute path of an interpreter or a virtual environment")
     if place.is_dir():
         place = place / "bin" / "python"
     if not place.is_file() or not os.access(place, os.X_OK):

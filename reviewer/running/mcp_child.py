@@ -168,7 +168,7 @@ def parsed(data: bytes, where: str) -> Any:
         return found
 
     def constant(name: str) -> NoReturn:
-        raise ValueError(f"{name} is no number")
+        raise ValueError(f"{name} is not a number")
 
     try:
         return json.loads(data.decode("utf-8"), object_pairs_hook=pairs, parse_constant=constant)
@@ -313,7 +313,7 @@ class Attempt:
         for number in range(1, MOST_CONNECTIONS + 1):
             name = door.read(17)
             if not _NAME.fullmatch(name):
-                raise Fault("its agent wrote to the relay's door, which is for the relay alone")
+                raise Fault("its agent wrote to the relay's socket, which only the relay may use")
             path = os.path.join(self._folder, name[:-1].decode())
             self._spawn(self._connection, path, f"MCP connection {number}", sends=True)
         raise Fault(f"its agent made more than {MOST_CONNECTIONS} connections")

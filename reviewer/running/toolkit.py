@@ -75,7 +75,7 @@ class ToolkitWorld:
         said = await self._ask({"tool": tool, "arguments": arguments}, "answer")
         status = said.get("status")
         if status not in ("ok", "error", "timeout") or "content" not in said:
-            raise self._broke("gave an answer that is none")
+            raise self._broke("gave an invalid answer")
         before, self._state = self._state, self._object(said, "state")
         changed = not same(before, self._state)
         state = copy.deepcopy(self._state) if changed else None
@@ -119,7 +119,7 @@ class ToolkitWorld:
         except ContractError as error:
             raise self._broke(f"gave an answer that cannot be read: {error.reason}") from None
         if not isinstance(said, dict) or said.get("type") not in ("broken", *kinds):
-            raise self._broke("gave an answer that is none")
+            raise self._broke("gave an invalid answer")
         if said["type"] == "broken":
             raise self._broke(f"failed: {self._mask.line(str(said.get('text')))}")
         return said
@@ -160,7 +160,7 @@ def _spec(name: str, told: Any, where: str) -> ToolSpec:
     if not isinstance(told, dict):
         raise Unrunnable(f"{where} must be a dict of description and parameters")
     for member in told.keys() - {"description", "parameters"}:
-        raise Unrunnable(f"{where}: nothing is known of `{shown(member)}`")
+        raise Unrunnable(f"{where}: `{shown(member)}` is unknown")
     description = told.get("description", "")
     parameters = told.get("parameters", {"type": "object"})
     if not isinstance(description, str):

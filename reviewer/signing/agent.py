@@ -87,8 +87,8 @@ class Agent:
         request = bytes([_SIGN]) + wire_string(key.blob) + wire_string(message) + bytes(4)
         if len(request) > MAX_MESSAGE:
             raise AgentError(
-                f"ssh-agent takes {MAX_MESSAGE} bytes at once and this decision has"
-                f" {len(message)}; sign it with the private key file instead"
+                f"ssh-agent accepts at most {MAX_MESSAGE} bytes and this decision has "
+                f"{len(message)}; sign it with the private key file instead"
             )
         answer = self._ask(request, _SIGNED, self.sign_seconds)
         try:
@@ -151,6 +151,6 @@ def _receive(connection: socket.socket, count: int, deadline: float) -> bytes:
         connection.settimeout(left)
         piece = connection.recv(count - len(received))
         if not piece:
-            raise AgentProtocolError("ssh-agent: it hung up in the middle of an answer")
+            raise AgentProtocolError("ssh-agent: closed the connection in the middle of an answer")
         received += piece
     return bytes(received)

@@ -98,7 +98,7 @@ def serialise_envelope(envelope: Envelope) -> bytes:
     The same payload and set of signatures therefore always give the same file.
     """
     if not envelope.signatures:
-        raise EnvelopeError("envelope: nothing to write, it has no signature")
+        raise EnvelopeError("envelope: not written, it has no signature")
     entries = [
         {"sig": base64.b64encode(one.sig).decode()}
         | ({} if one.keyid is None else {"keyid": one.keyid})
@@ -194,9 +194,7 @@ def add_signature(envelope: bytes, signer: "Signer", *, expected_payload: bytes)
     parsed = parse_envelope(envelope)
     if fields := mismatches(parsed.payload, expected_payload):
         shown = ", ".join(fields[:MOST_NAMED]) + (", …" if len(fields) > MOST_NAMED else "")
-        raise PayloadMismatch(
-            f"this decision is not the one this store gives; they differ in {shown}"
-        )
+        raise PayloadMismatch(f"this decision differs from the one this store derives, in {shown}")
     if any(holds(signer.public, one.sig, parsed.signed_bytes) for one in parsed.signatures):
         raise SignerRefused(f"{signer.public.keyid} has already signed this decision")
     _named(parsed.payload, signer)
@@ -213,7 +211,7 @@ def mismatches(theirs: bytes, ours: bytes) -> list[str]:
     )
     # The id is made of all the rest: it differs whenever anything does, and says nothing.
     told = [field for field in fields if field != "predicate.decisionId"]
-    return told or fields or ["their bytes only"]
+    return told or fields or ["only their bytes"]
 
 
 def _named(payload: bytes, signer: "Signer") -> None:
@@ -229,7 +227,7 @@ def _signed(envelope: Envelope, signer: "Signer") -> Envelope:
     signature = signer.sign(envelope.signed_bytes)
     if not holds(signer.public, signature, envelope.signed_bytes):
         raise SignerRefused(
-            f"{keyid}: its signature does not verify: it is over other bytes, or made for something"
-            " else"
+            f"{keyid}: its signature does not verify: it covers other bytes, or was made for "
+            "another purpose"
         )
     return envelope.with_signature(Signature(signature, keyid))

@@ -37,7 +37,7 @@ def gate_faults(gates: Sequence[Gate]) -> list[str]:
         if not stated:
             faults.append(f"gates: the hard gate {name} is missing")
         elif len(stated) > 1:
-            faults.append(f"gates: {name} is stated {len(stated)} times")
+            faults.append(f"gates: {name} appears {len(stated)} times")
         elif not stated[0].hard:
             faults.append(f"gates: {name} is not marked hard")
     return faults + [fault for gate in gates for fault in _result_faults(gate)]
@@ -51,9 +51,9 @@ def _result_faults(gate: Gate) -> list[str]:
     if observed is None:
         if gate.observed is None:
             return []
-        return [f"{name}: observed {plain(gate.observed)} is no number"]
+        return [f"{name}: observed {plain(gate.observed)} is not a number"]
     if threshold is None and gate.threshold is not None:
-        return [f"{name}: threshold {plain(gate.threshold)} is no number"]
+        return [f"{name}: threshold {plain(gate.threshold)} is not a number"]
     against = observed > (threshold or 0)
     if (gate.result == "FAILED") == against:
         return []

@@ -105,8 +105,9 @@ def _falls(placed: list[_PlacedDecision], losses: list[JournalLoss]) -> list[str
                 faults.append(f"{first} and {second} are both decision {after.number}")
         elif after.seq < before.seq:
             faults.append(
-                f"{second} was signed at journal entry {after.seq}, and {first} before it at"
-                f" {before.seq}: the journal was put back in between, or a copy of it signed one"
+                f"{second} was signed at journal entry {after.seq}, and {first} before it at "
+                f"{before.seq}: an older journal was restored in between, or a copy of the "
+                "journal signed one"
             )
         else:
             heads = "" if after.head == before.head else " with different heads"
@@ -138,8 +139,8 @@ def _shared(placed: list[_PlacedDecision], losses: list[JournalLoss]) -> list[st
         if first is not each and not _explained(first, each, losses):
             what = "no decision" if key[1] is None else f"the decision (sha256 {key[1]})"
             faults.append(
-                f"{first.one.name} and {each.one.name} both follow {what}: the journal was put"
-                " back in between, or a copy of it signed one"
+                f"{first.one.name} and {each.one.name} both follow {what}: an older journal was "
+                "restored in between, or a copy of the journal signed one"
             )
     return faults
 
@@ -214,8 +215,8 @@ def read_witness(data: bytes) -> list[WitnessLine]:
             )
         if before and line.seq <= before.line.seq and line.kind != "loss":
             raise StatementError(
-                f"witness: line {number} is of journal entry {line.seq}, and the one before it of"
-                f" {before.line.seq}: the journal was put back in between"
+                f"witness: line {number} is of journal entry {line.seq}, and the one before it of "
+                f"{before.line.seq}: an older journal was restored in between"
             )
         found[digest] = last[line.journal] = WitnessLine(line, digest)
     return list(found.values())
@@ -249,7 +250,7 @@ def witness_faults(
     are the payloads of everything in the folder, `losses` its statements of loss by payload."""
     journal = journal_of(chosen.statement)
     if journal is None:
-        return [f"{chosen.name} names no journal, so no witness can know of it"]
+        return [f"{chosen.name} names no journal, so no witness can confirm it"]
     known = of_journal(lines, journal)
     places = {one.line.signed: at for at, one in enumerate(known) if one.line.signed}
     if chosen.digest not in places:
@@ -272,7 +273,7 @@ def witness_faults(
             faults.append(f"{one.name} was signed at entry {audit.seq}, after the witness saw it")
         if before and before[-1].line.seq > audit.seq:
             faults.append(
-                f"{one.name} was signed at journal entry {audit.seq}, after the witness had seen"
-                f" entry {before[-1].line.seq}: the journal was put back in between"
+                f"{one.name} was signed at journal entry {audit.seq}, after the witness had seen "
+                f"entry {before[-1].line.seq}: an older journal was restored in between"
             )
     return faults

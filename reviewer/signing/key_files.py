@@ -134,7 +134,7 @@ def read(path: Path, *, private: bool) -> bytes:
     except FileNotFoundError:
         raise KeyFileError(f"{shown}: no such key file") from None
     except PermissionError:
-        raise KeyFileError(f"{shown}: may not be read by this user") from None
+        raise KeyFileError(f"{shown}: this user may not read it") from None
     except (OSError, ValueError) as error:
         raise KeyFileError(f"{shown}: {_reason(error)}") from None
     try:
@@ -153,7 +153,7 @@ def read(path: Path, *, private: bool) -> bytes:
     finally:
         os.close(descriptor)
     if len(data) > MAX_KEY_FILE_BYTES:
-        raise KeyFileError(f"{shown}: larger than any key file")
+        raise KeyFileError(f"{shown}: too large to be a key file")
     return data
 
 

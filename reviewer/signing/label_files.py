@@ -59,7 +59,7 @@ def checked_file(
         )
     if signature is None:
         raise LabelFileError(
-            f"{shown}: nobody signed it: {shown}{SIGNATURE} is missing",
+            f"{shown}: not signed: {shown}{SIGNATURE} is missing",
             "its rater signs it: reviewer labels sign --key KEY",
         )
     try:
@@ -77,13 +77,14 @@ def checked_file(
         )
     if ROLE not in found.roles:
         raise LabelFileError(
-            f"{shown}: signed by {found.principal}, who has no {ROLE} role in store/signers",
+            f"{shown}: signed by {found.principal}, who does not have the role {ROLE} in "
+            "store/signers",
             f"add {ROLE} to the roles of {found.principal} there, where that person may label",
         )
     if not blob_holds(key, blob, data, LABELS_NAMESPACE):
         raise LabelFileError(
-            f"{shown}: the signature of {found.principal} does not hold for its content, or was "
-            "made for something else",
+            f"{shown}: the signature of {found.principal} does not match its content, or was "
+            "made for another purpose",
             "put both files back from version control, or let the rater sign again",
         )
     return LabelFile(name, data, found)
@@ -98,7 +99,7 @@ def label_faults(
     for digest in named if there is not None else ():
         name = digest + SUFFIX
         if there is None or name not in there:
-            faults.append(f"labels: {name}, which the decision names, is not there")
+            faults.append(f"labels: {name}, which the decision names, is missing")
             continue
         try:
             checked_file(name, *there[name], signers)

@@ -48,10 +48,10 @@ def code_faults(predicate: Predicate | ReleaseSuite) -> list[str]:
     ran, codes = predicate.internal_parameters, codes_of(predicate)
     faults = []
     if len(set(codes)) > 1:
-        faults.append(f"{len(set(codes))} codes ran as this candidate")
+        faults.append(f"{len(set(codes))} different codes ran as this candidate")
     if ran is not None and ran.attempts_bound:
         if not codes:
-            faults.append("attempts are bound to a code, and none is named")
+            faults.append("attempts are bound to a code, but no code is named")
         if not ran.code_pinned:
             faults.append("the candidate's manifest pins no code")
         if ran.code_changed:
@@ -69,8 +69,8 @@ def ran_faults(predicate: Predicate | ReleaseSuite, code: str | None) -> list[st
     if codes != [code]:
         named = ", ".join(codes)
         return [
-            "the candidate's code in the folder given is not the code that ran: it is "
-            f"{code}, and what ran is {named}"
+            "the candidate's code in the given folder is not the code that ran: the folder has "
+            f"{code}, and {named} ran"
         ]
     if ran.attempts_not_bound:
         return [f"code not bound in {ran.attempts_not_bound} attempts"]

@@ -56,7 +56,7 @@ def signature_faults(by: Reviewer, role: str, keys: tuple[TrustedKey, ...]) -> l
     if not signed:
         return [f"it names {by.principal}, who did not sign it"]
     if role not in signed[0].roles:
-        return [f"{by.principal} has no {role} role"]
+        return [f"{by.principal} does not have the role {role}"]
     return []
 
 
@@ -182,7 +182,7 @@ def break_glass_words(predicate: BreakGlass, name: str, now: datetime) -> tuple[
         *(f"reason: {line}" for line in predicate.reason.split("\n")),
         f"the report recommended {predicate.report.recommendation}"
         + "".join(f"; {reason}" for reason in predicate.report.reasons),
-        "it is no decision and promotes nothing",
+        "it is not a decision and promotes nothing",
     )
 
 
@@ -280,9 +280,10 @@ def journal_loss_words(predicate: JournalLoss) -> tuple[str, ...]:
     """Return the statement in lines that are safe to draw."""
     count = len(predicate.decisions)
     return (
-        f"journal loss: {predicate.journal} went on from entry {predicate.kept.seq}, though entry"
-        f" {predicate.lost_seq} is known of it; {count} signed decision{'' if count == 1 else 's'}"
-        f" lost their evidence; by {predicate.by.principal}, {predicate.time_created}",
+        f"journal loss: {predicate.journal} continued from entry {predicate.kept.seq}, though "
+        f"entry {predicate.lost_seq} is known of it; {count} signed "
+        f"decision{'' if count == 1 else 's'} lost their evidence; by {predicate.by.principal}, "
+        f"{predicate.time_created}",
         *(f"reason: {line}" for line in predicate.reason.split("\n")),
     )
 
@@ -394,7 +395,7 @@ def run_result_faults(
 def _read_result(data: bytes, trusted: Signers) -> tuple[str, RunResultStatement]:
     found = vouched(data, trusted)
     if found.body.get("predicateType") != TEST_RESULT_TYPE:
-        raise AttestError(f"predicateType is {found.kind}, which is no test result")
+        raise AttestError(f"predicateType is {found.kind}, which is not a test result")
     statement = shaped(RunResultStatement, found.body)
     if not any(RUNNER_ROLE in one.roles for one in found.by):
         raise AttestError(f"signed by {found.by[0].principal}, who has no {RUNNER_ROLE} role")

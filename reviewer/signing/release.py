@@ -116,7 +116,7 @@ def check_release(predicate: Predicate, release: Release) -> None:
         raise StatementError(f"{where}.suites: a suite is named twice")
     gates = [one for one in release.suites if one.role == "gate"]
     if not gates:
-        raise StatementError(f"{where}.suites: none has the role gate")
+        raise StatementError(f"{where}.suites: no suite has the role gate")
     own = gates[0]
     for what, stated, here in (
         ("suite", own.digest.sha256, predicate.suite.digest.sha256),
@@ -183,7 +183,9 @@ def _gate_codes(release: Release) -> list[RanCode]:
 def _suite_faults(one: ReleaseSuite) -> list[str]:
     if one.role == "probe":
         return [f"{one.critical_count} critical failures"] if one.critical_count else []
-    faults = [f"the report gives a reason against it: {reason}" for reason in one.report.reasons]
+    faults = [
+        f"the report gives a reason against promotion: {reason}" for reason in one.report.reasons
+    ]
     faults += gate_faults(one.gates) + unpassed(one.gates)
     if one.critical_count:
         faults.append(f"{one.critical_count} critical failures")

@@ -128,7 +128,7 @@ def read_signers(path: Path) -> tuple[Signers, list[str]]:
         raise SignersError(f"{path}: not UTF-8 at byte {error.start}") from None
     warnings = []
     if mode & stat.S_IWOTH:
-        warnings.append(f"{path}: anyone on this machine may write it; run chmod o-w on it")
+        warnings.append(f"{path}: anyone on this machine can write to it; run chmod o-w on it")
     return signers, warnings
 
 

@@ -248,7 +248,9 @@ def promotion_faults(predicate: Predicate) -> list[str]:
     faults = []
     if report.recommendation != "promote":
         faults.append(f"the report recommends {report.recommendation}, not promote")
-    faults += [f"the report gives a reason against it: {reason}" for reason in report.reasons]
+    faults += [
+        f"the report gives a reason against promotion: {reason}" for reason in report.reasons
+    ]
     faults += unpassed(predicate.gates)
     faults += failing_faults(result_of(predicate))
     faults += code_faults(predicate)

@@ -97,7 +97,7 @@ def _counted_faults(result: StatedResult, stated: Tolerance, rate: Decimal) -> l
     if failing > _room(rate, attempts):
         faults.append(f"{failing} of {attempts} attempts failed, more than rate {rate} allows")
     if stated.attempts < attempts:
-        faults.append(f"tolerance: {stated.attempts} attempts made, and {attempts} are counted")
+        faults.append(f"tolerance: states {stated.attempts} attempts, but {attempts} are counted")
     return faults
 
 
@@ -108,7 +108,7 @@ def _trace_faults(result: StatedResult, count: int, room: int) -> list[str]:
         if one.disposition != TOLERATED
     ]
     if count > room:
-        faults.append(f"tolerance: room for {room}, and failing traces are {count}")
+        faults.append(f"tolerance: allows {room}, but there are {count} failing traces")
     return faults
 
 

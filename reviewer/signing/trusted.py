@@ -71,13 +71,16 @@ def _why_not(envelope: Envelope, trusted: Signers) -> Iterator[str]:
     for number, signature in enumerate(envelope.signatures[:MOST_EXPLAINED], 1):
         named = trusted.by_keyid(signature.keyid or "")
         if is_blob(signature.sig):
-            yield f"signature {number}: an SSH signature that does not hold, or for something else"
+            yield (
+                f"signature {number}: an SSH signature that does not verify, or was made for "
+                "another purpose"
+            )
         elif any(one.key.verifies(signature.sig, envelope.payload) for one in trusted.keys):
-            yield f"signature {number}: over the bare payload, not over its DSSE encoding"
+            yield f"signature {number}: covers the bare payload instead of its DSSE encoding"
         elif named is not None:
             yield (
-                f"signature {number}: not by the key of {named.principal} that it names, over these"
-                " bytes"
+                f"signature {number}: names the key of {named.principal}, which did not sign "
+                "these bytes"
             )
         elif signature.keyid:
             yield f"signature {number}: names {plain(signature.keyid)}, which is not trusted"
@@ -101,9 +104,9 @@ def check_subject(subject: NamedResource, view: CandidateView, manifest: Manifes
             f" not about this manifest (sha256 {manifest.digest})"
         )
     if subject.name != manifest.name:
-        raise StatementError(f"subject: named {subject.name}, which the manifest is not")
+        raise StatementError(f"subject: named {subject.name}, which is not the manifest's name")
     if view.model_dump(by_alias=True) != manifest.view:
-        raise StatementError("predicate.candidate: not what the manifest says")
+        raise StatementError("predicate.candidate: does not match the manifest")
 
 
 ROLE = "approver"
@@ -163,7 +166,7 @@ def _faults(predicate: Predicate, approvers: tuple[str, ...], needed: int) -> li
     for suite in predicate.release.suites if predicate.release is not None else ():
         labelers += suite.labelers
     if needed > 1 and approvers and all(is_one_of(who, labelers) for who in approvers):
-        faults.append("every approver also labeled; one must not have")
+        faults.append("every approver also labeled; at least one must not have labeled")
     faults += [
         f"{one.principal} is named as a reviewer and is an author of the candidate"
         for one in predicate.approvals.reviewers

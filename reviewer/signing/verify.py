@@ -90,7 +90,7 @@ class Pins:
 def environment_faults(environment: str, pins: Pins) -> list[str]:
     if pins.environment is None or environment == pins.environment:
         return []
-    return [f"it is for {environment}, not for the environment asked for"]
+    return [f"it is for {environment}, not for the requested environment"]
 
 
 def pin_faults(predicate: Predicate, trusted: Signers, pins: Pins) -> list[str]:
@@ -110,11 +110,11 @@ def pin_faults(predicate: Predicate, trusted: Signers, pins: Pins) -> list[str]:
     if pins.release_digest is not None:
         release = predicate.release
         if release is None:
-            faults.append("it is on one suite, not on the release asked for")
+            faults.append("it is about one suite, not about the requested release")
         elif release.digest.sha256 != pins.release_digest:
             faults.append(
-                f"it is on release {release.name} (sha256 {release.digest.sha256}), not on the one"
-                " asked for"
+                f"it is about release {release.name} (sha256 {release.digest.sha256}), not about "
+                "the requested one"
             )
     faults += ran_faults(predicate, pins.code)
     if predicate.release is not None:
@@ -130,7 +130,7 @@ def rate_faults(stated: Tolerance | None, rates: tuple[str, str | None] | None) 
     if stated is None or rates is None:
         return []
     if decimal_of(rates[0]) == 1:
-        return ["it tolerates failures, and the suite's policy asks for every attempt"]
+        return ["it tolerates failures, but the suite's policy requires every attempt to pass"]
     if (stated.hard_pass_rate, stated.completion_min) == rates:
         return []
     return [
@@ -184,7 +184,7 @@ def report_faults(statement: Statement, report: bytes | None) -> list[str]:
         ("lineage", _lineage(predicate), _digests(_of(body, "suite", "lineage"), "digest")),
         ("break-glass", _broken(predicate), _digests(body.get("break_glass"), "payload_sha256")),
     )
-    faults = [f"the report says another {what}" for what, ours, theirs in said if ours != theirs]
+    faults = [f"the report has another {what}" for what, ours, theirs in said if ours != theirs]
     listed = {gate.id for gate in predicate.gates}
     reported = body.get("gates")
     left_out = [name for name in reported if name not in listed] if reported else []
@@ -192,7 +192,7 @@ def report_faults(statement: Statement, report: bytes | None) -> list[str]:
         *faults,
         *(f"the report has a gate {name}, which the decision leaves out" for name in left_out),
         *(
-            f"the report says another result of gate {gate.id}"
+            f"the report has another result for gate {gate.id}"
             for gate in predicate.gates
             if not _agrees(gate, _of(body, "gates", gate.id))
         ),
@@ -294,7 +294,7 @@ def verify(
 def decision_in(found: VerifiedPayload) -> Statement:
     """Return the decision in a verified payload. StatementError for any other statement."""
     if found.body.get("predicateType") != PREDICATE_TYPE:
-        raise StatementError(f"statement: predicateType is {found.kind}, which is no decision")
+        raise StatementError(f"statement: predicateType is {found.kind}, which is not a decision")
     return decision_of(found.body)
 
 
@@ -361,7 +361,7 @@ def _remarks(predicate: Predicate, trusted: Signers, needed: int) -> list[str]:
         if not any(is_one_of(who, [name]) for who in principals)
     ]
     if unknown and needed > 1:
-        remarks.append(f"note: labels by {', '.join(unknown)}, whom the trust file does not name")
+        remarks.append(f"note: labels by {', '.join(unknown)}, who are not in the trust file")
     return remarks
 
 

@@ -74,7 +74,7 @@ def _against(rules: Sequence[EpisodeApproval], before: int, later: EpisodeApprov
     if _fits(one, other):
         if len(one) == len(other) and earlier.answer != later.answer:
             return f"answers the same calls with {earlier.answer}, this rule with {later.answer}"
-        return "fits every call that this rule fits, and comes first: this one never answers"
+        return "matches every call that this rule matches, and comes first: this rule never applies"
     if earlier.answer == later.answer or _fits(other, one):
         return None  # they agree, or the earlier one is an exception to the later
     both = {**one, **other}
@@ -85,7 +85,7 @@ def _against(rules: Sequence[EpisodeApproval], before: int, later: EpisodeApprov
         return None
     return (
         f"answers {earlier.answer} and this rule {later.answer}, and one call can fit both: put a "
-        "rule with the arguments of both before them"
+        "rule with the arguments of both in front of them"
     )
 
 

@@ -20,7 +20,7 @@ _Named = Iterator[tuple[tuple[str | int, ...], str, Path, str]]
 """A place, the tool, the argument (a path in its arguments), and what comes of a missing one."""
 _UNMET = "no attempt could pass"
 _UNPROVEN = "no write could be proven"
-_SILENT = "this answers no call"
+_SILENT = "no call can get this answer"
 _IDLE = "no call has this effect"
 
 

@@ -66,7 +66,11 @@ def blank_problems(file: str, raw: Mapping[str, Any]) -> list[Problem]:
 
 def _told(one: dict[str, Any]) -> str:
     what = shown(one[BLANK], 300)
-    way = "take it out once it is so" if what.startswith(CONFIRM) else "put the value in its place"
+    way = (
+        "remove it once the value is right"
+        if what.startswith(CONFIRM)
+        else "put the value in its place"
+    )
     text = f"is a blank: {what}: {way}"
     seen = one.get("seen")
     if isinstance(seen, list) and seen:

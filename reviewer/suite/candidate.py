@@ -210,6 +210,6 @@ def _value(raw: dict[str, Any], file: str) -> Candidate:
     candidate = candidate_value(raw, sha256_hex(canonical_bytes(raw, file)), file)
     folder, _, name = file.replace("\\", "/").rpartition("/")
     if folder.endswith("candidates") and name != f"{candidate.candidate_id}.json":
-        reason = f"`{shown(candidate.candidate_id)}` is not in a file of that name"
+        reason = f"`{shown(candidate.candidate_id)}` must be in a file with that name"
         raise ContractError(file, "$.candidate_id", reason)
     return candidate

@@ -74,7 +74,7 @@ def check_suite(
             if episode is not None:
                 episodes[path] = episode
         elif path.startswith(values.EPISODES):
-            reason = "episodes holds nothing but <episode_id>.json"
+            reason = "the folder episodes may contain only <episode_id>.json"
             problems.append(Problem(path, "$", reason))
     problems += _across(head, episodes, files)
     if toolset is not None or values.TOOLSET_FILE not in files:
@@ -162,7 +162,7 @@ def _episode(
     found = episode_problems(equipped(episode, toolset), whole=reading.whole)
     problems += [Problem(path, where, reason) for where, reason in found]
     if path != f"{values.EPISODES}{episode.episode_id}.json":
-        reason = f"`{shown(episode.episode_id)}` is not in a file of that name"
+        reason = f"`{shown(episode.episode_id)}` must be in a file with that name"
         problems.append(Problem(path, "$.episode_id", reason))
     return episode
 
@@ -340,7 +340,7 @@ def _tools(tools: Tools) -> Found:
             reason = f"allowed tool `{shown(tool)}` is also forbidden"
             yield json_path(("tools", "allowed", i)), reason
     for i, tool in enumerate(sorted(tools.not_offered & forbidden)):
-        reason = f"absent tool `{shown(tool)}` is also forbidden: nobody could try it"
+        reason = f"absent tool `{shown(tool)}` is also forbidden: no agent could try to call it"
         yield json_path(("tools", "absent", i)), reason
     for i, tool in enumerate(tools.approvals):
         if why := _closed(tools, tool):
@@ -349,7 +349,7 @@ def _tools(tools: Tools) -> Found:
     for i, actor in enumerate(tools.approvers):
         if is_self(actor):
             reason = (
-                f"`{shown(actor)}` names an agent or a simulated user, whose word grants nothing"
+                f"`{shown(actor)}` names an agent or a simulated user, who cannot approve anything"
             )
             yield json_path(("tools", "approvers", i)), reason
 
@@ -363,7 +363,7 @@ def _writes(episode: Episode) -> Found:
                 reason = f"verifying tool `{shown(tool)}` {why}"
                 yield json_path(("writes", i, "verified_by")), reason
             if tool == write.tool:
-                reason = f"write `{shown(tool)}` cannot be its own proof"
+                reason = f"write `{shown(tool)}` cannot verify itself"
                 yield json_path(("writes", i, "verified_by")), reason
 
 
@@ -392,8 +392,8 @@ def _message(expected: Expected) -> Found:
             if wording(refused) in wording(wanted):
                 where = json_path(("expected", "message_contains", j))
                 reason = (
-                    f"`{shown(refused)}` is refused in the message, but {where} requires "
-                    f"`{shown(wanted)}`, which says it: no message could pass"
+                    f"`{shown(refused)}` must not be in the message, but {where} requires "
+                    f"`{shown(wanted)}`, which contains it: no message could pass"
                 )
                 yield json_path(("expected", "message_excludes", i)), reason
                 break
@@ -442,7 +442,7 @@ def _critical(episode: Episode) -> Found:
         if not known_check(check):
             near = near_check(check)
             hint = f" (did you mean `{shown(near)}`?)" if near else ""
-            reason = f"`{shown(check)}` is no gate and no code of a gate{hint}"
+            reason = f"`{shown(check)}` is neither a gate nor a code of a gate{hint}"
             yield json_path(("critical", i)), reason
 
 

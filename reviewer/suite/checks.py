@@ -59,7 +59,7 @@ def check_file_problems(files: Mapping[str, bytes]) -> Iterator[Problem]:
     sources = _sources(files)
     names = {_named(path) for path in sources}
     if len(sources) > MOST_CHECKS:
-        reason = f"a suite may have {MOST_CHECKS} checks, this one has {len(sources)}"
+        reason = f"a suite can have at most {MOST_CHECKS} checks; this one has {len(sources)}"
         yield Problem(CHECKS, "$", reason)
     for path in sorted(files):
         if not path.startswith(CHECKS):
@@ -72,7 +72,7 @@ def check_file_problems(files: Mapping[str, bytes]) -> Iterator[Problem]:
             except ContractError as error:
                 yield from error.problems
         else:
-            reason = f"checks holds nothing but NAME.py and, beside it, NAME{EXAMPLE}"
+            reason = f"the folder checks may contain only NAME.py and, beside it, NAME{EXAMPLE}"
             yield Problem(path, "$", reason)
 
 
@@ -135,10 +135,15 @@ def _parsed(source: str) -> "ast.Module":
 
 def _source_problems(path: str, data: bytes) -> Iterator[Problem]:
     if _NAME.fullmatch(_named(path)) is None:
-        reason = "the name of a check is lower-case letters, digits and underscores, a letter first"
+        reason = (
+            "the name of a check may have only lowercase letters, digits and underscores, and "
+            "must start with a letter"
+        )
         yield Problem(path, "$", reason)
     if len(data) > MOST_BYTES:
-        yield Problem(path, "$", f"a check may have {MOST_BYTES:,} bytes, this one {len(data):,}")
+        yield Problem(
+            path, "$", f"a check can have at most {MOST_BYTES:,} bytes; this one has {len(data):,}"
+        )
         return
     try:
         tree = _parsed(_text(path, data))

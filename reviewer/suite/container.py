@@ -60,7 +60,7 @@ def container_problems(
     for name, words in commands.items():
         where = json_path(("container", "exec", name))
         if name not in tools:
-            yield Problem(file, where, "is no tool of `tools`: take it out")
+            yield Problem(file, where, "is not a tool in `tools`: remove it")
             continue
         known = tools[name].get("properties") or {}
         for i, word in enumerate(words):
@@ -78,16 +78,19 @@ def container_problems(
 def unmeasured_in_container(episode: "Episode", verified: bool) -> Iterator[tuple[str, str]]:
     """Yield what an episode asks of a state that a container does not tell; with a verifier
     (`verified`) it tells one at the end."""
-    told = "a container tells its state at the end alone, so "
+    told = "a container reports its state only at the end, so "
     if episode.initial_state:
         yield "$.initial_state", told + "the start is not measured: leave it out"
     for i, turn in enumerate((episode.user or {}).get("turns") or ()):
         if (turn.get("when") or {}).get("state"):
             where = json_path(("user", "turns", i, "when", "state"))
-            yield where, told + "nothing can wait for it: wait for a call"
+            yield where, told + "nothing can wait for a state: wait for a call"
     if verified:
         return
-    reason = "the container has no verifier, so no state is measured: name one, or expect none"
+    reason = (
+        "the container has no verifier, so its state is not measured: name a verifier, or "
+        "expect no state"
+    )
     if episode.expected.final_state is not UNSET:
         yield "$.expected.final_state", reason
     for name in ("state", "absent"):

@@ -36,7 +36,7 @@ def in_json(files: Mapping[str, bytes], suite: str) -> dict[str, bytes]:
     for path in files.keys() - found.keys():
         target, file = json_of(path) or path, f"{suite}/{path}"
         if target in files:
-            told = f"is there as {target} too: remove one of them"
+            told = f"also exists as {target}: remove one of them"
             problems.append(Problem(file, "$", told))
             continue
         try:

@@ -188,7 +188,7 @@ def gate_problem(name: str) -> str | None:
         return None
     if name in GATES:
         return f"{name} is always in force"
-    return f"no gate that a policy may add; there is {', '.join(OPTIONAL)}"
+    return f"not a gate that a policy can add; those are {', '.join(OPTIONAL)}"
 
 
 def limits_problem(limits: dict[str, int]) -> str | None:

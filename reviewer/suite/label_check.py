@@ -19,16 +19,16 @@ def label_limit_problems(
         return  # reported already
     where = ("policy", "labels")
     if policy.limited and values.RUBRIC_FILE not in files:
-        reason = f"limits labels, and people label by a rubric: there is no {values.RUBRIC_FILE}"
+        reason = f"limits labels, which need a rubric, but there is no {values.RUBRIC_FILE}"
         yield Problem(values.SUITE_FILE, json_path(where), reason)
     if rubric is not None and policy.criteria:
         yield from _strange_criteria(policy.criteria, rubric)
     if policy.judge_stands_in is True:
         if values.JUDGE_FILE not in files:
-            reason = f"lets a judge stand in, and there is no {values.JUDGE_FILE}"
+            reason = f"lets a judge stand in for people, but there is no {values.JUDGE_FILE}"
             yield Problem(values.SUITE_FILE, json_path((*where, "judge_stands_in")), reason)
         if not policy.min_pairs and not isinstance(policy.wins_or_ties_min, float | int):
-            reason = "stands in for nothing: neither min_pairs nor wins_or_ties_min is set"
+            reason = "has no effect: neither min_pairs nor wins_or_ties_min is set"
             yield Problem(values.SUITE_FILE, json_path((*where, "judge_stands_in")), reason)
 
 
@@ -37,7 +37,7 @@ def _strange_criteria(limits: Mapping[str, CriterionLimit], rubric: Rubric) -> I
     for name, limit in limits.items():
         path = json_path(("policy", "labels", "criteria", name))
         if name not in known:
-            reason = f"is no criterion of {values.RUBRIC_FILE}, which has {', '.join(known)}"
+            reason = f"is not a criterion of {values.RUBRIC_FILE}, which has {', '.join(known)}"
             yield Problem(values.SUITE_FILE, path, reason)
             continue
         levels = set(levels_of(known[name]))

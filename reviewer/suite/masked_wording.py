@@ -54,8 +54,8 @@ def masked_excludes(suite: Suite) -> Iterator[Problem]:
             written = (text, f"+1 415 {text}") if number else (text,)
             if any(text not in redactor.masked(one) for one in written):
                 reason = (
-                    f"`{shown(text)}` is masked in a message that has it, alone or in full: "
-                    "whether it was said is then not measured, and the redaction gate fails"
+                    f"`{shown(text)}` is masked in any message that contains it: whether it was "
+                    "said is then not measured, and the redaction gate fails"
                 )
                 path = json_path(("expected", "message_excludes", i))
                 yield Problem(f"{EPISODES}{episode.episode_id}.json", path, reason)

@@ -106,7 +106,11 @@ def _long(value: object) -> object:
 
 
 def _names_an_object(paths: dict[str, str]) -> str | None:
-    return None if paths else "names no argument: name those that say which object, or take it out"
+    return (
+        None
+        if paths
+        else "names no argument: name the arguments that identify the object, or remove it"
+    )
 
 
 _Objects = Annotated[dict[Text, Text], Check(_names_an_object, extra={"minProperties": 1})]
@@ -142,7 +146,7 @@ class ExpectedCall(Value, frozen=True):
 def _names_an_argument(arguments: dict[str, Any]) -> str | None:
     if arguments:
         return None
-    return "names no argument to compare: name one with its value, or take it out"
+    return "names no argument to compare: name one with its value, or remove it"
 
 
 _Arguments = Annotated[dict[str, Any], Check(_names_an_argument, extra={"minProperties": 1})]
@@ -240,7 +244,7 @@ class EpisodeApproval(Value, frozen=True, kw_only=True):
 
     def problem(self, given: Set[str]) -> str | None:
         if self.answer == "person" and self.delay_ms:
-            return "a person takes the time they take: leave delay_ms out"
+            return "the time a person needs cannot be set: leave out delay_ms"
         return None
 
 

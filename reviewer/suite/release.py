@@ -53,7 +53,7 @@ class Release(Value, frozen=True, kw_only=True):
         if (again := repeated(one.suite_id for one in self.suites)) is not None:
             return again
         if not any(one.role == "gate" for one in self.suites):
-            return "has no suite with the role `gate`, so nothing could be decided"
+            return "has no suite with the role `gate`, so it could decide nothing"
         return None
 
     def candidate_of(self, suite: ReleasedSuite) -> str:

@@ -68,13 +68,15 @@ class Criterion(Value, frozen=True):
     def problem(self, given: Set[str]) -> str | None:
         values = [level.value for level in self.levels]
         if values != sorted(set(values)):
-            return "levels must rise, each value once"
+            return "levels must increase, with no value twice"
         if self.scale == "binary" and values != [1, 2]:
-            return "a binary criterion has exactly the levels 1 and 2"
+            return "a binary criterion must have exactly the levels 1 and 2"
         if self.scale == "five" and (values[0] != 1 or values[-1] != 5):
-            return "a criterion of scale five anchors at least 1 and 5, nothing beyond"
+            return (
+                "a criterion of scale five must label at least 1 and 5, and nothing outside 1 to 5"
+            )
         if self.scale == "levels" and values != list(range(1, len(values) + 1)):
-            return "named levels are numbered 1, 2, 3 without a gap"
+            return "named levels must be numbered 1, 2, 3 without a gap"
         return None
 
 
@@ -113,10 +115,10 @@ class Wording(Value, frozen=True):
 
     def problem(self, given: Set[str]) -> str | None:
         if not self.says and not self.never:
-            return "asks for nothing; name a phrase in says or in never"
+            return "requires nothing; name a phrase in says or in never"
         blank = [text for text in (*self.says, *self.never) if not any(map(str.isalnum, text))]
         if blank:
-            return f"`{shown(blank[0])}` has no word to look for"
+            return f"`{shown(blank[0])}` has no word to search for"
         if both := sorted(_folded(self.says) & _folded(self.never)):
             return f"`{shown(both[0])}` is both wanted and refused"
         return None

@@ -44,7 +44,7 @@ _Faults = Annotated[tuple[Fault, ...], Limits(min_length=1)]
 
 
 class Plan(Value, frozen=True):
-    """One way to go about an episode, turn by turn; the last turn makes no call.
+    """One way to go about an episode, turn by turn; the last turn must not make a call.
 
     `faults` (tool → faults) are what its tools did to it on such a day. An attempt beyond the
     listed ones takes a plan by `weight`.
@@ -60,9 +60,9 @@ class Plan(Value, frozen=True):
 
     def problem(self, given: Set[str]) -> str | None:
         if self.turns[-1].calls:
-            return "the last turn makes no call"
+            return "the last turn must not make a call"
         if any(not turn.calls and not turn.messages for turn in self.turns[:-1]):
-            return "a turn before the last makes a call, or says something to the user"
+            return "every turn before the last must make a call or say something to the user"
         # The border's model holds faults as values.
         faults: Any = self.faults.values()
         if any(fault.attempts is not None for listed in faults for fault in listed):
@@ -92,17 +92,17 @@ class ScriptedEpisode(Value, frozen=True):
 
     def problem(self, given: Set[str]) -> str | None:
         if not any(plan.weight for plan in self.plans.values()):
-            return "no plan has a weight: none could be taken"
+            return "no plan has a weight, so none could be chosen"
         for number, attempt in enumerate(self.attempts, 1):
             plan = self.plans.get(attempt.plan)
             if plan is None:
-                return f"attempt {number} names `{attempt.plan}`, which is no plan"
+                return f"attempt {number} names `{attempt.plan}`, which is not a plan"
             for given_figures in (attempt.costs_usd, attempt.latencies_ms):
                 if given_figures is not None and len(given_figures) != len(plan.turns):
                     turns = len(plan.turns)
                     return f"attempt {number} must give one figure per turn ({turns})"
             if (attempt.message or 1) > max(1, len(plan.turns[-1].messages)):
-                return f"attempt {number} says a message that its plan does not have"
+                return f"attempt {number} uses a message that its plan does not have"
         return None
 
 

@@ -89,8 +89,8 @@ def server_problems(
     tool = (server.get("state") or {}).get("tool")
     if tool is not None and tool in tools:
         reason = (
-            f"`{shown(tool)}` is in `tools`, so agents are offered it: name a tool that is only "
-            "for reading the state"
+            f"`{shown(tool)}` is in `tools` and therefore offered to agents: name a tool that "
+            "only reads the state"
         )
         yield Problem(file, "$.server.state.tool", reason)
 
@@ -103,7 +103,7 @@ def _is_there(word: str, files: Mapping[str, bytes]) -> bool:
 
 def unmeasured(episode: "Episode") -> Iterator[tuple[str, str]]:
     """Yield what an episode asks of a state, where its server tells none."""
-    reason = "the server tells no state, so it is not measured: name `server.state`, or "
+    reason = "the server reports no state, so it is not measured: name `server.state`, or "
     expected = episode.expected
     if episode.initial_state:
         yield "$.initial_state", reason + "leave the initial state out"

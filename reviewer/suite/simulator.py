@@ -11,7 +11,7 @@ from reviewer.suite.value import Value
 
 
 def _names_a_path(state: dict[str, Any]) -> str | None:
-    return None if state else "names no path: name one with its value, or take it out"
+    return None if state else "names no path: name one with its value, or remove it"
 
 
 State = Annotated[dict[Text, Any], Check(_names_a_path, extra={"minProperties": 1})]
@@ -145,7 +145,7 @@ def no_object_schema(schema: dict[str, Any]) -> str | None:
     if not isinstance(required, list) or not all(isinstance(name, str) for name in required):
         return "required must list names of parameters"
     if unknown := sorted(set(required) - set(properties)):
-        return f"required names `{unknown[0]}`, which is no property"
+        return f"required names `{unknown[0]}`, which is not a property"
     return None
 
 

@@ -65,8 +65,8 @@ def _budget(budget: Budget) -> Found:
         limit = getattr(budget, name)
         if limit is not None and limit > most:
             reason = (
-                f"no attempt comes near this budget (more than {most} {unit}), so none can fail by "
-                "it: lower it, or take it out"
+                f"no attempt comes near this budget (more than {most} {unit}), so no attempt can "
+                "fail by it: lower or remove it"
             )
             yield f"$.budget.{name}", reason
 
@@ -81,7 +81,9 @@ def _forbidden(episodes: Mapping[str, Episode], toolset: Toolset | None) -> Iter
         for i, tool in enumerate(episode.tools.forbidden):
             if tool in names:
                 continue
-            reason = f"forbidden tool `{shown(tool)}` is offered by nobody, so no attempt can fail"
+            reason = (
+                f"forbidden tool `{shown(tool)}` is never offered, so no attempt can fail by it"
+            )
             if toolkit and toolset is None:
                 reason = (
                     f"nothing says whether the toolkit offers the forbidden tool `{shown(tool)}`"
@@ -106,8 +108,8 @@ def _descriptions(episodes: Mapping[str, Episode], toolset: Toolset | None) -> I
         mark = _MARKS.search(text)
         if mark and not all(one.tools.lets(name) for one in episodes.values()):
             reason = (
-                f"`{shown(mark[0])}` tells which tool an episode forbids: say what the tool does, "
-                "as its real environment would"
+                f"`{shown(mark[0])}` reveals which tool an episode forbids: describe only what "
+                "the tool does, as its real environment would"
             )
             yield Problem(file, where, reason)
 
@@ -126,7 +128,7 @@ def _listed(episode: Episode, toolset: Toolset | None) -> Found:
     names = None if toolset is None else {tool.name for tool in toolset.tools}
     for i, tool in enumerate(episode.tools.required):
         if names is not None and tool not in names:
-            reason = f"required tool `{shown(tool)}` is not in {TOOLSET_FILE}: nobody offers it"
+            reason = f"required tool `{shown(tool)}` is not in {TOOLSET_FILE}: it is never offered"
             yield json_path(("tools", "required", i)), reason
 
 
@@ -141,7 +143,7 @@ def _world(episode: Episode, tools: Mapping[str, dict[str, Any]]) -> Found:
     for i, tool in enumerate(episode.tools.required):
         conditions = tools.get(tool, {}).get("preconditions") or ()
         if states and not any(holds(conditions, state) for state in states):
-            reason = f"required tool `{shown(tool)}` only errs: no state meets its preconditions"
+            reason = f"required tool `{shown(tool)}` always fails: no state meets its preconditions"
             yield json_path(("tools", "required", i)), reason
     end = None if final is None else path_of(final)
     yield from _ends(episode, exists, states, end)
@@ -162,12 +164,12 @@ def _idle(episode: Episode, final: Path | None) -> Found:
     refuses = episode.category == "negative" or RED_TEAM in episode.tags
     if asks or refuses or not _met(episode, *_end(episode.initial_state, final)):
         return
-    where, end = "$.tools.required", "no end is expected"
+    where, end = "$.tools.required", "no final state is expected"
     if expected.final_state is not UNSET or expected.at_paths:
         part = "state" if expected.state else "absent"
         if expected.final_state is not UNSET:
             part = "final_state"
-        where, end = f"$.expected.{part}", "the end that is expected is the start"
+        where, end = f"$.expected.{part}", "the expected final state is the initial state"
     yield (
         where,
         f"{end}, and no tool or wording is required: an attempt that does nothing passes; require "
@@ -240,7 +242,10 @@ def _ends(
             if not single[-1]:
                 yield where, "every state that an attempt can reach has it: no attempt could pass"
     if ends and all(single) and not any(_met(episode, *end) for end in ends):
-        yield "$.expected", "each part of the end can be reached, but never all at once"
+        yield (
+            "$.expected",
+            "each part of the final state can be reached, but never all of them at once",
+        )
 
 
 _NOT_PRODUCED = (

@@ -140,7 +140,7 @@ def _problems(file: str, root: Any) -> Iterator[Problem]:
                 yield Problem(file, json_path((*path, name)), f"member `{shown(name)}` twice")
             for name in value:
                 if _lone_surrogate(name):
-                    reason = "half of a surrogate pair in a member's name"
+                    reason = "half of a surrogate pair in a member name"
                     yield Problem(file, json_path((*path, name)), reason)
             stack.extend(((*path, k), v) for k, v in reversed(value.items()))
         elif isinstance(value, list):

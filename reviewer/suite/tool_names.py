@@ -292,12 +292,14 @@ def map_problems(suite: Suite, names: tuple[tuple[str, str], ...]) -> list[str]:
     for theirs, ours in names:
         kin = compared.kin(theirs)
         if ours not in allowed:
-            why = "is forbidden" if ours in forbidden else "is no tool that an episode allows"
+            why = "is forbidden" if ours in forbidden else "is not a tool that an episode allows"
             found.append(f"{shown(theirs)}: `{shown(ours)}` {why}")
         elif theirs in everything:
-            found.append(f"{shown(theirs)}: an episode lists it, so it is what it lists")
+            found.append(
+                f"{shown(theirs)}: an episode lists this name, so it cannot mean another tool"
+            )
         elif ours not in kin.same | kin.like:
-            found.append(f"{shown(theirs)}: is no spelling of `{shown(ours)}`")
+            found.append(f"{shown(theirs)}: is not a spelling of `{shown(ours)}`")
         elif other := sorted((kin.same & forbidden) - {ours}):
             found.append(
                 f"{shown(theirs)}: is a spelling of `{shown(other[0])}`, which is forbidden"

@@ -72,7 +72,7 @@ class Toolset(Value, frozen=True, kw_only=True):
         if len(worlds) > 1:
             return f"must have one of {', '.join(WORLDS)}, not {' and '.join(worlds)}"
         if worlds and any(tool.simulator is not None for tool in self.tools):
-            return f"has a {worlds[0]}, so no tool may have a simulator"
+            return f"has a {worlds[0]}, so its tools cannot have simulators"
         return None
 
 

@@ -46,7 +46,7 @@ def _world(episode: Episode) -> Iterator[tuple[str, str]]:
 def _absent(episode: Episode, names: set[str] | None) -> Iterator[tuple[str, str]]:
     for i, tool in enumerate(sorted(episode.tools.not_offered)):
         if names is not None and tool not in names:
-            reason = f"`{shown(tool)}` is no tool of this suite"
+            reason = f"`{shown(tool)}` is not a tool of this suite"
             yield json_path(("tools", "absent", i)), reason
 
 
@@ -57,7 +57,7 @@ def _beside(toolset: Toolset, episode: Episode) -> Iterator[tuple[str, str]]:
     if behind is not None:
         for member in ("tools", "toolkit", "options"):
             if (episode.simulator or {}).get(member):
-                reason = f"toolset.json has a {behind} behind its tools: take it out"
+                reason = f"toolset.json has a {behind} behind its tools: remove this"
                 yield f"$.simulator.{member}", reason
         if toolset.server is not None and toolset.server.get("state") is None:
             yield from unmeasured(episode)
@@ -66,7 +66,7 @@ def _beside(toolset: Toolset, episode: Episode) -> Iterator[tuple[str, str]]:
             yield from unmeasured_in_container(episode, verified)
         return
     if own and toolset.toolkit is not None:
-        yield "$.simulator.tools", "toolset.json has a toolkit behind its tools: take them out"
+        yield "$.simulator.tools", "toolset.json has a toolkit behind its tools: remove these"
         return
     for name, told in own.items():
         tool = listed.get(name)
@@ -76,7 +76,9 @@ def _beside(toolset: Toolset, episode: Episode) -> Iterator[tuple[str, str]]:
             continue
         for member, value in (("description", tool.description), ("parameters", tool.parameters)):
             if member in told and told[member] != value:
-                reason = "differs from toolset.json, whose text is offered: leave it out here"
+                reason = (
+                    "differs from toolset.json, whose text is offered to agents: leave it out here"
+                )
                 yield json_path(("simulator", "tools", name, member)), reason
     made = simulated(equipped(episode, toolset))
     if not made:

@@ -213,4 +213,4 @@ class User(Value, frozen=True, kw_only=True):
             strange -= _OF_A_ROLE
             if not self.goals:
                 return "a user that a person plays needs goals"
-        return f"{sorted(strange)[0]} is not for a user of this kind" if strange else None
+        return f"{sorted(strange)[0]} does not apply to a user of this kind" if strange else None

@@ -113,7 +113,7 @@ def wording_problem(text: str) -> str | None:
     """Return why `text` cannot be searched in a message, or None."""
     if HOSTILE_IN_LINE.sub("", text).strip():
         return None
-    return "is blank, so it distinguishes no message from another: write the words, or remove it"
+    return "is blank, so it matches every message: write the words, or remove it"
 
 
 # Use of a phrase in a message: said, denied, or open.

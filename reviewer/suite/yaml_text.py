@@ -130,12 +130,12 @@ class _Writer:
     def _document(self, event: Any) -> None:
         self._documents += 1
         if self._documents > 1:
-            self._refuse(event.start_mark, "a second document: a file holds one")
+            self._refuse(event.start_mark, "a second document: a file must contain only one")
 
     def _begin(self, event: Any, listed: bool) -> None:
         self._plain_node(event)
         if self._open and not self._open[-1].listed and self._open[-1].name is None:
-            self._refuse(event.start_mark, "a key that is no text")
+            self._refuse(event.start_mark, "a key that is not text")
         if len(self._open) >= MAX_DEPTH:
             self._refuse(event.start_mark, f"nested deeper than {MAX_DEPTH} levels")
         self._open.append(_Open(listed))
@@ -159,7 +159,7 @@ class _Writer:
             self._add(text)
             return
         if not text.startswith('"'):
-            self._refuse(start, f"the key `{shown(value)}` is no text: quote it")
+            self._refuse(start, f"the key `{shown(value)}` is not text: quote it")
         if text in inside.names:
             self._refuse(start, f"member `{shown(value)}` twice")
         inside.names.add(text)

@@ -97,22 +97,22 @@ def signatures() -> Iterator[tuple[str, Case]]:
         one(20, "signature 1: names no key", with_signature(bytes(range(64)))),
     )
     yield "payload_changed_after_signing", one(
-        20, f"not by the key of {ALICE} that it names",
+        20, f"names the key of {ALICE}, which did not sign",
         rewrapped(good(), payload=base64.b64encode(payload + b" ").decode()),
     )  # fmt: skip
     yield "signed_as_another_type", one(
-        20, f"not by the key of {BOB} that it names",
+        20, f"names the key of {BOB}, which did not sign",
         with_signature(
             desk.signer(BOB).sign(pae(payload, "application/json")), desk.signer(BOB).public.keyid
         ),
     )  # fmt: skip
     yield (
         "signed_the_bare_payload",
-        one(20, "over the bare payload", with_signature(alice.sign(payload), alice.public.keyid)),
+        one(20, "covers the bare payload", with_signature(alice.sign(payload), alice.public.keyid)),
     )
     message = pae(payload, PAYLOAD_TYPE)
     yield "ssh_signature_of_a_file", one(
-        20, "an SSH signature that does not hold",
+        20, "an SSH signature that does not verify",
         with_signature(plain_blob(alice, message, namespace="file"), alice.public.keyid),
     )  # fmt: skip
 
@@ -147,7 +147,7 @@ def payloads() -> Iterator[tuple[str, Case]]:
          f"(sha256 {digest_of('suite')}), not about this manifest"),
         ("subject_renamed", "subject/0/name", "refund-agent@v9", "named refund-agent@v9, which"),
         ("other_predicate", "predicateType", "https://slsa.dev/verification_summary/v1",
-         "verification_summary/v1, which is no decision"),
+         "verification_summary/v1, which is not a decision"),
         ("other_statement", "_type", "https://in-toto.io/Statement/v0.1", "statement: _type"),
         ("unknown_field", "predicate/waivers", [], "predicate.waivers: Extra inputs"),
         ("unknown_field_of_a_gate", "predicate/gates/0/note", "x", "gates.0.note: Extra inputs"),
@@ -179,12 +179,12 @@ def payloads() -> Iterator[tuple[str, Case]]:
     two["subject"].append({"name": "suite.lock", "digest": {"sha256": digest_of("suite")}})
     yield "two_subjects", one(20, "subject: List should have at most 1 item", signed(two))
     yield "authors_left_out", one(
-        20, "predicate.candidate: not what the manifest says",
+        20, "predicate.candidate: does not match the manifest",
         spoilt("predicate/candidate/authors", []),
     )  # fmt: skip
     yield (
         "run_result_as_decision",
-        one(20, "test-result/v0.1, which is no decision", signed(build_run_result(run_facts()))),
+        one(20, "test-result/v0.1, which is not a decision", signed(build_run_result(run_facts()))),
     )
 
 

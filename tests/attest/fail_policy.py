@@ -118,7 +118,7 @@ def contradictions() -> Iterator[tuple[str, Case]]:
         ("more_failing_than_its_rate",
          lambda p: p.update(failureCount=2, tolerance={
              "hardPassRate": "0.9", "completionMin": None, "attempts": 10}),
-         "tolerance: room for 1, and failing traces are 2"),
+         "tolerance: allows 1, but there are 2 failing traces"),
         ("critical_gate_tolerated",
          lambda p: (p["gates"][2].update(observed=1, threshold=1), p.update(tolerance={
              "hardPassRate": "0.5", "completionMin": None, "attempts": 10})),
@@ -157,7 +157,7 @@ def contradictions() -> Iterator[tuple[str, Case]]:
 def pinned() -> Iterator[tuple[str, Case]]:
     zero = "0" * 64
     for name, options, says in (
-        ("other_environment", ["--environment", "staging"], "not for the environment asked for"),
+        ("other_environment", ["--environment", "staging"], "not for the requested environment"),
         ("other_suite", ["--suite-digest", zero], "the suite's digest is"),
         ("other_policy", ["--policy-digest", zero], "the policy's digest is"),
         ("other_signers", ["--signers-digest", zero], "the trust file's digest is"),
@@ -238,6 +238,6 @@ def attestations() -> Iterator[tuple[str, Case]]:
          sign_payload(suite, desk.signer("robot"))),
         ("test_result_by_an_approver", 20, "who has no runner role", referring(result),
          sign_payload(result, desk.signer(ALICE))),
-        ("test_result_that_is_none", 20, "which is no test result", referring(result), good()),
+        ("test_result_that_is_none", 20, "which is not a test result", referring(result), good()),
     ):  # fmt: skip
         yield name, one(exit, says, data, *options, **{"runs/run.dsse.json": kept})

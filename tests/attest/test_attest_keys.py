@@ -116,7 +116,7 @@ def test_files_that_are_no_keys_say_so(desk: Any, tmp_path: Path) -> None:
 @pytest.mark.skipif(os.getuid() == 0, reason="root may read every file")
 def test_a_file_that_may_not_be_read_says_so(desk: Any, tmp_path: Path) -> None:
     key = written(tmp_path / "key", b"x", 0o000)
-    with pytest.raises(KeyFileError, match="may not be read"):
+    with pytest.raises(KeyFileError, match="may not read it"):
         load_signer(key)
 
 

@@ -203,8 +203,11 @@ def gates_with(name: str, observed: int, threshold: int) -> tuple[GateFact, ...]
         ({"tolerance": ToleranceFact("1.0", None, 10)}, "hardPassRate 1.0 is no rate below one"),
         ({"tolerance": ToleranceFact("NaN", None, 10)}, "hardPassRate NaN is no rate below one"),
         ({"tolerance": ToleranceFact("0.8", "2", 10)}, "completionMin 2 is no rate"),
-        ({"tolerance": ToleranceFact("0.95", None, 10)}, "room for 0, and failing traces are 1"),
-        ({"tolerance": ToleranceFact("0.8", None, 9)}, "9 attempts made, and 10 are counted"),
+        (
+            {"tolerance": ToleranceFact("0.95", None, 10)},
+            "allows 0, but there are 1 failing traces",
+        ),
+        ({"tolerance": ToleranceFact("0.8", None, 9)}, "states 9 attempts, but 10 are counted"),
         ({"tolerance": ToleranceFact("0.8", "0.95", 10)}, "state: 1 failed, and the policy tole"),
         ({"repeatability": (RepeatabilityFact("e", 3, 10, 7),)}, "3 of 10 attempts failed"),
         ({"failures": (FailureFact("s/c/e/1", "e", "0" * 64),)}, "s/c/e/1 is open, not tolerated"),

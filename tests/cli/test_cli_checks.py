@@ -249,7 +249,7 @@ SHAPES = {
     "async def check(trace, episode):\n    return []\n": "line 1: needs one function",
     "def other(trace, episode):\n    return []\n": "$: needs one function",
     "def check(trace, episode:\n": "line 1: is not Python",
-    "def check(trace, episode): ...\n" + "#" * 70_000: "$: a check may have 65,536 bytes",
+    "def check(trace, episode): ...\n" + "#" * 70_000: "$: a check can have at most 65,536 bytes",
 }
 
 

@@ -218,7 +218,7 @@ def test_what_is_no_archive_is_refused(store: Door, archive: Path, tmp_path: Pat
     for change, why in (
         ({"schema": "reviewer/archive@2"}, "of another version"),
         ({"files": [{**manifest["files"][0], "path": "../x.parquet"}]}, "not of the archive"),
-        ({"files": manifest["files"]}, "is a link or no file"),
+        ({"files": manifest["files"]}, "is a link or not a file"),
         ({"files": 1}, "not the manifest"),
     ):
         bent = tmp_path / "bent"

@@ -137,12 +137,12 @@ def test_marks_are_counted_by_the_levels_that_pass(door: Door) -> None:
 @pytest.mark.parametrize(
     ("labels", "said"),
     [
-        ({"criteria": {"nice": {"passes": [1], "min": 0.5}}}, "is no criterion of rubric.json"),
+        ({"criteria": {"nice": {"passes": [1], "min": 0.5}}}, "is not a criterion of rubric.json"),
         ({"criteria": {"accurate": {"passes": [3], "min": 0.5}}}, "the levels are 1 to 2"),
         ({"criteria": {"accurate": {"passes": [1, 2], "min": 0.5}}}, "nothing could fail it"),
         ({"wins_or_ties_min": 1.5}, "wins_or_ties_min"),
         ({"wins_or_ties": 0.5}, "wins_or_ties_min"),
-        ({"judge_stands_in": True}, "stands in for nothing"),
+        ({"judge_stands_in": True}, "has no effect"),
     ],
 )
 def test_a_limit_that_nothing_could_meet_or_miss_is_refused(
@@ -248,8 +248,8 @@ def linked(file: Path, door: Door) -> None:
     ("harm", "said"),
     [
         (tampered, "it was changed or renamed"),
-        (renamed, "does not hold for its content"),
-        (unsigned, "nobody signed it"),
+        (renamed, "does not match its content"),
+        (unsigned, "not signed"),
         (nonsense, "not a signature of ssh-keygen"),
         (unknown, "a key that store/signers does not name"),
         (demoted, "who has no labeler role"),
@@ -319,7 +319,7 @@ def test_a_signature_for_a_decision_is_none_for_labels(door: Door) -> None:
     [file] = filed(door)
     blob = sign_for(load_signer(str(key)), NAMESPACE, file.read_bytes())
     file.with_name(f"{file.name}.sig").write_text(armored(blob))
-    assert "made for something else" in door.run("labels", "take").err
+    assert "made for another purpose" in door.run("labels", "take").err
 
 
 def test_a_deleted_file_is_missed_by_the_journal_and_by_the_decision(
@@ -343,13 +343,13 @@ def test_a_deleted_file_is_missed_by_the_journal_and_by_the_decision(
     signature = store / "labels" / f"{file.name}.sig"
     kept = signature.read_bytes()
     signature.unlink()
-    assert "nobody signed it" in there.run(*asked).out
+    assert "not signed" in there.run(*asked).out
     signature.write_bytes(kept)
     file_there = store / "labels" / file.name
     data = file_there.read_bytes()
     file_there.unlink()
     found = there.run(*asked)
-    assert (found.code, f"{file.name}, which the decision names, is not there" in found.out) == (
+    assert (found.code, f"{file.name}, which the decision names, is missing" in found.out) == (
         30, True,
     )  # fmt: skip
     assert there.run(*asked[:-2]).code == 0

@@ -419,7 +419,7 @@ EVALS_REFUSED = {
         "output_items",
     ),
     "one page": ({"object": "list", "has_more": True, "data": [{"item": {}}]}, "one page"),
-    "a list of evals": ({"object": "list", "data": [{"object": "eval"}]}, "is no row"),
+    "a list of evals": ({"object": "list", "data": [{"object": "eval"}]}, "is not a row"),
 }
 
 

@@ -166,7 +166,7 @@ def test_a_user_that_cannot_work_is_refused_with_its_place(lamp: Lamp) -> None:
     episode["user"]["turns"][0]["say"] = "It is {lmap}."
     path.write_text(json.dumps(episode))
     said = lamp.door.run("suite", "check", SUITE_ID)
-    assert "$.user.turns[0].say: `{lmap}` is no fact that this user knows" in said.both
+    assert "$.user.turns[0].say: `{lmap}` is not a fact that this user knows" in said.both
 
 
 PERSON = {"kind": "person", "goals": [{"id": "mend", "asks": "a lamp that works"}]}

@@ -67,8 +67,8 @@ def test_a_flag_decides_only_what_has_no_rule() -> None:
     [
         ([rule(tool="look")], "$.approvals[0].tool", "`look` needs no approval"),
         ([rule("allow"), rule("deny")], "$.approvals[1]", "answers the same calls with allow"),
-        ([rule("allow"), rule("allow")], "$.approvals[1]", "never answers"),
-        ([rule("allow"), rule("deny", arguments=ONE)], "$.approvals[1]", "never answers"),
+        ([rule("allow"), rule("allow")], "$.approvals[1]", "never applies"),
+        ([rule("allow"), rule("deny", arguments=ONE)], "$.approvals[1]", "never applies"),
         (
             [rule("allow", arguments=ONE), rule("deny", arguments={"amount": 1.0})],
             "$.approvals[1]",
@@ -79,7 +79,7 @@ def test_a_flag_decides_only_what_has_no_rule() -> None:
             "$.approvals[1]",
             "one call can fit both",
         ),
-        ([rule("person", delay_ms=5)], "$.approvals[0]", "leave delay_ms out"),
+        ([rule("person", delay_ms=5)], "$.approvals[0]", "leave out delay_ms"),
         ([rule("allow", arguments={})], "$.approvals[0].arguments", "names no argument"),
         ([rule("maybe")], "$.approvals[0].answer", "allow"),
         ([rule(delay_ms=-1)], "$.approvals[0].delay_ms", "greater than or equal to 0"),

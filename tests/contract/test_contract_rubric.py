@@ -86,8 +86,8 @@ def test_a_weight_that_no_json_number_can_hold_is_refused(weight: bytes) -> None
 @pytest.mark.parametrize(
     ("changes", "where", "word"),
     [
-        ({"says": [], "never": []}, "$.wording[0]", "asks for nothing"),
-        ({"says": ["\u2014 !"]}, "$.wording[0]", "has no word to look for"),
+        ({"says": [], "never": []}, "$.wording[0]", "requires nothing"),
+        ({"says": ["\u2014 !"]}, "$.wording[0]", "has no word to search for"),
         ({"never": ["Two  Working\nDays"]}, "$.wording[0]", "`two working days` is both wanted"),
         ({"says": [""]}, "$.wording[0].says[0]", "at least 1 character"),
         ({"says": ["a", "a"]}, "$.wording[0].says", "`a` twice"),

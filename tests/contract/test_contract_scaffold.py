@@ -68,7 +68,10 @@ def test_a_trace_is_no_listing(raw: Any) -> None:
     [
         ({"name": "", "parameters": OBJECT}, "$[0]: has no name"),
         ({"name": "a", "parameters": {"type": "array"}}, "must be a JSON Schema of an object"),
-        ({"name": "a", "parameters": {**OBJECT, "required": ["b"]}}, "`b`, which is no property"),
+        (
+            {"name": "a", "parameters": {**OBJECT, "required": ["b"]}},
+            "`b`, which is not a property",
+        ),
         ({"name": "a", "parameters": []}, "no JSON Schema object"),
     ],
 )

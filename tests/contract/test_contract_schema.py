@@ -143,15 +143,15 @@ REFUSED: list[tuple[dict[str, Any], str, str]] = [
     (
         {"writes": [{"tool": "write", "verified_by": ["write"]}]},
         "$.writes[0].verified_by",
-        "own proof",
+        "cannot verify itself",
     ),
     ({"writes": [{"tool": "write", "verified_by": []}]}, "$.writes[0].verified_by", "at least 1"),
     ({"writes": [{"tool": "write", "verified_by": "verify"}] * 2}, "$.writes", "`write` twice"),
     ({"tools": {"required": ["a", "a"]}, "writes": []}, "$.tools.required", "`a` twice"),
     ({"tags": ["x", "x"]}, "$.tags", "`x` twice"),
     ({"critical": ["state", "state"]}, "$.critical", "`state` twice"),
-    ({"critical": ["safety"]}, "$.critical[0]", "no gate and no code"),
-    ({"critical": ["wrong_final_state:x"]}, "$.critical[0]", "no gate and no code"),
+    ({"critical": ["safety"]}, "$.critical[0]", "neither a gate nor a code"),
+    ({"critical": ["wrong_final_state:x"]}, "$.critical[0]", "neither a gate nor a code"),
     (
         {"category": "negative", "tools": {"allowed": ["look", "write", "verify"]}},
         "$.tools.forbidden",
@@ -275,7 +275,7 @@ REFUSED: list[tuple[dict[str, Any], str, str]] = [
             }
         },
         "$.simulator.tools.look.parameters",
-        "`x`, which is no property",
+        "`x`, which is not a property",
     ),
     (
         {
@@ -352,13 +352,13 @@ def test_a_blank_wording_is_refused_where_the_defaults_say_it(part: str) -> None
 )
 def test_an_unknown_critical_check_is_answered_with_the_near_one(check: str, near: str) -> None:
     assert only(one(critical=[check])) == (
-        f"episodes/e-1.json: $.critical[0]: `{check}` is no gate and no code of a gate "
+        f"episodes/e-1.json: $.critical[0]: `{check}` is neither a gate nor a code of a gate "
         f"(did you mean `{near}`?)"
     )
 
 
 def test_a_critical_check_like_no_other_gets_no_suggestion() -> None:
-    assert only(one(critical=["zzz"])).endswith("no gate and no code of a gate")
+    assert only(one(critical=["zzz"])).endswith("neither a gate nor a code of a gate")
 
 
 @pytest.mark.parametrize(
@@ -442,7 +442,7 @@ def test_an_id_of_200_characters_is_accepted() -> None:
 def test_a_file_is_named_after_its_episode_and_ids_are_unique() -> None:
     content = {**files(), "episodes/zz.json": packed(episode("e-1"))}
     assert problems(content) == [
-        "episodes/zz.json: $.episode_id: `e-1` is not in a file of that name",
+        "episodes/zz.json: $.episode_id: `e-1` must be in a file with that name",
         "episodes/zz.json: $.episode_id: `e-1` is also the id of episodes/e-1.json",
     ]
 
@@ -472,7 +472,7 @@ def test_a_suite_without_head_or_episodes_is_refused() -> None:
 def test_strange_files_among_the_episodes_are_refused() -> None:
     found = problems({**files(), "episodes/e-2.jsn": b"{}", "episodes/more/e-3.json": b"{}"})
     assert len(found) == 2
-    assert all("nothing but <episode_id>.json" in f for f in found)
+    assert all("only <episode_id>.json" in f for f in found)
 
 
 def test_a_missing_schema_is_named() -> None:
@@ -607,10 +607,10 @@ def levels(*values: int) -> list[dict[str, Any]]:
     ("scale", "values", "word"),
     [
         ("binary", (1, 2, 3), "exactly the levels 1 and 2"),
-        ("five", (1, 4), "anchors at least 1 and 5"),
-        ("five", (1, 5, 6), "anchors at least 1 and 5"),
+        ("five", (1, 4), "must label at least 1 and 5"),
+        ("five", (1, 5, 6), "must label at least 1 and 5"),
         ("levels", (1, 3), "without a gap"),
-        ("levels", (2, 1), "must rise"),
+        ("levels", (2, 1), "must increase"),
     ],
 )
 def test_levels_must_fit_their_scale(scale: str, values: tuple[int, ...], word: str) -> None:
@@ -674,7 +674,7 @@ def test_a_manifest_with_unsafe_integers_has_no_digest() -> None:
 
 
 def test_a_manifest_is_named_after_its_candidate() -> None:
-    with pytest.raises(ContractError, match="is not in a file of that name"):
+    with pytest.raises(ContractError, match="must be in a file with that name"):
         read_candidate(packed(candidate()), "s/candidates/other.json")
     assert read_candidate(packed(candidate()), "s/candidates/agent-v1.json").runner == {}
     assert trusted_candidate(packed(candidate(runner=None))).runner == {}
@@ -776,4 +776,4 @@ def test_an_agent_is_no_approver(actor: str) -> None:
     tools = {"approvals": ["write"], "approvers": ["dana", actor]}
     found = only(one(tools=tools))
     assert "$.tools.approvers[1]" in found
-    assert "grants nothing" in found
+    assert "cannot approve anything" in found

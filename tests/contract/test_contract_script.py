@@ -18,8 +18,8 @@ LOOK = {"calls": [{"tool": "look"}]}
 @pytest.mark.parametrize(
     ("said", "plan", "more"),
     [
-        ("the last turn makes no call", {"turns": [LOOK]}, {}),
-        ("makes a call, or says something to the user", {"turns": [{}, LAST]}, {}),
+        ("the last turn must not make a call", {"turns": [LOOK]}, {}),
+        ("make a call or say something to the user", {"turns": [{}, LAST]}, {}),
         ("at least 1 item", {"turns": []}, {}),
         ("no plan has a weight", {"turns": [LAST], "weight": 0}, {}),
         ("unknown key `wieght` (did you mean `", {"turns": [LAST], "wieght": 1}, {}),
@@ -31,7 +31,11 @@ LOOK = {"calls": [{"tool": "look"}]}
             },
             {},
         ),
-        ("names `other`, which is no plan", {"turns": [LAST]}, {"attempts": [{"plan": "other"}]}),
+        (
+            "names `other`, which is not a plan",
+            {"turns": [LAST]},
+            {"attempts": [{"plan": "other"}]},
+        ),
         (
             "one figure per turn (2)",
             {"turns": [LOOK, LAST]},

@@ -72,7 +72,7 @@ def test_tools_have_one_world() -> None:
     assert checked(toolkit="shop:Shop") == [both]
     simulated = {**served.TOOLS[0], "simulator": {"responses": {"fixed": 1}}}
     (found,) = checked(tools=[simulated, *served.TOOLS[1:]])
-    assert found == "toolset.json: $: has a server, so no tool may have a simulator"
+    assert found == "toolset.json: $: has a server, so its tools cannot have simulators"
     for member, value in (
         ("tools", {"lookup": {"responses": {"fixed": 1}}}),
         ("toolkit", "shop:Shop"),

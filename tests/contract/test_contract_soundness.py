@@ -62,7 +62,8 @@ CASE = {"arguments": {"of": "a"}, "value": 1}
 REFUSED = [
     (
         {"tools": {"forbidden": ["pay", "wire"]}},
-        "$.tools.forbidden[1]: forbidden tool `wire` is offered by nobody, so no attempt can fail",
+        "$.tools.forbidden[1]: forbidden tool `wire` is never offered, so no attempt can fail by "
+        "it",
     ),
     ({"expected": {"state": {"label": "sent"}}}, '$.expected.state.label: neither the initial'),
     # What only a forbidden tool produces cannot be asked for.
@@ -78,7 +79,7 @@ REFUSED = [
     ({"simulator": {"final_state": "outcme"}}, "$.simulator.final_state: `outcme` does not exist"),
     (
         {"expected": {"state": {"label": "made", "outcome": "open"}}},
-        "$.expected: each part of the end can be reached, but never all at once",
+        "$.expected: each part of the final state can be reached, but never all of them at once",
     ),
     (
         {"simulate": {"check": {"responses": {"state": ["lable"]}}}},
@@ -97,7 +98,7 @@ REFUSED = [
                 }
             }
         },
-        "$.tools.required[0]: required tool `write` only errs: no state meets its preconditions",
+        "$.tools.required[0]: required tool `write` always fails: no state meets its preconditions",
     ),
     (
         {"writes": [{"tool": "write", "verified_by": ["look_again"]}]},
@@ -327,8 +328,8 @@ def test_a_description_that_tells_which_tool_is_forbidden_is_refused(text: str) 
     (found,) = problems(one, toolset_json=described(text))
     assert found.startswith("toolset.json: $.tools[2].description: `")
     assert found.endswith(
-        "` tells which tool an episode forbids: say what the tool does, as its real environment "
-        "would"
+        "` reveals which tool an episode forbids: describe only what the tool does, as its real "
+        "environment would"
     )
     (found,) = problems(one, toolset_json=described("Pays money back.", text))
     assert found.startswith("toolset.json: $.tools[2].parameters.properties.to.description: `")
@@ -376,7 +377,7 @@ def test_freeze_refuses_and_writes_nothing(tmp_path: Path) -> None:
         freeze(folder)
     assert not (folder / "suite.lock").exists()
     assert [each.reason for each in suite_problems(folder)] == [
-        "forbidden tool `wire` is offered by nobody, so no attempt can fail: "
+        "forbidden tool `wire` is never offered, so no attempt can fail by it: "
         "list it in toolset.json"
     ]
 

@@ -98,7 +98,7 @@ def test_a_faulty_toolset_is_refused_by_its_place(
         ),
         (
             {"tools": {"forbidden": ["pay"], "absent": ["pay"]}},
-            "$.tools.absent[0]: absent tool `pay` is also forbidden: nobody could try it",
+            "$.tools.absent[0]: absent tool `pay` is also forbidden: no agent could try to call it",
         ),
         (
             {"tools": {"required": ["look"], "absent": ["look"]}},
@@ -108,7 +108,7 @@ def test_a_faulty_toolset_is_refused_by_its_place(
             {"tools": {"absent": ["verify"]}},
             "$.writes[0].verified_by: verifying tool `verify` is absent from the session",
         ),
-        ({"tools": {"absent": ["sudo"]}}, "$.tools.absent[0]: `sudo` is no tool of this suite"),
+        ({"tools": {"absent": ["sudo"]}}, "$.tools.absent[0]: `sudo` is not a tool of this suite"),
         (
             {"tools": {"required": ["sudo"]}},
             "$.tools.required[0]: required tool `sudo` is not simulated",
@@ -147,7 +147,7 @@ def test_a_toolkit_behind_the_toolset_leaves_nothing_to_simulate() -> None:
     (found,) = problems(
         checked(tools, episode(simulator={"tools": {"look": FIXED}}), toolkit="shop:Shop")
     )
-    assert "toolset.json has a toolkit behind its tools: take them out" in found
+    assert "toolset.json has a toolkit behind its tools: remove these" in found
 
 
 def test_only_a_toolset_lets_a_simulator_have_no_tools() -> None:

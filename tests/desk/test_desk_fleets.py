@@ -62,7 +62,7 @@ def test_a_run_on_the_engine_of_a_package_reports_what_one_here_reports(
         (("--executor", "dusk"), 2, "no such executor (there: dask, ray, threads)"),
         (("--executor", "dask"), 2, "dask is not installed"),
         (("--executor", "ray"), 2, "pip install 'release-reviewer[ray]'"),
-        (("--executor", "threads:x", "--workers", 2), 2, "the workers of threads:x are those"),
+        (("--executor", "threads:x", "--workers", 2), 2, "threads:x already has its own workers"),
         (("--executor", "threads", "--jobs", 2000), 2, "--jobs 2000: from 0 to 1,000"),
     ],
 )

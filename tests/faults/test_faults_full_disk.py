@@ -21,7 +21,7 @@ from terminal import Terminal, terminal
 from reviewer.desk.errors import DeskError
 
 RELEASE = ("--suite", SUITE, "--candidate", V8)
-FULL = "disk full, nothing written; free some space, do it again"
+FULL = "disk full, nothing written; free some space, then try again"
 READ_ONLY = "read-only, nothing written; make its folder writable"
 
 

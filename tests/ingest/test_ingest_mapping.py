@@ -164,10 +164,10 @@ def test_a_map_stays_with_what_was_imported_under_it(door: Door, tmp_path: Path)
     ("tools", "why"),
     [
         ({"mcp__shop__issue_refund": "issue_refund"}, "is forbidden"),
-        ({"issue_refund": "lookup_order"}, "is what it lists"),
-        ({"mcp__shop__issue_refund": "lookup_order"}, "is no spelling of"),
-        ({"wire_money": "lookup_order"}, "is no spelling of"),
-        ({"mcp__shop__pay": "pay"}, "is no tool"),
+        ({"issue_refund": "lookup_order"}, "cannot mean another tool"),
+        ({"mcp__shop__issue_refund": "lookup_order"}, "is not a spelling of"),
+        ({"wire_money": "lookup_order"}, "is not a spelling of"),
+        ({"mcp__shop__pay": "pay"}, "is not a tool"),
     ],
 )
 def test_a_map_names_allowed_tools_only(door: Door, tools: dict[str, str], why: str) -> None:

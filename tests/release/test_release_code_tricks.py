@@ -122,7 +122,7 @@ def test_a_module_of_a_sibling_folder_is_measured(door: Door) -> None:
     shared.write_text(words("It never was."), encoding="utf-8")
     said = verified(door, file, manifest, "--candidate-folder", lamp.folder)
     assert said.code == 30
-    assert f"what ran is {digest}" in said.out
+    assert f"and {digest} ran" in said.out
 
 
 def test_code_from_a_variable_that_the_manifest_grants_is_measured(
@@ -204,4 +204,4 @@ def test_a_pipe_in_place_of_the_script_does_not_block(door: Door) -> None:
     os.mkfifo(lamp.agent.with_name("pipe"))
     said = door.run("run", SUITE_ID, "lamp-agent")
     assert said.code != 0
-    assert "no regular file" in said.both
+    assert "not a regular file" in said.both

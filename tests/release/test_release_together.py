@@ -169,7 +169,7 @@ def test_a_decision_on_one_suite_is_none_on_the_release(people: People) -> None:
     assert verified(people).code == 0
     said = verified(people, "--release", write(door, plan(*BOTH)))
     assert said.code == 30
-    assert "not on the release asked for" in said.out
+    assert "not about the requested release" in said.out
 
 
 def test_promote_cannot_be_signed_when_one_suite_is_against_it(people: People) -> None:

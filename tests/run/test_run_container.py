@@ -196,7 +196,7 @@ def test_a_command_that_fails_is_an_answer(door: Door, docker: Docker) -> None:
         (
             {"hangs": True},
             {"call_s": 0.5},
-            "exec of label: no end within 0.5 s; raise the limit in toolset.json if it needs "
+            "exec of label: did not end within 0.5 s; raise the limit in toolset.json if it needs "
             "longer",
         ),
         ({"floods": True}, {}, "exec of label: printed more than 8 MiB"),

@@ -163,8 +163,8 @@ def changed(bundle: Bundle, path: str, data: bytes) -> Bundle:
 @pytest.mark.parametrize(
     ("path", "data", "why"),
     [
-        ("policy.json", b"{}", "is not the suite of digest"),
-        ("episodes/more.json", b"{}", "is not the suite of digest"),
+        ("policy.json", b"{}", "do not match the digest"),
+        ("episodes/more.json", b"{}", "do not match the digest"),
         ("../outside", b"", "`..` part"),
         ("/tmp/outside", b"", "is absolute"),
     ],

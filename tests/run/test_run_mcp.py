@@ -386,7 +386,7 @@ async def test_http_wants_the_network_of_the_manifest_and_of_the_run(suite: Path
         ("Desk().call('look', at=2**70)", "call 1 over MCP: $.arguments.at"),
         (
             "open(os.path.dirname(sys.argv[1]) + '/door', 'w').write('x' * 17); time.sleep(60)",
-            "wrote to the relay's door",
+            "wrote to the relay's socket",
         ),
         ("os.kill(os.getppid(), 9)", "ended with exit status"),
     ],

@@ -256,7 +256,7 @@ async def test_no_redirect_is_followed(status: int) -> None:
                 await played(task_for(server))
     assert there.requests == []
     assert len(server.requests) == 1
-    assert f"points to `{there.url}/x`;" in str(caught.value)
+    assert f"redirects to `{there.url}/x`;" in str(caught.value)
 
 
 async def test_no_cookie_is_kept() -> None:

@@ -138,7 +138,7 @@ def test_the_persons_time_is_not_the_agents(stage: Stage) -> None:
     ("more", "reason"),
     [
         ({"goals": []}, "a user that a person plays needs goals"),
-        ({"turns": [{"id": "a", "say": "b"}]}, "turns is not for a user of this kind"),
+        ({"turns": [{"id": "a", "say": "b"}]}, "turns does not apply to a user of this kind"),
         ({"prices": {"input_usd_per_mtok": 1, "output_usd_per_mtok": 1}}, "prices is not for"),
     ],
 )

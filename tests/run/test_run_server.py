@@ -196,7 +196,7 @@ def test_an_error_of_a_tool_is_an_answer(door: Door) -> None:
         ),
         (
             '[say(method="notifications/progress") for _ in range(10_001)]',
-            "tools/call of label: sent 10,000 messages in place of an answer",
+            "tools/call of label: sent 10,000 messages instead of an answer",
         ),
         (
             'return {"content": "made"}',
@@ -204,16 +204,16 @@ def test_an_error_of_a_tool_is_an_answer(door: Door) -> None:
         ),
         (
             'return {"content": [{"type": "text"}]}',
-            "tools/call of label: $.result.content[0].text is not as the protocol has it",
+            "tools/call of label: $.result.content[0].text does not follow the protocol",
         ),
         (
             'return {"content": [], "structuredContent": [1]}',
             "tools/call of label: $.result.structuredContent must be an object, not a list",
         ),
-        ('TOOLS["more"] = ORDER', "tools/list: `more` is another tool than when the attempt began"),
+        ('TOOLS["more"] = ORDER', "tools/list: `more` changed after the attempt began"),
         (
             'TOOLS["label"] = NOTHING',
-            "tools/list: `label` is another tool than when the attempt began",
+            "tools/list: `label` changed after the attempt began",
         ),
     ],
 )
@@ -322,7 +322,7 @@ def test_a_server_whose_answer_breaks_its_own_schema(door: Door) -> None:
     """)
     suite(door, program)
     assert broken(door, "world_broke") == (
-        "tools/call of label: $.result.structuredContent.paid is not as its own outputSchema says"
+        "tools/call of label: $.result.structuredContent.paid does not match its own outputSchema"
     )
 
 

@@ -503,19 +503,19 @@ TURN = {"id": "t", "say": "Hm.", "goals": ["cancel", "refund"]}
     ("changes", "words"),
     [
         ({"turns": [{**TURN, "say": "{name}"}]}, "`{name}` is no fact"),
-        ({"turns": [{**TURN, "say": "{card}"}]}, "says the fact `card`, which is never to be told"),
-        ({"turns": [{**TURN, "goals": ["win"]}]}, "`win` is no goal of this user"),
+        ({"turns": [{**TURN, "say": "{card}"}]}, "says the fact `card`, which must never be told"),
+        ({"turns": [{**TURN, "goals": ["win"]}]}, "`win` is not a goal of this user"),
         ({"turns": [{**TURN, "goals": ["cancel"]}]}, "no turn voices the goal `refund`"),
-        ({"turns": [{**TURN, "when": {"after": "x"}}]}, "`x` is no turn of this user"),
+        ({"turns": [{**TURN, "when": {"after": "x"}}]}, "`x` is not a turn of this user"),
         ({"turns": [{**TURN, "when": {"after": "t"}}]}, "comes after itself"),
         ({"turns": [{**TURN, "times": 10}, {**TURN, "id": "u"}]}, "is never said: `t` before it"),
         ({"turns": [{**TURN, "end": "satisfied"}, {**TURN, "id": "u"}]}, "is never said: `t`"),
         ({"turns": [TURN, TURN]}, "lists `t` twice"),
         ({"turns": [{**TURN, "when": {"asks": ["a"]}, "end": "satisfied"}]}, "ends the talk with"),
         ({"turns": []}, "a scripted user needs turns"),
-        ({"turns": [TURN], "persona": "a person"}, "persona is not for a user of this kind"),
+        ({"turns": [TURN], "persona": "a person"}, "persona does not apply to a user of this kind"),
         ({"turns": [TURN], "end": {"max_turns": 0}}, "greater than or equal to 1"),
-        ({"turns": [TURN], "end": {"on_final_after": ["x"]}}, "`x` is no turn of this user"),
+        ({"turns": [TURN], "end": {"on_final_after": ["x"]}}, "`x` is not a turn of this user"),
         (
             {"turns": [{**TURN, "when": {"called": ["a"], "not_called": ["a"]}}]},
             "`a` cannot be both called and not called",
@@ -556,5 +556,5 @@ def test_a_plan_of_a_script_may_speak_before_its_end(tmp_path: Path) -> None:
     from reviewer.running.candidates import check_runnable
     from reviewer.running.model import Unrunnable
 
-    with pytest.raises(Unrunnable, match="makes a call, or says something to the user"):
+    with pytest.raises(Unrunnable, match="make a call or say something to the user"):
         check_runnable(made, tmp_path)

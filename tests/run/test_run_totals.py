@@ -170,7 +170,7 @@ def test_an_interpreter_that_is_a_script_is_part_of_its_code(suite: Path, tmp_pa
 
 
 @pytest.mark.parametrize(
-    ("python", "why"), [("venv", "an absolute path"), ("/nowhere/venv", "no interpreter at")]
+    ("python", "why"), [("venv", "the absolute path"), ("/nowhere/venv", "no interpreter at")]
 )
 def test_an_interpreter_that_is_none_is_refused(suite: Path, python: str, why: str) -> None:
     work = guest(suite, MINE, python=python)

@@ -78,7 +78,7 @@ def read_manifest(folder: Path) -> Manifest:
             raise ArchiveError(f"{path}: too large to be the manifest of an archive")
         raw = path.read_bytes()
     except OSError as error:
-        raise ArchiveError(f"{folder} is no archive: {MANIFEST}: {error.strerror}") from error
+        raise ArchiveError(f"{folder} is not an archive: {MANIFEST}: {error.strerror}") from error
     try:
         named = msgspec.json.decode(raw, type=_Named).schema
         if named != SCHEMA:
@@ -116,9 +116,11 @@ def _check(folder: Path, one: ArchiveFile) -> None:
     file = folder / path
     try:
         if file.resolve() != folder.resolve() / path or not file.is_file():
-            raise ArchiveError(f"{file}: is a link or no file, and no part of an archive")
+            raise ArchiveError(
+                f"{file}: is a link or not a file, so it cannot be part of an archive"
+            )
         size = file.stat().st_size
     except OSError as error:
         raise ArchiveError(f"{file}: {error.strerror}") from error
     if size != one.size:
-        raise ArchiveError(f"{file}: has {size} bytes, and {one.size} in {MANIFEST}: not whole")
+        raise ArchiveError(f"{file}: has {size} bytes, and {one.size} in {MANIFEST}: incomplete")

@@ -115,7 +115,7 @@ def parse_filter(text: str) -> tuple[Term, ...]:
             raise FilterError(word.at + 1, 'a quotation is not closed: add "')
         found.append(_term(word))
     if len(found) > MOST_TERMS:
-        raise FilterError(1, f"{len(found)} conditions: at most {MOST_TERMS} are taken")
+        raise FilterError(1, f"{len(found)} conditions: at most {MOST_TERMS} are allowed")
     return tuple(found)
 
 
@@ -151,7 +151,7 @@ def _of_field(name: str, op: Op, value: str, at: int) -> Term:
     if field in TEXTS:
         known = next(each for each in TEXTS if each == field)
         if op not in (":", "="):
-            raise FilterError(place - len(op), f"{field} is no figure: write {field}:{value}")
+            raise FilterError(place - len(op), f"{field} is not a number: write {field}:{value}")
         if not value:
             raise FilterError(place, f"{field}: needs a value{_allowed(known)}")
         return _text_term(known, value, place)
@@ -190,13 +190,13 @@ def _number_term(field: Field, op: Op, value: str, place: int) -> Term:
             return Term(field, "=", "n/m")
         if op == ":":
             raise FilterError(
-                place - 1, f"{field} is a figure: write {field}>{value or 1}, or {field}:n/m"
+                place - 1, f"{field} is a number: write {field}>{value or 1}, or {field}:n/m"
             )
     number = _number(field, value)
     if number is None:
         units = " or ".join(unit for unit, _ in _UNITS[field])
         says = f", which may carry {units}" if units else ""
-        raise FilterError(place, f"{value!r} is no number: {field}{op} needs one{says}")
+        raise FilterError(place, f"{value!r} is not a number: {field}{op} needs one{says}")
     return Term(field, op, value, number)
 
 

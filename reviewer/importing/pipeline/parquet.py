@@ -53,7 +53,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 def _plain(value: Any) -> Any:
-    """Return a value as JSON can hold it: times as text, what is no number as null."""
+    """Return a value as JSON can hold it: times as text, what is not a number as null."""
     if isinstance(value, dict):
         return {str(name): _plain(one) for name, one in value.items()}
     if isinstance(value, (list, tuple)):

@@ -81,7 +81,7 @@ def read_prices(prices: Mapping[str, Any], where: str) -> Prices:
     for name, amount in prices.items():
         if name not in (INPUT, OUTPUT, CACHED):
             known = f"write `{INPUT}`, `{OUTPUT}` or `{CACHED}`"
-            raise Unrunnable(f"{where}.{shown(name)}: prices no token: {known}")
+            raise Unrunnable(f"{where}.{shown(name)}: is not a kind of token: {known}")
         if type(amount) not in (int, float) or not 0 <= amount < math.inf:
             raise Unrunnable(f"{where}.{name}: must be a number of US dollars, zero or more")
     return Prices(prices.get(INPUT), prices.get(OUTPUT), prices.get(CACHED))
@@ -261,7 +261,7 @@ def read_settings(candidate: Candidate, folder: Path, dialect: Dialect) -> Setti
     one the manifest names."""
     file, runner = manifest_file(candidate, folder), candidate.runner
     for name in runner.get("options") or {}:
-        reason = f"is not known; {dialect.kind} takes no options: take it out"
+        reason = f"is unknown; {dialect.kind} has no options: remove it"
         raise Unrunnable(f"{file}: $.runner.options.{shown(name)}: {reason}")
     if not candidate.model:
         raise Unrunnable(f"{file}: $.model: is missing: write the model to ask for")
@@ -293,13 +293,13 @@ def read_base_url(text: str | None, where: str) -> SplitResult:
         address = False
     if address and "@" in url.netloc:
         raise Unrunnable(
-            f"{where}: holds a user or password; an address must not hold a secret: name an "
+            f"{where}: contains a user or password; an address must not contain a secret: name an "
             "environment variable for it"
         )
     if not address or unprintable(text) or " " in text or "\\" in text:
-        raise Unrunnable(f"{where}: `{shown(text)}` is no http or https address")
+        raise Unrunnable(f"{where}: `{shown(text)}` is not an http or https address")
     if "?" in text or "#" in text:
-        raise Unrunnable(f"{where}: holds a query or a fragment: leave it out")
+        raise Unrunnable(f"{where}: contains a query or a fragment: leave it out")
     return url
 
 
@@ -315,8 +315,8 @@ def read_key(env: str | None, where: str) -> Secret:
         )
     if not text.isascii() or not text.isprintable() or " " in text:
         raise Unrunnable(
-            f"{where}: the environment variable `{shown(env)}` holds a character that no key has "
-            "(a space, a line end or one outside ASCII): set it to the key alone"
+            f"{where}: the environment variable `{shown(env)}` contains a character that keys do "
+            "not have (a space, a line end or one outside ASCII): set it to the key only"
         )
     return Secret(text, env)
 

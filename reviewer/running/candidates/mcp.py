@@ -145,7 +145,7 @@ class WireLines(Lines):
             self._end(line)
         turn = super().read(line)
         if not turn.last:
-            self._refuse("$.type", "must be `call` or `final`: nobody answers over MCP")
+            self._refuse("$.type", "must be `call` or `final`: no user answers over MCP")
         if turn.calls:
             names = self.names
             calls = (call._replace(tool=names.get(call.tool, call.tool)) for call in turn.calls)

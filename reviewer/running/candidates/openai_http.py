@@ -156,7 +156,7 @@ def refuse(
             if env
             else f"name the variable that holds its key in {settings.places.api_key_env}"
         )
-        raise Unrunnable(f"{host} lets nobody in ({status}){error}: {way_out}")
+        raise Unrunnable(f"{host} denied access ({status}){error}: {way_out}")
     if status == 404:
         raise Unrunnable(
             f"{host} has no model `{settings.model}` at {settings.url} (404){error}: correct "
@@ -460,7 +460,7 @@ class Endpoint:
             raise RetryableError(f"no whole answer came within {timeout_s:g} s") from None
         except httpx.InvalidURL:
             way_out = f"correct {self._settings.places.base_url}"
-            raise Unrunnable(f"`{self._settings.url}` is no address: {way_out}") from None
+            raise Unrunnable(f"`{self._settings.url}` is not an address: {way_out}") from None
         except (httpx.HTTPError, OSError) as error:
             detail = self.safe(str(error))
             raise RetryableError(
@@ -481,8 +481,8 @@ class Endpoint:
         if response.has_redirect_location:
             there = self.safe(response.headers["location"].partition("?")[0])
             raise Unrunnable(
-                f"{settings.host} answered {status} and points to `{there}`; a key is sent to no "
-                f"other address than the one given: correct {settings.places.base_url}"
+                f"{settings.host} answered {status} and redirects to `{there}`; a key is never "
+                f"sent to another address: correct {settings.places.base_url}"
             )
         if not response.is_success:
             complaint = complaint_of((await _read(response, _MAX_COMPLAINT))[0], self.safe)

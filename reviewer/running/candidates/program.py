@@ -266,7 +266,7 @@ def check_common(candidate: Candidate, folder: Path) -> None:
     the prices are valid: for every candidate in a process of its own."""
     runner, manifest = candidate.runner, manifest_file(candidate, folder)
     for name in runner.get("options") or {}:
-        raise Unrunnable(f"{manifest}: $.runner.options: nothing is known of `{shown(name)}`")
+        raise Unrunnable(f"{manifest}: $.runner.options: `{shown(name)}` is unknown")
     env = runner.get("api_key_env")
     if env and not os.environ.get(env):
         raise Unrunnable(

@@ -72,20 +72,20 @@ def _ran(order: dict[str, Any], program: bytes, load_filter: Any, line: bytes) -
             os.kill(child, signal.SIGKILL)
         status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     if said:
-        return {"broken": "prints: what it finds is what it returns"}
+        return {"broken": "prints: it must return its findings instead"}
     if len(answer) > _LONGEST_ANSWER:
         return {"broken": f"returns more than {_LONGEST_ANSWER:,} bytes"}
     if late:
         return {"broken": f"gives no answer within {order['seconds']:g} s"}
     if status == _CANNOT_BEGIN:
-        return {"broken": "cannot be shut in on this machine"}
+        return {"broken": "cannot be isolated on this machine"}
     if status == -signal.SIGXCPU or (status == -signal.SIGKILL and not answer):
         return {"broken": f"takes more than {order['cpu_s']} s of CPU time"}
     try:
         found = json.loads(answer)
     except ValueError:
         return {"broken": f"ends its process (status {status})"}
-    return found if isinstance(found, dict) else {"broken": "gives an answer that is none"}
+    return found if isinstance(found, dict) else {"broken": "gives an invalid answer"}
 
 
 def _read(answers: int, says: int, until: float) -> tuple[bytes, bool, bool]:

@@ -113,7 +113,7 @@ class CheckHost:
         except (OSError, StartFailure, ChildExit, OutputFlood, TimeoutError) as error:
             return Ran(broken=f"was not run: {_clean(str(error) or type(error).__name__, masked)}")
         except (ValueError, RecursionError) as error:
-            return Ran(broken=f"was not run: {type(error).__name__} where the record is read")
+            return Ran(broken=f"was not run: {type(error).__name__} while the record was read")
         return _meant(said, check, given["trace"], masked)
 
     async def _asked(self, check: CheckFile, candidate: str, given: Mapping[str, Any]) -> bytes:
@@ -206,14 +206,14 @@ def _meant(
     try:
         answer = json.loads(said)
     except (ValueError, RecursionError):
-        return Ran(broken="gives an answer that is none")
+        return Ran(broken="gives an invalid answer")
     if not isinstance(answer, dict):
-        return Ran(broken="gives an answer that is none")
+        return Ran(broken="gives an invalid answer")
     if "broken" in answer:
         return Ran(broken=_clean(str(answer["broken"]), masked))
     told = answer.get("found")
     if not isinstance(told, list):
-        return Ran(broken="gives an answer that is none")
+        return Ran(broken="gives an invalid answer")
     if len(told) > MOST_FINDINGS:
         return Ran(broken=f"returns {len(told):,} findings; {MOST_FINDINGS} are the most")
     seqs = {event.get("seq") for event in trace.get("events", ()) if isinstance(event, dict)}
@@ -234,7 +234,7 @@ def _problem(one: Any, seqs: set[Any]) -> str:
         if name not in _MEMBERS:
             return f"the member `{shown(str(name))}`; a finding has gate, seq and text"
     if one.get("gate") not in CHECKED_GATES:
-        return f"no gate that it may fail: {' or '.join(CHECKED_GATES)}"
+        return f"not a gate that a check can fail: {' or '.join(CHECKED_GATES)}"
     if not isinstance(one.get("text"), str) or not one["text"].strip():
         return "no text"
     seq = one.get("seq")

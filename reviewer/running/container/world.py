@@ -68,7 +68,8 @@ class ContainerWorld:
         if image.status != 0:
             name = Path(here.program).name
             raise Unrunnable(
-                f"{where}.image: {shown(told['image'], 200)} is not here: {name} pull it first"
+                f"{where}.image: {shown(told['image'], 200)} is not on this machine: pull it "
+                f"first with {name} pull"
             )
         try:
             await world._start()
@@ -140,7 +141,7 @@ class ContainerWorld:
             return await carried_out(self._program, arguments, seconds, given)
         except TimeoutError:
             way_out = "raise the limit in toolset.json if it needs longer"
-            raise self._broke(f"{what}: no end within {seconds:g} s; {way_out}") from None
+            raise self._broke(f"{what}: did not end within {seconds:g} s; {way_out}") from None
         except Flood as error:
             raise self._broke(f"{what}: {error}") from None
         except OSError as error:

@@ -75,7 +75,7 @@ def connect(asked: str, workers: int = 0) -> Engine:
     name, _, address = asked.partition(":")
     if address and workers:
         raise EngineProblem(
-            f"--workers {workers}: the workers of {asked} are those that it has",
+            f"--workers {workers}: {asked} already has its own workers",
             "leave --workers out",
             f"--executor {name} --workers {workers} starts some on this machine",
             asked=True,
@@ -95,7 +95,7 @@ def _installed(name: str) -> Connect:
         raise EngineProblem(
             f"--executor {name[:60]!r}: no such executor (there: {known})",
             "--executor dask or --executor dask:ADDRESS",
-            f"install the package that has it, as an entry point of {GROUP}",
+            f"install the package that provides it, as an entry point of {GROUP}",
             asked=True,
         )
     try:
@@ -103,7 +103,7 @@ def _installed(name: str) -> Connect:
     except Exception as error:  # a stranger's package
         raise EngineProblem(
             f"--executor {name}: it cannot be loaded ({type(error).__name__})",
-            "mend or remove the package that has it",
+            "fix or remove the package that provides it",
         ) from error
     return made
 

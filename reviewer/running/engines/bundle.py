@@ -98,7 +98,7 @@ def unpack(bundle: Bundle, suites: Path) -> Path:
         place.chmod(0o755 if file.runs else 0o644)
     if not as_frozen(folder, bundle.suite):
         raise Unrunnable(
-            f"what came as {bundle.suite_id} is not the suite of digest {bundle.suite}: its files "
-            "were changed after the run began; put them back, then run it again"
+            f"the files received as {bundle.suite_id} do not match the digest {bundle.suite}: "
+            "they were changed after the run began; put them back, then run it again"
         )
     return folder

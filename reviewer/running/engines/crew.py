@@ -149,7 +149,7 @@ class Crew:
         if (bundle.suite_id, bundle.suite, bundle.sha256) != (
             asked.suite_id, asked.suite, asked.bundle
         ):  # fmt: skip
-            raise Unrunnable(f"the bundle that came is not that of {asked.suite_id} {asked.suite}")
+            raise Unrunnable(f"the received bundle is not that of {asked.suite_id} {asked.suite}")
         folder = unpack(bundle, suites)
         _held.clear()
         _held[bundle.sha256] = bundle

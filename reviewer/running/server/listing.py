@@ -78,7 +78,7 @@ def check_same(first: Listing, last: Listing) -> None:
     """Raise Broken unless a server lists at the end what it listed at the beginning."""
     for name in sorted(first.keys() | last.keys()):
         if first.get(name) != last.get(name):
-            raise Broken(f"{_METHOD}: `{shown(name)}` is another tool than when the attempt began")
+            raise Broken(f"{_METHOD}: `{shown(name)}` changed after the attempt began")
 
 
 def first_difference(wanted: Any, found: Any, place: Path = ()) -> Path | None:

@@ -43,7 +43,7 @@ def answer_of(result: dict[str, Any], tool: Listed) -> Answer:
         place = misfit(structured, tool.output, tool.output, ("result", "structuredContent"))
         if place is not None:
             where = json_path(place)
-            raise Broken(f"{_call(tool.name)}: {where} is not as its own outputSchema says")
+            raise Broken(f"{_call(tool.name)}: {where} does not match its own outputSchema")
     if structured is not None:
         return Answer("ok", structured)
     if len(blocks) == 1 and blocks[0]["type"] == "text":
@@ -161,7 +161,7 @@ def _parts(
         where = _block_problem(block)
         if where is not None:
             at = json_path(("result", "content", i, *where))
-            raise Broken(f"{place}: {at} is not as the protocol has it")
+            raise Broken(f"{place}: {at} does not follow the protocol")
     if structured is not None and not isinstance(structured, dict):
         told = type_name(structured)
         raise Broken(f"{place}: $.result.structuredContent must be an object, not {told}")
@@ -192,7 +192,7 @@ def _state(text: str, place: str) -> dict[str, Any]:
         reason = "not UTF-8"
         if isinstance(error, ContractError):
             reason = f"{error.path}: {error.reason}"
-        raise Broken(f"{place}: the state is no JSON: {reason}") from None
+        raise Broken(f"{place}: the state is not JSON: {reason}") from None
     if not isinstance(state, dict):
         raise Broken(f"{place}: the state must be an object, not {type_name(state)}")
     return state

@@ -106,7 +106,7 @@ class Client:
                 told = type_name(message.result)
                 raise Broken(f"{place}: $.result must be an object, not {told}")
             return message.result
-        raise Broken(f"{place}: sent {MOST_BETWEEN:,} messages in place of an answer")
+        raise Broken(f"{place}: sent {MOST_BETWEEN:,} messages instead of an answer")
 
     def _refuse(self, message: Message) -> None:
         """Answer a request of the server's: it may ask whether we are there, and nothing else."""

@@ -63,7 +63,7 @@ def checked(drafted: ContractDraft) -> bytes:
     if (reason := id_problem(episode_id)) is not None:
         raise NoContract(f"$.episode_id: {reason}")
     if len(f"{episode_id}.json".encode("utf-8", "replace")) > LONGEST_NAME:
-        raise NoContract("its id is too long for a file's name")
+        raise NoContract("its id is too long for a file name")
     path = f"{EPISODES}{episode_id}.json"
     data = encoded(drafted.episode)
     head = encoded({"schema": "reviewer/suite@1", "suite_id": "one", "source": drafted.shown})

@@ -68,7 +68,7 @@ def criteria_of(config: Any) -> Criteria:
     """Return what a test_config.json asks for. Raises ValueError for what is none."""
     listed = config.get("criteria") if isinstance(config, dict) else None
     if not isinstance(listed, dict):
-        raise ValueError("has no criteria: it is no configuration of an ADK eval")
+        raise ValueError("has no criteria, so it is not a configuration of an ADK eval")
     rubrics = [
         (text_of(_member(rubric, "rubric_id")), _said(rubric))
         for criterion in listed.values()
@@ -204,7 +204,7 @@ def _turns(case: dict[str, Any]) -> list[dict[str, Any]]:
     if listed is None and _member(case, "conversation_scenario") is not None:
         return []
     if not isinstance(listed, list) or not listed:
-        raise NoContract("is no eval case: it has no conversation")
+        raise NoContract("is not an eval case: it has no conversation")
     for number, turn in enumerate(listed):
         known = isinstance(turn, dict) and (
             "query" in turn or _member(turn, "user_content") is not None

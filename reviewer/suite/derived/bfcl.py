@@ -41,7 +41,7 @@ _OPEN: Final = object()
 """An argument that more than one value is accepted for."""
 _TURNS = re.compile(r"multi_turn|_prereq")
 _OTHERS = {
-    "chatable": "expects words and no particular ones",
+    "chatable": "expects words, but no particular ones",
     "rest": "its answer is what a web service returns, compared by BFCL alone",
     "exec": "its answer is what the call returns, compared by BFCL alone",
     "sql": "its answer is a query that BFCL alone compares",
@@ -57,7 +57,7 @@ def contract_of(record: Any, answer: Any, texts: Texts = "exact") -> ContractDra
     """Return the contract of one question and its possible answer, None when there is none.
     `texts` says whether texts among arguments are compared. Raises NoContract."""
     if not isinstance(record, dict) or not id_of(record) or "question" not in record:
-        raise NoContract("is no question of BFCL: it has no id or no question")
+        raise NoContract("is not a BFCL question: it has no id or no question")
     name = id_of(record)
     _refuse(name, record)
     wanted = answer.get("ground_truth") if isinstance(answer, dict) else None
@@ -202,7 +202,7 @@ def _call(entry: Any, number: int) -> tuple[str, dict[str, Any]]:
         tool, arguments = next(iter(entry.items()))
         if isinstance(arguments, dict) and tool:
             return tool, arguments
-    raise NoContract(f"ground_truth[{number}] is no call with its arguments")
+    raise NoContract(f"ground_truth[{number}] is not a call with arguments")
 
 
 def _fixed(

@@ -93,7 +93,7 @@ def too_common(text: str) -> str:
     letters are in almost any message."""
     signs = [sign for sign in text if sign.isalnum()]
     if not signs:
-        return f"`{text[:20]}` has no word to look for"
+        return f"`{text[:20]}` has no word to search for"
     least = 2 if all(map(str.isdigit, signs)) else 3
     if text.isascii() and len(signs) < least:
         return f"`{text}` is in almost any message: looking for it proves nothing"

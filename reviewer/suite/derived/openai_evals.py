@@ -103,7 +103,7 @@ def contract_of(row: Any, number: int, told: Eval) -> ContractDraft:
     if not isinstance(row, dict):
         raise NoContract("is no object")
     if row.get("object") in ("eval", "eval.run"):
-        raise NoContract("is no row: give the dataset, one run or its output items")
+        raise NoContract("is not a row: give the dataset, one run or its output items")
     item, rules = _item(row), _Rules()
     if told.graders:
         for grader in told.graders:
@@ -127,8 +127,8 @@ def contract_of(row: Any, number: int, told: Eval) -> ContractDraft:
     required = list(dict.fromkeys(rules.tools[at] for at in sorted(rules.tools)))
     if not expected and not required:
         raise NoContract(
-            f"no gate holds what grades it: {'; '.join(rules.left)}. from-golden takes rows that "
-            "say what must be said (must_contain) or called (expected_tools)"
+            f"no gate can check how it is graded: {'; '.join(rules.left)}. from-golden reads rows "
+            "that state what must be said (must_contain) or called (expected_tools)"
         )
     if rules.reference:
         expected["message_reference"] = rules.reference

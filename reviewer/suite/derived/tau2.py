@@ -188,7 +188,7 @@ def contract_of(
     the model that plays the user; without one the agent is told at once what the user would tell.
     With a `world` the end state is part of the contract. Raises NoContract."""
     if not isinstance(task, dict) or not id_of(task):
-        raise NoContract("is no task: it has no id")
+        raise NoContract("is not a task: it has no id")
     criteria = criteria_of(task)
     if criteria is None:
         raise NoContract("has no evaluation_criteria: nothing says what is expected")

@@ -78,7 +78,7 @@ def pooled(sources: Mapping[str, Iterable[FoundTool]]) -> list[FoundTool]:
             if earlier[1].parameters != tool.parameters:
                 raise NoTools(
                     where,
-                    f"`{shown(tool.name)}` takes other arguments than at {earlier[0]}",
+                    f"`{shown(tool.name)}` has different arguments than at {earlier[0]}",
                     "rename one of them, or leave one out: an agent calls a tool by its name",
                 )
             if earlier[1].answer is MISSING and tool.answer is not MISSING:

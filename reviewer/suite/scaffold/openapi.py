@@ -100,7 +100,7 @@ class _Document:
         media = _json_of(content)
         if media is None:
             if isinstance(content, dict) and content:
-                self.notes.append(f"{where}: a body that is no JSON is left out")
+                self.notes.append(f"{where}: a body that is not JSON is left out")
             return
         schema = self.inlined(media.get("schema") or {}, where)
         properties = schema.get("properties")
@@ -225,7 +225,7 @@ class _Arguments:
 
     def add(self, name: str, schema: Any, required: bool, spot: str) -> None:
         if name in self._spots:
-            said = f"`{shown(name)}` is an argument twice, also at {self._spots[name]}"
+            said = f"`{shown(name)}` is an argument twice, here and at {self._spots[name]}"
             raise NoTools(spot, said, _WAY_OUT)
         self._spots[name] = spot
         self._properties[name] = _plain(schema)

@@ -116,7 +116,7 @@ class _Handler(BaseHTTPRequestHandler):
         if length is None:
             raise RefusedRequest(411, "Content-Length is missing")
         if not length.isascii() or not length.isdecimal() or len(length) > 18:
-            raise RefusedRequest(400, "Content-Length is no number")
+            raise RefusedRequest(400, "Content-Length is not a number")
         if int(length) > MOST_BYTES:
             raise RefusedRequest(413, f"over {MOST_BYTES >> 20} MiB")
         return self._read(int(length))

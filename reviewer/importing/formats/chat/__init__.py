@@ -515,7 +515,7 @@ def _number(value: dict[str, Any], names: tuple[str, ...], draft: Draft) -> floa
             found = amount(value[name])
             if found is not None:
                 return found
-            draft.note(f"{name} in the record is no number from 0: not measured")
+            draft.note(f"{name} in the record is not a number from 0: not measured")
     return None
 
 
