@@ -32,11 +32,11 @@ def kept_figures(workspace: Workspace) -> list[Check]:
         desk.close()
     wrong = [visible_line(one.what) for one in found if not one.same]
     if wrong:
-        text = f"{', '.join(wrong[:5])}: not what the rows give; made again, look once more"
+        text = f"{', '.join(wrong[:5])}: did not match the rows; recomputed, so check once more"
         return [Check("figures", False, text)]
     if not found:
         return [Check("figures", True, "none is cached")]
-    return [Check("figures", True, f"{len(found)} kept, as the rows give them")]
+    return [Check("figures", True, f"{len(found)} kept, all matching the rows")]
 
 
 def _looked(desk: Desk) -> Iterator[_Looked]:

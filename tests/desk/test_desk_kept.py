@@ -322,14 +322,14 @@ def test_an_edit_of_the_suite_is_named_though_an_answer_is_kept(full: Door, kind
 @pytest.mark.parametrize("kind", ANSWERS)
 def test_doctor_makes_every_answer_that_is_kept_again(full: Door, kind: str) -> None:
     of_a_new_desk(full, ANSWERS[kind][0])
-    assert "figures: 1 kept, as the rows give them" in full.ok("doctor", "--figures").out
+    assert "figures: 1 kept, all matching the rows" in full.ok("doctor", "--figures").out
     (file,) = (full.root / "store" / "figures").glob(f"*.{kind}")
     found = msgspec.msgpack.decode(file.read_bytes())
     found["answer"]["suite"]["title"] = "another"
     file.write_bytes(msgspec.msgpack.encode(found))
     said = full.run("doctor", "--figures")
     assert said.code == 20
-    assert f"{SUITE}: not what the rows give" in said.out
+    assert f"{SUITE}: did not match the rows" in said.out
     assert not file.exists()
     full.healthy()
     same(full)
@@ -371,14 +371,14 @@ def test_a_workspace_that_keeps_nothing_keeps_no_card(full: Door) -> None:
 
 def test_doctor_makes_what_is_kept_again(full: Door, made: list[str]) -> None:
     asked(full)
-    assert "figures: 1 kept, as the rows give them" in full.ok("doctor", "--figures").out
+    assert "figures: 1 kept, all matching the rows" in full.ok("doctor", "--figures").out
     (file,) = (full.root / "store" / "figures").glob("*.card")
     found = msgspec.msgpack.decode(file.read_bytes())
     found["answer"]["critical"] += 1
     file.write_bytes(msgspec.msgpack.encode(found))
     said = full.run("doctor", "--figures")
     assert said.code == 20
-    assert f"figures: {SUITE}/{V8}: not what the rows give" in said.out
+    assert f"figures: {SUITE}/{V8}: did not match the rows" in said.out
     full.healthy()
 
 
@@ -386,7 +386,7 @@ def test_a_kept_card_hides_no_fault_of_the_store(full: Door, made: list[str]) ->
     asked(full)
     with closing(sqlite3.connect(full.store)) as base, base:
         base.execute("UPDATE trace SET passed=1 - passed WHERE id=(SELECT max(id) FROM trace)")
-    with pytest.raises(DeskError, match="not as its journal says"):
+    with pytest.raises(DeskError, match="does not match its journal"):
         asked(full)
 
 

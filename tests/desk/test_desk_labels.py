@@ -74,7 +74,7 @@ def test_ways_out_when_there_is_nothing_to_label(door: Door) -> None:
     with labeler(door) as desk:
         with pytest.raises(DeskError) as caught:
             desk.labels.session(SUITE, "one")
-        assert "1 pairs have the same messages" in caught.value.text
+        assert "1 pairs have identical messages" in caught.value.text
         assert caught.value.ways_out
         assert desk.labels.queue(SUITE, "one").identical == 1
         assert desk.labels.session(SUITE, "one", kind="message").kind == "message"

@@ -372,7 +372,7 @@ def test_what_a_reader_cannot_read_is_kept(ear: Ear, monkeypatch: pytest.MonkeyP
     with monkeypatch.context() as patch:
         patch.setattr(OtlpReader, "traces", fault)
         [result] = ear.after(IDLE_S)
-    assert "a fault; what came is kept" in result.problem
+    assert "a fault; the received data is kept" in result.problem
     kept = ear.spool.parent / "refused" / f"{1:032x}.json"
     assert stat.S_IMODE(kept.stat().st_mode) == 0o600
     assert ear.door.run("import", kept).code == 0

@@ -123,7 +123,7 @@ def test_what_takes_too_long_is_taken_back(full: Door, monkeypatch: pytest.Monke
         said = full.run("vacuum")
     assert said.code == 20
     assert "not done within 20 s, and others could not write meanwhile" in said.err
-    assert "way out: end the other processes, then --seconds 600" in said.err
+    assert "way out: stop the other processes, or wait longer with --seconds 600" in said.err
     assert full.store.stat().st_size == size
     assert kept(full) == before
     full.healthy()
