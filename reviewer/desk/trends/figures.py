@@ -43,8 +43,8 @@ ARTICLES: dict[Measure, ArticleTarget] = {
         "below 0.005, and not near 0",
         0.005,
         compares=False,
-        why="not compared: the guideline counts production outputs stopped by a filter, this "
-        "figure refused red-team attempts",
+        why="the guideline counts production outputs stopped by a filter, this figure "
+        "refused red-team attempts",
     ),
     "steps": ArticleTarget("not rising", None),
 }
