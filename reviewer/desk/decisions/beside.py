@@ -65,7 +65,7 @@ def trial_lines(trial: Trial) -> Iterator[SuiteLine]:
         yield SuiteLine(
             "not_measured",
             "untested",
-            f"{count} could be dropped and every agent would have the same verdict",
+            f"{count}: no agent's findings depend on them",
         )
 
 

@@ -150,7 +150,7 @@ def file_way_out(problem: str) -> str:
     """Return what to do about a file that was refused as a whole."""
     if problem.startswith("cannot be "):
         return "check the name, and that this user may read it"
-    return "reviewer formats check FILE says which reader takes it, and why"
+    return "reviewer formats check FILE says which reader takes it, and by what"
 
 
 def refusals(connection: Connection) -> list[Refusal]:
