@@ -37,7 +37,7 @@ def gate_faults(gates: Sequence[Gate]) -> list[str]:
         if not stated:
             faults.append(f"gates: the hard gate {name} is missing")
         elif len(stated) > 1:
-            faults.append(f"gates: {name} appears {len(stated)} times")
+            faults.append(f"gates: {name} is stated {len(stated)} times")
         elif not stated[0].hard:
             faults.append(f"gates: {name} is not marked hard")
     return faults + [fault for gate in gates for fault in _result_faults(gate)]

@@ -153,7 +153,7 @@ def read(path: Path, *, private: bool) -> bytes:
     finally:
         os.close(descriptor)
     if len(data) > MAX_KEY_FILE_BYTES:
-        raise KeyFileError(f"{shown}: too large to be a key file")
+        raise KeyFileError(f"{shown}: larger than any key file")
     return data
 
 

@@ -77,8 +77,7 @@ def checked_file(
         )
     if ROLE not in found.roles:
         raise LabelFileError(
-            f"{shown}: signed by {found.principal}, who does not have the role {ROLE} in "
-            "store/signers",
+            f"{shown}: signed by {found.principal}, who has no {ROLE} role in store/signers",
             f"add {ROLE} to the roles of {found.principal} there, where that person may label",
         )
     if not blob_holds(key, blob, data, LABELS_NAMESPACE):

@@ -56,7 +56,7 @@ def signature_faults(by: Reviewer, role: str, keys: tuple[TrustedKey, ...]) -> l
     if not signed:
         return [f"it names {by.principal}, who did not sign it"]
     if role not in signed[0].roles:
-        return [f"{by.principal} does not have the role {role}"]
+        return [f"{by.principal} has no {role} role"]
     return []
 
 

@@ -82,7 +82,7 @@ def _forbidden(episodes: Mapping[str, Episode], toolset: Toolset | None) -> Iter
             if tool in names:
                 continue
             reason = (
-                f"forbidden tool `{shown(tool)}` is never offered, so no attempt can fail by it"
+                f"forbidden tool `{shown(tool)}` is offered by nobody, so no attempt can fail by it"
             )
             if toolkit and toolset is None:
                 reason = (

@@ -106,7 +106,7 @@ def contradictions() -> Iterator[tuple[str, Case]]:
          lambda p: p["gates"][3].update(observed=1, threshold=None),
          "redaction is PASSED, and observed is 1, more than 0"),
         ("gate_observed_no_number", lambda p: p["gates"][4].update(observed="NaN"),
-         "process: observed NaN is no number"),
+         "process: observed NaN is not a number"),
         ("longer_than_its_policy", lambda p: p["approvals"].update(maxDays=6),
          "longer than the 6 days after 2026-05-01T10:00:00Z that its policy allows"),
         ("gate_not_run", lambda p: p["gates"][0].update(result="NOT_RUN"), "is NOT_RUN"),
@@ -126,7 +126,7 @@ def contradictions() -> Iterator[tuple[str, Case]]:
         ("report_says_hold", lambda p: p["report"].update(recommendation="hold"),
          "recommends hold, not promote"),
         ("reason_against", lambda p: p["report"].update(reasons=["cost budget exceeded"]),
-         "gives a reason against it: cost budget"),
+         "gives a reason against promotion: cost budget"),
         ("frozen_after_the_first_run", lambda p: p["suite"].update(frozenAtSeq=6),
          "frozen at journal entry 6, first run at 5"),
         ("freeze_unknown", lambda p: p["suite"].update(frozenAtSeq=None), "(frozenAtSeq)"),
@@ -180,7 +180,7 @@ def pinned() -> Iterator[tuple[str, Case]]:
     )
     for name, changes, says in (
         ("report_recommends_otherwise", {"recommendation": "block"}, "another recommendation"),
-        ("report_fails_a_gate", {"failed": "process"}, "another result of gate process"),
+        ("report_fails_a_gate", {"failed": "process"}, "another result for gate process"),
         ("report_knows_a_broken_glass", {"glass": [digest_of("g")]}, "another break-glass"),
         ("report_knows_another_suite", {"lineage": [digest_of("o")]}, "another lineage"),
         ("report_of_another_candidate", {"candidate": zero}, "another candidate digest"),

@@ -96,7 +96,7 @@ def test_a_state_that_nobody_tells_cannot_be_expected(episode: dict[str, Any], p
     bare = {"initial_state": {}, "expected": {"message_contains": ["on its way"]}, "simulator": {}}
     assert checked({"state": None}, bare) == []
     (found,) = checked({"state": None}, {**bare, **episode})
-    assert found.startswith(f"episodes/return.json: {place}: the server tells no state")
+    assert found.startswith(f"episodes/return.json: {place}: the server reports no state")
 
 
 def test_an_episode_has_the_server_behind_it() -> None:

@@ -62,8 +62,8 @@ CASE = {"arguments": {"of": "a"}, "value": 1}
 REFUSED = [
     (
         {"tools": {"forbidden": ["pay", "wire"]}},
-        "$.tools.forbidden[1]: forbidden tool `wire` is never offered, so no attempt can fail by "
-        "it",
+        "$.tools.forbidden[1]: forbidden tool `wire` is offered by nobody, so no attempt can fail "
+        "by it",
     ),
     ({"expected": {"state": {"label": "sent"}}}, '$.expected.state.label: neither the initial'),
     # What only a forbidden tool produces cannot be asked for.
@@ -377,7 +377,7 @@ def test_freeze_refuses_and_writes_nothing(tmp_path: Path) -> None:
         freeze(folder)
     assert not (folder / "suite.lock").exists()
     assert [each.reason for each in suite_problems(folder)] == [
-        "forbidden tool `wire` is never offered, so no attempt can fail by it: "
+        "forbidden tool `wire` is offered by nobody, so no attempt can fail by it: "
         "list it in toolset.json"
     ]
 

@@ -66,7 +66,7 @@ def test_a_trusted_toolset_is_the_one_that_was_checked() -> None:
         ([listed("a", parameters={})], {}, "$.tools[0].parameters: must be a JSON Schema of an"),
         ([listed("a", forbidden=True)], {}, "$.tools[0].forbidden: unknown key `forbidden`"),
         ([listed("a", simulator={})], {}, "$.tools[0].simulator.responses: is missing"),
-        ([listed("a")], {"toolkit": "shop:Shop"}, "toolset.json: $: has a toolkit, so no tool may"),
+        ([listed("a")], {"toolkit": "shop:Shop"}, "toolset.json: $: has a toolkit, so its tools"),
         ([listed("a")], {"toolkits": "a:B"}, "unknown key `toolkits` (did you mean `toolkit`?)"),
     ],
 )

@@ -69,7 +69,7 @@ def test_what_readers_take_for_several_values_is_refused(token: str) -> None:
         ("a: 1\nb:\n", "line 2 column 3: no value"),
         ("a: 1\n---\nb: 2", "line 2 column 1: a second document"),
         ("a: 1\nb: {c: 1, c: 2}", "line 2 column 11: member `c` twice"),
-        ("1: a", "line 1 column 1: the key `1` is no text"),
+        ("1: a", "line 1 column 1: the key `1` is not text"),
         ("? [a]\n: b", "line 1 column 3: a key that is not text"),
         ("a:\tb", "line 1 column 3: not YAML"),
         ("a:\n\tb: 1", "not YAML"),

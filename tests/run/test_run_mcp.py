@@ -378,7 +378,7 @@ async def test_http_wants_the_network_of_the_manifest_and_of_the_run(suite: Path
         ("Desk().send(b'[]\\n'); time.sleep(60)", "an empty batch"),
         ("Desk().send(b'7\\n'); time.sleep(60)", "is no message of JSON-RPC 2.0"),
         ('Desk().send(b\'{"a": 1, "a": 2}\\n\'); time.sleep(60)', "a member twice"),
-        ("Desk().call('look', at=float('nan'))", "NaN is no number"),
+        ("Desk().call('look', at=float('nan'))", "NaN is not a number"),
         ("Desk().ask(7, {})", "$.method: must be a text"),
         ("Desk().ask('tools/call', 7)", "$.params: must be an object"),
         ("Desk().ask('tools/call', {})", "call 1 over MCP: $.tool: must be the name of a tool"),

@@ -502,7 +502,7 @@ TURN = {"id": "t", "say": "Hm.", "goals": ["cancel", "refund"]}
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"turns": [{**TURN, "say": "{name}"}]}, "`{name}` is no fact"),
+        ({"turns": [{**TURN, "say": "{name}"}]}, "`{name}` is not a fact"),
         ({"turns": [{**TURN, "say": "{card}"}]}, "says the fact `card`, which must never be told"),
         ({"turns": [{**TURN, "goals": ["win"]}]}, "`win` is not a goal of this user"),
         ({"turns": [{**TURN, "goals": ["cancel"]}]}, "no turn voices the goal `refund`"),

@@ -179,7 +179,7 @@ def in_role(workspace: Workspace, signers: Signers, signer: Signer, role: str) -
     """Return the line of the trust file for a key. Raises DeskError (30) when it lacks the role."""
     found = signers.find(signer.public)
     if found is None or role not in found.roles:
-        who = f"{found.principal} does not have the role {role}" if found else "this key is not"
+        who = f"{found.principal} has no {role} role" if found else "this key is not"
         way = HOW_TO_TRUST if role == "approver" else f"--roles {role} with reviewer keys trust"
         raise DeskError(
             f"{signer.public.keyid}: {who} in {workspace.signers}",

@@ -20,7 +20,7 @@ def tools_of(calls: Iterable[tuple[str, Mapping[str, Any]]]) -> FoundTools:
         made.setdefault(name, []).append(arguments)
     if not made:
         raise NoTools(
-            "", "has no tool call", "name a trace with tool calls, or a list of the tools"
+            "", "holds no call of a tool", "name a trace with tool calls, or a list of the tools"
         )
     tools = tuple(found_tool("", name, "", inferred_schema(given)) for name, given in made.items())
     note = "descriptions and arguments are inferred from calls: put in those that the agent reads"
