@@ -248,7 +248,7 @@ def test_without_an_engine_or_the_image_nothing_is_run(
         "none": "$.container: not run: no container engine here: docker is not installed, podman "
         "is not installed",
         "silent": "not run: no container engine here: docker does not answer (",
-        "no image": f"$.container.image: {IMAGE} is not here: docker pull it first",
+        "no image": f"$.container.image: {IMAGE} is not on this machine: pull it first with docker pull",
     }[made] in said.err
     if made != "no image":
         told = door.run("suite", "trial", "served")
@@ -281,7 +281,7 @@ def test_a_trial_plays_in_containers(door: Door, docker: Docker) -> None:
         (
             {"exec": {**CONTAINER["exec"], "more": ["a"]}},
             {},
-            "toolset.json: $.container.exec.more: is no tool of `tools`",
+            "toolset.json: $.container.exec.more: is not a tool in `tools`",
         ),
         (
             {"exec": {**CONTAINER["exec"], "lookup": ["cat", "{file}"]}},

@@ -139,7 +139,7 @@ def test_the_persons_time_is_not_the_agents(stage: Stage) -> None:
     [
         ({"goals": []}, "a user that a person plays needs goals"),
         ({"turns": [{"id": "a", "say": "b"}]}, "turns does not apply to a user of this kind"),
-        ({"prices": {"input_usd_per_mtok": 1, "output_usd_per_mtok": 1}}, "prices is not for"),
+        ({"prices": {"input_usd_per_mtok": 1, "output_usd_per_mtok": 1}}, "prices does not apply"),
     ],
 )
 def test_what_a_person_cannot_have_is_refused(more: dict[str, Any], reason: str) -> None:

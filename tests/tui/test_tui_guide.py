@@ -633,13 +633,15 @@ def test_a_name_of_a_throw_away_key_is_taken_by_no_other_workspace(
     demo: Desk, fresh: Desk, own: Door
 ) -> None:
     line = write_key(own.root / "keys" / "demo", seed=b"demo")
-    with pytest.raises(DeskError, match=r"a throw-away key signs as NAME@demo.invalid"):
+    with pytest.raises(DeskError, match=r"a temporary key signs as NAME@demo.invalid"):
         demo.decisions.trust("dana@shopflow", line)
-    with pytest.raises(DeskError, match=r"a name ending in @demo.invalid is that of a throw-away"):
+    with pytest.raises(
+        DeskError, match=r"a name ending in @demo.invalid is reserved for a temporary"
+    ):
         fresh.decisions.trust("You@DEMO.invalid", line)
     said = own.run("keys", "trust", "you@demo.invalid", own.root / "keys" / "demo.pub")
     assert said.code != 0
-    assert "throw-away" in said.err
+    assert "temporary" in said.err
 
 
 def test_a_name_cannot_smuggle_another_key_into_the_list(fresh: Desk, tmp_path: Path) -> None:
