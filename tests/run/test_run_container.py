@@ -248,7 +248,8 @@ def test_without_an_engine_or_the_image_nothing_is_run(
         "none": "$.container: not run: no container engine here: docker is not installed, podman "
         "is not installed",
         "silent": "not run: no container engine here: docker does not answer (",
-        "no image": f"$.container.image: {IMAGE} is not on this machine: pull it first with docker pull",
+        "no image": f"$.container.image: {IMAGE} is not on this machine: pull it first with "
+        "docker pull",
     }[made] in said.err
     if made != "no image":
         told = door.run("suite", "trial", "served")
