@@ -209,6 +209,22 @@ def test_a_check_that_breaks_or_cannot_fail_is_refused(what: str, door: Door) ->
 
 
 @isolated
+def test_a_check_that_broke_is_tried_on_nothing_more(door: Door) -> None:
+    """One that never ends would take its time for every attempt."""
+    body = (
+        "def check(trace, episode):\n"
+        "    if not any(one['kind'] == 'tool_call' for one in trace['events']):\n"
+        "        raise ValueError('broken')\n"
+        "    return [{'gate': 'state', 'text': 'something was done'}]\n"
+    )
+    suite(door, body, "one")
+    said = door.run("suite", "trial", "tried", "--json")
+    (tried,) = json.loads(said.out)["checks"]
+    assert "ValueError" in tried["problem"]
+    assert tried["found_in"] == 0, tried  # the first attempt is one that does nothing
+
+
+@isolated
 def test_a_record_beside_a_check_shows_that_it_can_fail(door: Door) -> None:
     source = (
         "def check(trace, episode):\n"

@@ -44,11 +44,15 @@ def tried_checks(
     twice = _Twice(suite)
     tried = []
     for check in suite.own_checks:
-        problem, found = "", 0
+        problem, broken, found = "", "", 0
         for attempt, result in zip(attempts, results, strict=True):
+            if broken:  # one that never ends would take its time for every attempt
+                result[check.name] = not_measured(check.name, broken)
+                continue
             ran, differs = twice.run(check, attempt.raw, attempt.episode_id)
             where = f"in {attempt.episode_id}, as {attempt.agent} plays it"
             problem = problem or _problem(ran, differs, where)
+            broken = ran.broken
             found += bool(ran.findings)
             result[check.name] = (
                 not_measured(check.name, ran.broken) if ran.broken else ran.findings
