@@ -277,8 +277,12 @@ def _scale(criterion: CriterionView, mark: int | None, here: bool, width: int) -
     lines: list[Line] = []
     for value, anchor in pieces:
         if anchor or value == mark:
-            spans = _level(criterion, value, cut(anchor, width - 8), mark, here)
+            first, *rest = textwrap.wrap(anchor, max(8, width - 8)) or [""]
+            spans = _level(criterion, value, first, mark, here)
             lines.append([Span("  "), *spans])
+            lines += [
+                [Span(f"     {part}", "*strong" if value == mark else "text")] for part in rest
+            ]
     return lines
 
 
