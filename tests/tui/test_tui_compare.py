@@ -80,9 +80,9 @@ async def test_angle_brackets_choose_the_candidate(desk: Desk) -> None:
         await press(pilot, "C")
         assert f"baseline {V7} → < {V8} >" in screen_text(app)
         await press(pilot, "less_than_sign")
-        assert "no candidate further that way" in screen_text(app)
+        assert "no more candidates that way" in screen_text(app)
         await press(pilot, "greater_than_sign")
-        assert "no candidate further that way" in screen_text(app)
+        assert "no more candidates that way" in screen_text(app)
 
 
 async def test_n_goes_to_the_next_change_and_f_shows_only_those(desk: Desk) -> None:
@@ -130,11 +130,11 @@ async def test_differences_attempts_and_episodes_are_stepped_through(desk: Desk)
         await press(pilot, "right_square_bracket")
         assert f"{V7} [2]" in screen_text(app)
         await press(pilot, "right_square_bracket", "right_square_bracket")
-        assert "no attempt further that way" in screen_text(app)
+        assert "no more attempts that way" in screen_text(app)
         await press(pilot, "right_curly_bracket")
         assert "{ appeal-009 } 2 of 3" in screen_text(app)
         await press(pilot, "right_curly_bracket", "right_curly_bracket")
-        assert "no episode further that way" in screen_text(app)
+        assert "no more episodes that way" in screen_text(app)
 
 
 async def test_v_shows_event_state_and_message(desk: Desk) -> None:
@@ -315,7 +315,7 @@ async def test_two_attempts_are_compared_from_the_trace(desk: Desk) -> None:
         await press(pilot, "enter")
         assert f"{V7} [2] ▲✗✓ → {V7} [1] ▲✗✓" in screen_text(app)
         await press(pilot, "right_curly_bracket")
-        assert "these two attempts alone are compared" in screen_text(app)
+        assert "only these two attempts are compared" in screen_text(app)
         await press(pilot, "escape")
         assert "[Trajectory]" in screen_text(app)
         await press(pilot, "ctrl+p", *"attempt", "space", *"with", "enter", "G", "enter")

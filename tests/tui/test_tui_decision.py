@@ -37,7 +37,7 @@ def test_bounds_are_words_without_codes(shared: Desk) -> None:
 
 def test_what_bad_agents_do_is_said_where_trying_runs_no_program(shared: Desk) -> None:
     found = shared.decisions.suite_standing(SUITE)
-    assert found.trial[0].text == "7 of 7 bad agents are stopped; a right one passes"
+    assert found.trial[0].text == "7 of 7 bad agents are stopped; a correct one passes"
     by_name = {line.name: line.text for line in found.trial}
     assert by_name["liar"].endswith("caught in 3 of 3 episodes by state, process")
     assert "is stopped in" in found.power[0].text

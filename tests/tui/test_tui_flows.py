@@ -124,7 +124,7 @@ async def test_stepping_through_findings_attempts_and_episodes(shop: Bent) -> No
         await press(pilot, "right_curly_bracket")
         assert "{ appeal-009 } 2 of 3" in screen_text(app)
         await press(pilot, "left_curly_bracket", "left_curly_bracket")
-        assert "no episode further that way" in screen_text(app)
+        assert "no more episodes that way" in screen_text(app)
 
 
 async def test_a_clause_leads_to_its_event(shop: Bent) -> None:
@@ -217,7 +217,7 @@ async def test_candidates_by_key_and_by_list(shop: Bent) -> None:
         await press(pilot, "greater_than_sign")
         assert "✓ PROMOTE" in screen_text(app)
         await press(pilot, "greater_than_sign")
-        assert "no candidate further" in screen_text(app)
+        assert "no more candidates" in screen_text(app)
         await press(pilot, "c", "down", "enter")
         assert "▲ BLOCK" in screen_text(app)
 

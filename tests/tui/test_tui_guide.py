@@ -414,7 +414,7 @@ async def test_two_passphrases_that_differ_make_no_key(fresh: Desk, ssh: Path) -
     async with running(app) as pilot:
         await to_decision(pilot)
         await press(pilot, "enter", "1", *"one", "enter", *"two", "enter")
-        assert "the two are not the same" in screen_text(app)
+        assert "the two passphrases differ" in screen_text(app)
         await press(pilot, "enter", "enter")
         assert "a key without a passphrase signs for anyone" in screen_text(app)
     assert not (ssh / "id_reviewer").exists()

@@ -428,7 +428,7 @@ async def test_export_writes_a_file_and_never_over_another(mine: Bent, tmp_path:
         assert written.count(b"\n") == 1
         await press(pilot, "x")
         await _type(pilot, target)
-        assert "✗ is there already, and stays: " in screen_text(app)
+        assert "✗ already exists and was not overwritten: " in screen_text(app)
         await press(pilot, "x")
         await _type(pilot, target / "below")
         assert "✗ cannot be written" in screen_text(app)

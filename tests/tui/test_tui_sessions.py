@@ -260,7 +260,7 @@ async def test_a_machine_without_sessions(door: Door, tmp_path: Path, monkeypatc
         await opened(pilot)
         assert "no session of 6 tools is on this machine" in screen_text(app)
         await press(pilot, "space", "ctrl+f")
-        assert "there is no session to take in" in screen_text(app)
+        assert "there is no session to import" in screen_text(app)
     desk.close()
 
 
@@ -305,7 +305,7 @@ async def test_results_and_the_line_take_turns(own: Door, imports: Imports) -> N
     async with running(app, (100, 30)) as pilot:
         await opened(pilot)
         await press(pilot, "v")
-        assert "nothing was taken in from here yet" in screen_text(app)
+        assert "nothing has been imported from here yet" in screen_text(app)
         await press(pilot, "enter")
         await until(pilot, lambda: "importing 1 session of claude-code, file 1 of 1 30 %" in
                     screen_text(app))  # fmt: skip

@@ -116,12 +116,12 @@ async def test_keys_may_change_places(shop: Bent) -> None:
     ("text", "words"),
     [
         ("theme = \n", "not TOML"),
-        ("theme = 'drak'\n", "line 1: theme: 'drak' is none of"),
+        ("theme = 'drak'\n", "line 1: theme: 'drak' is not one of"),
         ("muose = false\n", "muose: there is no such setting; mouse is near"),
         ("[keys]\nnexd = 'x'\n", "line 2: keys.nexd: there is no such verb; next is near"),
         ("[keys]\nback = 'x'\n", "keys.back: its keys stay as they are"),
         ("[keys]\nnext = 'enter'\n", "keys.next: Enter keeps its meaning"),
-        ("[keys]\nnext = '\\u001b[2J'\n".replace("'", '"'), "is no key"),
+        ("[keys]\nnext = '\\u001b[2J'\n".replace("'", '"'), "is not a key"),
     ],
 )
 async def test_a_broken_file_is_told_and_stops_nothing(shop: Bent, text: str, words: str) -> None:
@@ -240,10 +240,10 @@ async def test_a_region_never_takes_all_lines_and_a_file_of_nonsense_costs_nothi
         await press(pilot, "R")
         assert app.screen.query_one("#said").size.height == 14
         await press(pilot, "underscore")
-        assert "no further" in screen_text(app), "the main list gives its lines to nobody here"
+        assert "no larger" in screen_text(app), "the main list gives its lines to nobody here"
         await press(pilot, "K")
         assert app.screen.query_one("#said").size.height == 12, "the list in focus grows"
         await press(pilot, "U")
         assert app.screen.query_one("#said").size.height == 9
         await press(pilot, "E", "K")
-        assert "no lines to give here" in screen_text(app)
+        assert "this region cannot grow" in screen_text(app)

@@ -84,7 +84,7 @@ async def test_what_is_not_there_is_said(shop: Bent) -> None:
     async with at(TrajectoryScreen(ATTACK), shop) as (app, pilot):
         await press(pilot, "slash")
         await typed(pilot, "zzz")
-        assert "“zzz” is in no event of this trace" in screen_text(app)
+        assert "no event of this trace contains “zzz”" in screen_text(app)
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -135,7 +135,7 @@ async def test_marks_are_written_shown_and_taken_back(
             await pilot.press("backspace")
         await press(pilot, "enter")
         assert mine.traces.notes(ATTACK) == []
-        assert "note taken away" in screen_text(app)
+        assert "note removed" in screen_text(app)
         await press(pilot, "apostrophe")
         assert "m sets one, w writes one" in screen_text(app)
 
@@ -328,7 +328,7 @@ async def test_a_number_goes_to_its_event(door: Door) -> None:
             assert screen.seq == seq
             assert told_ in screen_text(app)
         await press(pilot, "colon", *"fortieth", "enter")
-        assert "nothing has all of these words in its name" in screen_text(app)
+        assert "no name contains all of these words" in screen_text(app)
 
 
 async def test_a_region_is_zoomed_and_hands_its_place_on(shop: Bent) -> None:

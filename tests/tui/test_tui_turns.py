@@ -136,7 +136,7 @@ async def test_one_agent_is_grouped_by_turn_alone(shop: Bent) -> None:
         await press(pilot, "number_sign")
         assert "turns 4, events 5" in screen_text(app)
         await press(pilot, "number_sign")
-        assert "one agent alone" in screen_text(app)
+        assert "only one agent" in screen_text(app)
         assert "plain, # groups" in screen_text(app)
 
 

@@ -54,7 +54,7 @@ def trial_lines(trial: Trial) -> Iterator[SuiteLine]:
     stopped = sum(one.outcome == "stopped" for one in bad)
     oracle = next((one for one in trial.agents if one.agent == "oracle"), None)
     good = oracle is not None and oracle.outcome == "passes"
-    told = f"{stopped} of {len(bad)} bad agents are stopped; a right one "
+    told = f"{stopped} of {len(bad)} bad agents are stopped; a correct one "
     told += "passes" if good else "does not pass"
     sound = good and stopped == len(bad)
     yield SuiteLine("pass" if sound else "fail", "suite trial", told)

@@ -360,7 +360,7 @@ class ReviewerApp(FiringTimers, App[None]):
     def action_approve(self) -> None:
         """Answer the calls that wait, one after another."""
         if self.here is not None and self.here.BLIND:
-            self.here.say("no call is answered while you label: Esc puts the item back first")
+            self.here.say("calls cannot be answered while you label: Esc puts the item back first")
         elif self.live.approvals:
             from reviewer.tui.screens.runs.dialogs import ApproveScreen
 

@@ -310,7 +310,7 @@ class DeskScreen(Asking[None]):
         give or take them."""
         shown = [each for each in self.sized() if self._has_lines(each)]
         if self.zoomed.region is not None or self.focused is None or not shown:
-            self.say(f"no lines to give here: {key_of('zoom')} gives a region the whole screen")
+            self.say(f"this region cannot grow: {key_of('zoom')} gives a region the whole screen")
             return
         within = {node.id for node in self.focused.ancestors_with_self}
         own = next((each for each in shown if each in within), None)
@@ -318,7 +318,7 @@ class DeskScreen(Asking[None]):
         now = self.query_one(f"#{region}").size.height
         lines = self._within(now + 2 * more)
         if lines == now:
-            self.say("no further: the other regions keep a few lines")
+            self.say("no larger: the other regions keep a few lines")
             return
         self.shell.panes.size(f"{self.NAME} {region}", lines)
         self.settle(region, lines)

@@ -72,7 +72,7 @@ class PatternsScreen(DeskScreen):
     SIZED = ("about",)
     UNDER = "scorecard"
     ABOUT = (
-        "You are asked: what fails alike, and what is to be repaired first?",
+        "You are asked: what fails in the same way, and what to repair first?",
         "A pattern is the finding that decided and the step at which an attempt broke.",
         "Its name is your word for it: it changes no verdict, no rate and no report.",
     )

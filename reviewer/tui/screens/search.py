@@ -27,7 +27,7 @@ class SearchScreen(DeskScreen):
     ABOUT = (
         "You are asked: which traces contain this?",
         "Each line is an event that holds all the words, or most of them.",
-        "A word matches every word that begins with it. Signs only separate words.",
+        "A word matches every word that begins with it. Punctuation only separates words.",
     )
     ENTER = "the event"
     CSS = "SearchScreen #hits { height: 1fr; }"
@@ -188,7 +188,7 @@ class SearchScreen(DeskScreen):
         """Go to the event, with the word marked in it."""
         hit, found = self._hit, self.found
         if hit is None or found is None:
-            self.say("nothing found to go to: / searches for other words")
+            self.say("nothing found: / searches for other words")
             return
         inside = [word for word in found.words if word in hit.text.casefold()]
         word = inside[0] if inside else found.words[0]

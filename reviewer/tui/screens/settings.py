@@ -97,8 +97,8 @@ class ThemesScreen(Dialog[None]):
     ThemesScreen #box { width: 78; max-width: 100%; margin-bottom: 1; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
-        bind("escape", "leave", "leave it as it was"),
-        bind("q", "leave", "leave it as it was"),
+        bind("escape", "leave", "keep the old theme"),
+        bind("q", "leave", "keep the old theme"),
     ]
 
     def compose(self) -> ComposeResult:

@@ -97,7 +97,7 @@ class Settings(NamedTuple):
 
     def without_keys(self, why: str) -> "Settings":
         """The same with the default keys, and why."""
-        told = f"{self.file}: keys: {why}; no key is moved until this is put right"
+        told = f"{self.file}: keys: {why}; no key changes until this is corrected"
         kept = {name: where for name, where in self.origin.items() if not name.startswith("keys.")}
         return self._replace(keys={}, origin=kept, refused=(*self.refused, told))
 
@@ -163,7 +163,7 @@ def read_text(text: str, file: Path) -> Settings:
             refuse(name, f"there is no such setting{_near(name, [*known, 'keys'])}")
         elif type(value) is not type(option.default) or value not in option.values:
             near = _near(value, option.values)
-            refuse(name, f"{_shown(value)} is none of {listed(option)}{near}")
+            refuse(name, f"{_shown(value)} is not one of {listed(option)}{near}")
         else:
             found[name], origin[name] = value, f"{file}{_line(text, name)}"
     keys = dict(_keys(said.get("keys", {}), refuse))
@@ -174,7 +174,7 @@ def read_text(text: str, file: Path) -> Settings:
 def _keys(said: Any, refuse: Any) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Verb → keys of the table `keys`, for what may be remapped."""
     if not isinstance(said, dict):
-        refuse("keys", 'a table is wanted: [keys], then verb = "key"')
+        refuse("keys", 'must be a table: [keys], then verb = "key"')
         return
     may = remappable()
     for verb, value in _flat(said):
@@ -187,13 +187,15 @@ def _keys(said: Any, refuse: Any) -> Iterator[tuple[str, tuple[str, ...]]]:
             )
             refuse(name, why)
         elif not wanted or not all(isinstance(each, str) for each in wanted):
-            refuse(name, 'a key is wanted, as "x", or keys, as ["x", "ctrl+x"]')
+            refuse(name, 'must be a key, as "x", or keys, as ["x", "ctrl+x"]')
         else:
             found = {each: key_name(each) for each in wanted}
             bad = [each for each, key in found.items() if key is None]
             held = [key for key in found.values() if key in TAKEN]
             if bad:
-                refuse(name, f"{_shown(bad[0])} is no key: a sign, space, f1 to f24, ctrl+x, alt+x")
+                refuse(
+                    name, f"{_shown(bad[0])} is not a key: a sign, space, f1 to f24, ctrl+x, alt+x"
+                )
             elif held:
                 refuse(name, f"{written(held[0] or '')} keeps its meaning")
             elif (keys := tuple(key for key in found.values() if key)) != may[verb]:

@@ -92,7 +92,7 @@ def _written(data: bytes, noun: str, name: str) -> str:
     not overwritten."""
     path = Path(name).expanduser()
     if path.exists():
-        raise DeskError(f"is there already, and stays: {name}", "choose another name")
+        raise DeskError(f"already exists and was not overwritten: {name}", "choose another name")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("xb") as file:
@@ -109,7 +109,7 @@ def import_labels(desk: "Desk", name: str) -> str:
     path = Path(name).expanduser()
     try:
         if not path.is_file():
-            raise DeskError(f"no such file: {name}", "give the file that was exported")
+            raise DeskError(f"no such file: {name}", "name the exported file")
         data = path.read_bytes()
     except OSError as error:
         raise DeskError(f"cannot be read ({error.strerror}): {name}", *ways_out(error)) from error

@@ -37,8 +37,8 @@ class CompareEpisodeScreen(DeskScreen):
     """
 
     ABOUT = (
-        "You are asked: where did the two attempts part, and what did that change?",
-        "Calls are aligned by tool and arguments. » is where the agents part first.",
+        "You are asked: where did the two attempts diverge, and what did that change?",
+        "Calls are aligned by tool and arguments. » marks where the agents first diverge.",
     )
     ENTER = "open the trace of the event"
     HINTS: ClassVar[tuple[Hint, ...]] = (
@@ -263,7 +263,7 @@ class CompareEpisodeScreen(DeskScreen):
         made = {each.attempt for each in a.siblings} & {each.attempt for each in b.siblings}
         ahead = [n for n in sorted(made) if (n - b.attempt) * step > 0]
         if not ahead:
-            self.say("no attempt further that way that both sides made")
+            self.say("no more attempts that way that both sides made")
             return
         number = ahead[0] if step > 0 else ahead[-1]
         self._load(_numbered(a.trace_id, number), _numbered(b.trace_id, number))
@@ -276,8 +276,8 @@ class CompareEpisodeScreen(DeskScreen):
         """The episode before or after, in the order of the list."""
         at = self.at + step
         if not 0 <= at < len(self.names):
-            alone = "these two attempts alone are compared: C compares every episode"
-            self.say("no episode further that way" if self.of is not None else alone)
+            alone = "only these two attempts are compared: C compares every episode"
+            self.say("no more episodes that way" if self.of is not None else alone)
             return
         of, name, desk = self.of, self.names[at], self.shell.desk
         if of is None:

@@ -49,7 +49,7 @@ class CompareScreen(DeskScreen):
     BINDINGS: ClassVar[list[BindingType]] = [
         bind("n", "change(1)", "next changed episode", "The next episode that changed."),
         bind("N", "change(-1)", "changed episode before", "The episode before that changed."),
-        bind("f", "only", "only changed episodes", "Only what changed, or everything again."),
+        bind("f", "only", "only changed episodes", "Show only what changed, or everything again."),
         bind("c", "other", "choose the baseline", "Choose whom to compare with, or swap."),
         bind("less_than_sign", "candidate(-1)"),
         bind("greater_than_sign", "candidate(1)"),
@@ -260,7 +260,7 @@ class CompareScreen(DeskScreen):
         if 0 <= at < len(names):
             self._turn_to(self.found.baseline_id, names[at])
         else:
-            words = "no candidate further that way: {choose} chooses the baseline, or swaps"
+            words = "no more candidates that way: {choose} chooses the baseline, or swaps"
             self.say(worded(words))
 
     def _turn_to(self, baseline_id: str, candidate_id: str) -> None:

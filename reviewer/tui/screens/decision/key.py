@@ -26,8 +26,8 @@ class KeyScreen(Step[KeyInfo | None]):
 
     NAME = "sign-key"
     ABOUT = (
-        "A key says who you are. Make one here, with a passphrase, or name the file of one.",
-        "Nothing is signed by it yet: the next step asks whether it may sign.",
+        "A key identifies you. Make one here, with a passphrase, or name a key file.",
+        "It signs nothing yet: the next step asks whether it may sign.",
     )
     ENTER = "take the chosen line"
     NUMBERS = "that line"
@@ -81,7 +81,7 @@ class KeyScreen(Step[KeyInfo | None]):
         self.ask("looked-in", decisions.looked_in, self._looked)
 
     def _begin(self) -> None:
-        lines = [[Span(" a key says who you are; who may sign comes next", "dim")]]
+        lines = [[Span(" a key identifies you; who may sign comes next", "dim")]]
         if not self.shell.desk.decisions.throw_away():
             told = f" or add one: ssh-add FILE (ssh-add -X unlocks an agent), then {key_of('run')}"
             lines.append([Span(told, "dim")])
@@ -162,7 +162,7 @@ class KeyScreen(Step[KeyInfo | None]):
         passphrase = first.value
         if passphrase != again.value:
             first.value = again.value = ""
-            self.tell_text("✗ the two are not the same: type both again", "fail")
+            self.tell_text("✗ the two passphrases differ: type both again", "fail")
             first.focus()
             return
         self._waiting = True

@@ -51,7 +51,7 @@ class DecisionScreen(DeskScreen):
     NAME = "decision"
     SIZED = ("earlier",)
     ABOUT = (
-        "You are asked: what do you say about this candidate, and do you sign it?",
+        "You are asked: what do you decide about this candidate, and do you sign it?",
         "What is hashed is what you see; {view} shows its exact bytes. Nothing is signed",
         "before the dialog that Enter opens. PROMOTE needs a report that says promote.",
         "Earlier decisions: Enter opens the bytes of one, {verify} verifies all of them.",

@@ -68,7 +68,7 @@ class TrustScreen(Step[KeyInfo | str | None]):
         which.offer([[Span(" ✗ ", "fail"), *key_line(key, self.room - 4)] for key in self._keys], 0)
         name.value = visible_line(self.shell.desk.decisions.name())
         self._draw()
-        self.tell_text("each decision records who could sign: an added one is seen")
+        self.tell_text("each decision records who could sign, added keys too")
         (self.query_one("#ways") if name.value or not self._named else name).focus()
 
     @property
@@ -155,7 +155,7 @@ class TrustScreen(Step[KeyInfo | str | None]):
     def _add(self) -> None:
         key, name, desk = self._key, self.value("name").strip(), self.shell.desk
         if not name and self._named:
-            self.tell_text("✗ type your name first: it is the name that has signed", "fail")
+            self.tell_text("✗ type your name first: it appears with the signature", "fail")
             self.query_one("#name").focus()
             return
 

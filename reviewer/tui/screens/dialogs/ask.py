@@ -26,7 +26,7 @@ class ChooseSide(Dialog[tuple[str, str] | None]):
     """Answers with the (baseline, candidate) of the chosen line, None at Esc."""
 
     NAME = "choose"
-    ABOUT = ("Each line is a comparison: who is looked at, and against whom.",)
+    ABOUT = ("Each line is a comparison: a candidate and its baseline.",)
     CSS = """
     ChooseSide #box { width: 72; max-width: 100%; height: auto; max-height: 80%; }
     ChooseSide #list { height: auto; max-height: 16; }
@@ -64,7 +64,7 @@ class PromptScreen(Veiled[str | None]):
     """Answers the text at Enter, None at Esc."""
 
     NAME = "prompt"
-    ENTER = "take what is written"
+    ENTER = "accept the text"
     HINTS: ClassVar[tuple[Hint, ...]] = (
         pressing("Enter", "take it", "enter"),
         pressing("Esc", "leave it", "escape"),
@@ -75,7 +75,7 @@ class PromptScreen(Veiled[str | None]):
     PromptScreen Input { width: 1fr; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
-        bind("escape", "dismiss(None)", "leave it", "Leave it as it is."),
+        bind("escape", "dismiss(None)", "leave it", "Cancel; nothing changes."),
     ]
 
     def __init__(self, label: str, value: str = "", hint: str = "") -> None:
@@ -134,14 +134,14 @@ class QuestionScreen(Dialog[str | None]):
     """Answers the chosen word; None at Esc. `choices` are (answer, words), the harmless first."""
 
     NAME = "question"
-    ABOUT = ("Nothing is decided until you choose: Esc leaves everything as it is.",)
+    ABOUT = ("Nothing happens until you choose: Esc changes nothing.",)
     KEYS: ClassVar[tuple[Hint, ...]] = choosing("take it", "leave it")
     CSS = """
     QuestionScreen #box { width: 72; max-width: 100%; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
-        bind("escape", "dismiss(None)", "leave it as it is"),
-        bind("q", "dismiss(None)", "leave it as it is"),
+        bind("escape", "dismiss(None)", "change nothing"),
+        bind("q", "dismiss(None)", "change nothing"),
     ]
 
     def __init__(

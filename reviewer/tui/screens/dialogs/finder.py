@@ -260,7 +260,7 @@ class FinderScreen(Dialog[Offer | None]):
             parts = (one.name, one.where, one.tip, one.aside if one.kind != "act" else "")
             told = ", ".join(visible_line(part) for part in parts if part)
         elif not self._reading:
-            told = "nothing has all of these words in its name"
+            told = "no name contains all of these words"
         kinds = [Span(" kinds ", "dim"), Span("all", "dim", "screen.only('')")]
         for prefix, (_, name) in KINDS.items():
             kinds += [Span(f"  {prefix}", "key", f"screen.only('{prefix}')"), Span(f" {name}")]

@@ -23,7 +23,7 @@ from reviewer.tui.widgets.lines import Line, Span
 FIELDS = (
     ("path", "a file, a folder, or a pattern: runs/*.json"),
     ("suite", "a private suite to fill; empty: the file's own"),
-    ("candidate", "for files that name none"),
+    ("candidate", "for files that name no candidate"),
     ("episode map", "how the files call the suite's episodes"),
 )
 
@@ -62,7 +62,7 @@ class ImportScreen(Dialog[ImportView | None]):
         "Name traces: a file or folder of this or another tool. Enter reads, and writes nothing;",
         "what was understood is shown below. Enter again imports them.",
     )
-    ENTER = "look; again: take it in"
+    ENTER = "preview; again: import"
     CSS = """
     ImportScreen #box { width: 80; max-width: 100%; }
     ImportScreen Input { width: 1fr; }
@@ -104,7 +104,7 @@ class ImportScreen(Dialog[ImportView | None]):
         self.query_one("#path").focus()
 
     def _hints(self) -> None:
-        verb = "take it in" if self._looked is not None else "look"
+        verb = "import" if self._looked is not None else "look"
         hints = (
             pressing("Enter", verb, "enter"),
             pressing("→", "complete", "right"),

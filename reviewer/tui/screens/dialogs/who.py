@@ -24,7 +24,7 @@ class WhoScreen(Dialog[None]):
     NAME = "who"
     ABOUT = (
         "Everyone whose workstation is open on this workspace: the screen they are on, never the",
-        "item they label. It is no evidence. presence = false in the settings hides you.",
+        "item they label. It is not evidence. presence = false in the settings hides you.",
     )
     HINTS: ClassVar[tuple[Hint, ...]] = (pressing("Esc", "close", "escape"),)
     CSS = f"""

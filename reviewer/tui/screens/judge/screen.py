@@ -119,9 +119,9 @@ class JudgeScreen(DeskScreen):
     """
 
     ABOUT = (
-        "You are asked: may this judge help to decide, or is its word only advice?",
+        "You are asked: may this judge help to decide, or only advise?",
         "Hard gates never read a judge. It scores only when both bounds hold.",
-        "Figures count all labeled pairs; its words show only on those you have labeled.",
+        "Figures count all labeled pairs; its answers show only on pairs you labeled.",
     )
     ENTER = "the pair whole, with both messages"
     HINTS: ClassVar[tuple[Hint, ...]] = (

@@ -33,7 +33,7 @@ QUEUE_KEYS: list[BindingType] = [
         "The queue of single messages, of pairs, or of the next review set.",
     ),
     bind("x", "export", "export labels", "Write the labels to a file for another reviewer."),
-    bind("i", "take_in", "import labels", "Take in the labels of another reviewer's file."),
+    bind("i", "take_in", "import labels", "Import the labels of another reviewer's file."),
     bind(
         "e",
         "evidence",

@@ -299,8 +299,8 @@ class AgreementScreen(ReadingScreen):
     NAME = "agreement"
     UNDER = "queue"
     ABOUT = (
-        "You are asked: do people say the same, and does each say it again?",
-        "Alpha and AC1 take chance away; where one answer is above 80 %, AC1 leads.",
+        "You are asked: do people agree with each other, and with themselves?",
+        "Alpha and AC1 correct for chance; where one answer is above 80 %, AC1 leads.",
         "No judge can agree with people more often than they agree with themselves.",
     )
     ENTER = "on a disagreement: settle it as a third person"

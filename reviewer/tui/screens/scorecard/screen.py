@@ -462,7 +462,7 @@ class ScorecardScreen(DeskScreen):
             if 0 <= at < len(names):
                 self.reading.turn_to(self.reading.suite_id, names[at])
             else:
-                self.say("no candidate further that way")
+                self.say("no more candidates that way")
 
     def action_choose(self) -> None:
         """Choose suite and candidate from a list."""

@@ -45,10 +45,10 @@ class SessionsScreen(DeskScreen):
     UNDER = "runs"
     ABOUT = (
         "Sessions that coding agents keep on this machine. Choose some, or a whole project:",
-        "Enter takes them in, ctrl+f goes on with them as they grow. Only the start of each",
+        "Enter imports them, ctrl+f also follows them as they grow. Only the start of each",
         "file was read for this list; requests are shown without identifiers.",
     )
-    ENTER = "take in what is chosen, or the line"
+    ENTER = "import what is chosen, or the line"
     CSS = """
     SessionsScreen #heading { height: 2; }
     SessionsScreen #list { height: 1fr; }
@@ -68,11 +68,11 @@ class SessionsScreen(DeskScreen):
         ("y", "copy", "screen.copy_path"),
     )
     BINDINGS: ClassVar[list[BindingType]] = [
-        bind("space", "tick", "choose", "Choose this session, or all of this project; again: not."),
-        bind("ctrl+f", "follow", "follow", "Take in what is chosen, and go on as it grows."),
+        bind("space", "tick", "choose", "Choose this session or the whole project, or undo that."),
+        bind("ctrl+f", "follow", "follow", "Import what is chosen, and follow it as it grows."),
         bind("slash", "filter", "filter", "Show only sessions that have these words."),
-        bind("v", "view", "this line, results", "What is said of the line; what imports made."),
-        bind("z", "fold", "fold, unfold", "Show of this project its name alone, and all again."),
+        bind("v", "view", "this line, results", "Details of the line, or the results of imports."),
+        bind("z", "fold", "fold, unfold", "Collapse this project to its name, or expand it."),
         bind("r", "again", "look again", "Look for sessions again."),
         bind("y", "copy_path", "copy the path"),
     ]
@@ -263,7 +263,7 @@ class SessionsScreen(DeskScreen):
     def action_view(self) -> None:
         """Turn between the line under the cursor and what imports made."""
         if not self._begun:
-            self.say("nothing was taken in from here yet")
+            self.say("nothing has been imported from here yet")
             return
         self.results = not self.results
         self._tell()
@@ -291,7 +291,7 @@ class SessionsScreen(DeskScreen):
         if not meant and row is not None:
             meant = list(row.sessions)
         if not meant:
-            self.say("there is no session to take in")
+            self.say("there is no session to import")
             return
         self.chosen = set()
         tools = dict.fromkeys(one.tool for one in meant)

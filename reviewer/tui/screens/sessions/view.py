@@ -106,7 +106,7 @@ def about_lines(row: Row, width: int) -> list[Line]:
             ("last", newest),
         ]
     else:
-        asked = one.request or "nothing that a person typed is at its start"
+        asked = one.request or "no user request at its start"
         facts = [("asked", asked), ("problem", one.problem)] if one.problem else [("asked", asked)]
         facts += [
             ("session", f"{one.id}, {one.size:,} bytes, last written {one.at}"),
@@ -184,7 +184,7 @@ def summary(
     picked = [one for one in found if one.path in chosen]
     shown = {one.path for row in rows for one in row.sessions}
     empty = "" if found or reading else " nothing to choose from"
-    second = [Span(empty or " none chosen: Enter takes the one under the cursor", "dim")]
+    second = [Span(empty or " none chosen: Enter imports the one under the cursor", "dim")]
     if picked:
         hidden = sum(one.path not in shown for one in picked)
         size = sized(sum(one.size for one in picked))

@@ -43,9 +43,9 @@ class SuiteScreen(DeskScreen):
     NAME = "suite"
     SIZED = ("said",)
     ABOUT = (
-        "You are asked: is this suite worth anything, and what does it ask for?",
-        "Trial: a right agent must pass it, and seven bad ones must be stopped.",
-        "Power: how often its policy is wrong. Clauses: which of them anything tests.",
+        "You are asked: can this suite be trusted, and what does it require?",
+        "Trial: the correct agent must pass, and seven bad agents must be stopped.",
+        "Power: how often its policy is wrong. Clauses: which ones the trial tests.",
     )
     ENTER = "what the agent did, or its contract"
     HINTS: ClassVar[tuple[Hint, ...]] = (
@@ -339,10 +339,10 @@ class SuiteScreen(DeskScreen):
 
     def _none(self) -> str:
         if self._only:
-            return "no row is left: f shows all again"
+            return "no rows match: f shows all"
         if self.view == "trial":
             run = key_of("run")
-            return "" if self.trial is None else f"{run} plays eight agents, without a network"
+            return "" if self.trial is None else f"{run} runs the trial: eight agents, no network"
         probe = self.contents is not None and self.contents.info.probe
         return "episodes of a probe come with its traces and have no contract" if probe else ""
 
@@ -409,7 +409,7 @@ class SuiteScreen(DeskScreen):
     def action_evidence(self) -> None:
         """Show what the agent did, event by event, or the outcome again."""
         if not isinstance(self.row, TriedEpisode):
-            self.say("an agent's attempt is shown on a cell of the trial: v turns to it")
+            self.say("a cell of the trial shows an agent's attempt: v switches to it")
             return
         self._opened = not self._opened
         self._tell()
@@ -419,7 +419,7 @@ class SuiteScreen(DeskScreen):
         rows, here = self.rows, self.grid.row
         places = [n for n, row in enumerate(rows) if self._open(row)]
         if not places:
-            self.say("none is open here: no hole, no clause untested")
+            self.say("nothing to go to: no holes, no untested clauses")
             return
         after = [n for n in places if (n - here) * step > 0]
         row = (min(after) if step > 0 else max(after)) if after else places[0 if step > 0 else -1]
@@ -435,7 +435,7 @@ class SuiteScreen(DeskScreen):
             self._only, self._at[self.view] = not self._only, 0
             self._draw_rows()
         else:
-            self.say("holes are on the trial, untested clauses on the clauses: v turns there")
+            self.say("holes are in the trial, untested clauses in the clauses: v switches")
 
     def action_run(self) -> None:
         """Try the suite with eight agents, also where its world runs programs of its own."""

@@ -51,7 +51,7 @@ def trial_line(found: ShownTrial) -> Line:
     oracle = next(one for one in trial.agents if one.agent == "oracle")
     bad = [one for one in trial.agents if one.agent != "oracle" and one.outcome != "not_tried"]
     stopped = sum(one.outcome == "stopped" for one in bad)
-    good = "a right one passes" if oracle.outcome == "passes" else "a right one does not pass"
+    good = "a correct one passes" if oracle.outcome == "passes" else "a correct one does not pass"
     told = f"{stopped} of {len(bad)} bad agents are stopped, {good}"
     if trial.refused_checks:
         names = ", ".join(one.check for one in trial.refused_checks)
@@ -186,9 +186,9 @@ def clause_blocks(row: ClauseRow) -> Iterator[Block]:
     yield _row("file", f"{where}  {row.place}")
     yield _row("clause", row.clause)
     told = {
-        True: "when it is dropped, what is found of a bad agent changes: it works",
-        False: "when it is dropped, nothing changes: no agent of the trial shows that it works",
-        None: "no trial says: its episode was not tried",
+        True: "without it the findings of a bad agent change: it works",
+        False: "without it nothing changes: no agent of the trial shows that it works",
+        None: "unknown: its episode was not tried",
     }[row.tested]
     yield _row("meaning", told, "text" if row.tested else "not_measured")
 

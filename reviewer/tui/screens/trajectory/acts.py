@@ -137,7 +137,7 @@ class TraceJumps:
             reading.group("agents")
         else:
             if reading.grouping == "turns":
-                self._screen.say("one agent alone: turns are all there is to group by")
+                self._screen.say("only one agent: events can be grouped by turn only")
             reading.group(None)
 
     def only_marked(self) -> None:
@@ -180,7 +180,7 @@ class TraceJumps:
         if ahead:
             self._attempts(ahead if step > 0 else ahead[::-1])
         else:
-            self._screen.say("no attempt further that way")
+            self._screen.say("no more attempts that way")
 
     def attempt_to(self, number: int) -> None:
         """One attempt of this episode."""
@@ -198,7 +198,7 @@ class TraceJumps:
             made = {line.attempt: line.trace_id for line in lines if line.trace_id}
             to = next((n for n in numbers if n in made), None)
             if to is None:
-                self._screen.say("no attempt further that way has a trace")
+                self._screen.say("no more attempts that way has a trace")
             else:
                 self._reading.load(made[to] or "", None)
 
@@ -215,7 +215,7 @@ class TraceJumps:
             return
         index = around.at + step
         if not 0 <= index < len(around.keys):
-            self._screen.say("no episode further that way")
+            self._screen.say("no more episodes that way")
             return
         suite, candidate = trace.suite_id, trace.candidate_id
         gate = self._reading.gate or ALWAYS[0]
@@ -309,7 +309,7 @@ class TraceFinding:
             if not go:
                 return
             if not found:
-                self._screen.say(visible_line(f"“{wanted}” is in no event of this trace"))
+                self._screen.say(visible_line(f"no event of this trace contains “{wanted}”"))
                 return
             at = bisect_left(found, self._reading.seq)
             self.to_match(at if at < len(found) else 0)
@@ -406,7 +406,7 @@ class TraceMarks:
         """Put a bookmark on this event, or take it away."""
         if self._screen.value.detail is not None:
             had = self._mine("bookmark") is not None
-            told = "bookmark taken away" if had else "bookmarked, kept in the store and the report"
+            told = "bookmark removed" if had else "bookmarked, kept in the store and the report"
             self._write("bookmark", "", had, told)
 
     def note(self) -> None:
@@ -422,10 +422,10 @@ class TraceMarks:
             if text is None or (trace_id, seq) != (self._reading.trace_id, self._reading.seq):
                 return
             if text or mine is not None:
-                told = "note kept in the store and the report" if text else "note taken away"
+                told = "note kept in the store and the report" if text else "note removed"
                 self._write("note", text, not text, told)
 
-        hint = "goes into the report, gates nothing; identifiers are masked"
+        hint = "goes into the report, affects no gate; identifiers are masked"
         prompt = PromptScreen(f"note on event {seq}", mine.text if mine else "", hint)
         self._screen.app.push_screen(prompt, write)
 
