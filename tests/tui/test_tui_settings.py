@@ -92,7 +92,7 @@ async def test_two_verbs_on_one_key_are_refused_by_name_and_nothing_moves(shop: 
             if app.settings.refused:
                 break
         await settle(pilot)
-        told = "keys: failing and next are both on f, on the screen compare; no key is moved"
+        told = "keys: failing and next are both on f, on the screen compare; no key changes"
         assert told in app.settings.refused[-1]
         assert "failing and next are both on f" in toasts(app)
         await press(pilot, "f")

@@ -186,8 +186,8 @@ def clause_blocks(row: ClauseRow) -> Iterator[Block]:
     yield _row("file", f"{where}  {row.place}")
     yield _row("clause", row.clause)
     told = {
-        True: "without it the findings of a bad agent change: it works",
-        False: "without it nothing changes: no agent of the trial shows that it works",
+        True: "when it is dropped, what is found of a bad agent changes: it works",
+        False: "when it is dropped, nothing changes: no agent of the trial shows that it works",
         None: "unknown: its episode was not tried",
     }[row.tested]
     yield _row("meaning", told, "text" if row.tested else "not_measured")
