@@ -88,7 +88,7 @@ def test_the_folder_of_a_person_is_absolute_or_else_the_usual_one() -> None:
         ("keys = 3", "line 1: keys: must be a table"),
         ("[keys]\nnext = 3", "line 2: keys.next: must be a key"),
         ("[keys]\nnext = []", "line 2: keys.next: must be a key"),
-        ("[keys]\nnext = 'nn'", "line 2: keys.next: 'nn' is no key"),
+        ("[keys]\nnext = 'nn'", "line 2: keys.next: 'nn' is not a key"),
         ("[keys]\nnext = '5'", "line 2: keys.next: 5 keeps its meaning"),
         ("[keys]\nnext = 'ctrl+m'", "line 2: keys.next: ctrl+m keeps its meaning"),
         ("[keys]\nenter = 'x'", "line 2: keys.enter: its keys stay as they are"),
