@@ -228,9 +228,12 @@ def _verdict(source: Source, error: str | None) -> SourceVerdict | None:
         source.notes.add(
             "no result.txt: not scored, which is not a score of 0"
             if text is None
-            else "result.txt holds no number: not scored"
+            else "result.txt holds no score: not scored"
         )
         return SourceVerdict(exception=exception) if exception else None
+    if score > 1 + TOLERANCE:
+        source.notes.add("result.txt holds a score above 1, which no task gives: not scored")
+        return SourceVerdict(reward=score, exception=exception)
     if 0 < score < 1 - TOLERANCE:
         source.notes.add("a partial score: kept, and counted as not passed")
     return SourceVerdict(passed=score >= 1 - TOLERANCE, reward=score, exception=exception)

@@ -56,6 +56,11 @@ def kinds(record: dict[str, Any], kind: str) -> list[dict[str, Any]]:
     return [event for event in record["events"] if event["kind"] == kind]
 
 
+def missing(record: dict[str, Any]) -> set[str]:
+    """What would show acts and is not there: authority, process and state are not measured."""
+    return {one["path"].removesuffix(" (no such file)") for one in record.get("unread", ())}
+
+
 def counted(document: dict[str, Any], copied: bool = False) -> tuple[int, int]:
     """(calls, results) of the steps that are not copied context, by plain JSON."""
     own = [one for one in document["steps"] if copied or not one.get("is_copied_context")]
@@ -113,6 +118,7 @@ def test_a_continuation_is_one_attempt_with_its_first_part() -> None:
     assert record["usage"]["input_tokens"] == 7802
     assert record["source"]["parts"] == 2
     assert "a sub-agent's trajectory is referred to but is not there" in found.notes
+    assert missing(record) == {"trajectory of its sub-agent"}
     own = 0.00723 + 0.015925
     assert sum(event.get("cost_usd", 0) for event in record["events"]) == pytest.approx(own)
     assert record["source"]["totals"]["steps"]["cost_usd"] == pytest.approx(own)
@@ -121,6 +127,7 @@ def test_a_continuation_is_one_attempt_with_its_first_part() -> None:
 def test_a_part_alone_says_that_it_is_one() -> None:
     record, found = read(DATA / f"{LINEAR}.trajectory.cont-1.json")
     assert "this trajectory continues another: what came before is not in it" in found.notes
+    assert missing(record) == {"trajectory that it continues"}
     assert len(kinds(record, "message")) == 4
     assert found.user_request.startswith("You are an AI assistant")
 
@@ -319,8 +326,9 @@ def test_a_continuation_of_itself_ends(tmp_path: Path) -> None:
     assert record["source"]["parts"] == 2
     document["session_id"] = "one"
     (tmp_path / "two.json").write_text(json.dumps({**document, "session_id": "other"}))
-    notes = told(tmp_path, document)["source"]["notes"]
-    assert "the trajectory continues in a file that is missing" in notes
+    record = told(tmp_path, document)
+    assert "the trajectory continues in a file that is missing" in record["source"]["notes"]
+    assert missing(record) == {"trajectory that continues it"}
 
 
 @settings(max_examples=60)

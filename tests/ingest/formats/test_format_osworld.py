@@ -81,8 +81,12 @@ def test_a_missing_result_is_not_zero(tmp_path: Path) -> None:
     _, found = one(written(tmp_path / "d", STEP, result="0.75"))
     assert found.verdict is not None
     assert (found.verdict.passed, found.verdict.reward) == (False, 0.75)
-    _, found = one(written(tmp_path / "e", STEP, result="nan"))
-    assert found.verdict is None
+    for number, text in enumerate(("nan", "-1", "1e999", "True")):
+        _, found = one(written(tmp_path / f"e{number}", STEP, result=text))
+        assert found.verdict is None
+    _, found = one(written(tmp_path / "f", STEP, result="2"))
+    assert found.verdict is not None
+    assert (found.verdict.passed, found.verdict.reward) == (None, 2.0)
 
 
 @pytest.mark.parametrize(

@@ -193,7 +193,13 @@ def verdict_of(trial: dict[str, Any], draft: Draft) -> SourceVerdict:
     1 passes, 0 fails, and the reviewer decides on values between."""
     rewards, end = rewards_of(trial), ended(trial)
     passed, reward = judged(rewards)
-    if rewards is None:
+    given = mapping(mapping(trial.get("verifier_result")).get("rewards"))
+    unmeasured = [name for name in given if name not in (rewards or {})]
+    if unmeasured and "reward" not in (rewards or {}):
+        # What is left may be a pass only because the one that failed is no number.
+        passed = reward = None
+        draft.note("a reward is no number: neither pass nor fail")
+    elif rewards is None:
         draft.note("the trial has no verdict of a verifier: not scored")
     elif passed is None:
         draft.note("the reward is neither 0 nor 1, or several differ: neither pass nor fail")

@@ -237,6 +237,7 @@ def parts_of(
     session = document.get("session_id")
     if extra.get("continuation_index") or "-cont-" in str(session):
         draft.note("this trajectory continues another: what came before is not in it")
+        draft.absent("trajectory that it continues")
     seen: list[dict[str, Any]] = []
     part: dict[str, Any] | None = document
     while part is not None and not any(part is one for one in seen) and len(seen) < MOST_FILES:
@@ -245,6 +246,7 @@ def parts_of(
         follows = family.next_part(part) if part.get("continued_trajectory_ref") else None
         if follows is None and part.get("continued_trajectory_ref"):
             draft.note("the trajectory continues in a file that is missing")
+            draft.absent("trajectory that continues it")
         part = follows
     if len(seen) > 1:
         draft.source["parts"] = len(seen)

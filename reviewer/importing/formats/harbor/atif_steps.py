@@ -447,5 +447,6 @@ class StepWriter:
             document = self._find(ref)
         if document is None:
             self.draft.note("a sub-agent's trajectory is referred to but is not there")
+            self.draft.absent("trajectory of its sub-agent")
         elif not self._was_told(document):
             self._document(document, actor_of(document), shelf, depth + 1)
