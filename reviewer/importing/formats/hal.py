@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from reviewer.importing.draft import Draft, amount, measured, tokens, words
+from reviewer.importing.draft import Draft, amount, measured, summed, whole, words
 from reviewer.importing.facts import FormatFacts
 from reviewer.importing.foreign_json import NotJson, parse
 from reviewer.importing.formats.base import (
@@ -26,6 +26,7 @@ from reviewer.importing.formats.base import (
 )
 from reviewer.importing.formats.smolagents import NotLiteral, add_message, literal, role_of
 from reviewer.importing.head import Head
+from reviewer.importing.messages import tokens_of
 from reviewer.importing.pipeline.split import Unreadable
 from reviewer.importing.reader import Broken, Foreign
 from reviewer.importing.source import Source
@@ -336,7 +337,7 @@ def _conversation(source: Source, draft: Draft, task: Task) -> dict[str, int] | 
         _add_all(draft, messages)
         draft.note("the longest conversation of each task is all that HAL kept")
         made = task.compact.get("call_metadata")
-        return _usage([one.get("usage") for one in made or [] if isinstance(one, dict)])
+        return _usage([one.get("usage") for one in objects(made)])
     if task.calls:
         calls = Calls(draft)
         with source.open() as handle:
@@ -364,22 +365,17 @@ def _add_all(draft: Draft, messages: Any) -> None:
         add_message(draft, message)
 
 
-def _usage(found: list[Any]) -> dict[str, int] | None:
-    """Return the usage of several calls, in any provider's spelling."""
-    totals = {"input_tokens": 0.0, "output_tokens": 0.0, "cached_tokens": 0.0}
-    for usage in objects(found):
-        cached = amount(usage.get("cache_read_input_tokens"))
-        inner = amount(at_path(usage, "prompt_tokens_details", "cached_tokens"))
-        asked = amount(usage.get("prompt_tokens"))
-        # Anthropic's input tokens leave the cached ones out, others' prompt tokens hold them.
-        own = (amount(usage.get("input_tokens")) or 0) + (cached or 0)
-        totals["input_tokens"] += asked if asked is not None else own
-        made = amount(usage.get("completion_tokens"))
-        totals["output_tokens"] += (
-            made if made is not None else amount(usage.get("output_tokens")) or 0
-        )
-        totals["cached_tokens"] += cached or inner or 0
-    return tokens(**{name: measured(count) for name, count in totals.items()})
+def _usage(found: list[Any]) -> dict[str, Any] | None:
+    """Return the usage of several calls, in any provider's spelling; a lower bound where one states
+    none."""
+    return summed([_counts(one) for one in found])
+
+
+def _counts(usage: Any) -> dict[str, int] | None:
+    counts = tokens_of(usage)
+    cached = whole(at_path(usage, "cache_read_input_tokens"))
+    # Beside OpenAI's names it is a part of the prompt's tokens.
+    return {**counts, "cached_tokens": cached} if counts and cached else counts
 
 
 def _cost(task: Task) -> float | None:

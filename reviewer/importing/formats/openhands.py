@@ -15,7 +15,9 @@ from reviewer.importing.draft import Draft, Status, clock, elapsed_ms, whole, wo
 from reviewer.importing.facts import FormatFacts
 from reviewer.importing.foreign_json import parse_text
 from reviewer.importing.formats.base import (
+    SAYS_BOTH,
     Format,
+    agreed,
     at_path,
     enter,
     folder_names,
@@ -218,6 +220,8 @@ _ENDS = (
     (r"\ATimeout after|timed? ?out", "timeout"),
 )  # fmt: skip
 """Patterns of an error text and the end of a run that each means; the first match counts."""
+_UNTESTED = ("empty_generation", "failed_apply_patch", "error_eval", "test_timeout")
+"""Why an evaluation came to no result: nothing is resolved beside one of them."""
 SEEN = 2000
 GUESS = "success is what the resolver's own model guessed: no test was run"
 NO_ZONE = "times name no zone"
@@ -415,7 +419,10 @@ def _verdict(
         resolved = report.get("resolved")
         if isinstance(resolved, bool):
             flags = {name: value for name, value in report.items() if isinstance(value, bool)}
-            return SourceVerdict(passed=resolved, exception=exception, detail=flags)
+            passed = agreed(resolved, [not flags.get(name) for name in _UNTESTED])
+            if passed is not resolved:
+                draft.note(SAYS_BOTH)
+            return SourceVerdict(passed=passed, exception=exception, detail=flags)
     success = record.get("success")
     if isinstance(record.get("issue"), dict) and isinstance(success, bool):
         draft.note(GUESS)

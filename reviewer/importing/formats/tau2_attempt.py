@@ -20,6 +20,8 @@ from reviewer.importing.draft import (
 )
 from reviewer.importing.foreign_json import parse_text
 from reviewer.importing.formats.base import (
+    SAYS_BOTH,
+    agreed,
     at_path,
     expected_actions,
     mapping,
@@ -271,10 +273,22 @@ def verdict_of(draft: Draft, sim: dict[str, Any]) -> SourceVerdict:
         detail["simulated_user"] = {"cost_usd": spent}
     if isinstance(info, dict) and reward is not None and not _is_product(info, reward):
         draft.note("the reward is not the product of its breakdown")
+    whole_passes = passes(reward)
+    passed = agreed(whole_passes, _parts(mapping(info)))
+    if passed is not whole_passes:
+        draft.note(SAYS_BOTH)
     if info is None and not broken:
         draft.note("no reward in the file: neither pass nor fail")
-    passed = None if broken else passes(reward)
-    return SourceVerdict(passed=passed, reward=reward, exception=exception, detail=detail)
+    return SourceVerdict(
+        passed=None if broken else passed, reward=reward, exception=exception, detail=detail
+    )
+
+
+def _parts(info: dict[str, Any]) -> Iterator[bool | None]:
+    """Yield whether each of the checks that make the reward has passed."""
+    parts = mapping(info.get("reward_breakdown"))
+    for name in sequence(info.get("reward_basis")):
+        yield passes(amount(parts.get(name))) if isinstance(name, str) else None
 
 
 def _is_product(info: dict[str, Any], reward: float) -> bool:

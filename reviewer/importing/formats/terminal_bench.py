@@ -18,8 +18,10 @@ from reviewer.importing.draft import Draft, elapsed_ms, tokens
 from reviewer.importing.facts import FormatFacts
 from reviewer.importing.foreign_json import parse_text
 from reviewer.importing.formats.base import (
+    SAYS_BOTH,
     Format,
     above,
+    agreed,
     at_path,
     clipped,
     each_record,
@@ -277,7 +279,7 @@ def attempt(source: Source, raw: bytes, folder: Path | None) -> Foreign:
         started_at=draft.at(trial.get("trial_started_at")),
         usage=_usage(trial, draft),
         verdict=SourceVerdict(
-            passed=resolved,
+            passed=agreed(resolved, [_all_passed(mapping(trial.get("parser_results")))]),
             exception=None if mode in FINE else str(mode)[:200],
             detail={"failure_mode": mode},
         ),
@@ -320,7 +322,9 @@ def _tests(draft: Draft, results: Any, resolved: bool | None) -> None:
         return
     if not isinstance(results, dict):
         raise Rejected("type:parser_results")
-    if resolved is not None and results and resolved is not _all_passed(results):
+    if agreed(resolved, [_all_passed(results)]) is not resolved:
+        draft.note(SAYS_BOTH)
+    elif resolved is False and results and _all_passed(results):
         draft.note("the tests' results say otherwise than is_resolved: both are kept")
     for name, said in results.items():
         status = {"passed": "ok", "failed": "error"}.get(str(said))

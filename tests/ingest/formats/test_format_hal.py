@@ -115,6 +115,13 @@ def test_newer_harnesses_keep_one_conversation_a_task(tmp_path: Path) -> None:
         "message": 2, "tool_call": 1, "tool_result": 1,
     }  # fmt: skip
     assert first[0]["usage"] == {"input_tokens": 30, "output_tokens": 4, "cached_tokens": 10}
+    wrote = {**usage, "cache_creation_input_tokens": 7}
+    value["raw_logging_results"]["t-1"]["call_metadata"] = [{"usage": wrote}, {"usage": None}]
+    (first, _), _ = traces(tmp_path, value)
+    assert first[0]["usage"] == {
+        "input_tokens": 22, "output_tokens": 2, "cached_tokens": 5, "cache_write_tokens": 7,
+        "lower_bound": True, "replies": 2, "replies_counted": 1,
+    }  # fmt: skip
     assert second[0]["events"] == []
     assert any("no conversation" in note for note in second[1].notes)
 

@@ -206,6 +206,10 @@ def test_a_report_written_into_the_record_is_its_verdict(door: Door) -> None:
     [(_, foreign)] = read(door.file("output.jsonl", [value]))
     assert foreign.verdict is not None
     assert foreign.verdict.passed is True
+    value["report"]["test_timeout"] = True
+    [(_, foreign)] = read(door.file("output.jsonl", [value]))
+    assert foreign.verdict is not None
+    assert foreign.verdict.passed is None
 
 
 def test_a_joined_report_is_its_verdict(door: Door) -> None:

@@ -70,6 +70,18 @@ def test_a_report_keeps_a_contradiction_and_notes_it(
     assert any("patch_successfully_applied" in note for note in foreign.notes)
 
 
+def test_resolved_beside_tests_that_failed_is_no_verdict(door: Door) -> None:
+    """The run's summary counts it as resolved and does not settle it."""
+    said = report(0, resolved=True)
+    said[IDS[0]]["tests_status"]["PASS_TO_PASS"]["failure"] = ["t2"]
+    root = evaluated(door)
+    folder = root / f"logs/run_evaluation/v1/{MODEL.replace('/', '__')}/{IDS[0]}"
+    (folder / "report.json").write_text(json.dumps(said))
+    door.ok("import", root)
+    assert door.one("SELECT passed FROM traces WHERE episode_id=?", IDS[0]) is None
+    assert door.one("SELECT passed FROM traces WHERE episode_id=?", IDS[2]) == 1
+
+
 def test_a_summary_of_swe_smith() -> None:
     [held] = READER.traces(Source(DATA / "run_report.json"))
     assert isinstance(held, Broken)  # it names no model, and nothing of its run is there

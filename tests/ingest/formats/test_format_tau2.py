@@ -140,6 +140,15 @@ def test_the_parts_of_a_reward_are_kept() -> None:
     assert [check["met"] for check in detail["nl_assertions"]] == told
 
 
+def test_a_reward_that_its_own_checks_deny_is_no_pass(tmp_path: Path) -> None:
+    value = document(AIRLINE)
+    value["simulations"][0]["reward_info"]["reward_breakdown"]["DB"] = 0.0
+    found = read(written(tmp_path, value))[0][0]
+    assert isinstance(found, Foreign)
+    assert found.verdict is not None
+    assert (found.verdict.passed, found.verdict.reward) == (None, 1.0)
+
+
 def test_genuine_files_raise_no_doubt_about_their_verdicts() -> None:
     for path in (AIRLINE, TELECOM, MOCK):
         found, _ = read(path)

@@ -212,6 +212,10 @@ def test_tests_that_contradict_the_verdict_are_told(tmp_path: Path) -> None:
     assert note in found.notes
     assert found.verdict is not None
     assert found.verdict.passed is False
+    found = read(changed(tmp_path, parser_results={"one": "passed", "two": "failed"}))[1]
+    assert any("no verdict was taken" in note for note in found.notes)
+    assert found.verdict is not None
+    assert found.verdict.passed is None
 
 
 def test_recordings_are_cut_at_pauses_and_mended_where_broken(tmp_path: Path) -> None:

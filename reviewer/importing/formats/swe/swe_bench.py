@@ -26,6 +26,7 @@ from reviewer.importing.formats.swe import is_instance, suite_of
 from reviewer.importing.formats.swe.mini_swe_agent import termination_of
 from reviewer.importing.head import Head
 from reviewer.importing.pipeline.results import (
+    CONTRADICTION,
     NO_TRAJECTORY,
     PREDICTION,
     RUNS_OWN,
@@ -147,9 +148,10 @@ def _report(source: Source, row: Any, instance_id: str, bare: bool) -> ResultEnt
     run, model = evaluation_of(path, instance_id)
     stated = row.get("model_name_or_path")
     resolved = row.get("resolved")
+    clear = isinstance(resolved, bool) and CONTRADICTION not in notes
     return ResultEntry(
         SourceVerdict(
-            passed=resolved if isinstance(resolved, bool) else None,
+            passed=resolved if clear else None,
             detail={**{name: row[name] for name in _FLAGS if name in row}, **_counts(tests)},
         ),
         {"patch": patch, "tests": tests if isinstance(tests, dict) else None},
@@ -188,7 +190,7 @@ def _doubts(row: dict[str, Any], tests: Any) -> Iterator[str]:
     failed = [name for name in _TESTS[:2] if _lists(tests, name)[1]]
     ran = any(_lists(tests, name)[0] for name in _TESTS[:2])
     if resolved and failed:
-        yield "resolved, and yet tests that must pass failed: both were kept"
+        yield CONTRADICTION
     elif not resolved and ran and not failed:
         yield "not resolved, and yet no test that must pass failed: both were kept"
 
