@@ -146,7 +146,9 @@ def _verdict(draft: Draft, value: dict[str, Any]) -> SourceVerdict:
     if number is None or broke:
         draft.note("the run broke off before it was scored" if broke else "no reward: not scored")
         return SourceVerdict(reward=None if broke and not number else number, exception=exception)
-    passed = number >= 1 - TOLERANCE
+    if number > 1 + TOLERANCE:
+        draft.note("rewards of steps add up to more than 1: whether one of them was 1 is not known")
+    passed = None if number > 1 + TOLERANCE else number >= 1 - TOLERANCE
     if 0 < number < 1 - TOLERANCE:
         draft.note("a reward between 0 and 1: kept, and counted as not passed")
     raw = amount(value.get("cum_raw_reward"))

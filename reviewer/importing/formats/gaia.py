@@ -325,7 +325,7 @@ def _verdict(
     gold: tuple[str, str],
     exception: str | None,
 ) -> SourceVerdict | None:
-    correct, near = row.get("is_correct"), row.get("is_near_correct")
+    correct, near = _flag(row.get("is_correct")), _flag(row.get("is_near_correct"))
     compared = right(answer, gold[0]) if gold[0] else None
     if isinstance(correct, bool):
         if compared is not None and compared != correct:
@@ -338,6 +338,11 @@ def _verdict(
         return SourceVerdict(passed=compared, exception=exception, detail=by)
     draft.note("no verdict in the file, and no true answer next to it: not measured")
     return SourceVerdict(exception=exception) if exception else None
+
+
+def _flag(value: Any) -> Any:
+    """Return true or false, as which tables of numbers write 1 and 0."""
+    return bool(value) if isinstance(value, (int, float)) and value in (0, 1) else value
 
 
 def _latency(draft: Draft, row: dict[str, Any]) -> float | None:

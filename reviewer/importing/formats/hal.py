@@ -16,7 +16,9 @@ from reviewer.importing.draft import Draft, amount, measured, summed, whole, wor
 from reviewer.importing.facts import FormatFacts
 from reviewer.importing.foreign_json import NotJson, parse
 from reviewer.importing.formats.base import (
+    SAYS_BOTH,
     Format,
+    agreed,
     at_path,
     objects,
     present,
@@ -399,4 +401,7 @@ def _verdict(draft: Draft, run: Run, task_id: str, task: Task) -> SourceVerdict 
         draft.note("in neither list of the results: not scored")
     if passed is None and reward is None:
         return None
-    return SourceVerdict(passed=passed, reward=reward)
+    agrees = agreed(passed, [None if reward is None else reward > 0])
+    if agrees is not passed:
+        draft.note(SAYS_BOTH)
+    return SourceVerdict(passed=agrees, reward=reward)

@@ -15,7 +15,9 @@ from reviewer.importing.draft import Draft, amount, elapsed_ms, encoded
 from reviewer.importing.facts import FormatFacts
 from reviewer.importing.foreign_json import NotJson, parse
 from reviewer.importing.formats.base import (
+    SAYS_BOTH,
     Format,
+    agreed,
     at_path,
     folder_names,
     mapping,
@@ -163,6 +165,7 @@ HARMLESS = frozenset(
     ("evaluators_results",)
 )
 _SAID = ({"task_type", "status", "retrieved_data"}, {"action", "status", "results"})
+TOLERANCE = 1e-6
 MOST_LISTED = 100
 """Evaluators, and assertions of one, that are taken."""
 _PASSED = {"success": True, "failure": False, "partial_match": False}
@@ -281,8 +284,13 @@ def _verdict(notes: set[str], result: dict[str, Any]) -> SourceVerdict | None:
         notes.add("the evaluator's status is not one that is known: not scored")
     message = result.get("error_msg")
     score = None if word == "error" else amount(result.get("score"))
+    checks = [one.get("status") for one in objects(sequence(result.get("evaluators_results")))]
+    parts = [_PASSED.get(one) for one in checks if isinstance(one, str)]
+    agrees = agreed(passed, [*parts, None if score is None else score >= 1 - TOLERANCE])
+    if agrees is not passed:
+        notes.add(SAYS_BOTH)
     return SourceVerdict(
-        passed=passed,
+        passed=agrees,
         reward=score,
         exception=str(message)[:200] if message and word == "error" else None,
         detail={

@@ -83,6 +83,7 @@ def test_the_folder_names_suite_task_and_agent(tmp_path: Path) -> None:
         ({"cum_reward": 0.5, "terminated": True, "err_msg": None}, False, 0.5, "completed"),
         ({"terminated": False, "truncated": False}, None, None, "error"),
         ({"terminated": ..., "truncated": ..., "err_msg": None}, False, 0.0, None),
+        ({"cum_reward": 1.2, "terminated": True, "err_msg": None}, None, 1.2, "completed"),
         ({"cum_reward": None}, None, None, "truncated"),
     ],
 )  # fmt: skip

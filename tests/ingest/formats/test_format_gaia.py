@@ -222,6 +222,10 @@ def test_a_verdict_in_the_row_is_taken_and_true_answers_are_not(door: Door, tmp_
     assert found.verdict.detail == {"is_near_correct": True}
     assert "usage" not in record
     assert record["episode_id"] == "t-9"
+    # A table of numbers writes 0 for false; the answer is the true one all the same.
+    _, wrong = one(tmp_path, {**scored, "true_answer": OLD["prediction"], "is_correct": 0})
+    assert wrong.verdict is not None
+    assert wrong.verdict.passed is False
     assert door.take("run.jsonl", [scored, CHAT]).code == 0
     assert b"hidden-truth" not in every_byte(door.root / "store")
 

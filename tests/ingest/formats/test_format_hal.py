@@ -101,6 +101,11 @@ def test_history_and_passed_on_calls_are_counted_once(tmp_path: Path) -> None:
     assert first["source"]["run"]["total_cost_usd"] == 1.25
     assert one.verdict is not None
     assert one.verdict.reward == 1.0
+    denied = run_file()
+    denied["raw_eval_results"]["t-1"]["reward"] = denied["raw_eval_results"]["t-1"]["score"] = 0
+    ((_, one), _), _ = traces(tmp_path, denied)
+    assert one.verdict is not None
+    assert one.verdict.passed is None
 
 
 def test_newer_harnesses_keep_one_conversation_a_task(tmp_path: Path) -> None:

@@ -141,6 +141,16 @@ def test_an_evaluator_that_failed_measured_nothing(tmp_path: Path) -> None:
     assert found.verdict.exception == "no trace"
 
 
+def test_success_beside_an_evaluator_that_says_failure_is_no_verdict(tmp_path: Path) -> None:
+    task = folder(tmp_path)
+    result = json.loads((task / "eval_result.json").read_text())
+    result.update(status="success", score=1.0)
+    (task / "eval_result.json").write_text(json.dumps(result))
+    _, found = one(task / "eval_result.json")
+    assert found.verdict is not None
+    assert (found.verdict.passed, found.verdict.reward) == (None, 1.0)
+
+
 def test_a_response_that_is_no_json_is_kept_as_text(door: Door, tmp_path: Path) -> None:
     task = folder(tmp_path)
     (task / "agent_response.json").write_text("I found nothing.")
