@@ -12,6 +12,8 @@ from reviewer.importing.draft import Draft, Status, amount, measured
 from reviewer.importing.facts import FormatFacts
 from reviewer.importing.foreign_json import NotJson, parse
 from reviewer.importing.formats.base import (
+    SAYS_BOTH,
+    agreed,
     at_path,
     expected_actions,
     mapping,
@@ -79,6 +81,10 @@ class TauBenchReader:
         if info.get("error") and not record["traj"]:
             draft.note("the run broke and nothing of it was recorded")
         instruction = at_path(info, "task", "instruction")
+        passes = abs(reward - 1.0) <= TOLERANCE
+        passed = agreed(passes, _parts(info.get("reward_info")))
+        if passed is not passes:
+            draft.note(SAYS_BOTH)
         return draft.foreign(
             episode_id=record["task_id"],
             candidate_id=candidate_id,
@@ -86,7 +92,7 @@ class TauBenchReader:
             final_message=draft.last_words(),
             termination=_termination(record),
             verdict=SourceVerdict(
-                passed=abs(reward - 1.0) <= TOLERANCE,
+                passed=passed,
                 reward=reward,
                 exception=str(info["error"])[:200] if info.get("error") else None,
                 detail={
@@ -146,6 +152,13 @@ def _add_events(draft: Draft, messages: list[dict[str, Any]]) -> None:
         for call in calls:
             function = mapping(call.get("function"))
             draft.call(function.get("name"), function.get("arguments"), call.get("id"))
+
+
+def _parts(reward_info: Any) -> Iterator[bool | None]:
+    """Yield whether each of the checks that made the reward, and their own reward, has passed."""
+    checks = (at_path(reward_info, "info", name) for name in ("r_actions", "r_outputs"))
+    for value in (*checks, at_path(reward_info, "reward")):
+        yield value >= 1 - TOLERANCE if isinstance(value, (int, float)) else None
 
 
 def _detail(reward_info: Any) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from reviewer.importing.draft import Draft, elapsed_ms, tokens
+from reviewer.importing.draft import Draft, elapsed_ms, measured, tokens
 from reviewer.importing.facts import FormatFacts
 from reviewer.importing.foreign_json import parse_text
 from reviewer.importing.formats.base import (
@@ -369,7 +369,7 @@ def _usage(trial: dict[str, Any], draft: Draft) -> dict[str, Any] | None:
     if 0 in given and not any(given):
         draft.note("token counts of 0 mean that they were not measured")
         return None
-    return tokens(input_tokens=given[0], output_tokens=given[1])
+    return tokens(input_tokens=measured(given[0]), output_tokens=given[1])
 
 
 # The reader ---------------------------------------------------------------------------------------

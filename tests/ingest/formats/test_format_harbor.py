@@ -226,6 +226,16 @@ def test_steps_of_a_trial_are_told_in_order_and_a_resumed_session_once() -> None
     assert (record["cost_usd"], record["usage"]["input_tokens"]) == (0.75, 270)
 
 
+@pytest.mark.parametrize("lost", [None, 0])
+def test_a_step_without_a_figure_leaves_the_trial_without_it(tmp_path: Path, lost: Any) -> None:
+    result = json.loads((JOB / "two-steps__eeeeeee/result.json").read_bytes())
+    result["step_results"][1]["agent_result"]["cost_usd"] = lost
+    folder = changed(tmp_path, "two-steps__eeeeeee", step_results=result["step_results"])
+    record, found = read(folder)
+    assert (record["cost_usd"], record["usage"]["input_tokens"]) == (None, 270)
+    assert any("cost" in note and "not measured" in note for note in found.notes)
+
+
 def test_the_publishers_layout_and_names(tmp_path: Path) -> None:
     """Some rename the files: `trial-result.json` with `trajectory.atif.json` beside it."""
     folder = tmp_path / "trial-1"

@@ -52,6 +52,14 @@ def test_a_run_that_broke_keeps_verdict_reward_and_exception_apart() -> None:
     assert "the run broke and nothing of it was recorded" in found.notes
 
 
+@pytest.mark.parametrize("check", ["r_actions", "r_outputs"])
+def test_a_reward_that_its_own_check_denies_is_no_pass(check: str) -> None:
+    record = next(one for one in records() if one["reward"] == 1.0)
+    assert (found := read(record)).verdict is not None and found.verdict.passed is True
+    record["info"]["reward_info"]["info"] = {check: False}
+    assert (found := read(record)).verdict is not None and found.verdict.passed is None
+
+
 def test_the_verdicts_detail_says_which_check_made_it() -> None:
     details = [found.verdict.detail for one in records() if (found := read(one)).verdict]
     checks = [set(detail) - {"simulated_user", "expected_actions"} for detail in details]

@@ -136,13 +136,15 @@ def test_resolved_and_timed_out_stay_two_facts() -> None:
     assert record["usage"] == {"input_tokens": 1200, "output_tokens": 34}
 
 
-def test_unset_is_no_failure_and_zero_tokens_are_not_measured() -> None:
+def test_unset_is_no_failure_and_zero_tokens_are_not_measured(tmp_path: Path) -> None:
     record, found = read(FIRST / "results.json")
     assert found.verdict is not None
     assert found.verdict.exception is None
     assert found.verdict.detail == {"failure_mode": "unset"}
     assert kinds(record, "error") == []
     assert "usage" not in record
+    record, _ = read(changed(tmp_path, total_input_tokens=0, total_output_tokens=34))
+    assert record["usage"] == {"output_tokens": 34}
     assert "token counts of 0 mean that they were not measured" in found.notes
 
 

@@ -240,7 +240,8 @@ def contexts(trial: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def used(trial: dict[str, Any], name: str) -> float | None:
-    """Return the sum of one figure over a trial's contexts; zero is "not measured"."""
+    """Return the sum of one figure over a trial's contexts; zero is "not measured", and so is a sum
+    of which a part is not. Of a prompt none may have been cached."""
     values = [amount(one.get(name)) for one in contexts(trial)]
-    known = [value for value in values if value is not None]
-    return sum(known) or None if known else None
+    known = [value for value in values if value or (value == 0 and name == "n_cache_tokens")]
+    return sum(known) or None if len(known) == len(values) else None

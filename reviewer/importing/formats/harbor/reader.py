@@ -96,7 +96,10 @@ def attempt(source: Source, raw: bytes, folder: Path | None) -> Foreign:
     totals = writer.usage.settled(draft) if len(scenes) < 2 else None
     counts = {key: used(trial, f"n_{key}_tokens") for key in ("input", "output", "cache")}
     cost = used(trial, "cost_usd")
-    if cost is None and any(one.get("cost_usd") == 0 for one in contexts(trial)):
+    costs = [one.get("cost_usd") for one in contexts(trial)]
+    if cost is None and any(costs):
+        draft.note("a step of the trial states no cost: the trial's cost is not measured")
+    elif cost is None and 0 in costs:
         draft.note("the trial's cost of 0 means that it was not measured")
     stated = tokens(
         input_tokens=counts["input"], output_tokens=counts["output"], cached_tokens=counts["cache"]
