@@ -152,8 +152,10 @@ class Run:
         if task_id is None:
             task_id = at_path(value, "attributes", "weave_task_id")
         output = value.get("output")
-        if task_id is None or not isinstance(output, dict) or not output.get("usage"):
+        if task_id is None or not isinstance(output, dict):
             return
+        if not output.get("usage") and not output.get("choices"):
+            return  # no answer of a model
         task = self.task(task_id)
         started, length = value.get("started_at"), len(part.raw)
         place = Place(part.end - length, length, str(value.get("id")), str(started or ""))

@@ -272,6 +272,13 @@ def test_parts_lists_clocks_and_failed_results(tmp_path: Path) -> None:
     assert record["cost_usd"] is None  # 0 beside tokens: nobody had a price
 
 
+def test_calls_in_a_step_of_the_user_are_not_taken_for_the_users(tmp_path: Path) -> None:
+    call = {"tool_call_id": "1", "function_name": "wipe", "arguments": {}}
+    asked = {"source": "user", "message": "go", "tool_calls": [call]}
+    record = told(tmp_path, steps(asked, {"source": "agent", "message": "done"}))
+    assert missing(record) == {"steps[0].tool_calls"}
+
+
 def test_a_sum_is_not_taken_when_a_step_states_no_usage(tmp_path: Path) -> None:
     metrics = {"prompt_tokens": 5, "completion_tokens": 1, "cost_usd": 0.5}
     document = steps(

@@ -234,6 +234,15 @@ def test_calls_in_blocks_of_content_are_calls(tmp_path: Path) -> None:
     assert "unread" not in record
 
 
+def test_a_streamed_answer_states_no_usage_and_counts(tmp_path: Path) -> None:
+    last = logged(2, [USER, CALL, SEEN], CALL)
+    last["output"]["usage"] = None
+    found, _ = traces(tmp_path, with_calls(logged(1, [USER], CALL), last))
+    record = next(record for record, _ in found if record["episode_id"] == "t-1")
+    assert len([event for event in record["events"] if event["kind"] == "tool_call"]) == 2
+    assert record["usage"]["lower_bound"] is True
+
+
 @pytest.mark.parametrize(
     "change",
     [

@@ -343,6 +343,8 @@ class StepWriter:
             return
         who = self._who(source, actor, depth)
         calls = objects_in(step, "tool_calls", where)
+        if calls and who == "user":  # only an agent's step has calls: whose these are is not known
+            self.draft.unread(f"{where}tool_calls", len(self.draft.events) + 1)
         if isinstance(text, str) and text.strip() in PLACEHOLDERS:
             self.draft.note("placeholders for missing text were left out")
             text = ""
