@@ -92,7 +92,9 @@ def _add_turn(draft: Draft, turn: dict[str, Any], before: Any) -> None:
 def _add_call(draft: Draft, call: Any, actor: str, more: dict[str, Any]) -> None:
     if not isinstance(call, dict):
         raise Rejected("type:tool_calls")
-    who = SIMULATED if actor == USER or call.get("requestor") == USER else actor
+    # The agent answers for the calls of its own turns, whomever they name.
+    users = actor == USER or (actor != AGENT and call.get("requestor") == USER)
+    who = SIMULATED if users else actor
     draft.call(call.get("name"), call.get("arguments"), call.get("id"), who, **more)
 
 

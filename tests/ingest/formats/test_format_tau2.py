@@ -149,6 +149,17 @@ def test_a_reward_that_its_own_checks_deny_is_no_pass(tmp_path: Path) -> None:
     assert (found.verdict.passed, found.verdict.reward) == (None, 1.0)
 
 
+def test_calls_in_the_agents_turn_are_the_agents_whomever_they_name(tmp_path: Path) -> None:
+    value = document(AIRLINE)
+    for message in value["simulations"][0]["messages"]:
+        for call in message.get("tool_calls") or ():
+            call["requestor"] = "user"
+    first = traces(written(tmp_path, value))[0]
+    calls = [event for event in first["events"] if event["kind"] == "tool_call"]
+    assert calls
+    assert {event["actor"] for event in calls} == {"agent"}
+
+
 def test_genuine_files_raise_no_doubt_about_their_verdicts() -> None:
     for path in (AIRLINE, TELECOM, MOCK):
         found, _ = read(path)
