@@ -55,9 +55,11 @@ def test_a_run_that_broke_keeps_verdict_reward_and_exception_apart() -> None:
 @pytest.mark.parametrize("check", ["r_actions", "r_outputs"])
 def test_a_reward_that_its_own_check_denies_is_no_pass(check: str) -> None:
     record = next(one for one in records() if one["reward"] == 1.0)
-    assert (found := read(record)).verdict is not None and found.verdict.passed is True
+    assert (found := read(record)).verdict is not None
+    assert found.verdict.passed is True
     record["info"]["reward_info"]["info"] = {check: False}
-    assert (found := read(record)).verdict is not None and found.verdict.passed is None
+    assert (found := read(record)).verdict is not None
+    assert found.verdict.passed is None
 
 
 def test_the_verdicts_detail_says_which_check_made_it() -> None:
