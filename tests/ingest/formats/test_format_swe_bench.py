@@ -191,11 +191,11 @@ def test_reports_that_contradict_each_other_give_no_verdict(door: Door) -> None:
 
 
 def test_an_instance_in_lists_that_contradict_each_other_has_no_verdict(door: Door) -> None:
-    said = door.take("m.v1.json", summary(resolved_ids=[IDS[0], IDS[1], IDS[6]]))
+    said = door.take("m.v1.json", summary(resolved_ids=[IDS[0], IDS[0], IDS[1], IDS[4], IDS[6]]))
     rows = door.rows("SELECT episode_id, passed FROM traces WHERE passed = 1 OR passed IS NULL")
     assert (IDS[0], 1) in rows
-    assert {(IDS[1], None), (IDS[6], None)} <= set(rows)
-    assert "2 are in lists that contradict each other" in said.both
+    assert {(IDS[1], None), (IDS[4], None), (IDS[6], None)} <= set(rows)
+    assert "3 are in lists that contradict each other" in said.both
 
 
 def test_declared_totals_that_differ_are_called_out(door: Door) -> None:

@@ -326,7 +326,7 @@ def _outcomes(value: dict[str, Any]) -> dict[str, tuple[str, bool | None]]:
     for outcome, names, passed in reversed(_OUTCOMES):
         for instance_id in _ids(value, *names):
             before = found.get(instance_id)
-            both = passed is True and before is not None and before[1] is False
+            both = passed is True and before is not None and before[1] is not True
             found[instance_id] = ("both", None) if both else (outcome, passed)
     listed = isinstance(value.get("unresolved_ids", value.get("ids_unresolved")), list)
     for instance_id in _ids(value, *_RAN):
