@@ -92,6 +92,8 @@ def _table(actions: list[argparse.Action]) -> str:
 
 def _written(action: argparse.Action) -> str:
     name = action.metavar if isinstance(action.metavar, str) else action.dest
+    if action.metavar is None and action.choices:
+        name = "{" + ",".join(map(str, action.choices)) + "}"  # as --help has it
     if not action.option_strings:
         text = f"{name}…" if action.nargs == "+" else name
         return f"`[{text}]`" if action.nargs == "?" else f"`{text}`"
