@@ -434,6 +434,57 @@ async def test_a_start_that_is_given_up_leaves_nothing(
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith("reviewer")] == []
 
 
+async def test_a_start_that_is_given_up_once_the_child_is_at_work_ends_it(
+    kind: str, suite: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The loop does something else until the child runs: it has not heard of its pipes."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    token = uuid.uuid4().hex
+    again = f"os.execv(sys.executable, [sys.executable, '-c', 'input()', {token!r}])"
+    starting = asyncio.ensure_future(start(order(suite, f"import os, sys; {again}")))
+    for _ in range(2):
+        await asyncio.sleep(0)
+    begun = time.monotonic()
+    while not running(token) and time.monotonic() - begun < WAIT_S:
+        time.sleep(0.02)
+    assert running(token)
+    starting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await starting
+    assert running(token) == []
+    assert [path.name for path in tmp_path.iterdir() if path.name.startswith("reviewer")] == []
+
+
+@linux
+def test_a_child_whose_keeper_is_killed_at_once_never_begins(tmp_path: Path) -> None:
+    killed = f"""
+        import os, signal, sys, time
+        sys.path.insert(0, {str(Path(keeper.__file__).parent)!r})
+        import keeper
+        fork = os.fork
+        def slowly():
+            me = os.getpid()
+            if fork():
+                os.kill(me, signal.SIGKILL)
+            while os.getppid() == me:
+                time.sleep(0.01)
+            return 0
+        os.fork = slowly
+        keeper.main()
+    """
+    asked = {
+        "argv": [sys.executable, "-c", "print('ran')"],
+        "bubblewrap": False, "filter": "", "parent": os.getpid(), "room": str(tmp_path),
+        "limits": {}, "landlock": None,
+    }  # fmt: skip
+    done = subprocess.run(
+        [sys.executable, str(written(tmp_path / "killed.py", killed)), json.dumps(asked)],
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, check=False,
+    )  # fmt: skip
+    assert done.returncode == -signal.SIGKILL
+    assert done.stdout == b""
+
+
 async def test_a_program_that_cannot_be_run_never_was_a_child(kind: str, suite: Path) -> None:
     program = written(suite / "candidates" / "guest", "#!/nowhere/at/all\n", executable=True)
     child = await start(Order((str(program),), suite, opened=(suite / "candidates",)))

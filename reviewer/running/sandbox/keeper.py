@@ -225,9 +225,10 @@ def main() -> int:
     if os.getppid() != order["parent"]:
         return _CANNOT_START
     told, telling = os.pipe()
+    keeper = os.getpid()
     child = os.fork()
     if child == 0:
-        _become(order, telling)
+        _become(order, telling, keeper)
     os.close(telling)
     nothing = os.open(os.devnull, os.O_RDWR)
     for stream in (0, 1, 2):
@@ -313,13 +314,15 @@ def _descendants() -> list[int]:
     return found
 
 
-def _become(order: dict[str, Any], telling: int) -> None:
+def _become(order: dict[str, Any], telling: int, keeper: int) -> None:
     """Give up what the child is not to have, and turns into it. Never returns."""
     program, *arguments = order["argv"]
     try:
         os.setsid()
         if LINUX:
             _prctl(_DEATH_SIGNAL, signal.SIGKILL)
+        if os.getppid() != keeper:
+            os._exit(_CANNOT_START)  # the keeper was killed before its death could be told
         for number in (signal.SIGCHLD, signal.SIGPIPE, signal.SIGXFSZ):
             signal.signal(number, signal.SIG_DFL)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, _WATCHED)

@@ -288,8 +288,8 @@ async def start(order: Order) -> Child:
     if held.kind != "bubblewrap":
         folder = os.path.realpath(tempfile.mkdtemp(prefix="reviewer-room-"))
     home = folder or BUBBLEWRAP_HOME
-    try:
-        transport, pipes = await asyncio.get_running_loop().subprocess_exec(
+    starting = asyncio.ensure_future(
+        asyncio.get_running_loop().subprocess_exec(
             lambda: Pipes(order.unread),
             *(sys.executable, "-I", "-S", "-B", str(KEEPER)),
             json.dumps(_kept(order, held, folder)),
@@ -297,6 +297,18 @@ async def start(order: Order) -> Child:
             cwd="/",
             start_new_session=True,
         )
+    )
+    try:
+        transport, pipes = await asyncio.shield(starting)
+    except asyncio.CancelledError:
+        # asyncio would kill the keeper, which ends the child otherwise, and then wait for the pipes
+        # that the child holds.
+        with contextlib.suppress(OSError):
+            transport, pipes = await starting
+            await Child(transport, pipes, folder).close()
+        if folder is not None:
+            _sweep(folder, lost=True)
+        raise
     except BaseException:
         if folder is not None:
             _sweep(folder, lost=True)
