@@ -158,7 +158,7 @@ def test_labels_travel_to_another_store(lamp: Lamp, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("order", "why"),
     [
-        (("--about", "agent"), "--about agent: is not user"),
+        (("--about", "agent"), "--about agent: the only value is user"),
         (("--about", "user", "--pairs"), "--pairs compares final messages"),
     ],
 )

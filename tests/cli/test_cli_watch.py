@@ -102,6 +102,6 @@ def test_a_draft_that_was_frozen_is_watched_no_more(draft: Door) -> None:
 def test_only_a_draft_is_watched(door: Door) -> None:
     said = door.run("suite", "check", SUITE, "--watch")
     assert said.code == 2
-    assert "no draft" in said.err
+    assert "is not a draft" in said.err
     assert door.run("suite", "check", "--watch").code == 2
     assert door.run("suite", "check", SUITE, "--candidate", V8).code == 2

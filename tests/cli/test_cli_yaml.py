@@ -59,6 +59,6 @@ def test_what_is_wrong_in_yaml_is_named_by_the_file_that_is_there(door: Door, dr
     path.write_bytes(kept)
     said = door.run("suite", "freeze", "mine")
     assert said.code != 0
-    assert "damaged-221.yaml: $: is there as episodes/damaged-221.json too" in said.both
+    assert "damaged-221.yaml: $: also exists as episodes/damaged-221.json" in said.both
     assert path.read_bytes() == kept
     assert written.exists()

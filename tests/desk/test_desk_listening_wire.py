@@ -234,7 +234,7 @@ def test_broken_protobuf_is_refused_in_protobuf(asked: Asked) -> None:
     pytest.importorskip("opentelemetry.proto")
     status, body, response = asked.post(b"\xff\xff\xff", Content_Type=PROTOBUF)
     assert (status, response.headers["Content-Type"]) == (400, PROTOBUF)
-    assert b"no ExportTraceServiceRequest" in body
+    assert b"not an ExportTraceServiceRequest" in body
 
 
 def test_the_answer_to_protobuf_is_protobuf(asked: Asked) -> None:

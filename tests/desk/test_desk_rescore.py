@@ -204,7 +204,7 @@ def test_an_edit_in_between_gets_no_new_digest(full: Door, monkeypatch: pytest.M
             base.execute("UPDATE trace SET cost_usd = 0.25 WHERE id = 2")
 
     meanwhile(monkeypatch, edit)
-    with pytest.raises(DeskError, match="not as its journal says: traces 1 to"):
+    with pytest.raises(DeskError, match="does not match its journal: traces 1 to"):
         scored(full)
     assert full.rows("SELECT 1 FROM rescored") == []
     assert full.run("doctor").code != 0

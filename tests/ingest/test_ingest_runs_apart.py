@@ -63,4 +63,5 @@ def test_other_rewards_are_other_evidence(door: Door) -> None:
     # The source's own word stands in the evidence too, so these are other attempts.
     assert said.code == 0
     assert len(attempts(door)) == 8
-    assert door.one("SELECT sum(passed) FROM traces") == 8
+    # A reward of one beside the source's own failing checks is no verdict.
+    assert door.one("SELECT sum(passed) FROM traces") == 4

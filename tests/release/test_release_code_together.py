@@ -81,7 +81,7 @@ def test_the_code_of_each_gate_is_in_the_decision_and_compared(door: Door) -> No
     (two.other / "lamp" / "agent.py").write_text("import os\n", encoding="utf-8")
     said = two.verified(file, "--release", two.plan, "--candidate-folder", suites)
     assert said.code == 30
-    assert f"suite {OTHER}: the candidate's code in the folder given is not" in said.out
+    assert f"suite {OTHER}: the candidate's code in the given folder is not" in said.out
     two.repin()
     said = two.verified(file, "--release", two.plan, "--candidate-folder", suites)
     assert said.code == 30

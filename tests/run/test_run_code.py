@@ -144,7 +144,7 @@ def test_scripts_and_prompts_are_pinned_by_their_manifest(suite: Path) -> None:
 
 def test_code_that_cannot_be_read_is_named(suite: Path) -> None:
     os.mkfifo(suite / "candidates/lamp/pipe")
-    with pytest.raises(Unrunnable, match=r"lamp-v1/candidates/lamp/pipe: .* no regular file"):
+    with pytest.raises(Unrunnable, match=r"lamp-v1/candidates/lamp/pipe: .* not a regular file"):
         measured(suite, COMMAND)
 
 

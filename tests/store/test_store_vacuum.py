@@ -122,7 +122,7 @@ def test_what_takes_too_long_is_taken_back(full: Door, monkeypatch: pytest.Monke
         patch.setattr(vacuuming, "time", Clock)
         said = full.run("vacuum")
     assert said.code == 20
-    assert "not done within 20 s, and others could not write meanwhile" in said.err
+    assert "not finished within 20 s, during which others could not write" in said.err
     assert "way out: stop the other processes, or wait longer with --seconds 600" in said.err
     assert full.store.stat().st_size == size
     assert kept(full) == before

@@ -117,7 +117,7 @@ async def test_one_candidate_stands_beside_nobody(eight: Bent) -> None:
     async with running(app) as pilot:
         await settle(pilot)
         await press(pilot, "vertical_line")
-        assert "there is only one candidate" in screen_text(app)
+        assert "one candidate only" in screen_text(app)
         assert "episodes 3 of 3" in screen_text(app)
 
 

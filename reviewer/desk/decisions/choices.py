@@ -67,9 +67,7 @@ def _adding(pending: Pending) -> Choice:
     who = f" ({', '.join(pending.signers)})" if pending.signers else ""
     why = f"decision {pending.number} waits, {signed} signed{who}"
     if pending.differs:
-        why = (
-            f"decision {pending.number} differs from what this store derives: {pending.differs[0]}"
-        )
+        why = f"decision {pending.number} differs here: {pending.differs[0]}"
     return Choice(decision=pending.decision, open=not pending.differs, why=why, adds=pending.number)
 
 
