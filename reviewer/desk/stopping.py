@@ -28,7 +28,7 @@ def until(stop: Callable[[], bool]) -> Iterator[None]:
 
 
 def watched() -> Callable[[], bool] | None:
-    """What tells whether this thread is to stop; None where nobody would say so."""
+    """The check that says whether this thread must stop; None where nothing can stop it."""
     return _asked.get()
 
 
