@@ -116,6 +116,49 @@ def test_a_killed_claimant_loses_no_label_and_keeps_no_item(
     queue.healthy()
 
 
+LABELED_AND_KILLED = """
+import os, signal, sys
+from pathlib import Path
+sys.path.insert(0, sys.argv[2])
+from labelers import drafted
+from reviewer.desk.desk import Desk
+from reviewer.desk.place import at
+from reviewer.desk.presence.claims import Claims
+desk = Desk(at(Path(sys.argv[1])), reviewer="kim")
+desk.presence.here("label")
+session = desk.labels.session("", "", review_set="sixty")
+item = desk.labels.next_item(session, claim=True)
+print(item.item, flush=True)
+Claims.labeled = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
+desk.labels.record(session, drafted(item))
+"""
+
+
+def test_a_claim_ends_with_the_label_also_when_its_workstation_is_killed_in_between(
+    queue: Door,
+) -> None:
+    """The label is kept and the claim's file is left: the item is free for everybody else."""
+    kim = subprocess.run(
+        [sys.executable, "-P", "-c", LABELED_AND_KILLED, str(queue.root)]
+        + [str(Path(__file__).parents[1])],
+        env=environment(), capture_output=True, text=True,
+    )  # fmt: skip
+    assert kim.returncode == -signal.SIGKILL, kim.stderr
+    told = kim.stdout.strip()
+    assert labeled(queue) == Counter([told])
+    assert len(list((queue.root / "store" / "presence" / "claims").glob("*.json"))) == 1
+    with labeler(queue) as desk:
+        session = sixty(desk)
+        assert desk.labels.held(session) == ()
+        assert desk.labels.queue("", "", review_set="sixty").holders == ()
+        found = desk.labels.next_item(session, item=told, claim=True)
+        assert found is not None and found.item == told
+    with labeler(queue, "kim") as kims, labeler(queue) as desk:
+        again = kims.labels.undo(sixty(kims), claim=True)
+        assert again.item == told
+        assert [one.reviewer for one in desk.labels.held(sixty(desk), told)] == ["kim"]
+
+
 def test_an_item_is_with_one_person_and_the_queue_names_them(full: Door) -> None:
     with labeler(full, "kim") as kim, labeler(full, "dana") as dana:
         theirs = given(kim, pairs_of(kim))

@@ -407,14 +407,13 @@ class LabelsRoom(Room):
         claims, me = self._opened.claims, session.reviewer
         with self._opened.reading() as connection:
             if not claim:
-                taken = frozenset(each.item for each in claims.others(me))
                 return self._labeling.next_item(
-                    connection, session, handed_back, reason, item, taken
+                    connection, session, handed_back, reason, item, claims.others(me)
                 )
             self._labeling.sheet(connection, session)  # made before anybody waits for it
-            with claims.choosing(me) as taken:
+            with claims.choosing(me) as others:
                 found = self._labeling.next_item(
-                    connection, session, handed_back, reason, item, taken, sharing=True
+                    connection, session, handed_back, reason, item, others, sharing=True
                 )
                 claims.take(me, None if found is None else found.item)
             return found

@@ -5,7 +5,7 @@ shown to a person who still labels; they influence only the order of the queue, 
 rule.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
 import msgspec
@@ -29,7 +29,7 @@ from reviewer.desk.labels.api import (
     Session,
 )
 from reviewer.desk.labels.book import Book, row_of
-from reviewer.desk.labels.queue import closing_items, holders, own_views, queue_view
+from reviewer.desk.labels.queue import closing_items, holders, own_views, queue_view, unlabeled
 from reviewer.desk.labels.sheet import Sheet, Sheets, Showing
 from reviewer.desk.place import Workspace
 from reviewer.desk.presence.claims import Claim
@@ -248,14 +248,15 @@ class Labeling:
         handed_back: Sequence[tuple[str, int]] = (),
         reason: str | None = None,
         item: str | None = None,
-        taken: Collection[str] = (),
+        claims: Sequence[Claim] = (),
         sharing: bool = False,
     ) -> LabelItem | None:
         """Return the next showing: of the item if one is named, else the next for the reason, else
-        the next; None when none is left. Others have the items `taken`: they are not given. When
-        `sharing`, what others labeled lately comes behind the rest."""
+        the next; None when none is left. Items that others have by their `claims` are not given.
+        When `sharing`, what others labeled lately comes behind the rest."""
         sheet = self.sheet(connection, session)
         labels = self.labels(connection, sheet)
+        taken = {claim.item for claim in unlabeled(claims, labels)}
         left = sheet.coming(labels, session, handed_back)
         behind = labeled_lately(labels, session) if sharing else frozenset()
         if item is not None:
@@ -285,8 +286,9 @@ class Labeling:
         if not claims:
             return ()
         sheet = self.sheet(connection, session)
-        names = {each.item.item for each in sheet.left(self.labels(connection, sheet), session)}
-        return holders(claims, names & {item} if item else names)
+        labels = self.labels(connection, sheet)
+        names = {each.item.item for each in sheet.left(labels, session)}
+        return holders(unlabeled(claims, labels), names & {item} if item else names)
 
     def record(self, connection: Connection, session: Session, drafted: LabelDraft) -> SavedLabel:
         """Keep a label, durably; one for a showing that has one already revises it.

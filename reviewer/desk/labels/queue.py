@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
+from datetime import datetime
 
 import msgspec
 
@@ -142,6 +143,20 @@ MOST_RECENT = 20
 """Labels that the queue names as given last."""
 
 
+def unlabeled(claims: Sequence[Claim], labels: Iterable[Label]) -> tuple[Claim, ...]:
+    """Return the claims whose person has not labeled the item since. A workstation that was killed
+    after it had saved a label leaves its claim behind: the item would be kept from others."""
+    held = {(claim.name, claim.item) for claim in claims}
+    last: dict[tuple[str, str], int] = {}
+    for label in labels if held else ():
+        key = label.reviewer, label.item
+        if key in held and not label.withdrawn:
+            at = round(datetime.fromisoformat(label.at).timestamp() * 1000)
+            last[key] = max(at, last.get(key, at))
+    # The times of labels are cut to the millisecond.
+    return tuple(c for c in claims if last.get((c.name, c.item), -1) < int(c.since * 1000))
+
+
 def holders(claims: Iterable[Claim], items: Collection[str]) -> tuple[Holder, ...]:
     """Return who has some of these items before them, those who began first at the top."""
     found: dict[str, list[float]] = {}
@@ -174,6 +189,7 @@ def queue_view(
     here = [x for x in labels if x.item in sheet.items]
     mine, left = sheet.mine(labels, session), sheet.left(labels, session)
     flags, closed = flags_of(sheet, session, labels)
+    claims = unlabeled(claims, labels)
     lines = _flag_lines(sheet, session, labels, len(flags), closed.total())
     closing = _closing(sheet, flags)
     shown = {(x.item, x.showing) for x in mine}

@@ -122,10 +122,10 @@ class Claims:
         return tuple(sorted(found, key=lambda each: (each.since, each.name)))
 
     @contextmanager
-    def choosing(self, reviewer: str) -> Iterator[frozenset[str]]:
-        """Yield the items that others have, while nobody else chooses."""
+    def choosing(self, reviewer: str) -> Iterator[tuple[Claim, ...]]:
+        """Yield the claims of others, while nobody else chooses."""
         with self._lock, self._alone():
-            yield frozenset(each.item for each in self.others(reviewer))
+            yield self.others(reviewer)
 
     def take(self, reviewer: str, item: str | None) -> None:
         """Claim an item in place of the one before; None claims nothing."""
