@@ -282,6 +282,9 @@ def _head(found: QueueView) -> Iterator[str]:
         yield f"claimed by {one.reviewer}: {counted(one.items, 'item')}, {since}"
     for line in found.flags:
         yield from _flags(line, found.candidate_id)
+    if found.by_authors:
+        who = " and ".join(found.by_authors)
+        yield f"labels of {who} close no flag: nobody judges their own work"
 
 
 def _flags(line: FlagLine, candidate_id: str) -> Iterator[str]:

@@ -139,8 +139,10 @@ def test_a_claim_ends_with_the_label_also_when_its_workstation_is_killed_in_betw
 ) -> None:
     """The label is kept and the claim's file is left: the item is free for everybody else."""
     kim = subprocess.run(
-        [sys.executable, "-P", "-c", LABELED_AND_KILLED, str(queue.root)]
-        + [str(Path(__file__).parents[1])],
+        [
+            sys.executable, "-P", "-c", LABELED_AND_KILLED, str(queue.root),
+            str(Path(__file__).parents[1]),
+        ],
         env=environment(), capture_output=True, text=True,
     )  # fmt: skip
     assert kim.returncode == -signal.SIGKILL, kim.stderr
@@ -152,7 +154,8 @@ def test_a_claim_ends_with_the_label_also_when_its_workstation_is_killed_in_betw
         assert desk.labels.held(session) == ()
         assert desk.labels.queue("", "", review_set="sixty").holders == ()
         found = desk.labels.next_item(session, item=told, claim=True)
-        assert found is not None and found.item == told
+        assert found is not None
+        assert found.item == told
     with labeler(queue, "kim") as kims, labeler(queue) as desk:
         again = kims.labels.undo(sixty(kims), claim=True)
         assert again.item == told

@@ -878,3 +878,33 @@ def test_what_an_author_says_of_their_own_candidate_closes_nothing(door: Door) -
         judged = desk.reports.build(SUITE, V8)
         assert judged.assessment.recommendation == "promote"
         assert "R.Lee" not in json.loads(judged.raw)["review"]["reviewers"]
+
+
+def test_the_queue_counts_for_a_release_what_the_report_counts(door: Door) -> None:
+    """A flag that an author labeled stays open until somebody else labels it."""
+    lenient(door, min_pairs=3)
+    door.take("t.jsonl", [*shipped(V8), *shipped(V7)])
+    with labeler(door, "R.Lee") as desk:
+        session = pairs_of(desk, V7)
+        before = desk.labels.queue(SUITE, V7)
+        assert (before.author, before.by_authors) == (True, ())
+        assert before.high == before.open_high > 0
+        label_all(desk, session)
+        after = desk.labels.queue(SUITE, V7)
+        assert after.by_authors == ("R.Lee",)
+        assert (after.open_high, after.open_left) == (before.open_high, 0)
+        assert "3 more labeled pairs before a promotion" in after.needed
+        review = json.loads(desk.reports.build(SUITE, V7).raw)["review"]
+        assert review["high_flags"]["open"] == after.open_high
+    said = door.ok("labels", "queue", "--suite", SUITE, "--candidate", V7).out
+    assert "labels of R.Lee close no flag: nobody judges their own work" in said
+    with labeler(door) as desk:
+        session = pairs_of(desk, V7)
+        found = desk.labels.queue(SUITE, V7)
+        assert not found.author
+        assert found.open_left
+        label_all(desk, session)
+        closed = desk.labels.queue(SUITE, V7)
+        assert closed.open_high == 0
+        review = json.loads(desk.reports.build(SUITE, V7).raw)["review"]
+        assert review["high_flags"]["open"] == 0

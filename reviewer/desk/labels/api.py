@@ -243,7 +243,9 @@ class QueueView(View, frozen=True):
     chance, answer). Of all reviewers: `labeled` items, `begun` pairs that no one has answered in
     both orders, `high` flags of the candidate's traces, of which no label has closed `open_high`,
     the agreement and the disagreements. Of the others: `holders`, who have an item of this queue
-    before them, and `recent`, what everybody did last, the newest first.
+    before them, and `recent`, what everybody did last, the newest first. `by_authors` labeled and
+    made the candidate: their labels close no flag and are none of those a release needs. `author`
+    says this of the person who looks.
     """
 
     suite_id: str
@@ -270,6 +272,8 @@ class QueueView(View, frozen=True):
     review_set: str = ""
     holders: tuple[Holder, ...] = ()
     recent: tuple[GivenLabel, ...] = ()
+    by_authors: tuple[str, ...] = ()
+    author: bool = False
 
 
 REASONS = {

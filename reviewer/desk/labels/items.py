@@ -25,6 +25,7 @@ from reviewer.review.items import (
     message_items,
 )
 from reviewer.review.queue import Signals, trace_signals, uncertainty
+from reviewer.suite.candidate import trusted_candidate
 
 if TYPE_CHECKING:
     from reviewer.review.judgments import Judgment
@@ -37,11 +38,12 @@ _EFFICIENCY = DIAGNOSTICS.index("efficiency")
 
 class Side(NamedTuple):
     """One candidate on a suite as labeling sees it. `prefix`, an episode's name and the attempt
-    make a trace id."""
+    make a trace id; `authors` are those that its manifest names."""
 
     key: int
     prefix: str
     names: dict[int, str]
+    authors: tuple[str, ...] = ()
 
     def trace_id(self, trace: ReviewableTrace) -> str:
         return f"{self.prefix}/{self.names[trace.episode]}/{trace.attempt}"
@@ -62,7 +64,8 @@ def side_of(connection: Connection, suite_id: str, candidate_id: str) -> Side:
     if suite is None or row is None:
         raise NoTrace(suite_id, candidate_id, near_ids(connection, suite_id, candidate_id))
     names = {key: name for name, key in registry.episode_ids(connection, suite.id).items()}
-    return Side(row.id, f"{suite_id}/{candidate_id}", names)
+    authors = () if row.manifest is None else trusted_candidate(row.manifest).authors
+    return Side(row.id, f"{suite_id}/{candidate_id}", names, authors)
 
 
 def messages_and_signals(connection: Connection, finals: FinalMessages, side: Side) -> SideMessages:

@@ -31,6 +31,7 @@ from reviewer.review.agreement import (
 from reviewer.review.labels import Label, counting
 from reviewer.review.lines import instant
 from reviewer.review.queue import (
+    LabelCounts,
     OpenFlag,
     ReasonCount,
     Signals,
@@ -78,13 +79,14 @@ def consistency_of(
     return tuple(found)
 
 
-def needed(sheet: Sheet, made_pairs: int, made_messages: int, labels: Sequence[Label]) -> str:
-    """Return which labels are still needed, as a sentence; "" when none is."""
+def needed(sheet: Sheet, made: LabelCounts, labels: Sequence[Label]) -> str:
+    """Return which labels are still needed, as a sentence; "" when none is. `made` are those that
+    count for a release of the candidate."""
     ruled, parts = sheet.ruled, []
-    pairs = ruled.suite.policy.labels.min_pairs - made_pairs
+    pairs = ruled.suite.policy.labels.min_pairs - made.pairs
     if sheet.kind == "pair" and pairs > 0:
         parts.append(f"{pairs} more labeled pairs before a promotion")
-    messages = ruled.rubric.final_messages - made_messages
+    messages = ruled.rubric.final_messages - made.messages
     if sheet.kind == "message" and messages > 0:
         parts.append(f"{messages} more messages that the rubric asks for")
     reviewers = {x.reviewer for x in counting(labels)}
@@ -191,9 +193,11 @@ def queue_view(
     flags, closed = flags_of(sheet, session, labels)
     claims = unlabeled(claims, labels)
     lines = _flag_lines(sheet, session, labels, len(flags), closed.total())
-    closing = _closing(sheet, flags)
+    author = sheet.is_author(session.reviewer, session.candidate_id)
+    closing = frozenset[str]() if author else _closing(sheet, flags)
     shown = {(x.item, x.showing) for x in mine}
     said, made = counting(here), counted(here, sheet.ruled.rubric)
+    valid, makers = sheet.by_others(here, session.candidate_id)
     return QueueView(
         suite_id=session.suite_id,
         candidate_id=session.candidate_id,
@@ -219,13 +223,15 @@ def queue_view(
         open_left=sum(place.item.item in closing for place in left),
         agreement=agreement_on(sheet, session, here),
         consistency=consistency_of(here, session, finished=not left),
-        needed=needed(sheet, made.pairs, made.messages, here),
+        needed=needed(sheet, counted(valid, sheet.ruled.rubric), here),
         disagreements=disagreements_of(here, session, {place.item.item for place in left}),
         saved=tuple(_saved(x) for x in mine),
         flags=lines,
         review_set=session.review_set,
         holders=holders(claims, sheet.items),
         recent=recent(here),
+        by_authors=makers,
+        author=author,
     )
 
 
@@ -233,9 +239,10 @@ def flags_of(
     sheet: Sheet, session: Session, labels: Sequence[Label]
 ) -> tuple[tuple[OpenFlag, ...], Counter[str]]:
     """Return the candidate's high flags that no label has closed, and how many are closed, by
-    reason."""
+    reason. Labels of its authors close none."""
     signals = _signals_of(sheet, session.suite_id, session.candidate_id)
-    flags = open_flags(sheet.own, signals, labels)
+    valid, _ = sheet.by_others(labels, session.candidate_id)
+    flags = open_flags(sheet.own, signals, valid)
     everyone = Counter(flag.reasons[0] for flag in open_flags(sheet.own, signals, ()))
     return flags, Counter(everyone - Counter(flag.reasons[0] for flag in flags))
 
@@ -256,10 +263,11 @@ def _flag_lines(
     if session.baseline_id is None or not sheet.others:
         return (mine,)
     signals = _signals_of(sheet, session.suite_id, session.baseline_id)
+    valid, _ = sheet.by_others(labels, session.baseline_id)
     theirs = FlagLine(
         candidate_id=session.baseline_id,
         high=len(open_flags(sheet.others, signals, ())),
-        open=len(open_flags(sheet.others, signals, labels)),
+        open=len(open_flags(sheet.others, signals, valid)),
         stops=False,
     )
     return mine, theirs

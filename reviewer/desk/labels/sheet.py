@@ -13,7 +13,7 @@ from reviewer.db.queries.review_sets import review_sets
 from reviewer.desk.errors import DeskError
 from reviewer.desk.labels import items
 from reviewer.desk.labels.api import Session
-from reviewer.desk.labels.book import EvidenceClock
+from reviewer.desk.labels.book import EvidenceClock, by_others
 from reviewer.desk.place import Workspace
 from reviewer.desk.suites import ready_suite
 from reviewer.desk.traces.records import FinalMessages
@@ -62,8 +62,9 @@ class Showing(NamedTuple):
 class Sheet:
     """Items, signals and queue of one pair of candidates and one kind. Its order follows from the
     suite's digest and the labels alone. `own` are the candidate's messages alone, `others` those of
-    the baseline, where its signals are part of the queue. That of a review set (`of_set`) has its
-    own queue; `asked` is what users asked, by item, where no contract tells."""
+    the baseline, where its signals are part of the queue; `authors` made each candidate. That of a
+    review set (`of_set`) has its own queue; `asked` is what users asked, by item, where no contract
+    tells."""
 
     def __init__(
         self,
@@ -76,11 +77,13 @@ class Sheet:
         queue: Queue | None = None,
         of_set: SealedSet | None = None,
         asked: Mapping[str, str] | None = None,
+        authors: Mapping[str, tuple[str, ...]] | None = None,
     ) -> None:
         policy = ruled.suite.policy.labels
         self.of_set, self._asked = of_set, asked or {}
         self.ruled, self.kind, self.built, self.signals = ruled, kind, built, signals
         self.own, self.others = own, others
+        self._authors = authors or {}
         self.seed = ruled.suite.digest
         self.items = {item.item: item for item in built.items}
         self.queue: Queue = queue or build_queue(
@@ -96,6 +99,19 @@ class Sheet:
         made = Done.of(labels, reviewer, role) if kept is None else kept.grown(labels)
         self._by_person[reviewer, role] = made
         return made.made
+
+    def by_others(
+        self, labels: Sequence[Label], candidate_id: str
+    ) -> tuple[Sequence[Label], tuple[str, ...]]:
+        """Return the labels that count for a release of a candidate, and who made it and labeled:
+        nobody judges their own work."""
+        return by_others(labels, self._authors.get(candidate_id, ()))
+
+    def is_author(self, reviewer: str, candidate_id: str) -> bool:
+        """Return whether this person made the candidate."""
+        from reviewer.signing.signers import is_one_of
+
+        return is_one_of(reviewer, self._authors.get(candidate_id, ()))
 
     @cached_property
     def episodes(self) -> dict[str, Episode]:
@@ -331,8 +347,10 @@ class Sheets:
         side = items.side_of(connection, suite_id, candidate_id)
         candidate = items.messages_and_signals(connection, self._finals, side)
         baseline, signals = None, candidate.signals
+        authors = {candidate_id: side.authors}
         if baseline_id is not None:
             other = items.side_of(connection, suite_id, baseline_id)
+            authors[baseline_id] = other.authors
             baseline = items.messages_and_signals(connection, self._finals, other)
             row = registry.suite_row(connection, suite_id)
             assert row is not None  # both sides were found in it
@@ -345,7 +363,7 @@ class Sheets:
         others: tuple[Item, ...] = ()
         if baseline is not None and kind == "pair":
             others = message_items(digest, baseline.messages).items
-        return Sheet(ruled, kind, built, signals, own, others)
+        return Sheet(ruled, kind, built, signals, own, others, authors=authors)
 
 
 def suite_with_rubric(

@@ -21,7 +21,7 @@ from reviewer.db.queries.attempts import (
     reviewable_traces_in,
 )
 from reviewer.desk.baseline import other_candidate
-from reviewer.desk.labels.book import Book, candidates_of
+from reviewer.desk.labels.book import Book, by_others, candidates_of
 from reviewer.desk.labels.items import Side, message_of, side_of, signals_of
 from reviewer.desk.suites import ReadySuite
 from reviewer.desk.traces.records import FinalMessages
@@ -167,7 +167,7 @@ def read_labeled_messages(
     every = sources.book.of(connection, held.suite.digest)
     labels = [x for x in every if x.rubric_digest == held.rubric_digest]
     own = _own(connection, side, held, sources.finals, labels)
-    about, by_authors = _by_others(_about(labels, own), sources.authors)
+    about, by_authors = by_others(_about(labels, own), sources.authors)
     unsigned = 0
     if held.suite.policy.labels.signed is True and about:
         signed = sources.signed()
@@ -192,19 +192,6 @@ def _own(
     texts = finals.of(connection, traces)
     messages = [message_of(side, t, texts[t.id]) for t in traces if t.id in texts]
     return message_items(held.suite.digest, messages).items
-
-
-def _by_others(
-    labels: list[Label], authors: tuple[str, ...]
-) -> tuple[list[Label], tuple[str, ...]]:
-    """Return the labels of people who did not make the candidate, and who made it and labeled."""
-    if not labels or not authors:
-        return labels, ()
-    from reviewer.signing.signers import is_one_of
-
-    raters = {label.reviewer for label in labels}
-    makers = {who for who in raters if is_one_of(who, authors)}
-    return [x for x in labels if x.reviewer not in makers], tuple(sorted(makers))
 
 
 def _about(labels: Iterable[Label], own: Sequence[Item]) -> list[Label]:

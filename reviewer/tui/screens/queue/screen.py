@@ -253,6 +253,8 @@ class QueueScreen(ReadingScreen):
             self.say("no trace of this candidate has a high flag")
         elif not found.open_high:
             self.say("every high flag is closed by a label")
+        elif found.author:
+            self.say("you made this candidate: only a label of somebody else closes its flags")
         elif not found.open_left:
             other = worded("{choose} changes between pairs and messages")
             self.say(f"no item left for you closes an open flag: {other}")
