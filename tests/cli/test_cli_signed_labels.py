@@ -380,3 +380,19 @@ def test_a_merge_of_two_peoples_work_is_signed_by_each(door: Door, tmp_path: Pat
     found, written = report(there)
     assert found == "promote", reasons(written)
     assert written["review"]["limits"]["agreement"]["winner"]["hits"] == 4
+
+
+def test_the_queue_waits_for_signatures_where_the_policy_does(door: Door) -> None:
+    wanting(door, min_pairs=1, signed=True)
+    key = rater(door)
+    with labeler(door) as desk:
+        label_all(desk, desk.labels.session(WANTS, V7, V8))
+        before = desk.labels.queue(WANTS, V7, V8)
+        assert before.high
+        assert (before.open_high, before.open_left) == (before.high, 0)
+        assert before.unsigned == before.done
+        assert f"a signature on {before.unsigned} labels" in before.needed
+        door.ok("labels", "sign", "--suite", WANTS, "--key", key)
+        after = desk.labels.queue(WANTS, V7, V8)
+        assert (after.open_high, after.unsigned) == (0, 0)
+        assert "signature" not in after.needed

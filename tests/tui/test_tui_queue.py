@@ -140,6 +140,7 @@ async def test_n_labels_the_next_open_high_flag(shop: Bent) -> None:
         ({"high": 2, "open_high": 0, "open_left": 0}, "every high flag is closed by a label"),
         ({"high": 2, "open_high": 2, "open_left": 0}, "no item left for you closes an open"),
         ({"high": 2, "open_high": 2, "open_left": 0, "author": True}, "you made this candidate"),
+        ({"high": 2, "open_high": 2, "open_left": 0, "unsigned": 4}, "once they are signed"),
     ],
 )
 async def test_n_says_when_no_high_flag_can_be_labeled(
@@ -190,16 +191,23 @@ async def test_the_flags_line_says_what_they_hold_up(
         assert screen_text(app).splitlines()[2] == words
 
 
-async def test_labels_of_authors_leave_the_flags_open_and_the_line_says_so(shop: Bent) -> None:
-    queue_with(shop, high=3, open_high=2, by_authors=("r.lee", "mo"))
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"by_authors": ("r.lee", "mo")}, "somebody who did not make it labels them"),
+        ({"unsigned": 3}, "a signed label closes them"),
+    ],
+)
+async def test_the_flags_line_says_which_labels_do_not_count(
+    changes: dict[str, object], words: str, shop: Bent
+) -> None:
+    queue_with(shop, high=3, open_high=2, open_left=0, **changes)
     app = shell(shop)
     async with running(app) as pilot:
         await settle(pilot)
         await press(pilot, "Q")
         line = screen_text(app).splitlines()[2]
-        assert line == (
-            "○ 2 open high flags: no PROMOTE until somebody who did not make it labels them"
-        )
+        assert line == f"○ 2 open high flags: no PROMOTE until {words}"
 
 
 async def test_what_is_mine_and_what_is_everybodys_is_said(own_parted: Bent) -> None:

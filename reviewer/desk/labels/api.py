@@ -245,7 +245,8 @@ class QueueView(View, frozen=True):
     the agreement and the disagreements. Of the others: `holders`, who have an item of this queue
     before them, and `recent`, what everybody did last, the newest first. `by_authors` labeled and
     made the candidate: their labels close no flag and are none of those a release needs. `author`
-    says this of the person who looks.
+    says this of the person who looks. `unsigned` labels do not count either, because the policy
+    wants signed ones.
     """
 
     suite_id: str
@@ -274,6 +275,7 @@ class QueueView(View, frozen=True):
     recent: tuple[GivenLabel, ...] = ()
     by_authors: tuple[str, ...] = ()
     author: bool = False
+    unsigned: int = 0
 
 
 REASONS = {

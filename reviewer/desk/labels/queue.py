@@ -17,7 +17,7 @@ from reviewer.desk.labels.api import (
     ReasonLine,
     Session,
 )
-from reviewer.desk.labels.sheet import Sheet
+from reviewer.desk.labels.sheet import Counted, Sheet
 from reviewer.desk.presence.claims import Claim
 from reviewer.review.agreement import (
     ENOUGH,
@@ -31,7 +31,6 @@ from reviewer.review.agreement import (
 from reviewer.review.labels import Label, counting
 from reviewer.review.lines import instant
 from reviewer.review.queue import (
-    LabelCounts,
     OpenFlag,
     ReasonCount,
     Signals,
@@ -79,10 +78,14 @@ def consistency_of(
     return tuple(found)
 
 
-def needed(sheet: Sheet, made: LabelCounts, labels: Sequence[Label]) -> str:
-    """Return which labels are still needed, as a sentence; "" when none is. `made` are those that
+def needed(sheet: Sheet, counts: Counted, labels: Sequence[Label]) -> str:
+    """Return which labels are still needed, as a sentence; "" when none is. `counts` are those that
     count for a release of the candidate."""
     ruled, parts = sheet.ruled, []
+    made = counted(counts.labels, ruled.rubric)
+    if counts.unsigned:
+        noun = "label" if counts.unsigned == 1 else "labels"
+        parts.append(f"a signature on {counts.unsigned} {noun} (reviewer labels sign)")
     pairs = ruled.suite.policy.labels.min_pairs - made.pairs
     if sheet.kind == "pair" and pairs > 0:
         parts.append(f"{pairs} more labeled pairs before a promotion")
@@ -197,7 +200,7 @@ def queue_view(
     closing = frozenset[str]() if author else _closing(sheet, flags)
     shown = {(x.item, x.showing) for x in mine}
     said, made = counting(here), counted(here, sheet.ruled.rubric)
-    valid, makers = sheet.by_others(here, session.candidate_id)
+    counts = sheet.counted(here, session.candidate_id)
     return QueueView(
         suite_id=session.suite_id,
         candidate_id=session.candidate_id,
@@ -223,14 +226,15 @@ def queue_view(
         open_left=sum(place.item.item in closing for place in left),
         agreement=agreement_on(sheet, session, here),
         consistency=consistency_of(here, session, finished=not left),
-        needed=needed(sheet, counted(valid, sheet.ruled.rubric), here),
+        needed=needed(sheet, counts, here),
         disagreements=disagreements_of(here, session, {place.item.item for place in left}),
         saved=tuple(_saved(x) for x in mine),
         flags=lines,
         review_set=session.review_set,
         holders=holders(claims, sheet.items),
         recent=recent(here),
-        by_authors=makers,
+        by_authors=counts.by_authors,
+        unsigned=counts.unsigned,
         author=author,
     )
 
@@ -239,10 +243,9 @@ def flags_of(
     sheet: Sheet, session: Session, labels: Sequence[Label]
 ) -> tuple[tuple[OpenFlag, ...], Counter[str]]:
     """Return the candidate's high flags that no label has closed, and how many are closed, by
-    reason. Labels of its authors close none."""
+    reason. Labels that do not count for its release close none."""
     signals = _signals_of(sheet, session.suite_id, session.candidate_id)
-    valid, _ = sheet.by_others(labels, session.candidate_id)
-    flags = open_flags(sheet.own, signals, valid)
+    flags = open_flags(sheet.own, signals, sheet.counted(labels, session.candidate_id).labels)
     everyone = Counter(flag.reasons[0] for flag in open_flags(sheet.own, signals, ()))
     return flags, Counter(everyone - Counter(flag.reasons[0] for flag in flags))
 
@@ -263,11 +266,11 @@ def _flag_lines(
     if session.baseline_id is None or not sheet.others:
         return (mine,)
     signals = _signals_of(sheet, session.suite_id, session.baseline_id)
-    valid, _ = sheet.by_others(labels, session.baseline_id)
+    counts = sheet.counted(labels, session.baseline_id)
     theirs = FlagLine(
         candidate_id=session.baseline_id,
         high=len(open_flags(sheet.others, signals, ())),
-        open=len(open_flags(sheet.others, signals, valid)),
+        open=len(open_flags(sheet.others, signals, counts.labels)),
         stops=False,
     )
     return mine, theirs

@@ -1,6 +1,6 @@
 """The sheet of a session: its items, queue and rubric."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from threading import Lock
 from typing import NamedTuple
@@ -59,12 +59,21 @@ class Showing(NamedTuple):
     right: str | None
 
 
+class Counted(NamedTuple):
+    """Labels that count for a release, who made the candidate and labeled it, and the number of
+    labels that the policy wants signed and that are not."""
+
+    labels: Sequence[Label]
+    by_authors: tuple[str, ...]
+    unsigned: int
+
+
 class Sheet:
     """Items, signals and queue of one pair of candidates and one kind. Its order follows from the
     suite's digest and the labels alone. `own` are the candidate's messages alone, `others` those of
-    the baseline, where its signals are part of the queue; `authors` made each candidate. That of a
-    review set (`of_set`) has its own queue; `asked` is what users asked, by item, where no contract
-    tells."""
+    the baseline, where its signals are part of the queue; `authors` made each candidate, `signed`
+    returns the uids of labels that their raters signed. That of a review set (`of_set`) has its own
+    queue; `asked` is what users asked, by item, where no contract tells."""
 
     def __init__(
         self,
@@ -78,12 +87,13 @@ class Sheet:
         of_set: SealedSet | None = None,
         asked: Mapping[str, str] | None = None,
         authors: Mapping[str, tuple[str, ...]] | None = None,
+        signed: Callable[[], frozenset[str]] = frozenset,
     ) -> None:
         policy = ruled.suite.policy.labels
         self.of_set, self._asked = of_set, asked or {}
         self.ruled, self.kind, self.built, self.signals = ruled, kind, built, signals
         self.own, self.others = own, others
-        self._authors = authors or {}
+        self._authors, self._signed = authors or {}, signed
         self.seed = ruled.suite.digest
         self.items = {item.item: item for item in built.items}
         self.queue: Queue = queue or build_queue(
@@ -100,12 +110,15 @@ class Sheet:
         self._by_person[reviewer, role] = made
         return made.made
 
-    def by_others(
-        self, labels: Sequence[Label], candidate_id: str
-    ) -> tuple[Sequence[Label], tuple[str, ...]]:
-        """Return the labels that count for a release of a candidate, and who made it and labeled:
-        nobody judges their own work."""
-        return by_others(labels, self._authors.get(candidate_id, ()))
+    def counted(self, labels: Sequence[Label], candidate_id: str) -> Counted:
+        """Return the labels that count for a release of a candidate: nobody judges their own work,
+        and some policies want signed labels."""
+        labels, makers = by_others(labels, self._authors.get(candidate_id, ()))
+        if self.ruled.suite.policy.labels.signed is not True or not labels:
+            return Counted(labels, makers, 0)
+        signed = self._signed()
+        held = [label for label in labels if label.uid in signed]
+        return Counted(held, makers, len(labels) - len(held))
 
     def is_author(self, reviewer: str, candidate_id: str) -> bool:
         """Return whether this person made the candidate."""
@@ -363,7 +376,12 @@ class Sheets:
         others: tuple[Item, ...] = ()
         if baseline is not None and kind == "pair":
             others = message_items(digest, baseline.messages).items
-        return Sheet(ruled, kind, built, signals, own, others, authors=authors)
+        return Sheet(ruled, kind, built, signals, own, others, authors=authors, signed=self._signed)
+
+    def _signed(self) -> frozenset[str]:
+        from reviewer.desk.labels.signed_files import signed_uids
+
+        return signed_uids(self._workspace)
 
 
 def suite_with_rubric(

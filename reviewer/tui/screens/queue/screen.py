@@ -255,6 +255,8 @@ class QueueScreen(ReadingScreen):
             self.say("every high flag is closed by a label")
         elif found.author:
             self.say("you made this candidate: only a label of somebody else closes its flags")
+        elif not found.open_left and found.unsigned:
+            self.say("labels close flags here once they are signed: reviewer labels sign")
         elif not found.open_left:
             other = worded("{choose} changes between pairs and messages")
             self.say(f"no item left for you closes an open flag: {other}")

@@ -95,7 +95,7 @@ def left_out(found: QueueView, wide: bool) -> list[Span]:
 def _flags(found: QueueView, width: int) -> list[Span]:
     """Return the line about high flags, which any reviewer's label closes: the candidate's, and
     those of the baseline, which do not stop it."""
-    line = _own_flags(found.high, found.open_high, bool(found.by_authors))
+    line = _own_flags(found)
     for other in found.flags:
         if not other.stops and other.open:
             told = f" ({other.open:,} of the other candidate stops only that one)"
@@ -103,9 +103,10 @@ def _flags(found: QueueView, width: int) -> list[Span]:
     return line
 
 
-def _own_flags(high: int, unclosed: int, by_authors: bool) -> list[Span]:
+def _own_flags(found: QueueView) -> list[Span]:
     """Name no candidate: who labels next is not to know whose messages come. Where its authors
     labeled, say that their labels close no flag."""
+    high, unclosed = found.high, found.open_high
     if not high:
         return [Span("✓ this candidate has no high flag", "pass")]
     if not unclosed:
@@ -114,12 +115,15 @@ def _own_flags(high: int, unclosed: int, by_authors: bool) -> list[Span]:
             return [Span(told, "pass")]
         words = f"all {high:,} high flags of this candidate are closed: their messages are labeled"
         return [Span(f"✓ {words}", "pass")]
-    if by_authors:
-        them = "it" if unclosed == 1 else "them"
-        return [
-            Span(f"○ {plural(unclosed, 'open high flag')}: ", "not_measured"),
-            Span(f"no PROMOTE until somebody who did not make it labels {them}"),
-        ]
+    them = "it" if unclosed == 1 else "them"
+    why = ""
+    if found.unsigned:
+        why = f"no PROMOTE until a signed label closes {them}"
+    elif found.by_authors:
+        why = f"no PROMOTE until somebody who did not make it labels {them}"
+    if why:
+        flags = plural(unclosed, "open high flag")
+        return [Span(f"○ {flags}: ", "not_measured"), Span(why)]
     until = "a label closes it" if unclosed == 1 else "labels close them"
     return [
         Span(f"○ this candidate has {plural(unclosed, 'open high flag')}: ", "not_measured"),
