@@ -42,7 +42,7 @@ ACTS: dict[Role, dict[str, str]] = {
         "trends": "figures kept worked_out",
         "trials": "attempt shown",
         "workspace": "all_candidates asked_for candidates contents contract_text "
-        "explain_suite found opening releases schema suites suites_met witness",
+        "found opening releases schema suites suites_met",
     },
     "label": {
         "labels": "evidence held next_item own_end record release session undo",
@@ -60,7 +60,7 @@ ACTS: dict[Role, dict[str, str]] = {
         "review_sets": "make",
         "runs": "start",
         "traces": "export_notes",
-        "trials": "trial",
+        "trials": "trial waive",
     },
 }
 """The methods of each room that a role is the first to have."""

@@ -28,7 +28,7 @@ MACHINE_ONLY = {
     "labels": "sign take",
     "runs": "close",
     "scorecards": "close",
-    "workspace": "hold merge",
+    "workspace": "explain_suite hold merge witness",
 }
 """What is left to the person at the machine: its keys, whom it trusts, files of other people, SQL.
 A method that is added to a room belongs in here, or in a row of `ACTS`."""

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import cast
 
 import pytest
 from doors import SUITE, Door
@@ -11,6 +12,7 @@ from reviewer.desk.desk import Desk
 from reviewer.desk.errors import DeskError
 from reviewer.desk.place import at
 from reviewer.desk.trials import remembered
+from reviewer.suite.model import TrialAgent
 
 
 @pytest.fixture
@@ -97,6 +99,50 @@ def test_a_suite_that_was_edited_is_tried_as_it_is_now(draft: Desk) -> None:
     assert "waivers" in shown.way_out
     after = draft.decisions.suite_standing("tried").trial
     assert (before[0].mark, after[0].mark) == ("pass", "fail")
+
+
+def test_a_hole_of_a_draft_is_waived_with_a_reason(draft: Desk) -> None:
+    folder = draft.place.suites / "tried"
+    path = folder / "episodes" / "return.json"
+    path.write_text(json.dumps(episode(RETURN, writes=None)))
+    with pytest.raises(DeskError, match="no trial here since its last change"):
+        draft.trials.waive("tried", "no-verify", "why")
+    shown = draft.trials.shown("tried")
+    assert shown.trial is not None
+    holes = [one.agent for one in shown.trial.unsound]
+    assert "no-verify" in holes
+    for agent, reason, words in (
+        ("no-op", "why", "no-op needs no waiver"),
+        ("no-verify", " \n ", "needs a reason"),
+        ("no-verify", "x" * 1001, "needs a reason"),
+    ):
+        with pytest.raises(DeskError, match=words):
+            draft.trials.waive("tried", cast(TrialAgent, agent), reason)
+    assert "waivers" not in json.loads((folder / "suite.json").read_bytes())
+
+    said = "the harness checks\nonly the end [red]state[/red]\x1b[2J"
+    after = draft.trials.waive("tried", "no-verify", said).trial
+    assert after is not None
+    assert [one.agent for one in after.unsound] == [one for one in holes if one != "no-verify"]
+    row = after.episodes[1]
+    assert "no-verify" in after.holes(row)
+    assert "no-verify" not in after.open_holes(row)
+    (waiver,) = json.loads((folder / "suite.json").read_bytes())["waivers"]
+    assert waiver["agent"] == "no-verify"
+    assert waiver["reason"].startswith("the harness checks only the end [red]state[/red]")
+    assert "\x1b" not in waiver["reason"]
+    with pytest.raises(DeskError, match="needs no waiver"):
+        draft.trials.waive("tried", "no-verify", "again")
+
+
+def test_a_frozen_suite_takes_no_waiver(full: Door) -> None:
+    desk = full.desk()
+    desk.trials.shown(SUITE)
+    before = (full.suite / "suite.json").read_bytes()
+    with pytest.raises(DeskError, match="frozen: its lock includes its waivers"):
+        desk.trials.waive(SUITE, "liar", "why")
+    assert (full.suite / "suite.json").read_bytes() == before
+    desk.close()
 
 
 def test_what_takes_a_while_is_not_tried_before_somebody_asks(

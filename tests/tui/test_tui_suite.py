@@ -96,6 +96,41 @@ async def test_a_hole_is_filled_red_comes_first_and_has_a_way_out(shop: Bent) ->
         assert "damaged-221" in screen_text(app)
 
 
+async def test_a_hole_is_waived_with_a_reason_from_its_cell(shop: Bent) -> None:
+    """The cell of the hole says so afterwards, and no key leads to it any more."""
+    waived: list[ShownTrial] = []
+
+    def shown(real: Shows, suite: str) -> ShownTrial:
+        found = holed(real, suite)
+        assert found.trial is not None
+        agents = tuple(
+            replace(one, waiver="only ends count") if one.agent == "liar" else one
+            for one in found.trial.agents
+        )
+        waived.append(ShownTrial(suite_id=suite, trial=replace(found.trial, agents=agents)))
+        return found
+
+    app = shell(shop.bend("trials.shown", shown).bend("trials.waive", lambda *_: waived[-1]))
+    async with running(app, (120, 40)) as pilot:
+        await settle(pilot)
+        await press(pilot, "U", "w")
+        assert "this agent needs no waiver: n goes to the next hole" in screen_text(app)
+        await press(pilot, "n", "w")
+        assert "waive liar, because: " in screen_text(app)
+        await press(pilot, "escape")
+        assert not shop.asked("trials.waive")
+        await press(pilot, "w", *"only", "enter")
+        assert shop.asked("trials.waive") == [(SUITE, "liar", "only")]
+        text = screen_text(app)
+        assert "~ waived" in text
+        assert "! PASSES" not in text
+        assert "waived with a reason, in every report" in text
+        await press(pilot, "n")
+        assert "nothing to go to: no holes" in screen_text(app)
+        await press(pilot, "v", "w")
+        assert "a waiver is for a hole of the trial" in screen_text(app)
+
+
 async def test_a_trial_that_runs_programs_waits_to_be_asked_for(shop: Bent) -> None:
     asked: list[str] = []
 

@@ -42,11 +42,21 @@ class TrialsRoom(Room):
         found, folder = self._read(suite_id)
         known = remembered.known(found, folder)
         if known is None:
-            raise DeskError(
-                f"{suite_id}: no trial here since its last change",
-                f"reviewer suite trial {suite_id} runs one",
-            )
+            raise _untried(suite_id)
         return agent_attempt(found, known.attempts, agent, episode_id)
+
+    def waive(self, suite_id: str, agent: TrialAgent, reason: str) -> ShownTrial:
+        """Write into a draft why it is used though its trial does not stop an agent, or does not
+        let the oracle pass; returns its trial again. Raises DeskError for a frozen suite, an agent
+        that needs no waiver, and a reason without words."""
+        from reviewer.desk.trials.waiving import waive
+
+        found, folder = self._read(suite_id)
+        known = remembered.known(found, folder)
+        if known is None:
+            raise _untried(suite_id)
+        waive(folder, known.trial, agent, reason)
+        return self.shown(suite_id)
 
     def _folder(self, suite_id: str) -> Path:
         folder = self._opened.place.suite_folder(suite_id)
@@ -61,3 +71,10 @@ class TrialsRoom(Room):
             return read_suite(folder), folder
         except ContractError as error:
             raise DeskError(str(error), f"reviewer suite check {suite_id}") from error
+
+
+def _untried(suite_id: str) -> DeskError:
+    return DeskError(
+        f"{suite_id}: no trial here since its last change",
+        f"reviewer suite trial {suite_id} runs one",
+    )

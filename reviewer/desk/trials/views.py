@@ -132,6 +132,11 @@ class Trial(Struct, frozen=True, kw_only=True):
             if (episode.cells[one.agent].outcome == "passed") != (one.agent == "oracle")
         )
 
+    def open_holes(self, episode: TriedEpisode) -> tuple[str, ...]:
+        """Return the holes of an episode that no waiver covers."""
+        open_ = {one.agent for one in self.unsound}
+        return tuple(agent for agent in self.holes(episode) if agent in open_)
+
     @property
     def needless(self) -> tuple[TriedAgent, ...]:
         """Return the agents that a waiver covers though their outcome is the right one."""

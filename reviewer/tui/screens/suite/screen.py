@@ -62,6 +62,7 @@ class SuiteScreen(DeskScreen):
             ("e", "what the agent did", "screen.evidence"),
             ("n", "next hole", "screen.next_open(1)"),
             ("f", "holes", "screen.failing"),
+            ("w", "waive", "screen.waive"),
         ),
         "power": (("c", "assumed rate", "screen.choose"),),
         "clauses": (
@@ -78,6 +79,7 @@ class SuiteScreen(DeskScreen):
         bind("f", "failing", "only holes, only untested", "Only holes or untested clauses."),
         bind("r", "run", "try the suite", "Try the suite with eight agents."),
         bind("o", "pager", "the episode's file in $PAGER"),
+        bind("w", "waive", "waive a hole, with a reason", "Write why a hole is accepted."),
         bind("c", "choose", "the rate assumed of an agent", "Ask what if an agent passed less."),
         bind("y", "copy_line", "copy the line", "Copy what is said of the line."),
     ]
@@ -203,7 +205,7 @@ class SuiteScreen(DeskScreen):
     def _open(self, row: Row) -> bool:
         """Return whether a row asks for attention: a hole, or a clause that nothing tests."""
         if isinstance(row, TriedEpisode):
-            return self._tried is not None and bool(self._tried.holes(row))
+            return self._tried is not None and bool(self._tried.open_holes(row))
         return isinstance(row, ClauseRow) and row.tested is False
 
     def _sheet(self, width: int) -> Sheet:
@@ -317,12 +319,11 @@ class SuiteScreen(DeskScreen):
                 blocks = [*blocks[:1], *view.attempt_blocks(found, self.columns - 2)]
                 many = f" of {found.attempts}" if found.attempts > 1 else ""
                 return title, blocks, [Span(f"attempt {found.attempt}{many}", "dim")]
-            hole = Span("! a hole", "fail")
-            return (
-                title,
-                blocks,
-                [hole if self.agent in self._tried.holes(row) else Span("as it should", "dim")],
-            )
+            if self.agent in self._tried.open_holes(row):
+                return title, blocks, [Span("! a hole", "fail")]
+            if self.agent in self._tried.holes(row):
+                return title, blocks, [Span("~ waived", "advisory")]
+            return title, blocks, [Span("as it should", "dim")]
         if isinstance(row, EpisodeContents):
             return visible_line(row.episode_id), list(view.episode_blocks(row)), ()
         if isinstance(row, ClauseRow):
@@ -426,7 +427,7 @@ class SuiteScreen(DeskScreen):
         found = rows[row]
         agent = None
         if isinstance(found, TriedEpisode) and self._tried is not None:
-            agent = self._tried.holes(found)[0]
+            agent = self._tried.open_holes(found)[0]
         self.grid.go(row, agent)
 
     def action_failing(self) -> None:
@@ -451,6 +452,31 @@ class SuiteScreen(DeskScreen):
             self._take_trial(found)
 
         self.ask("trial", tried, done)
+
+    def action_waive(self) -> None:
+        """Write why the suite is used though it does not stop the agent of this cell."""
+        trial, agent = self._tried, self.agent
+        if self.view != "trial" or trial is None:
+            self.say("a waiver is for a hole of the trial: v turns to it")
+            return
+        if agent not in {one.agent for one in trial.unsound}:
+            self.say("this agent needs no waiver: n goes to the next hole")
+            return
+        from reviewer.tui.screens.dialogs.ask import PromptScreen
+
+        desk, suite = self.shell.desk, self.suite_id
+
+        def write(reason: str | None) -> None:
+            if reason:
+                look = partial(desk.trials.waive, suite, agent, reason)
+                self.ask("trial", look, self._waived)
+
+        hint = "why the suite is used all the same: every report shows it"
+        self.app.push_screen(PromptScreen(f"waive {agent}, because", "", hint), write)
+
+    def _waived(self, found: ShownTrial) -> None:
+        self._take_trial(found)
+        self.say("written into suite.json: freezing puts it under the lock", "pass")
 
     def action_pager(self) -> None:
         """Open the file of the row's episode in $PAGER: where a hole is mended."""

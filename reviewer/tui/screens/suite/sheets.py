@@ -43,10 +43,12 @@ _GATES = {
 SMALL = 80
 
 
-def cell_words(agent: str, cell: Cell, width: int, *, hole: bool) -> Line:
-    """Return what came of an agent in an episode: a hole is filled red, a bad agent that was
-    stopped is plain."""
+def cell_words(agent: str, cell: Cell, width: int, *, hole: bool, waived: bool = False) -> Line:
+    """Return what came of an agent in an episode: a hole is filled red unless it is waived, a bad
+    agent that was stopped is plain."""
     good = agent == "oracle"
+    if hole and waived:
+        return [Span(pad("~ waived" if width > 8 else "~waive", width), "advisory")]
     if cell.outcome == "passed":
         if good:
             return [Span("✓ pass", "pass")]
@@ -82,6 +84,7 @@ class TrialSheet(Sheet):
 
     def __init__(self, width: int, trial: Trial) -> None:
         self._trial = trial
+        self._waived = {one.agent for one in trial.agents if one.waiver is not None}
         self._agents = TRIAL_AGENTS if width >= SMALL else TRIAL_AGENTS[:1]
         each = 7 if width < 120 else 11 if width < 180 else 16
         name = max(12, width - 3 - (each + 1) * len(self._agents))
@@ -115,7 +118,7 @@ class TrialSheet(Sheet):
         return line
 
     def flag(self, row: TriedEpisode) -> Span:
-        return Span("!", "fail") if self._trial.holes(row) else Span(" ")
+        return Span("!", "fail") if self._trial.open_holes(row) else Span(" ")
 
     def cells(self, row: TriedEpisode) -> Sequence[Line]:
         name: Line = [Span(middle(visible_line(row.episode_id), self._name))]
@@ -131,7 +134,9 @@ class TrialSheet(Sheet):
                 drawn.append([Span(word, "fail" if bad else "dim")])
             else:
                 cell, hole = row.cells[column.key], column.key in holes
-                drawn.append(cell_words(column.key, cell, column.width, hole=hole))
+                waived = column.key in self._waived
+                words = cell_words(column.key, cell, column.width, hole=hole, waived=waived)
+                drawn.append(words)
         return drawn
 
 
