@@ -205,6 +205,8 @@ GOALS = {
 """The most that an import may take of what `orjson.loads` takes, above starting."""
 MANY = {"openai-chat": "jsonl", "atif": "json"}
 """Formats of which a file may hold many attempts, or one."""
+IDS = {"session_id", "trajectory_id"}
+"""Members that name an attempt, beside `id`."""
 
 
 def native(folder: Path, size: int) -> None:
@@ -342,13 +344,16 @@ class Bench(NamedTuple):
         """Return what N files of one attempt take against one file that holds them."""
         apart, single = self.folder(case, 1), self.folder(case, 1)
         (sample,) = (path for path in single.rglob("*") if path.is_file())
-        value = json.loads(sample.read_bytes().splitlines()[0])
+        raw = sample.read_bytes()
+        lines = sample.suffix == ".jsonl"
+        value = json.loads(raw.splitlines()[0] if lines else raw)
         sample.unlink()
         shutil.rmtree(apart)
         apart.mkdir()
         with (single / f"all.{MANY[case]}l").open("w") as together:
             for number in range(count):
-                text = json.dumps({"copy": number, **value, "id": f"attempt-{number}"})
+                own = dict.fromkeys(("id", *(IDS & value.keys())), f"attempt-{number}")
+                text = json.dumps({"copy": number, **value, **own})
                 together.write(text + "\n")
                 (apart / f"attempt-{number}.{MANY[case]}").write_text(text)
         files, file = self.cpu(apart, self.runs), self.cpu(single, self.runs)

@@ -86,6 +86,7 @@ _WAYS_OUT = {
     "MLflow's database": "write what `mlflow.search_traces` returns as JSON, each with `to_json()`",
     "HAL's database": "its traces are Python pickles, never read: import the JSON of each run",
     "Phoenix's database": "export its spans with Phoenix's client, as JSON",
+    "promptfoo's database": "export each run with `promptfoo export eval ID -o results.json`",
 }
 """What else can be done with a file of some tools."""
 _SUITES = {
@@ -201,6 +202,7 @@ _DATABASES: tuple[tuple[dict[str, set[str]], str], ...] = (
      "Goose's database of sessions"),
     ({"trace_info": {"request_id"}, "experiments": {"experiment_id"}}, "MLflow's database"),
     ({"spans": {"trace_rowid", "span_id"}, "traces": {"trace_id"}}, "Phoenix's database"),
+    ({"evals": {"id"}, "eval_results": {"eval_id", "test_idx"}}, "promptfoo's database"),
     ({"session_message": {"session_id", "type", "data"}}, "OpenCode's database of version 2"),
     ({"cursorDiskKV": {"key", "value"}}, "Cursor's database"),
     ({"preprocessed_traces": {"run_id", "raw_logging_results"}}, "HAL's database"),

@@ -287,8 +287,8 @@ SAYS_BOTH = "the record says both that it passed and that it did not: no verdict
 
 def agreed(passed: Any, parts: Iterable[Any]) -> bool | None:
     """Return whether a source says that an attempt passed; None where it says that it did and that
-    one of the parts it is made of did not."""
-    if passed is True and any(one is False for one in parts):
+    one of the parts it is made of did not, or says of one something that is no truth value."""
+    if passed is True and any(one is not True and one is not None for one in parts):
         return None
     return passed if isinstance(passed, bool) else None
 

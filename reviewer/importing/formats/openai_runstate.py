@@ -21,6 +21,7 @@ from reviewer.importing.source import Source
 
 VERSION = "$schemaVersion"
 LATER = "the state is of a later version than 1.x: parts of it may be missing here"
+MOST_NAMES = 64
 QUEUED = "input that waits for the next turn is not in the record"
 _MEMBERS = ("original_input", "originalInput")
 _ITEM = frozenset(
@@ -107,10 +108,11 @@ def _state(source: Source, number: int, value: Any) -> Foreign:
     done = step.get("type") == "next_step_final_output"
     current = text(at_path(_either(value, "current_agent", "currentAgent"), "name"))
     trace = mapping(value.get("trace"))
-    episode = _named(source, number, value, trace, draft)
+    candidate = source.candidate or (told.agents or [current])[0] or source.home
+    episode, candidate = _named(source, number, value, candidate, draft)
     return draft.foreign(
         episode_id=episode,
-        candidate_id=source.candidate or (told.agents or [current])[0] or source.home,
+        candidate_id=candidate,
         final_message=final if done and isinstance(final, str) else told.last_words(step),
         termination="completed" if done else None,
         usage=tokens_of(told.context.get("usage")),
@@ -123,18 +125,26 @@ def _either(value: dict[str, Any], *names: str) -> Any:
 
 
 def _named(
-    source: Source, number: int, value: dict[str, Any], trace: dict[str, Any], draft: Draft
-) -> str:
-    """Return the episode: what the run's trace is grouped by, or the conversation it goes on with;
-    and note the run's own name, by which another state of it is known."""
+    source: Source, number: int, value: dict[str, Any], candidate: str, draft: Draft
+) -> tuple[str, str]:
+    """Return episode and candidate. The episode is what the run's trace is grouped by, or the
+    conversation it goes on with. Another state of the run is known by the trace and the answers
+    they share: a run that goes on after a person's word may state no trace any more."""
+    trace = mapping(value.get("trace"))
     own = text(trace.get("id"))
     group = text(trace.get("group_id")) or text(value.get("conversation_id"))
     episode = group or episode_of(source, number, {}, draft)
     answers = objects(_either(value, "model_responses", "modelResponses"))
-    first = next((text(one.get("response_id")) for one in answers if one.get("response_id")), "")
-    draft.identity = f"trace:{own}" if own else f"response:{first}" if first else ""
-    draft.names = (draft.identity,) if draft.identity else ()
-    return episode
+    named = [f"response:{one}" for one in (text(a.get("response_id")) for a in answers) if one]
+    names = [f"trace:{own}"] if own else []
+    draft.names = tuple(dict.fromkeys(names + named))[:MOST_NAMES]
+    draft.identity = draft.names[0] if draft.names else ""
+    if draft.names:
+        there = source.called(draft.names)
+        if there is not None:
+            _, candidate, episode = there
+        source.meet(draft.names, candidate, episode)
+    return episode, candidate
 
 
 class _Items:

@@ -234,7 +234,7 @@ class OpenHandsReader(Format):
         times="yes, zone unstated",
         cost="per response; 0 beside tokens is null",
         tokens="yes",
-        verdict="its report, joined, or the resolver's guess",
+        verdict="its report, or joined; the resolver's guess is kept as evidence",
         attempt="SDK runs only",
         approvals="yes",
         start_state="repository, commit",
@@ -412,7 +412,7 @@ def _verdict(
     draft: Draft, record: dict[str, Any], found: ResultEntry | None, error: Any
 ) -> SourceVerdict | None:
     """Return the verdict of the record's own report of tests, else a joined one; a guess of the
-    resolver is marked as one."""
+    resolver is none."""
     exception = error[:EXCEPTION_CHARS] if isinstance(error, str) and error else None
     for given in (record.get("report"), at_path(record, "test_result", "report")):
         report = mapping(given)
@@ -427,5 +427,7 @@ def _verdict(
     if isinstance(record.get("issue"), dict) and isinstance(success, bool):
         draft.note(GUESS)
     if found is None and GUESS in draft.notes:
-        return SourceVerdict(passed=success, exception=exception, detail={"by": "a model's guess"})
+        # A claim of the model's own: kept as evidence, and no verdict.
+        detail = {"by": "a model's guess", "success": success}
+        return SourceVerdict(exception=exception, detail=detail)
     return verdict_of(found, exception)

@@ -1,7 +1,8 @@
 """OSWorld result folders: one `traj.jsonl` an attempt, its score in `result.txt` beside it.
 
 Nothing inside says what ran: the folders do: `<actions>/<observation>/<model>/<domain>/<task>`.
-Observations are pictures outside the file; a missing score is not a score of 0.
+Observations are pictures outside the file; a missing score is not a score of 0. A score without a
+trajectory is an attempt of which nothing but its end is known.
 """
 
 import re
@@ -31,6 +32,7 @@ DOMAINS = ("chrome", "gimp", "libreoffice_calc", "libreoffice_impress", "libreof
 _WORDS = ("WAIT", "DONE", "FAIL")
 _GUI = re.compile(r"\bpyautogui\.(?!FAILSAFE|PAUSE)[a-zA-Z]+\(")
 _TIMEOUT = re.compile(r"(?i)time ?(?:limit|d? ?out)")
+RESULT, TRAJECTORY = "result.txt", "traj.jsonl"
 TOLERANCE = 1e-6
 FAR = 12
 HARMLESS = frozenset(
@@ -52,7 +54,7 @@ class _FolderNames(NamedTuple):
 class OsWorldReader(Format):
     name = "osworld"
     facts = FormatFacts(
-        by="`step_num, action, action_timestamp`, or a lone `Error` in traj.jsonl",
+        by="`step_num, action, action_timestamp`, a lone `Error` in traj.jsonl, or `result.txt`",
         steps="actions only",
         times="yes, zone unstated",
         verdict="`result.txt`",
@@ -61,12 +63,15 @@ class OsWorldReader(Format):
     )
 
     def sniff(self, head: Head) -> bool:
+        if head.path.name == RESULT:
+            alone = not any(head.path.parent.glob(f"{TRAJECTORY}*"))
+            return alone and bool(_named(head.path).observation) and _number(head.text) is not None
         first = head.first
         if not isinstance(first, dict):
             return False
         if head.has("step_num", "action", "action_timestamp"):
             return "reward" in first or "screenshot_file" in first
-        return set(first) == {"Error"} and head.path.name.startswith("traj.jsonl")
+        return set(first) == {"Error"} and head.path.name.startswith(TRAJECTORY)
 
     def suite_id(self, path: Path) -> str:
         domain = _named(path).domain
@@ -80,8 +85,8 @@ class OsWorldReader(Format):
         return folder_names(path, 5)
 
     def companions(self, path: Path) -> tuple[Path, ...]:
-        found = (path.parent / "result.txt", _settings(path), _task(path))
-        return tuple(file for file in found if file is not None and file.is_file())
+        found = (path.parent / RESULT, _settings(path), _task(path))
+        return tuple(f for f in found if f is not None and f.is_file() and f != path)
 
     def traces(self, source: Source) -> Iterator[Foreign | Broken]:
         yield source.attempt(lambda: self._foreign(source), *folder_names(source.path, 1))
@@ -98,7 +103,10 @@ class OsWorldReader(Format):
         if isinstance(request, str):
             draft.message("user", request)
         steps = _Steps(draft)
-        for piece in source.pieces():
+        alone = source.path.name == RESULT
+        if alone:
+            draft.unread(f"{TRAJECTORY} (no such file)")
+        for piece in () if alone else source.pieces():
             steps.add(None if piece.problem else piece.raw, source, piece.number)
         verdict = _verdict(source, steps.error)
         return draft.foreign(
@@ -106,7 +114,7 @@ class OsWorldReader(Format):
             candidate_id=source.candidate or self.candidate_id(source.path),
             final_message=draft.last_words(),
             latency_ms=elapsed_ms(steps.first, steps.last),
-            termination=steps.termination(draft, draft.source.get("args")),
+            termination=None if alone else steps.termination(draft, draft.source.get("args")),
             verdict=verdict,
             title=f"{named.domain} {named.task}".strip(),
             user_request=request if isinstance(request, str) else "",
@@ -217,11 +225,8 @@ def _call(action: Any) -> tuple[str, dict[str, Any]]:
 
 
 def _verdict(source: Source, error: str | None) -> SourceVerdict | None:
-    text = source.text(source.path.parent / "result.txt", 4096)
-    try:
-        score = amount(float(text.strip())) if text is not None else None
-    except ValueError:
-        score = None
+    text = source.text(source.path.parent / RESULT, 4096)
+    score = None if text is None else _number(text)
     exception = error[:200] if error else None
     if score is None:
         # A note on the file: a score that is written later does not make it another attempt.
@@ -237,6 +242,13 @@ def _verdict(source: Source, error: str | None) -> SourceVerdict | None:
     if 0 < score < 1 - TOLERANCE:
         source.notes.add("a partial score: kept, and counted as not passed")
     return SourceVerdict(passed=score >= 1 - TOLERANCE, reward=score, exception=exception)
+
+
+def _number(text: str | bytes) -> float | None:
+    try:
+        return amount(float(text.strip()))
+    except ValueError:
+        return None
 
 
 def _named(path: Path) -> _FolderNames:

@@ -30,6 +30,9 @@ from reviewer.importing.walking import EACH
 from reviewer.trace.record import SourceVerdict
 
 CACHED = "answers out of promptfoo's cache: their cost, time and tokens are not of this run"
+STRIPPED = "[output stripped]"
+"""What stands for an answer that promptfoo was told not to keep."""
+NO_ANSWER = "the answer is not in the file: what was called is not known"
 NO_RESULTS = "promptfoo: no results in the file"
 _BROKE = 2
 """`failureReason` of a result that has no answer because something broke; 1 is an assertion's."""
@@ -127,6 +130,9 @@ def _result(source: Source, number: int, value: Any, several: bool, stamp: str) 
     error = response.get("error") if response.get("error") else error if broke else None
     if error:
         transcript.wrong(error)
+    elif not isinstance(value.get("response"), dict) or response.get("output") == STRIPPED:
+        draft.unread("response")
+        draft.note(NO_ANSWER)
     transcript.finish()
     account.read(value, _READ)
     account.read(response, ("output", "error", "tokenUsage", "finishReason"))
@@ -213,7 +219,8 @@ def _tokens(usage: Any) -> dict[str, int] | None:
 def _verdict(value: dict[str, Any], error: str, draft: Draft) -> SourceVerdict:
     """Return what the assertions said."""
     graded = mapping(value.get("gradingResult"))
-    passed = agreed(value.get("success"), [graded.get("pass")])
+    broke = bool(error or value.get("error"))
+    passed = agreed(value.get("success"), [graded.get("pass"), False if broke else None])
     if value.get("success") is True and passed is None:
         draft.note(SAYS_BOTH)
     failed = [

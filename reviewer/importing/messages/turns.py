@@ -1,9 +1,10 @@
 """One message as a turn: the speaker and the parts, whatever the dialect and the envelope."""
 
+import re
 from typing import Any
 
 from reviewer.importing.account import Account
-from reviewer.importing.draft import Status
+from reviewer.importing.draft import Status, encoded
 from reviewer.importing.foreign_json import parse_text
 from reviewer.importing.messages.blocks import parts_of, vercel_tool_part
 from reviewer.importing.messages.parts import (
@@ -358,6 +359,9 @@ def _autogen(source: str, held: dict[str, Any], account: Account) -> Turn:
         return Turn("tool", source, _executions(content, account))
     if kind in _AUTOGEN_QUIET:
         return Turn(role, source, [Part("reasoning", holder=held)])
+    if kind.startswith(_STRUCTURED) and isinstance(content, dict):
+        account.read(held, (*(name for name in names if name != "content"), "format_string"))
+        return Turn(role, source, [Part("text", _structured(content, held.get("format_string")))])
     parts = parts_of(content, account)
     if parts is None or (kind and not kind.endswith(("Message", "Event"))):
         account.read(held, [name for name in names if name != "content"])
@@ -367,6 +371,17 @@ def _autogen(source: str, held: dict[str, Any], account: Account) -> Turn:
 
 
 _CODE = "code_execution"
+_STRUCTURED = "StructuredMessage"
+_FIELD = re.compile(r"\{(\w+)\}")
+
+
+def _structured(content: dict[str, Any], form: Any) -> str:
+    """Return what AutoGen shows of a message whose content is an object: its JSON, or the object in
+    the message's own form. A form that does more than name members is not followed."""
+    plain_form = isinstance(form, str) and not set("{}") & set(_FIELD.sub("", form))
+    if plain_form and all(name in content for name in _FIELD.findall(form)):
+        return _FIELD.sub(lambda found: str(content[found[1]]), form)
+    return encoded(content).decode()
 
 
 def _autogen_code(role: Role, source: str, held: dict[str, Any], account: Account) -> Turn:

@@ -27,6 +27,8 @@ from reviewer.importing.reader import Reader, by_document, claims, foreseen
 _OWN_NAMES = frozenset(("episodeid", "candidateid", "finalstate"))
 _WITH_EVENTS = frozenset(("attempt", "finalmessage", "costusd", "latencyms", "termination"))
 """Members that make `events`, which other tools have too, a record of ours."""
+RESULT = "result.txt"
+"""A file whose name alone says what it is: the score of an OSWorld attempt."""
 _QUOTED = (b'"episode_id"', b'"candidate_id"', b'"final_state"')
 """Members of a record of ours that are seldom another tool's."""
 LOOKED_AT = 50
@@ -169,6 +171,8 @@ def _reader(head: Head, wanted: str, inside: bool) -> Reader | None:
             names = ", ".join(one.name for one in all_readers())
             raise Unreadable(f"--format {wanted} is not one of: auto, {names}") from None
         return reader if not inside or reader.sniff(head) else None
+    if head.path.name == RESULT and (reader := named("osworld")).sniff(head):
+        return reader  # a number, which only its place makes a result
     if inside and not head.start.lstrip()[:4].startswith(_OPENERS):
         if reason := _unsupported(head, inside):
             raise Unreadable(reason)

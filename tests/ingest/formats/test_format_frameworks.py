@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from counted import FILES
+from counted import FILES, counted
 from doors import Door
 from span_files import events, read, said, told, used
 
@@ -215,6 +215,19 @@ def test_state_saved_again_when_it_is_done(
     assert before.identity == after.identity != ""
 
 
+def test_state_that_states_no_trace_any_more_is_known_by_its_answers(tmp_path: Path) -> None:
+    before, after = loaded(PENDING), done(loaded(PENDING), True)
+    after["trace"] = None
+    for value in (before, after):
+        for number, one in enumerate(value["model_responses"]):
+            one["response_id"] = f"resp-{number}"
+    (tmp_path / "a.json").write_text(json.dumps(before))
+    (tmp_path / "b.json").write_text(json.dumps(after))
+    (attempt,) = counted(tmp_path)
+    assert attempt["events"]["tool_call"] == 5
+    assert attempt["events"]["tool_result"] == 5
+
+
 def test_state_older_states_have_generated_items_only(tmp_path: Path) -> None:
     value = loaded(PENDING)
     del value["session_items"]
@@ -370,6 +383,15 @@ def test_history_a_thread_that_stopped_waits(tmp_path: Path) -> None:
     assert "final_message" not in record
 
 
+@pytest.mark.parametrize("as_list", [False, True])
+def test_history_a_thread_whose_task_broke_ended_in_an_error(tmp_path: Path, as_list: bool) -> None:
+    broke = {"id": "1", "name": "tools", "path": [], "error": "ValueError('boom')"}
+    tasks = [list(broke.values()) if as_list else broke]
+    record = the(HISTORY, written(tmp_path, [snapshot(thread()[:3], 3, "tools", tasks=tasks)]))
+    assert record["termination"] == "error"
+    assert record["events"][-1]["message"] == "ValueError('boom')"
+
+
 def test_history_a_call_that_was_removed_is_not_measured(tmp_path: Path) -> None:
     messages = thread()
     given = [snapshot([messages[0], messages[-1]], 9), snapshot(messages, 8, "agent")]
@@ -433,6 +455,30 @@ def test_autogen_code_that_is_run_is_a_call(tmp_path: Path) -> None:
     assert (call["tool"], call["arguments"]) == ("code_execution", {"code_blocks": code})
     assert used(record) == [("code_execution", "error")]
     assert "unread" not in record
+
+
+@pytest.mark.parametrize(
+    ("form", "said_is"),
+    [(None, '{"answer":"Refunded","usd":39.5}'), ("{answer}: {usd} USD", "Refunded: 39.5 USD"),
+     ("{answer.__class__}", '{"answer":"Refunded","usd":39.5}'),
+     ("{nothing}", '{"answer":"Refunded","usd":39.5}')],
+)  # fmt: skip
+def test_autogen_a_structured_message_is_what_autogen_shows_of_it(
+    tmp_path: Path, form: str | None, said_is: str
+) -> None:
+    asked = {"type": "TextMessage", "source": "user", "content": "refund"}
+    made = {"type": "StructuredMessage[Answer]", "source": "desk", "format_string": form,
+            "content": {"answer": "Refunded", "usd": 39.5}}  # fmt: skip
+    record = the(AUTOGEN, written(tmp_path, {"messages": [asked, made]}))
+    assert record["final_message"] == said_is
+    assert "unread" not in record
+
+
+def test_autogen_a_structured_message_that_could_be_a_call_is_not_measured(tmp_path: Path) -> None:
+    made = {"type": "StructuredMessage[Step]", "source": "desk",
+            "content": {"name": "wire", "arguments": {"to": 1}}}  # fmt: skip
+    asked = {"type": "TextMessage", "source": "user", "content": "refund"}
+    assert the(AUTOGEN, written(tmp_path, {"messages": [asked, made]}))["unread"]
 
 
 def test_ag2_lists_the_results_of_several_calls_in_one_message(tmp_path: Path) -> None:

@@ -137,6 +137,17 @@ def test_reward_exception_and_verdict_stay_three_facts() -> None:
     )  # fmt: skip
 
 
+@pytest.mark.parametrize(("reward", "passed"), [(1.0, None), (0.0, False)])
+def test_a_reward_that_harbor_would_not_take_is_no_pass(
+    tmp_path: Path, reward: float, passed: bool | None
+) -> None:
+    given = {"verifier_result": {"rewards": {"reward": reward}}}
+    _, found = read(changed(tmp_path, f"{CUT}__bbbbbbb", **given))
+    assert found.verdict is not None
+    assert (found.verdict.passed, found.verdict.reward) == (passed, reward)
+    assert any("takes no reward" in note for note in found.notes)
+
+
 def test_a_timeout_leaves_the_reward_valid() -> None:
     record, found = read(JOB / f"{CUT}__ccccccc")
     assert found.verdict is not None

@@ -113,6 +113,67 @@ def test_a_run_that_asks_a_person_is_open_and_no_failure(tmp_path: Path) -> None
     assert "termination" not in record
 
 
+def test_a_question_that_was_answered_later_is_one_call(tmp_path: Path) -> None:
+    values = rows()
+    tool = next(row for row in values if row["run_type"] == "tool")
+    asked = {**tool, "id": "asked", "outputs": {}, "error": "GraphInterrupt((Interrupt(value=1),))"}
+    asked["extra"] = {"tool_call_id": tool["outputs"]["output"]["tool_call_id"]}
+    asked["dotted_order"] = None
+    path = lines(tmp_path, [*values, asked])
+    assert called(the(path)) == called(the(SAMPLE))
+    assert len(events(the(path), "tool_result")) == len(events(the(SAMPLE), "tool_result"))
+
+
+def test_a_graph_that_waits_for_a_person_did_not_complete(tmp_path: Path) -> None:
+    values = rows()
+    root = next(row for row in values if row["parent_run_id"] is None)
+    own = {"id": "asked", "parent_run_id": root["id"], "dotted_order": None, "outputs": {}}
+    asked = {**root, **own, "error": "GraphInterrupt((Interrupt(value=1),))"}
+    record = the(lines(tmp_path, [*values, asked]))
+    assert "termination" not in record
+    assert "final_message" not in record
+    assert record["latency_ms"] == the(SAMPLE)["latency_ms"]
+
+
+def test_what_was_asked_in_short_form_is_one_message(tmp_path: Path) -> None:
+    values = rows()
+    root = next(row for row in values if row["parent_run_id"] is None)
+    asked = [one["message"] for one in events(the(SAMPLE), "message") if one["actor"] == "user"]
+    root["inputs"] = {"messages": [["user", asked[0]]]}
+    record = the(lines(tmp_path, values))
+    said = [one["message"] for one in events(record, "message") if one["actor"] == "user"]
+    assert said == asked
+
+
+def test_nothing_that_came_back_is_no_answer(tmp_path: Path) -> None:
+    values = rows()
+    for row in values:
+        row["outputs"] = {} if row["run_type"] != "tool" else row["outputs"]
+    assert "final_message" not in the(lines(tmp_path, values))
+
+
+def test_an_answer_kept_as_chunks_is_the_answer(tmp_path: Path) -> None:
+    def chunk(choice: dict[str, Any], **more: Any) -> dict[str, Any]:
+        held = {"object": "chat.completion.chunk", "model": "m", **more}
+        return {**held, "choices": [{"index": 0, **choice}]}
+
+    made = {"index": 0, "id": "c1", "type": "function", "function": {"name": "wire"}}
+    rest = {"index": 0, "function": {"arguments": '{"to": 1}'}}
+    told_of = {"prompt_tokens": 9, "completion_tokens": 2, "total_tokens": 11}
+    chunks = [
+        chunk({"delta": {"role": "assistant", "tool_calls": [made]}}),
+        chunk({"delta": {"tool_calls": [rest]}}, usage=told_of),
+    ]
+    asked = {"messages": [{"role": "user", "content": "x"}]}
+    own = {"run_type": "llm", "inputs": asked, "outputs": {"output": chunks}, "extra": {}}
+    row = {**rows()[0], **own}
+    record = the(lines(tmp_path, [row]))
+    (call,) = events(record, "tool_call")
+    assert (call["tool"], call["arguments"], call["call_id"]) == ("wire", {"to": 1}, "c1")
+    assert record["usage"]["input_tokens"] == 9
+    assert "unread" not in record
+
+
 def test_a_completion_without_its_beginning_is_not_measured(tmp_path: Path) -> None:
     sent = as_sent(rows())
     sent["post"] = [row for row in sent["post"] if row["name"] != "refund_lamp"]

@@ -154,6 +154,28 @@ def test_a_score_that_comes_later_is_no_other_attempt(door: Door, tmp_path: Path
     assert door.one("SELECT count(*) FROM traces") == 1
 
 
+@pytest.mark.parametrize(("score", "passed"), [("0.0\n", 0), ("1", 1), ("2", None)])
+def test_a_score_without_a_trajectory_is_an_attempt_whose_acts_are_not_known(
+    door: Door, tmp_path: Path, score: str, passed: int | None
+) -> None:
+    path = written(tmp_path, result=score)
+    path.unlink()
+    assert door.run("import", tmp_path / "results").code == 0
+    assert door.rows("SELECT episode_id, candidate_id, passed, events FROM traces") == [
+        (TASK, CANDIDATE, passed, 0)
+    ]
+    found = door.rows("SELECT DISTINCT code FROM findings WHERE code LIKE 'unread:%'")
+    assert found == [("unread:traj.jsonl (no such file)",)]
+
+
+def test_other_texts_of_that_name_are_no_results(door: Door, tmp_path: Path) -> None:
+    for inner, text in ((INNER, "passed"), (INNER + "/x/y/z", "1.0")):
+        path = written(tmp_path, inner=inner, result=text)
+        path.unlink()
+    assert door.run("import", tmp_path / "results").code == 20
+    assert door.one("SELECT count(*) FROM traces") == 0
+
+
 def test_folders_that_say_nothing_are_not_taken_for_a_model(tmp_path: Path) -> None:
     record, found = one(written(tmp_path, STEP, inner="a/b/c/d/some-task"))
     assert record["episode_id"] == "some-task"

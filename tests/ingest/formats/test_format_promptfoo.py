@@ -111,6 +111,26 @@ def test_a_success_beside_a_grading_that_failed_is_no_pass(tmp_path: Path) -> No
     assert any("both" in note for note in found.notes)
 
 
+@pytest.mark.parametrize(
+    "broken",
+    [{"error": "api down", "failureReason": 2}, {"error": "api down"},
+     {"response": {"error": "boom"}}, {"gradingResult": {"pass": "false"}}],
+)  # fmt: skip
+def test_a_success_beside_an_error_is_no_pass(tmp_path: Path, broken: dict[str, Any]) -> None:
+    (row, *_) = loaded()["results"]["results"]
+    (found,) = read(READER, lines(tmp_path, [{**row, **broken}]))
+    assert found.verdict
+    assert found.verdict.passed is None
+    assert any("both" in note for note in found.notes)
+
+
+@pytest.mark.parametrize("response", [None, {"output": "[output stripped]"}])
+def test_an_answer_that_was_not_kept_hides_what_was_called(tmp_path: Path, response: Any) -> None:
+    (row, *_) = loaded()["results"]["results"]
+    (record,) = records(lines(tmp_path, [{**row, "response": response}]))
+    assert [one["path"] for one in record["unread"]] == ["response"]
+
+
 def test_a_file_that_is_cut_off_gives_what_is_whole(tmp_path: Path) -> None:
     text = SAMPLE.read_text()
     whole = [one["events"] for one in records(SAMPLE)]

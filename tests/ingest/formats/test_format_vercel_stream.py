@@ -55,6 +55,29 @@ def test_a_result_of_generate_text_says_the_same() -> None:
     assert (record["termination"], record["candidate_id"]) == ("stop", "mock-model-id")
 
 
+def test_a_result_kept_beside_what_was_asked_is_read_with_it(tmp_path: Path) -> None:
+    result = json.loads((DATA / "vercel_ai" / "generate_text.json").read_text())
+    path = tmp_path / "result.json"
+    path.write_text(json.dumps({"messages": [{"role": "user", "content": "Refund"}], **result}))
+    record = the(RESULT, path)
+    assert [name for name, _ in used(record)] == [name for name, _ in TOOLS]
+    assert said(record) == [("user", "Refund"), *WORDS]
+    assert "unread" not in record
+
+
+@pytest.mark.parametrize(
+    ("last", "termination"),
+    [({"type": "finish", "finishReason": "content-filter"}, "content_filter"),
+     ({"type": "error", "errorText": "api down"}, "error")],
+)  # fmt: skip
+def test_a_stream_in_which_nothing_was_answered_is_an_attempt(
+    tmp_path: Path, last: dict[str, Any], termination: str
+) -> None:
+    record = the(STREAM, sent(tmp_path, [{"type": "start"}, {"type": "start-step"}, last]))
+    assert record["termination"] == termination
+    assert "final_message" not in record
+
+
 def test_a_stream_cut_anywhere_is_never_whole(tmp_path: Path) -> None:
     raw = SAMPLE.read_bytes()
     whole = the(STREAM, SAMPLE)["events"]

@@ -386,9 +386,11 @@ class VercelModelReader(DialectReader):
         return super().messages(value) or _steps(value)
 
     def say(self, transcript: Transcript, value: Any) -> list[Any]:
-        steps = _steps(value)
-        if not steps or super().messages(value):
+        steps, asked = _steps(value), super().messages(value)
+        if not steps or (asked and mapping(asked[-1]).get("role") not in ("user", "system")):
             return super().say(transcript, value)
+        if asked:  # what was asked, beside the steps that answer it
+            super().say(transcript, value)
         transcript.account.read(value, ("steps",))
         transcript.account.every(steps)
         for step in steps:

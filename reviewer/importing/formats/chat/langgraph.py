@@ -10,7 +10,15 @@ from typing import Any
 
 from reviewer.importing.draft import Draft, elapsed_ms
 from reviewer.importing.facts import FormatFacts
-from reviewer.importing.formats.base import Format, at_path, objects, started_ms, tell_lost, text
+from reviewer.importing.formats.base import (
+    Format,
+    at_path,
+    objects,
+    sequence,
+    started_ms,
+    tell_lost,
+    text,
+)
 from reviewer.importing.formats.chat import are_messages
 from reviewer.importing.formats.chat.langchain import is_thread, say_thread
 from reviewer.importing.head import Head
@@ -97,7 +105,10 @@ def _thread(
     account.tell([newest, *(one for one in found if one is not newest)], draft, "snapshots")
     tell_lost(draft, lost)
     waiting = bool(newest["next"])
-    if waiting:
+    broke = [error for one in sequence(newest.get("tasks")) if (error := _error(one))]
+    for error in broke:
+        draft.error(error)
+    if waiting and not broke:
         draft.note(WAITS)
     for task in objects(newest.get("tasks")):
         for asked in objects(task.get("interrupts")):
@@ -110,6 +121,17 @@ def _thread(
         final_message=None if waiting else draft.last_words(),
         latency_ms=elapsed_ms(stamps[0], stamps[-1]) if stamps else None,
         started_at=draft.at(stamps[0]) if stamps else None,
-        termination=None if waiting else "completed",
+        termination="error" if broke else None if waiting else "completed",
         usage=counts or None,
     )
+
+
+def _error(task: Any) -> str:
+    """Return what a task of a snapshot broke with; a task may be written as a list."""
+    found = (
+        task[_ERROR] if isinstance(task, list) and len(task) > _ERROR else at_path(task, "error")
+    )
+    return found if isinstance(found, str) else ""
+
+
+_ERROR = 3

@@ -93,11 +93,12 @@ def _stream(source: Source, events: list[Any]) -> Foreign:
             draft.unread(f"events[{place}]", 1)
         else:
             told.take(place, event)
-    if not told.parts:
+    if not (told.parts or told.finished or told.wrong):
         raise Rejected("missing:parts")
     account = Account()
     transcript = Transcript(draft, account)
-    transcript.say({"role": "assistant", "parts": told.parts})
+    if told.parts:
+        transcript.say({"role": "assistant", "parts": told.parts})
     for words in told.wrong:
         transcript.wrong(words)
     transcript.finish()

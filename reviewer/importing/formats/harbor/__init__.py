@@ -205,6 +205,7 @@ def verdict_of(trial: dict[str, Any], draft: Draft) -> SourceVerdict:
         draft.note("the reward is neither 0 nor 1, or several differ: neither pass nor fail")
     if end.exception is not None and rewards is not None and end.exception not in VALID:
         draft.note("Harbor's own policy takes no reward of a trial that ended with this exception")
+        passed = None if passed else passed  # a fail stays one
     detail: dict[str, Any] = {"rewards": rewards} if rewards else {}
     if end.exception is not None:
         detail["reward_valid"] = rewards is not None and end.exception in VALID

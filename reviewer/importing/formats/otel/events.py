@@ -335,7 +335,9 @@ class _Tool:
             status = "timeout" if timed_out else "error"
             result = _failure(span) if result is None else result
         elif result is None and span.end is None:
-            return  # it has not come back
+            if self._call is not None:
+                self._call.begun = False  # it has not come back: another span may go on with it
+            return
         if self._call is not None:
             part, lasted = Part("result", result), span.lasted_ms
             self._telling.end(self._call, part, status, at=span.stamp, latency_ms=lasted)

@@ -43,11 +43,20 @@ def _any(value: Any, role: Role, depth: int) -> Iterator[Turn]:
             yield from _any(parsed, role, depth + 1)
         elif value.strip():
             yield Turn(role, "", [Part("text", value)])
+    elif _is_pair(value):
+        yield Turn(_ROLES[value[0]], "", [Part("text", value[1])])
     elif isinstance(value, list):
         for one in value:
             yield from _any(one, role, depth + 1)
     elif isinstance(value, dict):
         yield from _object(value, role, depth)
+
+
+def _is_pair(value: Any) -> bool:
+    """Return whether a list is a message in LangChain's short form: who speaks, and the text."""
+    if not isinstance(value, list) or len(value) != 2:
+        return False
+    return all(isinstance(one, str) for one in value) and _ROLES.get(value[0], "tool") != "tool"
 
 
 def _object(value: dict[str, Any], role: Role, depth: int) -> Iterator[Turn]:

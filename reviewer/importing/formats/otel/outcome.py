@@ -30,6 +30,10 @@ class Ending(NamedTuple):
     waiting: bool
 
 
+WAITS = "run.waits"
+"""An attribute of a run's outermost span where the source says that it stopped for a person."""
+
+
 def ending_of(tree: Tree) -> Ending:
     """Return how the last run of the episode ended: the agent's span says whether it failed, the
     last model call why it stopped."""
@@ -40,7 +44,7 @@ def ending_of(tree: Tree) -> Ending:
     word = next((found for span in spans if (found := finish_reason(span))), "")
     if last is not None and last.error:
         return Ending("error", word, False)
-    if last is not None and approvals_wanted(last):
+    if last is not None and (approvals_wanted(last) or last.first(WAITS)):
         return Ending(None, word, True)
     if last is None and call is not None and call.span.error:
         return Ending("error", word, False)
@@ -74,6 +78,7 @@ def last_output(span: Span) -> str | None:
         return text_of(said)
     raw = span.first(*_RETURNED)
     raw = span.resource.get("langfuse.trace.output") if raw is None and not span.parent else raw
+    raw = None if raw in ({}, []) else raw  # what stands where nothing came back
     if messages(raw, "agent"):
         return text_of(messages(raw, "agent"))
     return raw if isinstance(raw, str) or raw is None else encoded(raw).decode()

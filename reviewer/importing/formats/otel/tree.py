@@ -240,7 +240,7 @@ class Tree:
         """Tool spans with what they say. A span inside another of that tool, or beside another of
         that very call, describes the same call again."""
         found: list[tuple[Span, ToolUse]] = []
-        by_id: dict[str, Span] = {}
+        by_id: dict[str, tuple[Span, ToolUse]] = {}
         for span in self.spans:
             if self.kind(span) != "tool":
                 continue
@@ -248,9 +248,10 @@ class Tree:
             outer = self._around(span, "tool")
             if outer is not None and tool_use(outer).name == use.name:
                 continue
-            if use.id and (other := by_id.get(use.id)) is not None and _together(other, span):
+            before = by_id.get(use.id) if use.id else None
+            if before is not None and _came_back(*before) and _together(before[0], span):
                 continue
-            by_id[use.id] = span
+            by_id[use.id] = span, use
             found.append((span, use))
         return found
 
@@ -285,6 +286,11 @@ class Tree:
     def owner(self, span: Span) -> Span | None:
         """Return the agent that a span works for."""
         return next((one for one in self.above(span) if self.kind(one) == "agent"), None)
+
+
+def _came_back(span: Span, use: ToolUse) -> bool:
+    """Return whether a tool's span ended; one that waits for a person never does."""
+    return span.end is not None or use.result is not None or span.error
 
 
 def _in_order(spans: Sequence[Span]) -> list[Span]:

@@ -16,6 +16,7 @@ from reviewer.importing.formats.otel import Attributes, Span, SpanEvent
 from reviewer.importing.formats.otel.messages import outputs
 from reviewer.importing.formats.otel.tree import Kind, kind_of
 from reviewer.importing.head import Head
+from reviewer.importing.messages.streams import assembled
 from reviewer.importing.walking import Path
 
 # A file -------------------------------------------------------------------------------------------
@@ -90,12 +91,21 @@ def operation(kind: Kind) -> Attributes:
 def exchanged(kind: Kind, given: Any, returned: Any) -> Attributes:
     """Return what an operation was given and gave back, as attributes."""
     tool = kind == "tool"
+    returned = whole_answer(returned) if kind == "model" else returned
     names = ("gen_ai.tool.call.arguments", "gen_ai.tool.call.result")
     asked, answered = names if tool else ("input.value", "output.value")
     found = {asked: given if tool else asked_text(given), answered: returned}
     if not tool and found[asked] is not given:
         found["input"] = given
     return {name: value for name, value in found.items() if value is not None}
+
+
+def whole_answer(returned: Any) -> Any:
+    """Return the answer that a model's stream was kept as in chunks; anything else as it is."""
+    alone = isinstance(returned, dict) and len(returned) == 1
+    chunks = returned.get("output") if alone else returned
+    found = assembled(chunks) if isinstance(chunks, list) and len(chunks) > 1 else None
+    return returned if found is None else found
 
 
 def asked_text(given: Any) -> Any:

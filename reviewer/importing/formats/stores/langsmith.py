@@ -21,6 +21,7 @@ from reviewer.importing.formats.otel import (
     tool_message,
 )
 from reviewer.importing.formats.otel.episode import safe
+from reviewer.importing.formats.otel.outcome import WAITS
 from reviewer.importing.formats.otel.tree import Kind, Tree
 from reviewer.importing.formats.stores import (
     caches_known,
@@ -31,6 +32,7 @@ from reviewer.importing.formats.stores import (
     money,
     operation,
     score,
+    whole_answer,
 )
 from reviewer.importing.formats.stores.reader import StoreReader
 from reviewer.importing.messages import tokens_of
@@ -39,6 +41,7 @@ from reviewer.importing.reader import Rejected
 _LISTS = ("post", "patch", "runs")
 _KINDS: dict[str, Kind] = {
     "llm": "model",
+    "chat_model": "model",  # of a tracer that keeps runs where it is
     "tool": "tool",
     "chain": "chain",
     "retriever": "chain",
@@ -82,7 +85,24 @@ class LangSmithReader(StoreReader):
         return [_span(row) for row in _flat(value)]
 
     def whole(self, spans: list[Span]) -> list[Span]:
-        return caches_known(in_one_trace(merged(spans, _joined, _span)))
+        return caches_known(_left_open(in_one_trace(merged(spans, _joined, _span))))
+
+
+def _left_open(spans: list[Span]) -> list[Span]:
+    """Return spans with the last root marked if a graph in it stopped for a person: nothing in the
+    root itself says so."""
+    roots = [span for span in spans if not span.parent]
+    last = max(roots, key=lambda span: span.start or 0, default=None)
+    if last is None or not any(one.trace == last.trace and _asks(one) for one in spans):
+        return spans
+    held = {**last.attributes, WAITS: True}
+    return [last._replace(attributes=held) if span is last else span for span in spans]
+
+
+def _asks(span: Span) -> bool:
+    error = mapping(span.row).get("error")
+    found = _ASKED.match(error) if isinstance(error, str) else None
+    return found is not None and not found[0].startswith("ParentCommand")
 
 
 def _is_run(value: Any) -> bool:
@@ -229,6 +249,7 @@ def _of_kind(kind: Kind, row: dict[str, Any], extra: dict[str, Any]) -> Attribut
     given, back = row.get("inputs"), row.get("outputs")
     if kind == "tool":
         return _tool(row, given, back, extra)
+    back = whole_answer(back) if kind == "model" else back
     found = exchanged(kind, given, back)
     if kind == "model":
         found |= counted(_counts(row, mapping(back), mapping(extra.get("metadata"))))
