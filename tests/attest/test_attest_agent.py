@@ -73,7 +73,7 @@ def agent_env(short_folder: Path) -> Iterator[dict[str, str]]:
         yield env
     finally:
         process.terminate()
-        process.communicate(timeout=10)
+        process.communicate(timeout=60)
 
 
 def add_key(desk: Any, env: dict[str, str], folder: Path, *options: str) -> Path:

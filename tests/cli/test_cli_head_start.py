@@ -94,7 +94,7 @@ time.sleep(0.1)
 ahead.end()
 began = time.monotonic()
 assert ahead.answer("scorecards.saved_views") is MISSING
-assert time.monotonic() - began < 10
+assert time.monotonic() - began < 50
 for _ in range(100):
     try:
         os.waitpid(-1, os.WNOHANG)

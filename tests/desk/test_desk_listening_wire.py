@@ -42,7 +42,7 @@ class Asked:
         self, body: bytes | Iterator[bytes] = BODY, path: str = room.TRACES, **headers: str
     ) -> tuple[int, bytes, http.client.HTTPResponse]:
         port = self.server.server_port
-        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
         given = {"Content-Type": JSON, **{k.replace("_", "-"): v for k, v in headers.items()}}
         connection.request("POST", path, body, given)
         response = connection.getresponse()
@@ -52,7 +52,7 @@ class Asked:
 
     def raw(self, *lines: str, body: bytes = b"") -> bytes:
         """What a request gets that no library would send."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.server.server_port, timeout=20)
+        connection = http.client.HTTPConnection("127.0.0.1", self.server.server_port, timeout=60)
         connection.connect()
         head = "\r\n".join((f"POST {room.TRACES} HTTP/1.1", *lines, "", "")).encode()
         connection.sock.sendall(head + body)

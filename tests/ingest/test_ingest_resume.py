@@ -110,7 +110,7 @@ def test_kills_while_the_store_is_being_made_leave_one_that_can_be_made(
             left.unlink()
         process = door.start("import", path)
         if number % 2:
-            until = time.monotonic() + 30
+            until = time.monotonic() + 60
             while not door.store.exists() and time.monotonic() < until:
                 time.sleep(0.001)
             time.sleep(moments.uniform(0.0, 0.3))
@@ -304,7 +304,7 @@ def test_a_killed_large_import_leaves_no_process_behind(door: Door) -> None:
     while not written(door) and process.poll() is None and time.monotonic() < until:
         time.sleep(0.01)
     killed(process)
-    until = time.monotonic() + 20
+    until = time.monotonic() + 60
     while (left := members_of(process.pid)) and time.monotonic() < until:
         time.sleep(0.1)
     for pid in left:

@@ -111,7 +111,7 @@ class Server:
 
     async def left(self) -> None:
         """Waits until no connection is open; TimeoutError when one stays."""
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(60):
             await asyncio.gather(*self._open)
 
     async def end(self) -> None:

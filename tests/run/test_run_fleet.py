@@ -30,7 +30,7 @@ from reviewer.running.sandbox.protection import Protection
 from reviewer.suite.folder import suite_state
 
 CANDIDATE = task(1).candidate
-PATIENCE = 30
+PATIENCE = 60
 
 
 @pytest.fixture(autouse=True)

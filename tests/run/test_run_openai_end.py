@@ -37,11 +37,11 @@ async def test_close_ends_a_request_in_flight() -> None:
     async with serving(Hang()) as server:
         adapter = OpenAIChat(task_for(server))
         begun = asyncio.create_task(adapter.begin(BRIEF))
-        await asyncio.wait_for(server.hanging.wait(), 5)
+        await asyncio.wait_for(server.hanging.wait(), 60)
         await adapter.close()
         with pytest.raises(Infrastructure, match="was ended"):
             await begun
-        await asyncio.wait_for(server.gone_away.wait(), 5)
+        await asyncio.wait_for(server.gone_away.wait(), 60)
         await adapter.close()
         with pytest.raises(Infrastructure, match="was ended"):
             await adapter.begin(BRIEF)
@@ -52,12 +52,12 @@ async def test_a_cancelled_attempt_takes_its_request_along() -> None:
     async with serving(Hang()) as server:
         adapter = OpenAIChat(task_for(server))
         begun = asyncio.create_task(adapter.begin(BRIEF))
-        await asyncio.wait_for(server.hanging.wait(), 5)
+        await asyncio.wait_for(server.hanging.wait(), 60)
         begun.cancel()
         await adapter.close()
         with pytest.raises(asyncio.CancelledError):
             await begun
-        await asyncio.wait_for(server.gone_away.wait(), 5)
+        await asyncio.wait_for(server.gone_away.wait(), 60)
 
 
 async def test_close_ends_a_wait_between_tries() -> None:
@@ -70,7 +70,7 @@ async def test_close_ends_a_wait_between_tries() -> None:
     async with serving(answer(b"", 503)) as server:
         adapter = OpenAIChat(task_for(server), Pace(sleep=forever))
         begun = asyncio.create_task(adapter.begin(BRIEF))
-        await asyncio.wait_for(asleep.wait(), 5)
+        await asyncio.wait_for(asleep.wait(), 60)
         await adapter.close()
         with pytest.raises(Infrastructure, match="was ended"):
             await begun

@@ -66,10 +66,10 @@ async def test_a_bad_answer_is_followed_by_another_try(bad: bytes) -> None:
 @pytest.mark.parametrize("beginning", [b"", answer(chat(), length=9000)])
 async def test_a_hanging_server_is_left_after_the_timeout(beginning: bytes) -> None:
     async with serving(Hang(beginning), GOOD) as server:
-        async with asyncio.timeout(5):
-            turn = await asked(server, Patience(), runner={"timeout_s": 0.1})
+        async with asyncio.timeout(60):
+            turn = await asked(server, Patience(), runner={"timeout_s": 0.5})
         assert turn.message == "Whole."
-        await asyncio.wait_for(server.gone_away.wait(), 5)
+        await asyncio.wait_for(server.gone_away.wait(), 60)
     fault, server, _ = await ending([Hang()], {"tries": 2}, runner={"timeout_s": 0.02})
     assert "was asked 2 times: no whole answer came within 0.02 s" in str(fault)
 

@@ -459,7 +459,7 @@ def agent(monkeypatch: pytest.MonkeyPatch) -> Iterator[RealAgent]:
             yield RealAgent(path)
         finally:
             process.terminate()
-            process.communicate(timeout=10)
+            process.communicate(timeout=60)
 
 
 @needs_agent

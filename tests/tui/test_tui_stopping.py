@@ -9,7 +9,7 @@ from reviewer.desk.desk import Desk
 from reviewer.desk.stopping import Stopped, check, until
 from reviewer.tui.shell.background import Background, Job
 
-PATIENCE = 30.0
+PATIENCE = 60.0
 
 
 class Reading:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from doors import PROGRAM, SUITE, V8, Door, by_day, environment
 from terminal import Terminal, terminal
-from wire import Wire, wire
+from wire import PATIENCE, Wire, wire
 
 KINDS = ("xterm-256color", "xterm", "screen", "tmux-256color", "linux", "vt100")
 QUIT = "\x11"
@@ -198,7 +198,7 @@ def test_it_ends_when_its_terminal_is_gone(full: Door) -> None:
         on.until("attack-014")
         on.rest()
         on.hang_up()
-        end = time.monotonic() + 10
+        end = time.monotonic() + PATIENCE
         while on.process.poll() is None:
             assert time.monotonic() < end, "it stays behind"
             time.sleep(0.05)
