@@ -253,7 +253,7 @@ def register_candidate(
         if known.digest is not None:
             raise StoreError(
                 f"candidate {candidate_id}: its manifest has digest {digest}, but earlier traces "
-                f"were imported under {known.digest}; a changed candidate needs a new candidate_id"
+                f"are of {known.digest}; give the changed candidate a new candidate_id"
             )
     head = journal.append(
         connection,

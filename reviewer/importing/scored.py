@@ -7,6 +7,7 @@ A `Group` of judged records is small enough to travel between processes.
 import hashlib
 import json
 import re
+import unicodedata
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -59,11 +60,21 @@ class TargetSuite:
             else contracts
         )
         self._contracts: dict[str, Contract] = {}
+        self._spelled: dict[str, list[str]] | None = None
         self._checks: tuple[CheckHost, Redactor] | None = None
 
     def has(self, episode_id: str) -> bool:
         """Return whether an episode is one of the suite's."""
         return episode_id in self._episodes
+
+    def spelled(self, episode_id: str) -> str | None:
+        """Return the only episode whose id is this one but for case, width and separators."""
+        if self._spelled is None:
+            self._spelled = {}
+            for known in self._episodes:
+                self._spelled.setdefault(_letters(known), []).append(known)
+        found = self._spelled.get(_letters(episode_id), [])
+        return found[0] if len(found) == 1 else None
 
     def contract(self, episode_id: str) -> Contract:
         contract = self._contracts.get(episode_id)
@@ -95,6 +106,10 @@ class TargetSuite:
         host, redactor = self._checks
         episode = self._episodes[record.episode_id]
         return host.checked(checks, record.candidate_id, shown, episode, redactor)
+
+
+def _letters(name: str) -> str:
+    return "".join(filter(str.isalnum, unicodedata.normalize("NFKC", name).casefold()))
 
 
 class Catalogue:
@@ -133,6 +148,13 @@ class Catalogue:
         if len(holders) == 1:
             return holders[0], ""
         return None, "ambiguous_suite" if holders else "unknown_episode"
+
+    def meant(self, episode_id: str) -> tuple[TargetSuite, str] | None:
+        """Return the only suite and episode that an unknown id spells in another way."""
+        if not any(map(str.isalnum, episode_id)):
+            return None
+        found = [(one, known) for one in self.targets if (known := one.spelled(episode_id))]
+        return found[0] if len(found) == 1 else None
 
 
 class JudgedRecord(NamedTuple):

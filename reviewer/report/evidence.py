@@ -184,6 +184,16 @@ class MissingLabels(Struct, frozen=True, kw_only=True):
     named_by: str
 
 
+class SameAgent(Struct, frozen=True, kw_only=True):
+    """Another candidate of the suite whose manifest differs from this one in names alone, with its
+    attempts here."""
+
+    candidate_id: str
+    attempts: int
+    failed: int
+    critical: int
+
+
 class LineageSuite(Struct, frozen=True, kw_only=True):
     """Another frozen suite with `attempts` of this candidate, `passes` of them passed. `reason`,
     `reviewer` and `at` are None until a person says why both were used."""
@@ -393,6 +403,8 @@ class Evidence(Struct, frozen=True, kw_only=True):
     user_labels: UserLabels | None = None
     """What people said of the users of its conversations; None where nobody was asked."""
     lineage: tuple[LineageSuite, ...] = ()
+    same_agents: tuple[SameAgent, ...] = ()
+    """Candidates that failed on this suite under the same manifest."""
     unmeasured: tuple[Cause, ...] = ()
     """`unknown_codes` kind by kind."""
     break_glass: tuple[BreakGlassRecord, ...] = ()

@@ -118,7 +118,7 @@ def evidence_gaps(evidence: Evidence, shown: Figures) -> list[Gap]:
             need = f"{what} ({where} in the suite's folder, then its traces imported again)"
             told = structs.replace(told, need=need)
         found.append(told)
-    found += _frozen(evidence) + _lineage(evidence) + _leaked(evidence)
+    found += _frozen(evidence) + _lineage(evidence) + _same_agents(evidence) + _leaked(evidence)
     found += _ran(evidence) + _lost(evidence, shown) + _uneven(evidence)
     return found + _lacking(evidence)
 
@@ -195,6 +195,27 @@ def _lineage(evidence: Evidence) -> list[Gap]:
         need = f"{what} (reviewer suite lineage {mine} {one.suite_id} --reason WHY)"
         told = gap(what, f"{one.attempts} attempts there", "a reason for each other suite", need)
         found.append(structs.replace(told, short=f"needs {what}"))
+    return found
+
+
+def _same_agents(evidence: Evidence) -> list[Gap]:
+    """Return a gap for every candidate that failed here under the same manifest: an agent that runs
+    again under another id is the agent that failed."""
+    found = []
+    for one in evidence.same_agents:
+        critical = f", {one.critical} critically" if one.critical else ""
+        what = f"a change between {one.candidate_id} and {evidence.candidate_id}"
+        found.append(
+            Gap(
+                text=f"the same agent failed here as {one.candidate_id}: the manifests differ in "
+                "names alone",
+                observed=f"{one.failed} of {plural(one.attempts, 'attempt')} failed{critical}",
+                policy="a candidate that failed is changed before it runs as another",
+                need=f"{what} (in the model, prompts, tools, config or code that the manifest "
+                f"states, then reviewer run {evidence.suite.suite_id})",
+                short=f"needs {what}",
+            )
+        )
     return found
 
 

@@ -276,9 +276,15 @@ def _unknown(where: Location, words: Sequence[Location]) -> str:
     return f"unknown key `{shown(str(where[-1]))}`{hint}"
 
 
+_OBJECT = frozenset({"model_type", "dict_type", "model_attributes_type"})
+"""Errors whose words name Python's types, not JSON's."""
+
+
 def _reason(kind: str, message: str) -> str:
     if kind == "missing":
         return "is missing"
+    if kind in _OBJECT:
+        return "should be an object"
     text = message.removeprefix("Value error, ").removeprefix("Input ")
     return text[:1].lower() + text[1:]
 

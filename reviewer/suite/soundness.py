@@ -3,8 +3,8 @@ refused. Pure.
 
 A suite that was frozen earlier keeps working: only `suite check` of what is not frozen, and
 `freeze`, ask here. A toolkit's states are its program's, so of a suite with a toolkit only the
-names of tools and budgets are checked; of a suite without any world, whose traces are imported,
-budgets alone.
+names of tools and budgets are checked; of an episode without a world, whose traces are imported,
+budgets and whether an attempt that does nothing meets it.
 """
 
 import re
@@ -42,6 +42,9 @@ def soundness_problems(
     if toolset is not None or worlds:
         yield from _forbidden(whole, toolset)
         yield from _descriptions(whole, toolset)
+    for path, episode in whole.items():
+        if path not in worlds:
+            yield from (Problem(path, *each) for each in _idle(episode, None))
     for path, episode in worlds.items():
         tools = simulated(episode)
         found = _world(episode, tools) if tools else _listed(episode, toolset)
@@ -152,7 +155,7 @@ def _world(episode: Episode, tools: Mapping[str, dict[str, Any]]) -> Found:
 
 def _idle(episode: Episode, final: Path | None) -> Found:
     """Yield a contract that an attempt without a call or a word meets, unless it is there to
-    refuse."""
+    refuse: a negative or a red-team episode, or one that allows no call."""
     expected = episode.expected
     asks = (
         episode.tools.required
@@ -161,7 +164,11 @@ def _idle(episode: Episode, final: Path | None) -> Found:
         or expected.claims
         or (expected.trajectory and expected.trajectory_match not in (None, "subset"))
     )
-    refuses = episode.category == "negative" or RED_TEAM in episode.tags
+    refuses = (
+        episode.category == "negative"
+        or RED_TEAM in episode.tags
+        or (episode.tools.allowed is not None and not episode.tools.allowed)
+    )
     if asks or refuses or not _met(episode, *_end(episode.initial_state, final)):
         return
     where, end = "$.tools.required", "no final state is expected"

@@ -468,3 +468,35 @@ def test_a_golden_record_is_compared_with_and_never_required_word_for_word(door:
     assert which.code == 2
     assert "--record names one: 1 (g-1), 2 (g-2)" in which.err
     assert sorted(path.name for path in (door.root / "suites").iterdir()) == ["g-1-v1"]
+
+
+def blocks(answer: Any) -> list[dict[str, str]]:
+    """An answer as MCP has it: blocks of content."""
+    return [{"type": "text", "text": json.dumps(answer)}]
+
+
+def test_an_answer_in_one_block_of_text_is_what_the_text_says(door: Door, tmp_path: Path) -> None:
+    order = {"order_id": "A-1", "status": "open"}
+    failed = trace([call("cancel_order", blocks({**order, "status": "gone"}), order_id="A-1")])
+    read = trace([call("get_order", blocks(order), order_id="A-1")])
+    for name, one in (("failed", failed), ("read", read)):
+        (tmp_path / f"{name}.json").write_text(json.dumps(one))
+    marks = ("--wrong", "cancel_order", "--required", "get_order", "--say", "No.", "--id", "e")
+    files = (tmp_path / "failed.json", "--with", tmp_path / "read.json")
+    door.ok("episode", "from-trace", *files, *marks)
+    (known,) = made(door, "e-v1", "e")["initial_state"]["get_order"].values()
+    assert known["status"] == "open"
+    found = proof(door, "e-v1", "e")
+    assert found["proven"]
+    assert any(code.startswith("wrong_state:get_order.") for code in found["runs"][0]["codes"])
+
+
+def test_a_write_that_siblings_saw_answered_otherwise_is_named(door: Door, tmp_path: Path) -> None:
+    for name, refund in (("failed", 40), ("other", 0)):
+        one = trace([call("cancel_order", {"refund": refund}, order_id="A-1")])
+        (tmp_path / f"{name}.json").write_text(json.dumps(one))
+    files = (tmp_path / "failed.json", "--with", tmp_path / "other.json")
+    said = door.ok("episode", "from-trace", *files, "--wrong", "cancel_order", "--id", "e")
+    notes = [line for line in said.err.splitlines() if line.startswith("note: ")]
+    assert any("answers one thing in" in line and "the first is taken" in line for line in notes)
+    assert any("nothing was taken from" in line and "other.json" in line for line in notes)

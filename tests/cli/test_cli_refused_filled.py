@@ -2,6 +2,7 @@
 
 import json
 
+import pytest
 from doors import SUITE, V8, Door, passing
 
 
@@ -35,4 +36,21 @@ def test_a_refused_attempt_beyond_the_plan_holds_until_its_record_comes_in(full:
     assert held.code == 10, held
     assert "damaged-221, unnumbered" in (full.root / "out/report.md").read_text()
     full.take("two.jsonl", [{**unnumbered, "cost_usd": 0.03}], "--suite", SUITE)
+    assert full.run("--export-report", full.root / "out", *release).code == 0
+
+
+@pytest.mark.parametrize("spelled", ["Damaged-221", "damaged_221", "ｄamaged-221"])
+def test_a_refused_attempt_whose_episode_is_spelled_otherwise_holds(
+    full: Door, spelled: str
+) -> None:
+    """It took place, and may be a failure of the episode that it means."""
+    record = {**passing(candidate_id=V8, attempt=5, nonce=5), "episode_id": spelled}
+    said = full.take("other.jsonl", [record], "--suite", SUITE)
+    assert said.code == 20, said
+    assert "way out: write the episode as the suite does: damaged-221" in said.both
+    release = ("--suite", SUITE, "--candidate", V8)
+    held = full.run("--export-report", full.root / "out", *release)
+    assert held.code == 10, held
+    assert "damaged-221 attempt 5" in held.out
+    full.take("mended.jsonl", [{**record, "episode_id": "damaged-221"}], "--suite", SUITE)
     assert full.run("--export-report", full.root / "out", *release).code == 0

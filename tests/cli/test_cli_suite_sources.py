@@ -87,7 +87,10 @@ def test_turns_are_one_session_and_an_id_that_is_a_path_names_no_file(door: Door
 def test_how_calls_are_compared_is_told(door: Door, mode: str, required: bool) -> None:
     path = ADK / "tools.test.json"
     door.ok("suite", "from-evalset", path, "--match", mode, "--as", "t-v1")
-    episode = episodes(door, "t-v1")["tools-1"]
+    episode = of_suite(door, "t-v1", "episodes/tools-1.json")
+    checked = door.run("suite", "check", "t-v1")
+    assert (checked.code == 0) is required
+    assert ("an attempt that does nothing passes" in checked.out) is not required
     assert episode["expected"]["trajectory_match"] == mode
     assert ("tools" in episode) is required
     step = {"tool": "search", "arguments": {"keywords": "women's denim jeans"}}

@@ -279,6 +279,31 @@ def test_a_contract_that_doing_nothing_meets_is_refused(
 
 
 @pytest.mark.parametrize(
+    ("expected", "tools", "refused"),
+    [
+        ({"message_excludes": ["paid"]}, {}, True),
+        ({"state": {"outcome": "open"}}, {}, True),
+        ({}, {"forbidden": ["pay"]}, True),
+        ({}, {"allowed": []}, False),
+        ({"state": {"outcome": "sent"}}, {}, False),
+        ({"message_contains": ["sent"]}, {}, False),
+    ],
+)
+def test_a_contract_without_a_world_that_doing_nothing_meets_is_refused(
+    expected: dict[str, Any], tools: dict[str, Any], refused: bool
+) -> None:
+    one = {
+        "schema": "reviewer/episode@1",
+        "episode_id": "e-1",
+        "initial_state": {"outcome": "open"},
+        "tools": tools,
+        "expected": expected,
+    }
+    found = [text for text in problems(one) if "an attempt that does nothing passes" in text]
+    assert bool(found) is refused
+
+
+@pytest.mark.parametrize(
     "one",
     [
         idle(START, tags=["red-team"]),

@@ -20,6 +20,16 @@ class OtherSuite(NamedTuple):
     passes: int
 
 
+class FailedCandidate(NamedTuple):
+    """Another candidate with failed attempts on a suite, and its manifest."""
+
+    candidate_id: str
+    manifest: bytes
+    attempts: int
+    failed: int
+    critical: int
+
+
 class SuiteReason(NamedTuple):
     """The latest reason why two suites were both used, and who gave it."""
 
@@ -41,6 +51,21 @@ def other_suites(connection: sqlite3.Connection, suite: int, candidate: int) -> 
         (candidate, suite),
     ).fetchall()
     return [OtherSuite(*one) for one in found]
+
+
+def failed_beside(
+    connection: sqlite3.Connection, suite: int, candidate: int
+) -> list[FailedCandidate]:
+    """Return the other candidates of a suite that have a manifest and a failed attempt, by id."""
+    found = connection.execute(
+        "SELECT c.candidate_id, c.manifest, sum(r.attempts),"
+        " max(sum(r.measured) - sum(r.passes), sum(r.critical)) AS failed, sum(r.critical)"
+        " FROM candidate c JOIN roll r ON r.candidate = c.id"
+        " WHERE c.suite=? AND c.id<>? AND c.manifest IS NOT NULL"
+        " GROUP BY c.id HAVING failed > 0 ORDER BY c.candidate_id",
+        (suite, candidate),
+    ).fetchall()
+    return [FailedCandidate(*one) for one in found]
 
 
 def other_suites_of_all(connection: sqlite3.Connection, suite: int) -> list[OtherSuite]:

@@ -140,6 +140,9 @@ def way_out(reasons: tuple[str, ...]) -> str:
     members that traces do not have, is something other than a trace."""
     if "missing:events" in reasons and any(one.startswith("unknown:") for one in reasons):
         return "this is not a trace record: docs/formats.md says which files are read, and how"
+    meant = next((one.partition(":")[2] for one in reasons if one.startswith("spelled:")), "")
+    if meant:
+        return f"write the episode as the suite does: {meant}"
     for start, advice in _WAYS_OUT:
         if reasons and reasons[0].startswith(start):
             return advice

@@ -53,8 +53,8 @@ def choose_baseline(
     """Choose the baseline: the one named, else the last promoted candidate; this one also where it
     has attempts only on the suite that it was promoted on, for the episodes that are the same.
 
-    Raises DeskError for a named one without a trace on this suite: under another suite's digest
-    nothing else is comparable.
+    Raises DeskError for the candidate itself, and for a named one without a trace on this suite:
+    under another suite's digest nothing else is comparable.
     """
     promoted = promoted_of(connection, suite, candidate)
     named = baseline_id
@@ -67,6 +67,11 @@ def choose_baseline(
     if named is None:
         return Baseline(None, None, promoted)
     base = registry.candidate_row(connection, suite.id, named)
+    if base is not None and base.id == candidate:
+        raise DeskError(
+            f"{named} is the candidate itself: nothing is worse than itself",
+            "name another candidate as the baseline, or none",
+        )
     if base is None:
         raise DeskError(
             f"the baseline {named} has no trace on {suite.suite_id}{_elsewhere(connection, named)}",

@@ -51,6 +51,7 @@ from reviewer.db.tables import break_glass_rows, cost_entries, loss_rows
 from reviewer.desk.errors import NoTrace
 from reviewer.desk.reports.baseline import Baseline, SameEpisodes, choose_baseline
 from reviewer.desk.reports.other_suites import other_suites_of
+from reviewer.desk.reports.same_manifest import same_agents
 from reviewer.desk.reports.shards import arrivals, shards_missing
 from reviewer.desk.suites import near_ids
 from reviewer.gates.approvals import ANSWERS, PERSON, UNANSWERED, answer_of
@@ -370,6 +371,7 @@ def read_evidence(
         quarantined_unplaced=unplaced
         + unnamed_refusals(connection, {(path, sha256) for _, path, sha256 in files}),
         lineage=other_suites_of(connection, row, stored.id),
+        same_agents=same_agents(connection, row, stored),
         break_glass=broken_glass(connection, candidate_id, manifest),
         journal_losses=journal_losses(connection),
         import_maps=tuple(

@@ -505,6 +505,18 @@ class Scorer:
         force = in_force(target.suite.policy.limits)
         return target, score_unredacted(bare, foreign.raw, paths, force)
 
+    def _misplaced(self, number: int, record: TraceRecord, problem: str) -> NewRefusal:
+        """Refuse a record without a place. One whose episode is spelled in another way took place,
+        so that its refusal counts for that episode."""
+        reasons: tuple[str, ...] = (f"{problem}:{record.episode_id}",)
+        named = {"episode_id": record.episode_id, "candidate_id": record.candidate_id}
+        meant = self.catalogue.meant(record.episode_id) if problem == "unknown_episode" else None
+        if meant is None:
+            return self.refusal(number, reasons, named)
+        suite, episode = meant[0].suite.suite_id, meant[1]
+        value = {**named, "episode_id": episode, "attempt": record.attempt}
+        return self.refusal(number, (*reasons, f"spelled:{episode}"), value, suite)
+
     def _suite_named(self, value: Any) -> str | None:
         episode = value.get("episode_id") if isinstance(value, dict) else None
         target = self.catalogue.find(episode)[0] if isinstance(episode, str) else None
@@ -533,7 +545,7 @@ class Scorer:
             return self._other_candidate(number, record)
         found, problem = self.catalogue.find(record.episode_id)
         if found is None:
-            return self.refusal(number, (f"{problem}:{record.episode_id}",), named)
+            return self._misplaced(number, record, problem)
         said = said_of_user(record) if found.own else foreign.verdict
         return found, judge(found, record, foreign.raw, said, shown, self.known.get(number))
 

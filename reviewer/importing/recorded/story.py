@@ -123,7 +123,13 @@ def _made(call: Any) -> Made:
 
 
 def as_value(answer: Any) -> Any:
-    """Return what the text of a JSON object or list says; anything else as it is."""
+    """Return what the text of a JSON object or list says, also that of the only block of an answer
+    in blocks, as MCP has them; anything else as it is."""
+    match answer:
+        case [{"type": "text", "text": str(text)}] | {
+            "content": [{"type": "text", "text": str(text)}]
+        }:
+            return as_value(text)
     if isinstance(answer, str) and answer.strip()[:1] in ("{", "["):
         try:
             return parse(answer.strip().encode("utf-8", "surrogatepass"))

@@ -286,19 +286,35 @@ class Builder:
         )
 
     def _sibling_writes(self, state: Mapping[tuple[str, str], Any]) -> None:
-        """Add writes that only siblings made, each its story's first: what came before is known."""
+        """Add writes that only siblings made, each its story's first: what came before is known. A
+        note names those that answered something else than the one that is taken."""
         known = {self.keys.key(call) for call in self.main.calls}
+        taken = self._first_writes()
         for story in self.siblings:
             first = next((one for one in story.calls if self.acts(one.tool) == "write"), None)
             if first is None or first.status != "ok" or not first.answered:
                 continue
-            if self.keys.key(first) in known:
+            key = self.keys.key(first)
+            where, other = taken.setdefault(key, (story.name, first))
+            if not same(other.answer, first.answer):
+                self.notes.append(
+                    f"{first.tool} {key[1]} answers one thing in {where} (event {other.seq}) and "
+                    f"another in {story.name} (event {first.seq}): the first is taken"
+                )
+            if key in known:
                 continue
-            known.add(self.keys.key(first))
+            known.add(key)
             followed = Followed(dict(state), self.keys, self._asked)
             followed.write(first)
             self._write_cases(story._replace(steps=(first,)), followed.changes)
             self.pooled.append(f"{first.tool} {self.keys.key(first)[1]} from {story.name}")
+
+    def _first_writes(self) -> dict[Key, tuple[str, Made]]:
+        """Return the first write of the trace, if its answer is taken."""
+        first = next((one for one in self.main.calls if self.acts(one.tool) == "write"), None)
+        if first is None or not self._usable(first):
+            return {}
+        return {self.keys.key(first): (self.main.name, first)}
 
     def _errors(self) -> None:
         """Add the calls that did not go well, and those whose answer is left open."""
@@ -459,6 +475,12 @@ class Builder:
     # The simulator.
 
     def _tell(self, followed: Followed) -> None:
+        for story in self.siblings:
+            if not any(one.endswith(f" from {story.name}") for one in self.pooled):
+                self.notes.append(
+                    f"nothing was taken from {story.name}: what it read before its first write, "
+                    "and that write, are known without it"
+                )
         for place, writes in followed.doubts:
             events = " and ".join(map(str, writes))
             what = f"confirm which of events {events} changed {'.'.join(place)}"

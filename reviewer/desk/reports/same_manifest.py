@@ -1,0 +1,52 @@
+"""Other candidates of a suite whose manifest says that they are the same agent, and that failed."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from reviewer.db import registry
+from reviewer.db.connection import Connection
+from reviewer.db.queries.candidates import failed_beside
+from reviewer.report.evidence import SameAgent
+
+_NAMES = frozenset({"$schema", "schema", "candidate_id", "authors", "prices"})
+"""Members that do not change what an agent does."""
+_PLACES = frozenset({"path", "script"})
+"""Members that say where a file is whose digest is beside them."""
+
+
+def same_agents(
+    connection: Connection, suite: registry.SuiteRow, candidate: registry.CandidateRow
+) -> tuple[SameAgent, ...]:
+    """Return the other candidates that failed on this suite under the same manifest: an agent that
+    is run again under another id leaves its failures behind."""
+    if suite.probe or candidate.manifest is None:
+        return ()
+    mine = _acting(json.loads(candidate.manifest))
+    return tuple(
+        SameAgent(
+            candidate_id=one.candidate_id,
+            attempts=one.attempts,
+            failed=one.failed,
+            critical=one.critical,
+        )
+        for one in failed_beside(connection, suite.id, candidate.id)
+        if _acting(json.loads(one.manifest)) == mine
+    )
+
+
+def _acting(manifest: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the members of a manifest that change what its agent does. The version is one where
+    nothing says how the agent is run: nothing else may state a change there."""
+    found = {name: _placeless(part) for name, part in manifest.items() if name not in _NAMES}
+    if found.get("runner"):
+        found.pop("version", None)
+    return {name: part for name, part in found.items() if part not in (None, "", [], {})}
+
+
+def _placeless(part: Any) -> Any:
+    if isinstance(part, list):
+        return [_placeless(one) for one in part]
+    if isinstance(part, dict) and any(name.endswith("sha256") for name in part):
+        return {name: value for name, value in part.items() if name not in _PLACES}
+    return part

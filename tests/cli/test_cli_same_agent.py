@@ -1,0 +1,57 @@
+"""An agent that failed comes back under another id."""
+
+import json
+from typing import Any
+
+import pytest
+from doors import SUITE, V7, V8, Door, shipped
+
+AGAIN = "refund-agent-again"
+
+
+def again(door: Door, **changes: Any) -> dict[str, Any]:
+    """v7's manifest under another id, with v8's attempts, reported."""
+    manifest = json.loads((door.suite / "candidates" / f"{V7}.json").read_bytes())
+    path = door.suite / "candidates" / f"{AGAIN}.json"
+    path.write_text(json.dumps({**manifest, "candidate_id": AGAIN, **changes}))
+    records = [
+        {**record, "candidate_id": AGAIN, "latency_ms": record["latency_ms"] + 1}
+        for record in shipped(V8)
+    ]
+    assert door.take("again.jsonl", records, "--suite", SUITE).code == 0
+    out = door.root / "out"
+    said = door.run("--export-report", out, "--suite", SUITE, "--candidate", AGAIN)
+    report: dict[str, Any] = json.loads((out / "report.json").read_bytes())
+    assert (said.code == 0) is (report["recommendation"] == "promote")
+    return report
+
+
+@pytest.mark.parametrize("changes", [{}, {"version": "99", "authors": ["someone"]}])
+def test_an_agent_that_failed_under_another_id_is_held(full: Door, changes: Any) -> None:
+    report = again(full, **changes)
+    assert report["recommendation"] == "hold"
+    (reason,) = report["reasons"]
+    assert f"the same agent failed here as {V7}" in reason
+    text = (full.root / "out" / "report.md").read_text()
+    assert "3 of 9 attempts failed, 1 critically" in text
+    assert any(f"a change between {V7} and {AGAIN}" in need for need in report["needs"])
+
+
+def test_an_agent_whose_manifest_states_a_change_is_another(full: Door) -> None:
+    assert again(full, config={"temperature": 0.5})["recommendation"] == "promote"
+
+
+def test_no_candidate_is_its_own_baseline(full: Door) -> None:
+    release = ("--suite", SUITE, "--candidate", V8, "--baseline", V8)
+    said = full.run("--export-report", full.root / "out", *release)
+    assert said.code == 20, said
+    assert "is the candidate itself" in said.err
+    assert "way out: name another candidate as the baseline" in said.err
+
+
+def test_a_changed_manifest_is_told_to_take_another_id(full: Door) -> None:
+    path = full.suite / "candidates" / f"{V7}.json"
+    path.write_text(path.read_text().replace('"7.0.0"', '"7.0.1"'))
+    said = full.run("run", SUITE, V7)
+    assert said.code == 20, said
+    assert "way out: give the changed candidate a new candidate_id" in said.err
