@@ -263,3 +263,22 @@ def test_without_a_terminal_nothing_is_asked(empty: Door) -> None:
     said = empty.run("suite", "new", "mine")
     assert said.code == 2
     assert "--tools FILE" in said.err
+
+
+@pytest.mark.parametrize(
+    ("answered", "asked"), [("ORD-7", "ORD-7"), ("7777 1234", "order_id-1"), (7, "order_id-1")]
+)
+def test_a_request_names_what_the_example_of_an_answer_names(
+    empty: Door, answered: Any, asked: str
+) -> None:
+    """The read is answered about the order that the request names."""
+    answer = {"application/json": {"example": {"order_id": answered, "status": "sent"}}}
+    found = json.loads(json.dumps(OPENAPI))
+    get = found["paths"]["/orders/{order_id}"]["get"]
+    get["responses"] = {"200": {"description": "x", "content": answer}}
+    empty.ok("suite", "new", "mine", "--tools", written(empty, "openapi.json", found))
+    golden = empty.root / "suites/mine/episodes/golden.json"
+    episode = json.loads(golden.read_bytes())
+    assert episode["expected"]["arguments"] == {"cancelOrder": {"order_id": asked}}
+    assert asked in episode["user_request"]
+    assert passed(empty, "mine", "scripted-passes") == (9, 0, 0)

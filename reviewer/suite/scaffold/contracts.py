@@ -2,6 +2,7 @@
 a rubric, and three scripted candidates, of which one passes and two fail."""
 
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -24,6 +25,8 @@ NOTHING = "nothing"
 DETECTORS = ("email", "card", "iban", "phone", "secret", "ssn", "token", "credential")
 
 _STEPS_TO_SPARE = 1
+_ID = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,39}")
+"""An id that no detector takes for a number of a person."""
 
 
 class Proposal(NamedTuple):
@@ -120,7 +123,30 @@ def _cast(proposed: Proposal, sample: Sample) -> _Cast:
     if read is not None and write is not None:
         shared = {name: wanted[name] for name in arguments[read.name] if name in wanted}
         arguments[read.name] = {**arguments[read.name], **shared}
+    if read is not None:
+        known = _ids(read.answer)
+        for one in (read, write or read):
+            free = [name for name in known if _free(one, name) and name in arguments[one.name]]
+            arguments[one.name].update({name: known[name] for name in free})
     return _Cast(read, write, named[forbidden[0]], forbidden, arguments)
+
+
+def _ids(answer: Any) -> dict[str, str]:
+    """Return the names of things in the example of an answer: requests that name others would be
+    answered about what nobody asked for."""
+    members = answer if isinstance(answer, dict) else {}
+    return {
+        name: value
+        for name, value in members.items()
+        if isinstance(value, str) and name.lower().endswith("id") and _ID.fullmatch(value)
+    }
+
+
+def _free(tool: FoundTool, name: str) -> bool:
+    """Return whether an argument takes any text."""
+    schema = tool.parameters.get("properties", {}).get(name)
+    told = schema.keys() - {"description", "title"} if isinstance(schema, dict) else ()
+    return isinstance(schema, dict) and schema.get("type") == "string" and set(told) == {"type"}
 
 
 def _suite(suite_id: str, episodes: list[str], source: Mapping[str, Any]) -> dict[str, Any]:
