@@ -420,6 +420,25 @@ def test_the_clock_rises_with_what_is_shown_and_with_nothing_else(mine: Door) ->
     desk.close()
 
 
+def test_groups_that_were_asked_before_follow_the_store(mine: Door) -> None:
+    def asked(desk: Desk) -> tuple[object, ...]:
+        return (
+            desk.scorecards.groups(SUITE, ONE, "tag"),
+            desk.scorecards.groups(SUITE, ONE, "tag", by="cost", descending=True),
+            desk.scorecards.groups(SUITE, ONE, "category", only_failing=True),
+            desk.scorecards.totals(SUITE, ONE, only_failing=True),
+        )
+
+    desk = mine.desk()
+    before = asked(desk)
+    assert asked(desk) == before
+    take(mine, "one.jsonl", lines(ONE, 7))
+    fresh = mine.desk()
+    assert asked(desk) == asked(fresh) != before
+    desk.close()
+    fresh.close()
+
+
 def test_a_refused_record_is_something_about_its_candidate(mine: Door) -> None:
     desk = mine.desk()
     one, two = desk.scorecards.clock(SUITE, ONE), desk.scorecards.clock(SUITE, TWO)

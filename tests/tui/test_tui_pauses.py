@@ -3,6 +3,7 @@
 import gc
 import subprocess
 import sys
+import weakref
 from collections.abc import Iterator
 
 import pytest
@@ -63,6 +64,60 @@ def test_a_pause_after_much_work_has_a_full_collection_and_no_key_had(clock: lis
         assert gc.get_count()[2] == 0
 
 
+@pytest.mark.skipif(sys.version_info >= (3, 14), reason="collects a little at a time by itself")
+def test_a_rest_between_keys_lets_go_of_what_came_since_the_last_pause(clock: list[float]) -> None:
+    with tidy.tidied_in_pauses():
+        one = tidy.Tidy()
+        _used(tidy.SOME)
+        assert not one.rest(), "the first pause comes first"
+        clock[0] += 1.0
+        assert one.tick()
+        assert not one.rest(), "there is none yet"
+        _used(tidy.SOME)
+        assert one.rest()
+        assert gc.get_count()[2] == 0
+
+
+def test_what_was_brought_in_is_left_out_of_the_next_rests(clock: list[float]) -> None:
+    with tidy.tidied_in_pauses():
+        one = tidy.Tidy()
+        clock[0] += 1.0
+        assert one.tick()
+        before, brought = gc.get_freeze_count(), [[] for _ in range(1000)]
+        _used(tidy.SOME)
+        assert one.rest()
+        assert gc.get_freeze_count() == before, "a screen that is left next is not kept for it"
+        one.grew()
+        _used(tidy.SOME)
+        assert one.rest()
+        assert gc.get_freeze_count() >= before + len(brought)
+
+
+def test_a_long_pause_lets_go_of_what_an_earlier_pause_left_out(clock: list[float]) -> None:
+    class Left:
+        """A screen that was there in a pause."""
+
+        def __init__(self) -> None:
+            self.itself = self
+
+    with tidy.tidied_in_pauses():
+        one = tidy.Tidy()
+        clock[0] += 1.0
+        assert one.tick()
+        left = [Left() for _ in range(gc.get_freeze_count())]
+        last = weakref.ref(left[-1])
+        _used(tidy.ENOUGH)
+        clock[0] += 0.6
+        assert one.tick()
+        left.clear()
+        _used(tidy.ENOUGH)
+        assert one.tick()
+        assert last() is not None, "left out"
+        clock[0] += tidy.LONG
+        assert one.tick()
+        assert last() is None
+
+
 async def test_nothing_drawn_is_held_of_a_screen_that_was_left(shop: Bent) -> None:
     def held() -> int:
         tidy.collect()
@@ -90,7 +145,7 @@ async def test_the_first_pause_brings_in_what_may_be_asked_for_next(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     brought: list[bool] = []
-    monkeypatch.setattr(app, "bring", lambda: brought.append(True))
+    monkeypatch.setattr(app, "bring", lambda then: brought.append(True))
     monkeypatch.setattr(tidy, "PAUSE", 0.0)
     shell = ReviewerApp(shop, watch=True)
     try:

@@ -7,6 +7,7 @@ import pytest
 
 from reviewer.desk.desk import Desk
 from reviewer.desk.stopping import Stopped, check, until
+from reviewer.tui.shell import background as room
 from reviewer.tui.shell.background import Background, Job
 
 PATIENCE = 60.0
@@ -110,3 +111,36 @@ def test_the_desk_stops_before_and_within_a_query(shared: Desk) -> None:
         desk.workspace.suites()
     with desk.opened.reading() as connection:  # lent again, and nobody stops it
         assert connection.execute("SELECT 1").fetchone() == (1,)
+
+
+def test_a_step_gives_way_to_a_key_that_is_typed_after_it_was_asked(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    slept: list[float] = []
+    now = [100.0]
+    monkeypatch.setattr(room, "monotonic", lambda: now[0])
+    monkeypatch.setattr(room, "sleep", slept.append)
+    background = Background()
+
+    def asked(reader: int, typed: bool) -> list[float]:
+        """The pauses of a question in which somebody types, and of its step after the frame."""
+        slept.clear()
+
+        def work() -> Callable[[], None]:
+            check()
+            if typed:
+                now[0] += 1.0
+                background.typed()
+            check()
+            now[0] += room.WAY
+            check()
+            return lambda: None
+
+        background.ask("figures", Job(work, lambda error: None, lambda deliver: None, reader))
+        rest(background)
+        return list(slept)
+
+    assert asked(7, typed=True) == [pytest.approx(room.WAY), 0.0]
+    background.typed()
+    assert asked(7, typed=False) == [], "what the key asks for is not put off"
+    assert asked(0, typed=True) == [], "nor is an act"

@@ -220,10 +220,15 @@ class ScorecardsRoom(Room):
             asked, medians = self._asked(
                 connection, suite_id, candidate_id, by, descending, only_failing, text
             )
+            clock = self._clock.read(connection, asked.candidate)  # ahead of the rows
             force = self._grid.suite(connection, suite_id).in_force
-            keys = grouped(connection, asked, group, medians)
+            keys = self._grid.grouped(
+                asked, group, clock, lambda: grouped(connection, asked, group, medians)
+            )
             made: dict[str, list[GroupRow]] = {}
-            for row in group_rows(connection, asked, group, medians):
+            for row in self._grid.group_rows(
+                asked, group, clock, lambda: group_rows(connection, asked, group, medians)
+            ):
                 made.setdefault(row.label, []).append(row)
         # The group without a label comes last.
         labels = sorted(keys, key=lambda label: (not label, label))
@@ -242,9 +247,12 @@ class ScorecardsRoom(Room):
             asked, medians = self._asked(
                 connection, suite_id, candidate_id, "episode", False, only_failing, text
             )
+            clock = self._clock.read(connection, asked.candidate)  # ahead of the rows
             force = self._grid.suite(connection, suite_id).in_force
             # An episode has one category, so that every row is counted once.
-            made = group_rows(connection, asked, "category", medians)
+            made = self._grid.group_rows(
+                asked, "category", clock, lambda: group_rows(connection, asked, "category", medians)
+            )
         return group_of("", made, (), asked.k, force)
 
     def rows(self, suite_id: str, candidate_id: str, keys: list[int]) -> list[EpisodeRow]:

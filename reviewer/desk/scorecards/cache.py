@@ -3,8 +3,9 @@ candidates that the tables do not hold.
 """
 
 from collections import OrderedDict
+from collections.abc import Callable
 from threading import Lock
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import msgspec
 
@@ -15,8 +16,9 @@ from reviewer.db.queries.candidates import (
     candidates_of_traces,
     candidates_refused,
 )
-from reviewer.db.queries.episode_order import EpisodeQuery, Medians, Provide
+from reviewer.db.queries.episode_order import EpisodeQuery, GroupRow, Medians, Provide
 from reviewer.db.queries.episodes import count_rolls, least_measured, maybe_red
+from reviewer.desk.scorecards.views import GroupBy
 from reviewer.suite.gates import in_force
 
 
@@ -86,6 +88,13 @@ def _touched(connection: Connection, entry: _Entry) -> set[int] | None:
 
 KEPT = 64
 """Orders whose first rows are kept."""
+GROUPED = 6
+"""Orders and filters whose groups are kept, each with the keys of all its rows."""
+
+R = TypeVar("R")
+_Keys = dict[str, list[int]]
+_Place = tuple[EpisodeQuery, GroupBy]
+_Kept = OrderedDict[_Place, tuple[int, R]]
 
 
 class SuiteFacts(NamedTuple):
@@ -110,6 +119,8 @@ class GridCache:
         self._probe_k: dict[int, tuple[object, int]] = {}
         self._complete: set[int] = set()
         self._firsts: OrderedDict[tuple[EpisodeQuery, int], tuple[int, list[int]]] = OrderedDict()
+        self._groups: _Kept[_Keys] = OrderedDict()
+        self._sums: _Kept[list[GroupRow]] = OrderedDict()
         self._keeping = Lock()
         self._red: tuple[int, int, frozenset[int]] | None = None
 
@@ -179,6 +190,32 @@ class GridCache:
             self._firsts[asked, most] = clock, list(keys)
             while len(self._firsts) > KEPT:
                 self._firsts.popitem(last=False)
+
+    def grouped(
+        self, asked: EpisodeQuery, group: GroupBy, clock: int, read: Callable[[], _Keys]
+    ) -> _Keys:
+        """Return the keys of the rows in groups; what was read at this time of the clock is
+        kept."""
+        return self._once(self._groups, (asked, group), clock, read)
+
+    def group_rows(
+        self, asked: EpisodeQuery, group: GroupBy, clock: int, read: Callable[[], list[GroupRow]]
+    ) -> list[GroupRow]:
+        """Return the sums over the rows of each group; they are the same in every order."""
+        return self._once(self._sums, (asked._replace(by="", descending=False), group), clock, read)
+
+    def _once(self, kept: _Kept[R], place: _Place, clock: int, read: Callable[[], R]) -> R:
+        with self._keeping:
+            found = kept.get(place)
+            if found is not None and found[0] == clock:
+                kept.move_to_end(place)
+                return found[1]
+        made = read()
+        with self._keeping:
+            kept[place] = clock, made
+            while len(kept) > GROUPED:
+                kept.popitem(last=False)
+        return made
 
     def medians(self, candidate: int) -> Provide:
         """Return a function that puts median latencies into a connection."""

@@ -16,6 +16,7 @@ from reviewer.tui.app.leaving import Leaving
 from reviewer.tui.app.places import bring, named, screen_of
 from reviewer.tui.app.preferences import KeysClash, Preferences
 from reviewer.tui.app.terminal import (
+    REST,
     SIGNALS,
     AsciiOnly,
     SafeText,
@@ -23,6 +24,7 @@ from reviewer.tui.app.terminal import (
     crash_console,
     ended_by_signals,
     plain_terminal,
+    short_turns,
     tidied_in_pauses,
 )
 from reviewer.tui.app.tour import Tour
@@ -176,6 +178,7 @@ class ReviewerApp(FiringTimers, App[None]):
         self._trail: list[DeskScreen] = []
         self._tidy = Tidy()
         self._brought = False
+        self._rest_due = False
         self._offer_tour = tour
         if ascii_only is None:
             glyphs = self.settings.glyphs
@@ -322,7 +325,23 @@ class ReviewerApp(FiringTimers, App[None]):
         self.live.tick()
         if self._tidy.tick() and not self._brought:
             self._brought = True
-            bring()
+            bring(self._tidy.grew)
+
+    def _touched(self) -> None:
+        """The reader did something: wait for the next rest."""
+        self._tidy.touched()
+        self.background.typed()
+        if self._watching and not self._rest_due:
+            self._rest_due = True
+            self.set_timer(REST, self._at_rest)
+
+    def _at_rest(self) -> None:
+        left = REST - self._tidy.quiet
+        if left > 0:
+            self.set_timer(left, self._at_rest)
+        else:
+            self._rest_due = False
+            self._tidy.rest()
 
     # jobs --------------------------------------------------------------------------------------
 
@@ -467,7 +486,7 @@ class ReviewerApp(FiringTimers, App[None]):
         """As Textual's. Notes that the reader is active; Esc leaves the tour first,
         whatever it means to the screen."""
         if isinstance(event, events.InputEvent):
-            self._tidy.touched()
+            self._touched()
         escape = isinstance(event, events.Key) and event.key == "escape"
         if escape and not event.is_forwarded and self.check_action("tour_off", ()):
             self.tour.leave()
@@ -554,7 +573,7 @@ def run(
     panes = Panes(state_folder() / "panes.json")
     app = ReviewerApp(desk, settings=settings, runs=runs, tour=tour, first=first, panes=panes)
     app.error_console = crash_console()
-    with ended_by_signals(app), tidied_in_pauses():
+    with ended_by_signals(app), tidied_in_pauses(), short_turns():
         app.run(mouse=settings.mouse)
     code = app.return_code or 0
     return code if code in (0, *(128 + number for number in SIGNALS)) else BROKEN

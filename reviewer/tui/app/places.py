@@ -2,6 +2,7 @@
 
 import importlib
 import threading
+from collections.abc import Callable
 from time import sleep
 from typing import TYPE_CHECKING
 
@@ -160,18 +161,34 @@ NEXT = (
     "reviewer.tui.screens.trends",
     "reviewer.desk.trends.api",
     "reviewer.tui.screens.search",
+    "reviewer.tui.screens.dialogs.finder",
+    "reviewer.tui.screens.dialogs.run_order",
+    "reviewer.desk.runs.start",
+    "reviewer.tui.screens.dialogs.import_traces",
+    "reviewer.tui.screens.dialogs.error",
+    "reviewer.tui.screens.label.message",
+    "reviewer.desk.labels.set_sheets",
+    "reviewer.tui.screens.compare.episode",
+    "reviewer.desk.compare.api",
+    "reviewer.tui.screens.judge.screen",
+    "reviewer.tui.screens.suite.screen",
+    "reviewer.tui.screens.patterns",
+    "reviewer.desk.patterns.api",
+    "reviewer.tui.screens.decision.step",
+    "reviewer.tui.screens.releases",
 )
 """In the order in which they are likely to be wanted. What checks decisions, judges and runs is
 left to those who use it: it brings pydantic, and is large."""
 
 
-def bring() -> threading.Thread:
+def bring(then: Callable[[], None] = lambda: None) -> threading.Thread:
     """Begin to bring them in, on a thread that holds up nobody, not even the end."""
 
     def work() -> None:
         for name in NEXT:
             importlib.import_module(name)
             sleep(BREATH)
+        then()
 
     thread = threading.Thread(target=work, name="ahead", daemon=True)
     thread.start()

@@ -4,7 +4,8 @@ garbage is collected.
 A closed window, a dropped connection and a polite kill come as signals, and what a process does by
 itself is to vanish and leave the terminal drawn on, with the mouse reporting into the shell.
 CPython stops the whole program to look for garbage: with a large scorecard and some traces behind
-it that takes 50 to 110 ms, about once a second of work, and a key would wait for it.
+it that takes 50 to 110 ms, about once a second of work, and a key would wait for it. Nor may it
+pile up: ten dialogs that were opened and closed leave 60 ms of it.
 """
 
 import asyncio
@@ -158,23 +159,36 @@ def _letter(char: str) -> str:
     return base if base.isascii() and base.isprintable() else "?"
 
 
+REST = 0.12
+"""Seconds without a key or the mouse, after which what was left since the last pause is let go of:
+a few milliseconds."""
 PAUSE = 0.5
-"""Seconds without a key or the mouse, after which nobody is taken to be typing."""
+"""… after which nobody is taken to be typing."""
+LONG = 3.0
+"""… after which everything is looked through again, what the program is made of as well."""
+SOME = 1
+"""Smaller collections after which a rest is used."""
 ENOUGH = 10
-"""Smaller collections after which a full one is due: CPython's own measure."""
+"""… after which a full collection is due in a pause: CPython's own measure."""
 MUCH = 25
 """… and after which it is due even under somebody's hands: screens that were left hold memory."""
 AT_MOST = 1000
 """Smaller collections after which one comes by itself, as a last resort."""
+GROWN = 1.25
+"""How many times as much is left out of collections as after the last look through everything,
+before a long pause is used for another."""
 
 
 class Tidy:
-    """Full collections in the pauses of one reader. What the program was made of in the first of
-    them stays, and is left out from then on."""
+    """Full collections where one reader rests. What is there in a pause is left out from then on,
+    so that a rest is for what came since: until a long pause, in which all of it is looked through
+    again."""
 
     def __init__(self) -> None:
         self._touched = monotonic()
-        self._settled = False
+        self._whole = 0
+        """Objects that were left out after the last look through everything; 0 before the first."""
+        self._larger = False
 
     def touched(self) -> None:
         """The reader has done something."""
@@ -185,16 +199,35 @@ class Tidy:
         """Seconds since the reader did something."""
         return monotonic() - self._touched
 
-    def tick(self) -> bool:
-        """Time passes. Whether garbage was looked for."""
-        pause = self.quiet >= PAUSE
-        enough = MUCH if not pause else ENOUGH if self._settled else 0
-        if gc.get_count()[2] < enough:
+    def grew(self) -> None:
+        """The program is made of more: what was imported is there to stay, as of the next rest."""
+        self._larger = True
+
+    def rest(self) -> bool:
+        """The reader rests between two keys. Whether garbage was looked for."""
+        if not self._whole or gc.get_count()[2] < SOME:
             return False
         collect()
-        if not self._settled:
-            self._settled = True
+        if self._larger:
+            self._larger = False
             gc.freeze()
+            self._whole = gc.get_freeze_count()
+        return True
+
+    def tick(self) -> bool:
+        """Time passes. Whether garbage was looked for."""
+        quiet = self.quiet
+        grown = quiet >= LONG and gc.get_freeze_count() > GROWN * self._whole
+        enough = MUCH if quiet < PAUSE else ENOUGH if self._whole else 0
+        if not grown and gc.get_count()[2] < enough:
+            return False
+        if grown:
+            gc.unfreeze()
+        collect()
+        if quiet >= PAUSE:
+            gc.freeze()
+            if grown or not self._whole:
+                self._whole = gc.get_freeze_count()
         return True
 
 
@@ -210,6 +243,23 @@ def collect() -> None:
 
         StylesCache.get_inner_outer.cache_clear()
     gc.collect()
+
+
+TURN = 0.001
+"""Seconds for which a thread holds the interpreter while another wants it. A key passes through
+three threads on its way to a frame, and each of them waited five milliseconds, CPython's own
+measure, behind one that reads."""
+
+
+@contextmanager
+def short_turns() -> Iterator[None]:
+    """While it lasts, threads take shorter turns."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(TURN)
+    try:
+        yield
+    finally:
+        sys.setswitchinterval(before)
 
 
 @contextmanager

@@ -5,13 +5,15 @@ quitting program joins, so one long query would hold the terminal. One runner pe
 the newest request; an answer that a newer request has overtaken is dropped.
 
 A job that only reads belongs to the screen that asked. While another screen is in front, it stops
-at its next step, and begins again when its screen comes back.
+at its next step, and begins again when its screen comes back. Threads of Python take turns, so one
+that reads also gives way, at its next step, to a key that is typed meanwhile.
 """
 
 import sys
 import threading
 from collections.abc import Callable
 from functools import partial
+from time import monotonic, sleep
 from typing import NamedTuple
 
 from textual.message import Message
@@ -21,6 +23,8 @@ from reviewer.desk.stopping import Stopped, until
 from reviewer.exit_codes import ExitCode
 
 Delivery = Callable[[], None]
+WAY = 0.06
+"""Seconds after a key for which a step that only reads is put off: a frame takes less."""
 
 
 class Answer(Message):
@@ -51,6 +55,11 @@ class Background:
         self._held: dict[str, Job] = {}
         self._away: set[int] = set()
         self._gone: set[int] = set()
+        self._typed = 0.0
+
+    def typed(self) -> None:
+        """A key was typed: what was asked before gives way to what it asks for."""
+        self._typed = monotonic()
 
     def ask(self, group: str, job: Job) -> None:
         """Run `job.work` on the group's thread and post what it answers."""
@@ -102,13 +111,17 @@ class Background:
         job = None
         try:
             while (job := self._next(group)) is not None:
-                with until(partial(self._is_away, job.reader)):
+                with until(partial(self._is_away, job.reader, monotonic())):
                     self._one(group, job)
         finally:
             if job is not None:  # it died: what waits behind it is still asked for
                 self._start(group)
 
-    def _is_away(self, reader: int) -> bool:
+    def _is_away(self, reader: int, began: float) -> bool:
+        """Whether to stop; asked at each step, which is put off while a later key is answered."""
+        typed = self._typed
+        if reader and began < typed and reader not in self._away:
+            sleep(max(0.0, typed + WAY - monotonic()))
         return reader in self._away
 
     def _stopped(self, group: str, job: Job) -> None:

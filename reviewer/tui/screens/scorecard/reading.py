@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from reviewer.desk.errors import DeskError
-from reviewer.desk.scorecards.views import Group, GroupBy, SideCell
+from reviewer.desk.scorecards.views import GROUPS, Group, GroupBy, SideCell
 from reviewer.desk.views import Scorecard, SuiteInfo
 
 if TYPE_CHECKING:
@@ -162,11 +162,15 @@ def read_rows(desk: "Desk", question: Question) -> Rows:
 
 
 def warm(desk: "Desk", question: Question, gates: Sequence[str]) -> None:
-    """Have the desk work out the first rows of every order that one key gives, so that they are at
-    hand when that key comes. Raises DeskError."""
+    """Have the desk work out what one key gives: the first rows of every order, the failing rows,
+    and the groups that come next; so that they are at hand when that key comes. Raises
+    DeskError."""
     from reviewer.tui.screens.scorecard.sheet import SORTS  # a process that only asks draws nothing
 
     desk.scorecards.maybe_red(question.suite_id, (question.candidate_id,))
+    read_first_rows(desk, question._replace(looking=question.looking._replace(only_failing=True)))
+    for group in GROUPS[1:]:
+        read_rows(desk, question._replace(looking=question.looking._replace(group=group)))
     for by in (*SORTS.values(), *gates):
         for descending in (False, True):
             how = question.looking._replace(by=by, descending=descending)
