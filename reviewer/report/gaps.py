@@ -387,11 +387,14 @@ def _slot_gaps(evidence: Evidence, shown: Figures) -> list[Gap]:
 def _refused(evidence: Evidence) -> list[Gap]:
     """Return a gap where an attempt beyond a full plan was made, and its record was refused: what
     nobody could judge may be a failure, which would count in any attempt."""
-    full = {e.episode_id for e in evidence.episodes if e.in_plan >= evidence.plan}
+    if not evidence.unjudged:
+        return []
+    plan = evidence.plan
+    full = {e.episode_id for e in evidence.episodes if e.in_plan >= plan}
     beyond = [
         f"{episode} attempt {attempt}" if attempt is not None else f"{episode}, unnumbered"
         for episode, attempt in evidence.unjudged
-        if episode in full and (attempt is None or attempt > evidence.plan)
+        if episode in full and (attempt is None or attempt > plan)
     ]
     if not beyond:
         return []
@@ -619,5 +622,7 @@ def _limit_gap(what: str, limit: Limit) -> Gap:
 
 def _more_attempts(evidence: Evidence, shown: Figures) -> int:
     """Return the attempts that pass^k needs beyond those the plan already asks for."""
-    k = evidence.suite.policy.pass_hat.k
-    return sum(max(0, k - max(e.attempts, evidence.plan)) for e in shown.repeated)
+    k, plan = evidence.suite.policy.pass_hat.k, evidence.plan
+    if k <= plan:
+        return 0
+    return sum(max(0, k - max(e.attempts, plan)) for e in shown.repeated)

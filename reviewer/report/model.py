@@ -5,11 +5,14 @@ USD, latencies in ms, rates in [0, 1]; None means "not known", and `not_measured
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from io import BytesIO
 from typing import Any
 
 from msgspec import UNSET, Struct, UnsetType, field, to_builtins
+from msgspec.json import encode as msgspec_encode
+from msgspec.json import format as msgspec_format
 from msgspec.structs import astuple
 
 from reviewer.report.assess import Recommendation
@@ -477,9 +480,8 @@ _PART = 1024
 def _laid_out(value: Any) -> Iterator[str]:
     if isinstance(value, tuple) and value:
         for first in range(0, len(value), _PART):
-            part = to_builtins(value[first : first + _PART])
             yield ",\n    " if first else "[\n    "
-            yield ",\n    ".join(map(_text, part))
+            yield _elements(value[first : first + _PART])
         yield "\n  ]"
         return
     plain = to_builtins(value)
@@ -489,5 +491,28 @@ def _laid_out(value: Any) -> Iterator[str]:
     else:
         yield _text(plain)
 
+
+def _elements(part: tuple[Any, ...]) -> str:
+    """Return the elements of a list, one to a line. Of a suite with a hundred thousand episodes
+    nearly all of a report are those of the two types that msgspec may write: it does so in a
+    quarter of the time, and differs from `json` in what is not ASCII and in some numbers."""
+    alike = _ALIKE.get(type(part[0]))
+    if alike is not None and all(map(alike, part)):
+        written = b""
+        with suppress(UnicodeEncodeError):  # half of a surrogate pair
+            written = b",\n    ".join(
+                [msgspec_format(msgspec_encode(one), indent=0) for one in part]
+            )
+        if written and written.isascii() and b"\x7f" not in written:
+            return written.decode("ascii")
+    return ",\n    ".join(map(_text, to_builtins(part)))
+
+
+def _costs_alike(one: EpisodeSection) -> bool:
+    return not one.cost_usd or 1e-4 <= one.cost_usd < 1e16
+
+
+_ALIKE: dict[type, Callable[[Any], bool]] = {Failure: bool, EpisodeSection: _costs_alike}
+"""Types of which msgspec and `json` write the same, and those values of which they do."""
 
 _text = json.JSONEncoder(ensure_ascii=True, allow_nan=False).encode

@@ -5,13 +5,16 @@ import subprocess
 import sys
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from msgspec import to_builtins
 from msgspec.structs import replace
 from release_examples import SUITE_ID, evidence, failed, plain, v7, v8, with_episode, with_policy
 
 from reviewer.report.assess import assess
 from reviewer.report.build import exit_code, report
 from reviewer.report.evidence import DiagnosticMeans, LineageSuite
-from reviewer.report.model import report_bytes
+from reviewer.report.model import EpisodeSection, Failure, FindingPlace, report_bytes
 from reviewer.suite.gates import ALWAYS
 
 KEYS = {
@@ -154,6 +157,32 @@ def test_bytes_are_ascii_whatever_the_names() -> None:
     assert data.isascii()
     assert b"\x1b" not in data
     assert json.loads(data)["candidate"]["candidate_id"] == name
+
+
+TEXTS = st.text(st.characters(exclude_categories=()), max_size=8)
+
+
+@given(TEXTS, TEXTS, st.one_of(st.none(), st.floats(allow_nan=False, allow_infinity=False)))
+@example("\x7f", "plain", 1e-5)
+@example("plain", "\x7f", 1e-4)
+@example("plain", "plain", 9.999e-5)
+@example("plain", "plain", 1e16)
+@example("\ud800", "plain", 1.0)
+@example("plain", "é\ud800", 1.0)
+@example('a\x00\x1f\n"\\/', "plain", -0.0)
+def test_long_sections_are_written_as_json_writes_them(
+    name: str, code: str, cost: float | None
+) -> None:
+    subject = report(v7())
+    failures = tuple(
+        replace(one, episode_id=name, evidence=(FindingPlace(gate=code, code=code, seq=None),))
+        for one in subject.failures
+    )
+    episodes = tuple(replace(one, episode_id=name, cost_usd=cost) for one in subject.episodes)
+    written = report_bytes(replace(subject, failures=failures, episodes=episodes)).decode("ascii")
+    for one in (*failures, *episodes):
+        assert isinstance(one, (Failure, EpisodeSection))
+        assert f"    {json.dumps(to_builtins(one))}" in written
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf")])

@@ -639,6 +639,8 @@ CREATE TABLE archived_chunk (
   PRIMARY KEY (trace, n)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX archived_chunk_archive ON archived_chunk (archive, offset);
+CREATE INDEX contract_by_person ON contract (episode)
+  WHERE instr(body, CAST('"person"' AS BLOB)) > 0;
 INSERT INTO meta VALUES ('event_shapes', '0');
 INSERT INTO meta VALUES ('indexed', '0');
-PRAGMA user_version=19;
+PRAGMA user_version=20;
