@@ -138,7 +138,9 @@ class RunRecords:
     def of(self, source: int, record: int) -> RunRecord | None:
         """Return the run that made a record and its number in it; None for one that was imported,
         or merged by a version that did not keep it."""
-        each = self._spans.get(source, ())
+        each = self._spans.get(source)
+        if each is None:  # most records are of no run
+            return None
         place = bisect_right(each, record, key=itemgetter(0))
         if not place or record > each[place - 1][1]:
             return None
@@ -147,7 +149,7 @@ class RunRecords:
 
     def sharded(self, source: int, record: int) -> bool:
         """Return whether a shard of a run made a record."""
-        made = self.of(source, record)
+        made = self.of(source, record) if self._sharded else None
         return made is not None and made[0] in self._sharded
 
     def plan_sources(self, source: int, suite_id: str, candidate_id: str) -> list[PlanSource]:

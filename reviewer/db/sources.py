@@ -171,7 +171,7 @@ class Origins(NamedTuple):
         """Return whether a runner made this record, by the journal of the store it was made in."""
         if source in self.runs:
             return True
-        return _within(self.merged.get(source, ()), record)
+        return source in self.merged and _within(self.merged[source], record)
 
 
 def _within(found: Spans, number: int) -> bool:

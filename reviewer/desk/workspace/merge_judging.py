@@ -278,11 +278,15 @@ def _believed(value: float | None, most: float) -> float | None:
 # In processes -------------------------------------------------------------------------------------
 
 _encode = msgspec.msgpack.Encoder().encode
-_groups = msgspec.msgpack.Decoder(list[Group]).decode
-_parts = msgspec.msgpack.Decoder(tuple[dict[int, Pack], list[StoredRecord]]).decode
+_came = msgspec.msgpack.Decoder(list[tuple[list[Group], list[str]]]).decode
+_parts = msgspec.msgpack.Decoder(list[tuple[dict[int, Pack], list[StoredRecord]]]).decode
 # Their many small tuples are slow to pickle.
-SentTask = tuple[Kind, bytes]
-CameTask = tuple[Kind | None, bytes, list[str]]
+SentTasks = tuple[list[Kind], bytes]
+CameTasks = tuple[list[Kind | None], bytes]
+AT_ONCE = 512
+"""Records that a process is given at a time: a pack each time costs as much as to read it."""
+MOST_BYTES = 2 << 20
+"""Of frames, beyond which it is given no more."""
 _judge: GroupJudge | None = None
 
 
@@ -292,19 +296,33 @@ def _begin(parent: int, order: MergeOrder) -> None:
     _judge = GroupJudge(order)
 
 
-def _judge_task(sent: SentTask) -> CameTask:
+def _judge_tasks(sent: SentTasks) -> CameTasks:
     assert _judge is not None  # set by _begin before any work
-    kind, groups, problems = _judge.task(Task(sent[0], *_parts(sent[1])))
-    return kind, _encode(groups), problems
+    kinds, parts = sent
+    done = [_judge.task(Task(kind, *one)) for kind, one in zip(kinds, _parts(parts), strict=True)]
+    return [one.kind for one in done], _encode([one[1:] for one in done])
+
+
+def _sent(tasks: Iterable[Task]) -> Iterator[SentTasks]:
+    held: list[Task] = []
+    records = size = 0
+    for task in tasks:
+        held.append(task)
+        records += len(task.records)
+        size += sum(len(pack.frame) for pack in task.packs.values())
+        if records >= AT_ONCE or size >= MOST_BYTES:
+            yield [one.kind for one in held], _encode([one[1:] for one in held])
+            held, records, size = [], 0, 0
+    if held:
+        yield [one.kind for one in held], _encode([one[1:] for one in held])
 
 
 def judged_beside(tasks: Iterable[Task], order: MergeOrder) -> Iterator[JudgedTask]:
     """Yield what comes of tasks in several processes, in their order. Raises StoreError."""
-    sent = ((one.kind, _encode(one[1:])) for one in tasks)
-    came = processes.in_order(_judge_task, sent, _begin, (order,))
+    came = processes.in_order(_judge_tasks, _sent(tasks), _begin, (order,))
     while True:
         try:
-            kind, groups, problems = next(came)
+            kinds, done = next(came)
         except StopIteration:
             return
         except ChildProcessError as error:
@@ -312,4 +330,5 @@ def judged_beside(tasks: Iterable[Task], order: MergeOrder) -> Iterator[JudgedTa
                 "a process that judged was ended from outside; what was merged is kept",
                 "merge again; duplicates count once",
             ) from error
-        yield JudgedTask(kind, _groups(groups), problems)
+        for kind, (groups, problems) in zip(kinds, _came(done), strict=True):
+            yield JudgedTask(kind, groups, problems)

@@ -127,7 +127,8 @@ def match_traces(
         # A slot that another shard has yet to bring is not filled by what a shard made twice.
         last.update(dict.fromkeys((row.episode_id for row in there), one.planned))
     for row in (*here, *there):
-        last[row.episode_id] = max(last[row.episode_id], row.attempt)
+        if row.attempt > last[row.episode_id]:
+            last[row.episode_id] = row.attempt
     found, known = TraceMatches([], 0, [], {}), 0
     theirs = _records(other, one.theirs)
     revised = _revised(ours, here) if one.ours is not None else {}
@@ -136,10 +137,12 @@ def match_traces(
     names = _sessions(other) if here else {}
     for row in there:
         taken = filled.setdefault(row.episode_id, set())
-        line = {row.evidence, *(evidence for _, evidence in theirs.get(row.id, ()))}
         # What a run made is equal to what another made, and still no record of the same attempt.
         records = mine if row.run is None else revised
-        lineage = {records[row.episode_id, e] for e in line if (row.episode_id, e) in records}
+        lineage: set[int] = set()
+        if records:
+            line = {row.evidence, *(evidence for _, evidence in theirs.get(row.id, ()))}
+            lineage = {records[row.episode_id, e] for e in line if (row.episode_id, e) in records}
         if (twin := twins.take(row)) is not None:
             attempt = twin
             known += 1
@@ -149,7 +152,10 @@ def match_traces(
                 known += 1
             else:
                 found.new.append(NewTrace(row.id, one.theirs, row.episode_id, attempt, True))
-        elif (part := _of_session(other, ours, one, row, names.get(row.id, ()))) is not None:
+        elif (
+            row.id in names
+            and (part := _of_session(other, ours, one, row, names[row.id])) is not None
+        ):
             attempt = part
             found.new.append(NewTrace(row.id, one.theirs, row.episode_id, attempt, True))
         else:
