@@ -183,7 +183,7 @@ class Account:
 
     def every(self, part: Any) -> None:
         """Take a list of which each object or list must be taken, or it is left whatever it holds;
-        so is a text in it, unless the list itself is `read` too."""
+        so is a text in it, unless the list itself is `read` too, and a number or null."""
         if isinstance(part, list):
             self._strict.add(id(part))
 
@@ -381,7 +381,7 @@ class _Walk:
                 self._plain(one, (place, at), seq)
                 continue
             if isinstance(one, (dict, list)):
-                if strict and not self._taken(one) and one:
+                if strict and not self._taken(one) and one != {}:
                     if not self._repeats(one):
                         self._add((place, at), seq)
                 else:
@@ -391,6 +391,8 @@ class _Walk:
                 spoken = self._known.silent and isinstance(name, str) and _of_words[name]
                 if self._text(one, strict, spoken):
                     self._add((place, at), seq)
+            elif strict and not isinstance(one, str):
+                self._add((place, at), seq)  # a number or nothing, where a part was to be
 
     def _members(
         self,

@@ -75,6 +75,16 @@ def test_a_strict_part_leaves_whatever_it_holds_beside_its_members() -> None:
     assert account.left({"call": call}, draft()) == ["call.inputs"]
 
 
+@pytest.mark.parametrize("odd", [None, 0, False, 1.5, []])
+def test_what_stands_where_a_call_was_to_be_is_left(odd: Any) -> None:
+    record = {"tool_calls": [CALL, odd]}
+    account = Account()
+    account.every(record["tool_calls"])
+    account.read(CALL, CALL.keys())
+    account.all_of(CALL)
+    assert account.left(record, draft()) == ["tool_calls[1]"]
+
+
 def test_a_repeated_member_is_left_wherever_it_is() -> None:
     record = parse(b'{"m": {"content": {"x": 1, "x": 2}}}')
     account = Account()

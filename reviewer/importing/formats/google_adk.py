@@ -153,6 +153,8 @@ class _Events:
                 self.transcript.say(message, tokens=counts, started_at=at)
         elif content.get("parts") not in (None, []):
             account.refuse(content)
+        elif event.get("content") is not None and not isinstance(event["content"], dict):
+            self.draft.unread(f"events[{place}].content")
         if code := _of(event, "error_code"):
             said = text(_of(event, "error_message")) or str(code)
             self.transcript.wrong(said, started_at=at)

@@ -167,6 +167,13 @@ def test_adk_an_unknown_part_that_could_be_an_act_is_not_measured(tmp_path: Path
     assert record["unread"]
 
 
+def test_adk_a_content_that_is_no_object_is_not_measured(tmp_path: Path) -> None:
+    asked = event("user", {"text": "refund"})
+    odd = {**event("desk"), "content": "functionCall: refund"}
+    record = the(ADK, written(tmp_path, session(asked, odd)))
+    assert [one["path"] for one in record["unread"]] == ["events[1].content"]
+
+
 @pytest.mark.parametrize("value", [{"id": "s", "appName": "a", "events": "x"}, {"events": []}])
 def test_adk_what_is_no_session_is_not_claimed(tmp_path: Path, value: Any) -> None:
     assert not ADK.sniff(Head(written(tmp_path, value)))

@@ -283,6 +283,17 @@ def test_braintrust_a_row_that_merges_adds_to_the_one_before(tmp_path: Path) -> 
     assert "unread" not in record
 
 
+def test_braintrust_what_was_said_later_of_a_span_is_no_attempt(tmp_path: Path) -> None:
+    own = {
+        "id": "c",
+        "created": "2026-11-22T22:00:00Z",
+        "origin": {"id": rows(BRAINTRUST)[0]["id"]},
+    }
+    said = [{**own, "comment": {"text": "bad"}}, {"id": "x", "_is_merge": True, "scores": {"h": 0}}]
+    record = the(BRAINTRUST, written(tmp_path, [*rows(BRAINTRUST), *said]))
+    assert record["events"] == the(BRAINTRUST, SAMPLES[BRAINTRUST])["events"]
+
+
 def test_braintrust_a_row_that_replaces_another_act_is_not_measured(tmp_path: Path) -> None:
     values = rows(BRAINTRUST)
     refund = next(one for one in values if one["span_attributes"]["name"] == "refund_lamp")

@@ -59,7 +59,7 @@ class BraintrustReader(StoreReader):
     def spans(self, value: Any) -> list[Span]:
         if not isinstance(value, dict):
             raise Rejected("type:row")
-        return [_span(value)]
+        return [] if _is_feedback(value) else [_span(value)]
 
     def whole(self, spans: list[Span]) -> list[Span]:
         return caches_known(settled(merged(spans, _joined, _span), _TYPE))
@@ -71,6 +71,29 @@ def _is_row(value: Any) -> bool:
     if "span_id" in value and "root_span_id" in value:
         return bool({"span_attributes", "span_parents", "metrics"} & value.keys())
     return "id" in value and "span_attributes" in value and "metrics" in value
+
+
+def _is_feedback(row: dict[str, Any]) -> bool:
+    """Return whether a row only adds what somebody said of a span, which it does not name."""
+    later = row.get("_is_merge") is True or "comment" in row
+    return later and "span_id" not in row and row.keys() <= _SAID_LATER
+
+
+_SAID_LATER = frozenset(
+    (
+        *("id", "_is_merge", "scores", "expected", "tags", "comment", "source", "metadata"),
+        *(
+            "project_id",
+            "log_id",
+            "experiment_id",
+            "org_id",
+            "created",
+            "_xact_id",
+            "_audit_source",
+        ),
+        *("_audit_metadata", "_object_delete", "origin"),
+    )
+)
 
 
 def _joined(rows: list[dict[str, Any]]) -> dict[str, Any]:
