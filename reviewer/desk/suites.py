@@ -14,6 +14,7 @@ from msgspec import structs
 
 from reviewer.db import contracts, decisions, registry
 from reviewer.db.connection import Connection, reader_if_made
+from reviewer.desk import stopping
 from reviewer.desk.drafts import version_of
 from reviewer.desk.errors import DeskError, meant, refusal_of
 from reviewer.desk.place import Workspace
@@ -88,7 +89,7 @@ def folders(workspace: Workspace) -> list[Path]:
 def state_of(folder: Path) -> tuple[FolderState | None, str]:
     """Return the state of a folder, and the sentence that says why it may not be used."""
     try:
-        state = suite_state(folder)
+        state = suite_state(folder, stopping.check)
     except ContractError as error:
         return None, str(error)
     if state.state == "broken":
@@ -233,7 +234,7 @@ def _read(workspace: Workspace, connection: Connection | None, suite_id: str) ->
     if row is not None:
         return _ready(load_trusted(state.files), state.files, folder)
     try:
-        return _ready(read_suite(folder).suite, state.files, folder)
+        return _ready(read_suite(folder, stopping.check).suite, state.files, folder)
     except ContractError as error:
         raise refusal_of(error) from error
 

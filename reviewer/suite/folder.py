@@ -88,13 +88,13 @@ def has_lock(folder: Path) -> bool:
     return (folder / LOCK_FILE).exists() or (folder / FROZEN / LOCK_FILE).exists()
 
 
-def suite_state(folder: Path) -> SuiteState:
-    """Compare the folder with its lock, by hashing only.
+def suite_state(folder: Path, look: Callable[[], None] = lambda: None) -> SuiteState:
+    """Compare the folder with its lock, by hashing only. `look` is called before each file.
 
     Raises ContractError when the folder or its lock cannot be read, or holds what no suite may
     (a symbolic link, a name that is not portable, a file beyond the size limit).
     """
-    files = locked_files(folder)
+    files = locked_files(folder, look)
     lock = _read_beside(folder, LOCK_FILE)
     kept = _read_beside(folder, f"{FROZEN}/{LOCK_FILE}")
     if lock is None:
@@ -121,14 +121,15 @@ def suite_state(folder: Path) -> SuiteState:
     return SuiteState(state, suite_digest(lock), tuple(edits), {**files, LOCK_FILE: lock})
 
 
-def read_suite(folder: Path) -> LoadedSuite:
+def read_suite(folder: Path, look: Callable[[], None] = lambda: None) -> LoadedSuite:
     """Return the suite, its rubric and its judge prompt, when the lock holds and every file is
     valid.
 
     Raises SuiteBroken when a locked file was edited, ContractError with every problem of every
-    file when the content is not a suite. A folder without a lock is read, with a remark.
+    file when the content is not a suite. A folder without a lock is read, with a remark. `look` is
+    called before each file.
     """
-    state = suite_state(folder)
+    state = suite_state(folder, look)
     if state.state == "broken":
         raise SuiteBroken(_name(folder), state.edits)
     # Only now, so that asking for the state alone costs no pydantic.
@@ -169,9 +170,9 @@ def suite_problems(folder: Path) -> list[Problem]:
     return problems + candidates
 
 
-def locked_files(folder: Path) -> dict[str, bytes]:
+def locked_files(folder: Path, look: Callable[[], None] = lambda: None) -> dict[str, bytes]:
     """Content of every file that a lock of this folder covers, by path inside the folder. What a
-    draft has in YAML is the JSON that it becomes.
+    draft has in YAML is the JSON that it becomes. `look` is called before each file.
 
     Left out: what is UNLOCKED, and names that start with a dot.
     Raises ContractError naming every entry that no suite may hold.
@@ -190,7 +191,10 @@ def locked_files(folder: Path) -> dict[str, bytes]:
             raise ContractError(_name(folder), "$", f"holds more than {MAX_FILES:,} files")
     if problems:
         raise ContractError.of(problems)
-    content = {path: read_bytes(found[path]) for path in sorted(found)}
+    content: dict[str, bytes] = {}
+    for path in sorted(found):
+        look()
+        content[path] = read_bytes(found[path])
     if not any(map(json_of, content)) or has_lock(folder):
         return content
     return in_json(content, _name(folder))

@@ -1,6 +1,8 @@
 """A suite as its screen has it: what it holds, what bad agents do on it, and what each one did."""
 
 import json
+import time
+from itertools import count
 from pathlib import Path
 from typing import cast
 
@@ -11,7 +13,10 @@ from trial_suites import REFUSE, RETURN, episode, write
 from reviewer.desk.desk import Desk
 from reviewer.desk.errors import DeskError
 from reviewer.desk.place import at
+from reviewer.desk.stopping import Stopped, check, until
+from reviewer.desk.suites import state_of
 from reviewer.desk.trials import remembered
+from reviewer.suite.folder import read_suite
 from reviewer.suite.model import TrialAgent
 
 
@@ -63,6 +68,35 @@ def test_a_large_suite_is_read_an_episode_at_a_time(
         with pytest.raises(DeskError):
             desk.workspace.contract_text(SUITE, name)
     desk.close()
+
+
+def test_a_large_suite_that_is_as_it_was_proved_is_not_read_again(
+    full: Door, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from reviewer.desk import proofs
+
+    monkeypatch.setattr("reviewer.desk.workspace.api.MOST_LISTED", 1)
+    monkeypatch.setattr(proofs, "now", lambda: time.time_ns() + 60 * 10**9)  # files at rest
+    desk = full.desk()
+    before = desk.workspace.contents(SUITE)
+    with monkeypatch.context() as patched:
+        patched.setattr("reviewer.desk.suites.suite_state", None)
+        assert desk.workspace.contents(SUITE).info == before.info
+    edited = desk.place.suites / SUITE / "episodes" / "damaged-221.json"
+    edited.write_bytes(edited.read_bytes() + b" ")
+    with pytest.raises(DeskError, match=r"damaged-221") as refused:
+        desk.workspace.contents(SUITE)
+    assert f"reviewer suite diff {SUITE} shows what changed" in refused.value.ways_out
+    desk.close()
+
+
+def test_a_suite_that_nobody_waits_for_is_not_read_to_its_end(full: Door) -> None:
+    folder = full.desk().place.suites / SUITE
+    looks = count()
+    for read in (state_of, lambda folder: read_suite(folder, check)):
+        with until(lambda: next(looks) % 3 == 2), pytest.raises(Stopped):
+            read(folder)
+    assert next(looks) == 6, "stopped before the third file"
 
 
 def test_a_large_draft_says_how_it_is_listed(draft: Desk, monkeypatch: pytest.MonkeyPatch) -> None:

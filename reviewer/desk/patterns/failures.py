@@ -13,6 +13,7 @@ from reviewer.db.connection import Connection
 from reviewer.db.queries.episodes import RollRow, rolls
 from reviewer.db.queries.patterns import FailingFinding, failing_findings, failing_traces
 from reviewer.db.queries.traces import TraceRow
+from reviewer.desk import stopping
 from reviewer.desk.patterns.shapes import (
     NOT_KEPT,
     Step,
@@ -116,7 +117,7 @@ def _each(
     """Yield each attempt with its record, None when that is not stored; a pack is opened once for
     all its attempts."""
     packs = Packs(connection)
-    for row in rows:
+    for row in stopping.steps(rows):
         raw = packs.record(row.pack, row.offset, row.length)
         yield row, _chunked(connection, records, row) if raw is None else payload.decode_record(raw)
 

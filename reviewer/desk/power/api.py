@@ -4,6 +4,7 @@ from __future__ import annotations  # what only types name is not loaded
 
 from typing import TYPE_CHECKING
 
+from reviewer.desk import stopping
 from reviewer.desk.errors import DeskError, refusal_of
 from reviewer.desk.opened import Room
 from reviewer.desk.power.views import PowerView
@@ -41,8 +42,8 @@ class PowerRoom(Room):
             where = self._opened.place.suites
             raise DeskError(f"no suite {suite_id} in {where}", "reviewer suite list")
         try:
-            suite = read_suite(folder).suite
-            locked = load_trusted_power(suite_state(folder).files)
+            suite = read_suite(folder, stopping.check).suite
+            locked = load_trusted_power(suite_state(folder, stopping.check).files)
         except ContractError as error:
             raise refusal_of(error) from error
         rate = made.TRUE_RATE if true_rate is None else true_rate
@@ -76,7 +77,7 @@ class PowerRoom(Room):
         """Return the figures that a suite was frozen with; None for one without. Simulates
         nothing."""
         try:
-            state = suite_state(self._opened.place.suite_folder(suite_id))
+            state = suite_state(self._opened.place.suite_folder(suite_id), stopping.check)
             found = load_trusted_power(state.files)
         except (ContractError, OSError):
             return None

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from threading import Lock
 
+from reviewer.desk import stopping
 from reviewer.desk.errors import DeskError
 from reviewer.desk.trials.trying import Played, played_trial
 from reviewer.suite.folder import LoadedSuite, read_suite, suite_state
@@ -72,7 +73,7 @@ def _key(found: LoadedSuite, folder: Path) -> tuple[str, Path]:
 
 def _digest_of(folder: Path) -> str:
     def parts() -> Iterator[bytes]:
-        for path, data in sorted(suite_state(folder).files.items()):
+        for path, data in sorted(suite_state(folder, stopping.check).files.items()):
             yield f"{path} {len(data)} ".encode()
             yield data
 

@@ -62,7 +62,9 @@ class WorkspaceRoom(Room):
         folder = place.suite_folder(suite_id)
         if (folder / "suite.json").exists():
             if (count := len(os.listdir(folder / "episodes"))) > MOST_LISTED:
-                info = suites.suite_infos(place, None, suite_id)[0]
+                info = self._info(suite_id)
+                if info.state == "broken":
+                    raise suites.broken_error(suite_id, info.problem)
                 if info.state != "frozen":
                     raise DeskError(
                         f"{suite_id}: a draft of {count:,} episodes is too large to list",
@@ -80,6 +82,14 @@ class WorkspaceRoom(Room):
         held = self.hold(suite_id)
         info = next(one for one in self.suites() if one.suite_id == suite_id)
         return contents_of(info, held.suite, held.toolset)
+
+    def _info(self, suite_id: str) -> SuiteInfo:
+        """Return what is said of a suite of the folders; one that the store knows and nobody
+        touched since is not read again."""
+        if not self._opened.has_store():
+            return suites.suite_infos(self._opened.place, None, suite_id)[0]
+        with self._opened.reading() as connection:
+            return suites.suite_infos(self._opened.place, connection, suite_id)[0]
 
     def contract_text(self, suite_id: str, episode_id: str) -> str:
         """Return the file of an episode's contract, as it is written. Raises DeskError."""
