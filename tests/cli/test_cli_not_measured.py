@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
 from doors import SUITE, V8, Door, passing
 
 from reviewer.suite.strict_json import start_state_digest
@@ -106,3 +107,12 @@ def test_every_door_counts_over_the_same_attempts(door: Door) -> None:
     shares = [head.partition("hard pass ")[2].partition(";")[0].split(" of ") for head in heads]
     assert sum(int(passed) for passed, _ in shares) == rate["pass"]
     assert sum(int(of) for _, of in shares) == rate["n"]
+
+
+@pytest.mark.parametrize("name", ["cost_usd", "latency_ms"])
+def test_a_zero_with_a_sign_costs_no_store(door: Door, name: str) -> None:
+    """SQLite keeps no sign of a zero: the journal's digest was of a row that the store had not."""
+    record = {**passing(), name: -0.0}
+    assert door.take("zero.jsonl", [record], "--suite", SUITE).code == 0
+    door.healthy()
+    assert door.run("scorecard", "--suite", SUITE, "--candidate", "cand-a").code == 0

@@ -620,8 +620,8 @@ class Packing:
             verdict.passed,
             verdict.critical,
             verdict.infrastructure,
-            record.cost_usd,
-            record.latency_ms,
+            _unsigned(record.cost_usd),
+            _unsigned(record.latency_ms),
             verdict.steps,
             verdict.timeouts,
             len(record.events),
@@ -655,6 +655,12 @@ def probe_suite(suite_id: str) -> Suite:
         policy=Policy(attempts=1),
         source=identity,
     )
+
+
+def _unsigned(value: float | None) -> float | None:
+    """Return a zero without a sign: SQLite keeps none, so that the digest of what was written would
+    not be that of what is stored."""
+    return None if value is None else value + 0.0
 
 
 def _reward(value: float | None) -> float | None:
