@@ -185,9 +185,10 @@ class MissingLabels(Struct, frozen=True, kw_only=True):
 
 
 class SameAgent(Struct, frozen=True, kw_only=True):
-    """Another candidate of the suite whose manifest differs from this one in names alone, with its
-    attempts here."""
+    """Another candidate whose manifest differs from this one in names alone, with its attempts on
+    the episodes of this suite."""
 
+    suite_id: str
     candidate_id: str
     attempts: int
     failed: int
@@ -404,7 +405,7 @@ class Evidence(Struct, frozen=True, kw_only=True):
     """What people said of the users of its conversations; None where nobody was asked."""
     lineage: tuple[LineageSuite, ...] = ()
     same_agents: tuple[SameAgent, ...] = ()
-    """Candidates that failed on this suite under the same manifest."""
+    """Candidates that failed episodes of this suite under the same manifest."""
     unmeasured: tuple[Cause, ...] = ()
     """`unknown_codes` kind by kind."""
     break_glass: tuple[BreakGlassRecord, ...] = ()

@@ -199,16 +199,16 @@ def _lineage(evidence: Evidence) -> list[Gap]:
 
 
 def _same_agents(evidence: Evidence) -> list[Gap]:
-    """Return a gap for every candidate that failed here under the same manifest: an agent that runs
-    again under another id is the agent that failed."""
+    """Return a gap for every candidate that failed these episodes under the same manifest: an agent
+    that runs again under another id is the agent that failed."""
     found = []
     for one in evidence.same_agents:
         critical = f", {one.critical} critically" if one.critical else ""
         what = f"a change between {one.candidate_id} and {evidence.candidate_id}"
         found.append(
             Gap(
-                text=f"the same agent failed here as {one.candidate_id}: the manifests differ in "
-                "names alone",
+                text=f"the same agent failed as {one.candidate_id} on {one.suite_id}: the "
+                "manifests differ in names alone",
                 observed=f"{one.failed} of {plural(one.attempts, 'attempt')} failed{critical}",
                 policy="a candidate that failed is changed before it runs as another",
                 need=f"{what} (in the model, prompts, tools, config or code that the manifest "

@@ -9,18 +9,18 @@ from doors import SUITE, V7, V8, Door, shipped
 AGAIN = "refund-agent-again"
 
 
-def again(door: Door, **changes: Any) -> dict[str, Any]:
+def again(door: Door, suite: str = SUITE, **changes: Any) -> dict[str, Any]:
     """v7's manifest under another id, with v8's attempts, reported."""
     manifest = json.loads((door.suite / "candidates" / f"{V7}.json").read_bytes())
-    path = door.suite / "candidates" / f"{AGAIN}.json"
+    path = door.root / "suites" / suite / "candidates" / f"{AGAIN}.json"
     path.write_text(json.dumps({**manifest, "candidate_id": AGAIN, **changes}))
     records = [
         {**record, "candidate_id": AGAIN, "latency_ms": record["latency_ms"] + 1}
         for record in shipped(V8)
     ]
-    assert door.take("again.jsonl", records, "--suite", SUITE).code == 0
+    assert door.take("again.jsonl", records, "--suite", suite).code == 0
     out = door.root / "out"
-    said = door.run("--export-report", out, "--suite", SUITE, "--candidate", AGAIN)
+    said = door.run("--export-report", out, "--suite", suite, "--candidate", AGAIN)
     report: dict[str, Any] = json.loads((out / "report.json").read_bytes())
     assert (said.code == 0) is (report["recommendation"] == "promote")
     return report
@@ -31,7 +31,7 @@ def test_an_agent_that_failed_under_another_id_is_held(full: Door, changes: Any)
     report = again(full, **changes)
     assert report["recommendation"] == "hold"
     (reason,) = report["reasons"]
-    assert f"the same agent failed here as {V7}" in reason
+    assert f"the same agent failed as {V7} on {SUITE}" in reason
     text = (full.root / "out" / "report.md").read_text()
     assert "3 of 9 attempts failed, 1 critically" in text
     assert any(f"a change between {V7} and {AGAIN}" in need for need in report["needs"])
@@ -39,6 +39,13 @@ def test_an_agent_that_failed_under_another_id_is_held(full: Door, changes: Any)
 
 def test_an_agent_whose_manifest_states_a_change_is_another(full: Door) -> None:
     assert again(full, config={"temperature": 0.5})["recommendation"] == "promote"
+
+
+def test_an_agent_that_failed_on_an_earlier_version_of_the_suite_is_held(full: Door) -> None:
+    path = full.suite / "suite.json"
+    path.write_text(path.read_text().replace("returns, appeals", "returns and appeals"))
+    full.ok("suite", "freeze", SUITE, "--as", "refund-next")
+    assert again(full, "refund-next")["recommendation"] == "hold"
 
 
 def test_no_candidate_is_its_own_baseline(full: Door) -> None:

@@ -20,11 +20,16 @@ class OtherSuite(NamedTuple):
     passes: int
 
 
-class FailedCandidate(NamedTuple):
-    """Another candidate with failed attempts on a suite, and its manifest."""
+class OtherCandidate(NamedTuple):
+    """A candidate under another id on a suite that is no probe, and its manifest."""
 
+    key: int
     candidate_id: str
+    suite_id: str
     manifest: bytes
+
+
+class FailedAttempts(NamedTuple):
     attempts: int
     failed: int
     critical: int
@@ -53,19 +58,28 @@ def other_suites(connection: sqlite3.Connection, suite: int, candidate: int) -> 
     return [OtherSuite(*one) for one in found]
 
 
-def failed_beside(
-    connection: sqlite3.Connection, suite: int, candidate: int
-) -> list[FailedCandidate]:
-    """Return the other candidates of a suite that have a manifest and a failed attempt, by id."""
+def other_candidates(connection: sqlite3.Connection, candidate: int) -> list[OtherCandidate]:
+    """Return the candidates with another id and with a manifest, on any suite but probes."""
     found = connection.execute(
-        "SELECT c.candidate_id, c.manifest, sum(r.attempts),"
-        " max(sum(r.measured) - sum(r.passes), sum(r.critical)) AS failed, sum(r.critical)"
-        " FROM candidate c JOIN roll r ON r.candidate = c.id"
-        " WHERE c.suite=? AND c.id<>? AND c.manifest IS NOT NULL"
-        " GROUP BY c.id HAVING failed > 0 ORDER BY c.candidate_id",
-        (suite, candidate),
+        "SELECT c.id, c.candidate_id, s.suite_id, c.manifest FROM candidate c"
+        " JOIN suite s ON s.id = c.suite, candidate mine"
+        " WHERE mine.id=? AND c.candidate_id<>mine.candidate_id AND NOT s.probe"
+        " AND c.manifest IS NOT NULL ORDER BY s.suite_id, c.candidate_id",
+        (candidate,),
     ).fetchall()
-    return [FailedCandidate(*one) for one in found]
+    return [OtherCandidate(*one) for one in found]
+
+
+def failed_attempts(connection: sqlite3.Connection, candidate: int, suite: int) -> FailedAttempts:
+    """Return the attempts of a candidate on the episodes that a suite also has, by id."""
+    found = connection.execute(
+        "SELECT total(r.attempts), max(total(r.measured) - total(r.passes), total(r.critical)),"
+        " total(r.critical) FROM roll r JOIN episode e ON e.id = r.episode"
+        " JOIN episode here ON here.episode_id = e.episode_id AND here.suite=?"
+        " WHERE r.candidate=?",
+        (suite, candidate),
+    ).fetchone()
+    return FailedAttempts(*map(int, found))
 
 
 def other_suites_of_all(connection: sqlite3.Connection, suite: int) -> list[OtherSuite]:

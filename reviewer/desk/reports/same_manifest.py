@@ -1,4 +1,4 @@
-"""Other candidates of a suite whose manifest says that they are the same agent, and that failed."""
+"""Other candidates whose manifest says that they are the same agent, and that failed."""
 
 import json
 from collections.abc import Mapping
@@ -6,7 +6,7 @@ from typing import Any
 
 from reviewer.db import registry
 from reviewer.db.connection import Connection
-from reviewer.db.queries.candidates import failed_beside
+from reviewer.db.queries.candidates import failed_attempts, other_candidates
 from reviewer.report.evidence import SameAgent
 
 _NAMES = frozenset({"$schema", "schema", "candidate_id", "authors", "prices"})
@@ -18,21 +18,28 @@ _PLACES = frozenset({"path", "script"})
 def same_agents(
     connection: Connection, suite: registry.SuiteRow, candidate: registry.CandidateRow
 ) -> tuple[SameAgent, ...]:
-    """Return the other candidates that failed on this suite under the same manifest: an agent that
-    is run again under another id leaves its failures behind."""
+    """Return the other candidates that failed an episode of this suite, here or on another version
+    of it, under the same manifest: an agent that runs again under another id leaves its failures
+    behind."""
     if suite.probe or candidate.manifest is None:
         return ()
     mine = _acting(json.loads(candidate.manifest))
-    return tuple(
-        SameAgent(
-            candidate_id=one.candidate_id,
-            attempts=one.attempts,
-            failed=one.failed,
-            critical=one.critical,
-        )
-        for one in failed_beside(connection, suite.id, candidate.id)
-        if _acting(json.loads(one.manifest)) == mine
-    )
+    found = []
+    for one in other_candidates(connection, candidate.id):
+        if _acting(json.loads(one.manifest)) != mine:
+            continue
+        made = failed_attempts(connection, one.key, suite.id)
+        if made.failed:
+            found.append(
+                SameAgent(
+                    suite_id=one.suite_id,
+                    candidate_id=one.candidate_id,
+                    attempts=made.attempts,
+                    failed=made.failed,
+                    critical=made.critical,
+                )
+            )
+    return tuple(found)
 
 
 def _acting(manifest: Mapping[str, Any]) -> dict[str, Any]:
