@@ -26,6 +26,8 @@ Status = Literal["ok", "error", "timeout", "denied", "pending"]
 IDENTIFIER = 512
 ZEROS = "all token counts are 0: they were not measured, and neither was a cost of 0 with them"
 UNNAMED = "unnamed"
+_ENDS_TASK = "attempt_completion"
+"""The tool of Cline, Roo Code and Kilo Code whose `result` is what their user reads at the end."""
 MOST_UNREAD = 64
 """Paths that are kept of what was not read in one record; one leaves it not measured."""
 ABSENT = " (no such file)"
@@ -253,8 +255,13 @@ class Draft:
         return self._calls
 
     def last_words(self, actor: str = "agent") -> str | None:
-        """Return the last message of `actor` that is not empty."""
+        """Return the last message of `actor` that is not empty, or what it gave to the tool that
+        ends a task with a message."""
         for event in reversed(self.events):
+            if event["kind"] == "tool_call" and event["tool"] == _ENDS_TASK:
+                text = event["arguments"].get("result")
+                if isinstance(text, str) and text.strip() and event.get("actor") == actor:
+                    return text.strip()
             if event["kind"] == "message" and event.get("actor") == actor:
                 text = event["message"]
                 if isinstance(text, str) and text.strip():

@@ -427,6 +427,20 @@ def test_reward_bench_rows_are_bound_by_task_and_model(single: Door) -> None:
     }
 
 
+def test_a_task_and_a_model_that_read_like_others_name_no_attempt_of_theirs(single: Door) -> None:
+    columns = "annotator_name,benchmark,task_id,model_name,exp_name,trajectory_success,"
+    rest = "trajectory_side_effect,trajectory_optimality,trajectory_looping"
+    rows = ["A,w,webarena.1,m x,e,Successful,,,", "B,w,webarena.1 m,x,e,Unsuccessful,,,"]
+    path = single.root / "rows.csv"
+    path.write_text("\n".join([columns + rest, *rows]))
+    given = (single, "agent-reward-bench", path)
+    said = taken(*given, maps=REWARD, candidates=("m x=cand-a", "x=cand-a"))
+    assert counts(said)["annotators"] == ["agent-reward-bench:A"]
+    assert list(reasons(said)) == [
+        f"its task is not an episode of {SUITE} (--episode-map names them)"
+    ]
+
+
 def test_the_report_shows_agreement_of_their_raters_and_what_speaks_against_the_gates(
     single: Door,
 ) -> None:

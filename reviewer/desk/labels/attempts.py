@@ -43,7 +43,7 @@ class Attempts:
         self._called = dict(episodes)
         self._episodes = registry.episode_ids(connection, self._suite.id) if self._suite else {}
         self._candidates = self._of_models(candidates)
-        self._found: dict[str, Attempt | str] = {}
+        self._found: dict[tuple[str, str, str], Attempt | str] = {}
 
     def _of_models(self, given: Iterable[str]) -> dict[str, str]:
         found: dict[str, str] = {}
@@ -60,11 +60,12 @@ class Attempts:
 
     def of(self, one: Annotation) -> Attempt | str:
         """Return the attempt, or why there is none."""
-        if one.attempt not in self._found:
-            self._found[one.attempt] = (
+        named = one.trace, one.task, one.model
+        if named not in self._found:
+            self._found[named] = (
                 self._traced(one.trace) if one.trace else self._planned(one.task, one.model)
             )
-        return self._found[one.attempt]
+        return self._found[named]
 
     def _traced(self, trace: str) -> Attempt | str:
         names = dict.fromkeys((trace, trace.lower(), trace.replace("-", "").lower()))

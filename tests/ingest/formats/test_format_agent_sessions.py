@@ -371,3 +371,28 @@ def test_odd_members_cost_no_more_than_their_file(tmp_path: Path, data: st.DataO
     holder[data.draw(st.sampled_from(sorted(holder)))] = data.draw(odd)
     made = file(tmp_path / path.name, lines)
     assert all(isinstance(one, (Foreign, Broken)) for one in attempts(made, name))
+
+
+# Roo Code and older Cline -------------------------------------------------------------------------
+
+
+def spoken(role: str, *parts: Any) -> dict[str, Any]:
+    blocks = [{"type": "text", "text": one} if isinstance(one, str) else one for one in parts]
+    return {"role": role, "content": blocks}
+
+
+ENDS = {"type": "tool_use", "id": "t1", "name": "attempt_completion", "input": {"result": "Done."}}
+IN_TEXT = "<attempt_completion>\n<result>\nDone.\n</result>\n</attempt_completion>"
+
+
+@pytest.mark.parametrize(("last", "name"), [(ENDS, "anthropic-messages"), (IN_TEXT, "openai-chat")])
+def test_the_result_that_ends_a_task_is_its_final_message(
+    tmp_path: Path, last: Any, name: str
+) -> None:
+    path = tmp_path / "api_conversation_history.json"
+    path.write_text(json.dumps([spoken("user", "Fix it."), spoken("assistant", "I try.", last)]))
+    record = read(path, name)
+    assert record["final_message"] == "Done."
+    assert [one["tool"] for one in record["events"] if one["kind"] == "tool_call"] == [
+        "attempt_completion"
+    ]

@@ -1,6 +1,7 @@
 """Spans that are objects of their own: Phoenix's, the console exporter's, the JavaScript SDK's."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -132,6 +133,24 @@ def column(span: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+def listed(span: dict[str, Any]) -> dict[str, Any]:
+    """A row of Phoenix's own data frame: messages as lists of objects with dotted names."""
+
+    def gathered(values: dict[str, Any]) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        lists: dict[str, dict[str, dict[str, Any]]] = {}
+        for name, value in values.items():
+            start, number, rest = re.fullmatch(r"(.*?)(?:\.(\d+)\.(.*))?", name).groups()  # type: ignore[union-attr]
+            if number is None:
+                found[name] = value
+            else:
+                lists.setdefault(start, {}).setdefault(number, {})[rest] = value
+        whole = {start: [gathered(one) for one in held.values()] for start, held in lists.items()}
+        return {**found, **whole}
+
+    return gathered(column(span))
+
+
 def console(span: dict[str, Any]) -> dict[str, Any]:
     """As the Python SDK's console exporter prints it."""
     kind = {"openinference.span.kind": span["span_kind"]}
@@ -172,7 +191,13 @@ def memory(span: dict[str, Any]) -> dict[str, Any]:
     }  # fmt: skip
 
 
-FORMS = {"nested": nested, "a data frame": column, "the console": console, "in memory": memory}
+FORMS = {
+    "nested": nested,
+    "a data frame": column,
+    "Phoenix's data frame": listed,
+    "the console": console,
+    "in memory": memory,
+}
 
 
 @pytest.mark.parametrize("layout", ["array", "lines", "data", "in a row"])

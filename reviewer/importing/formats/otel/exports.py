@@ -19,6 +19,7 @@ from reviewer.importing.formats.otel import (
     of_unknown_unit,
 )
 from reviewer.importing.formats.otel.episode import safe
+from reviewer.importing.formats.otel.messages import MOST_STEPS
 from reviewer.importing.formats.otel.otlp import scope_name
 from reviewer.importing.formats.otel.outcome import ROOT, SCORES
 from reviewer.importing.formats.otel.reader import SpanReader
@@ -264,12 +265,34 @@ def _attributes(value: dict[str, Any]) -> Attributes:
     given = value.get("attributes")
     if not isinstance(given, dict):  # a data frame has one column per attribute
         start = "attributes."
-        given = {name[len(start) :]: one for name, one in value.items() if name.startswith(start)}
+        named = ((name[len(start) :], one) for name, one in value.items() if name.startswith(start))
+        given = {name: _nested(one) if isinstance(one, list) else one for name, one in named}
     found = _flat(given)
     kind = value.get("span_kind")
     if isinstance(kind, str) and kind != "UNKNOWN":
         found.setdefault("openinference.span.kind", kind)
     return found
+
+
+def _nested(value: Any, depth: int = 0) -> Any:
+    """Return a list of a data frame with objects in place of dotted names (`message.role`)."""
+    if isinstance(value, list) and depth < 8:
+        return [_nested(one, depth + 1) for one in value]
+    if not isinstance(value, dict) or not any("." in name for name in value):
+        return value
+    root: dict[str, Any] = {}
+    for name, one in value.items():
+        *above, last = name.split(".", MOST_STEPS)
+        node = root
+        for step in above:
+            inner = node.setdefault(step, {})
+            if not isinstance(inner, dict):
+                return value  # the name of a value and of an object: left as it is
+            node = inner
+        if last in node:
+            return value
+        node[last] = _nested(one, depth + 1)
+    return root
 
 
 def _flat(value: Any, prefix: str = "", depth: int = 0) -> Attributes:
