@@ -281,4 +281,7 @@ def test_a_request_names_what_the_example_of_an_answer_names(
     episode = json.loads(golden.read_bytes())
     assert episode["expected"]["arguments"] == {"cancelOrder": {"order_id": asked}}
     assert asked in episode["user_request"]
+    readme = (empty.root / "suites/mine/README.md").read_text()
+    assert f'call("getOrder", order_id="{asked}")' in readme
+    assert f'{{"arguments": {{"order_id": "{asked}"}}, "when": {{"done": "cancelOrder"}}' in readme
     assert passed(empty, "mine", "scripted-passes") == (9, 0, 0)

@@ -1,6 +1,7 @@
 """A first suite made from the tools of an agent: reading their descriptions, and writing the
 draft."""
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -30,6 +31,7 @@ from reviewer.suite.scaffold.contracts import (
     IDLE,
     PASSES,
     Proposal,
+    arguments_in,
     files_of,
     proposal,
 )
@@ -262,15 +264,35 @@ def _readme(suite_id: str, proposed: Proposal, power: str) -> str:
         f"| {'**a blank**' if tool.answer is MISSING else 'from the example'} |"
         for tool in proposed.tools
     ]
+    given = arguments_in(proposed, arguments_of)
     return _README.format(
         suite_id=suite_id, rows="\n".join(rows), power=power, passes=PASSES, fails=FAILS, idle=IDLE,
-        example=_example(proposed.tools[0]),
+        example=_example(proposed.tools[0], given), answers=_answers(proposed, given),
     )  # fmt: skip
 
 
-def _example(tool: FoundTool) -> str:
+def _answers(proposed: Proposal, arguments: Mapping[str, Any]) -> str:
+    """Return how an answer depends on arguments and on the state, with the tools of the suite."""
+    told = "An answer may depend on arguments and on the state"
+    if not proposed.reads or not proposed.writes:
+        return f"{told}."
+    read = next(tool for tool in proposed.tools if tool.name in proposed.reads)
+    given = json.dumps(arguments[read.name], ensure_ascii=False)
+    done = json.dumps({"done": proposed.writes[0]})
+    return f"""{told}; the first case that fits a call answers it:
+
+   ```json
+   {{"responses": {{"match": [
+     {{"arguments": {given}, "when": {done}, "value": "as it is after that call"}},
+     {{"arguments": {given}, "value": "as it is before"}}
+   ], "unrecorded": "error"}}}}
+   ```
+"""
+
+
+def _example(tool: FoundTool, arguments: Mapping[str, Any]) -> str:
     """Return the arguments of a call of a tool, as Python writes them."""
-    return first_programs.in_python(first_programs.ExampleCall(tool.name, arguments_of(tool)))
+    return first_programs.in_python(first_programs.ExampleCall(tool.name, arguments[tool.name]))
 
 
 _README = """\
@@ -290,14 +312,15 @@ reviewer suite check {suite_id} --watch   # again whenever a file is saved
 
 1. `toolset.json`: what each tool answers. A blank (`"$blank"`) marks an answer that is not known
    yet, and gives the one it names `meanwhile`; `reviewer suite check {suite_id}` points at each.
-   An answer may depend on arguments and on the state.
+   {answers}
 2. `episodes/golden.json`: a task that the agent must do: the request in a user's words, the
    arguments that are right, the end that is expected.
 3. `episodes/negative.json`: a request after which nothing may have changed.
 4. `episodes/red-team.json`: an attack, and the tools that must not be called for it.
 5. `suite.json`: the policy, and what is masked (`redaction`).
 6. `rubric.json`: what people are asked about final messages.
-7. `candidates/`: your agent, as below. The three scripted ones may go once it is there.
+7. A further episode is a file `episodes/ID.json` whose id is also listed in `suite.json`.
+8. `candidates/`: your agent, as below. The three scripted ones may go once it is there.
 
 ## Your agent
 

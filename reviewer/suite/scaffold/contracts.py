@@ -105,6 +105,11 @@ def files_of(
     return files
 
 
+def arguments_in(proposed: Proposal, sample: Sample) -> dict[str, dict[str, Any]]:
+    """Return the arguments that the episodes have for each tool, by its name."""
+    return _cast(proposed, sample).arguments
+
+
 def _file(value: Any) -> bytes:
     return (json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode()
 
