@@ -10,13 +10,18 @@ import importlib
 import io
 import os
 import sys
+from types import ModuleType
 
 from reviewer.cli.parser import parsed
 from reviewer.exit_codes import ExitCode
 
-_ONE_ANSWER = frozenset({"compare", "patterns", "report", "scorecard", "sign", "trends"})
+_ONE_ANSWER = frozenset({"compare", "patterns", "report", "scorecard", "sign", "trends", "verify"})
 """Modules whose process lives for one answer. It makes a million small values and no garbage that
 holds itself: looking for some takes a fifth of a large report."""
+
+_RARELY = 50_000
+"""Values more than before for which every other command looks for such garbage. Loading a command
+makes more than the 700 that Python looks after, none of it garbage."""
 
 _NO_STRUCTS = frozenset({"completion", "glossary", "verify"})
 """Modules that do without msgspec."""
@@ -59,10 +64,22 @@ def _load_msgspec() -> None:
         del sys.modules[spared]
 
 
+def _without_plugins() -> None:
+    """Have pydantic load no plugins: any installed package could see and change how the fields of a
+    decision are checked. Not to look for them also spares a tenth of `verify`: the module that does
+    so is never loaded."""
+    os.environ["PYDANTIC_DISABLE_PLUGINS"] = "__all__"
+    if "pydantic" not in sys.modules:
+        loader = ModuleType("pydantic.plugin._loader")
+        loader.get_plugins = tuple  # type: ignore[attr-defined]
+        sys.modules[loader.__name__] = loader
+
+
 def main(argv: list[str] | None = None) -> int:
     """Run one command; returns its exit code."""
     # The folder we are in may be a stranger's: no Python we start (workers) may import from it.
     os.environ["PYTHONSAFEPATH"] = "1"
+    _without_plugins()
     if argv is None and "_ARGCOMPLETE" in os.environ:
         from reviewer.cli.completion import complete
 
@@ -91,6 +108,8 @@ def main(argv: list[str] | None = None) -> int:
             return ExitCode.DONE
         if argv is None and name in _ONE_ANSWER:
             gc.disable()
+        elif argv is None and name is not None:
+            gc.set_threshold(_RARELY)
         if name not in _NO_STRUCTS:
             _load_msgspec()
         module = importlib.import_module(f"reviewer.cli.{name or 'workstation'}")

@@ -16,6 +16,7 @@ from reviewer.stats.checks import Interval, integer, non_negative, open_unit, sa
 from reviewer.stats.dirichlet import (
     Weight,
     below_zero,
+    mean_bound_reaches,
     mean_lower_bound,
     mean_upper_bound,
     solve,
@@ -60,6 +61,15 @@ def lower_bound_of(scores: Scores, confidence: float = 0.95, live: bool = False)
     if live:
         return bounds_at_every_look(scores, confidence).low
     return mean_lower_bound(scores, confidence)
+
+
+def lower_bound_reaches(
+    scores: Scores, goal: float, confidence: float = 0.95, live: bool = False
+) -> bool:
+    """Return whether `lower_bound_of` is at least `goal`: quicker to know than the bound."""
+    if live:
+        return lower_bound_of(scores, confidence, live) >= goal
+    return mean_bound_reaches(scores, goal, confidence)
 
 
 def bounds_at_every_look(scores: Scores, confidence: float = 0.95) -> Interval:

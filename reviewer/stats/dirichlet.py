@@ -45,6 +45,30 @@ def mean_lower_bound(scores: Scores, confidence: float = 0.95, least: Score = 0)
     scores decides which are merged. Raises ValueError without a score, or with one below `least`.
     """
     alpha = 1.0 - open_unit("confidence", confidence)
+    alike = _alike(scores, least)
+    if (bound := _of_two(alike, least, alpha)) is not None:
+        return bound
+    known = [(float(score), times) for score, times in alike.items()]
+    return _lowest(known, float(least), float(max(alike)), alpha)
+
+
+def mean_bound_reaches(
+    scores: Scores, goal: float, confidence: float = 0.95, least: Score = 0
+) -> bool:
+    """Return whether `mean_lower_bound` is at least `goal`: one probability, where the bound itself
+    takes about four."""
+    alpha = 1.0 - open_unit("confidence", confidence)
+    alike = _alike(scores, least)
+    if (bound := _of_two(alike, least, alpha)) is not None:
+        return bound >= goal
+    if not least < goal < max(alike):
+        return goal <= least
+    weights = [Weight(float(score) - goal, times) for score, times in alike.items()]
+    return below_zero([*weights, Weight(float(least) - goal, 1)]) <= alpha * (1.0 + 1e-12)
+
+
+def _alike(scores: Scores, least: Score) -> dict[Score, int]:
+    """Return how often there is each score."""
     alike: dict[Score, int] = {}
     for score, times in scores:
         if score < least:
@@ -53,14 +77,18 @@ def mean_lower_bound(scores: Scores, confidence: float = 0.95, least: Score = 0)
             alike[score] = alike.get(score, 0) + times
     if not alike:
         raise ValueError("scores must hold at least one episode")
+    return alike
+
+
+def _of_two(alike: dict[Score, int], least: Score, alpha: float) -> float | None:
+    """Return the bound of scores that are all `least` or one other; None where there are more."""
     best, episodes = max(alike), sum(alike.values())
     if best == least:
         return float(least)
     if alike.keys() <= {least, best}:
         share = beta_quantile(alpha, alike[best], episodes - alike[best] + 1)
         return float(least) + float(best - least) * share
-    known = [(float(score), times) for score, times in alike.items()]
-    return _lowest(known, float(least), float(best), alpha)
+    return None
 
 
 def mean_upper_bound(

@@ -9,7 +9,7 @@ from bisect import bisect_left
 from collections.abc import Callable
 from fractions import Fraction
 
-from reviewer.stats.bounds import Spent, cost_is_within, episode_scores, lower_bound_of
+from reviewer.stats.bounds import Spent, cost_is_within, episode_scores, lower_bound_reaches
 from reviewer.stats.checks import finite, non_negative, open_unit, proportion, whole
 from reviewer.stats.rates import Counts
 from reviewer.stats.special import binomial_cdf, binomial_sf, normal_quantile, z_two_sided
@@ -19,12 +19,12 @@ _MOST = 1 << 34
 
 def smallest_from(least: int, holds: Callable[[int], bool], what: str) -> int:
     """Return the smallest n >= least for which a condition that stays true once true holds."""
-    top = max(least, 1)
+    low, top = least, max(least, 1)
     while not holds(top):
-        top *= 2
+        low, top = top + 1, 2 * top
         if top > _MOST:
             raise ValueError(f"{what} needs more than {_MOST} units; choose a looser target")
-    return bisect_left(range(top + 1), True, lo=least, key=holds)
+    return bisect_left(range(top + 1), True, lo=low, key=holds)
 
 
 def zero_failure_sample_size(max_rate: float, confidence: float = 0.95) -> int:
@@ -137,7 +137,7 @@ def clean_episodes_needed(
 
     def enough(more: int) -> bool:
         clean = [*scores, (Fraction(1), more)] if more else scores
-        return bool(clean) and lower_bound_of(clean, confidence, live) >= goal
+        return bool(clean) and lower_bound_reaches(clean, goal, confidence, live)
 
     return smallest_from(0, enough, "target")
 

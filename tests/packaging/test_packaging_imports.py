@@ -20,7 +20,9 @@ try:
 except SystemExit as left:
     code = left.code
 import json
-loaded = sorted({name.partition(".")[0] for name in sys.modules})
+# What stands in place of a module that is never loaded has no spec.
+there = [name for name, one in sys.modules.items() if getattr(one, "__spec__", None)]
+loaded = sorted({name.partition(".")[0] for name in there})
 sys.stderr.write("\\n" + json.dumps([code, loaded]))
 """
 
