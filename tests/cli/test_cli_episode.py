@@ -500,3 +500,28 @@ def test_a_write_that_siblings_saw_answered_otherwise_is_named(door: Door, tmp_p
     notes = [line for line in said.err.splitlines() if line.startswith("note: ")]
     assert any("answers one thing in" in line and "the first is taken" in line for line in notes)
     assert any("nothing was taken from" in line and "other.json" in line for line in notes)
+
+
+@pytest.mark.parametrize(
+    ("sibling", "own"),
+    [("mcp__shop__get_order", "get_order"), ("get_order", "mcp__shop__get_order")],
+)
+def test_a_sibling_may_name_the_tools_in_another_way(
+    door: Door, tmp_path: Path, sibling: str, own: str
+) -> None:
+    order = {"order_id": "A-1", "status": "open"}
+    failed = trace([call("cancel_order", {**order, "status": "gone"}, order_id="A-1")])
+    (tmp_path / "failed.json").write_text(json.dumps(failed))
+    (tmp_path / "read.json").write_text(json.dumps(trace([call(sibling, order, order_id="A-1")])))
+    marks = ("--wrong", "cancel_order", "--required", own, "--say", "No.", "--id", "e")
+    files = (tmp_path / "failed.json", "--with", tmp_path / "read.json")
+    said = door.ok("episode", "from-trace", *files, *marks)
+    assert f"{sibling} in read.json order/1 is taken for {own}" in said.err
+    assert proof(door, "e-v1", "e")["proven"]
+
+
+def test_a_sibling_that_is_no_file_is_said_to_be_none(door: Door, tmp_path: Path) -> None:
+    (tmp_path / "failed.json").write_text(json.dumps(trace([call("look", {}, order_id="A-1")])))
+    told = refused(door, tmp_path / "failed.json", "--with", tmp_path / "not-there.json")
+    assert "not-there.json: there is no such file" in told
+    assert "way out: check the name; --with takes a file" in told

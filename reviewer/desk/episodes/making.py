@@ -152,6 +152,19 @@ def _of_file(path: Path, name: str, form: str) -> _Found:
 
 def _beside(opened: DeskState, main: _Found, text: str, form: str) -> _Found:
     """Return a sibling: as `_trace`, or by a name in the file of the source."""
-    if main.file is not None and not Path(text).exists() and "#" not in text:
+    if main.file is None or Path(text).exists() or "#" in text:
+        return _trace(opened, text, "", form)
+    try:
         return _of_file(main.file.path, text, form)
-    return _trace(opened, text, "", form)
+    except NotUsable as error:
+        if Path(text).suffix not in _OF_FILES:
+            raise
+        raise NotUsable(
+            f"--with {text}: there is no such file, and no trace of that name in {main.file.path}",
+            "check the name; --with takes a file, FILE#NAME, the id of a stored trace, or the name "
+            "of another trace in the same file",
+        ) from error
+
+
+_OF_FILES = frozenset({".json", ".jsonl", ".ndjson", ".gz", ".zst", ".db", ".sqlite"})
+"""Ends of names that are meant for files."""

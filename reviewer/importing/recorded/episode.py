@@ -17,7 +17,7 @@ from reviewer.importing.recorded.marks import Marked, Marks, resolved
 from reviewer.importing.recorded.masked import masked_marks, masked_story, masked_tools, table
 from reviewer.importing.recorded.masks import Masks
 from reviewer.importing.recorded.offered import Definition, inferred_tool, offered_tools
-from reviewer.importing.recorded.story import Story
+from reviewer.importing.recorded.story import Made, Story
 from reviewer.importing.recorded.world import Builder, World
 from reviewer.running.world import final_state_of
 from reviewer.suite.blanks import blank, blanks_in
@@ -25,6 +25,7 @@ from reviewer.suite.errors import shown
 from reviewer.suite.json_values import MISSING, at, same
 from reviewer.suite.model import RED_TEAM, Episode, RedactionRules
 from reviewer.suite.script import Script
+from reviewer.suite.tool_names import tool_names
 
 MADE_BY = "reviewer episode from-trace"
 NOT_RANDOM = (
@@ -54,6 +55,36 @@ class MadeEpisode(NamedTuple):
     blanks: int
 
 
+def _named_alike(
+    main: SourceTrace,
+    siblings: Sequence[SourceTrace],
+    defined: Mapping[str, Definition],
+    marks: Marks,
+) -> tuple[list[SourceTrace], list[str]]:
+    """Return the siblings with the tools of the trace under its own names, and what was renamed: a
+    client of MCP puts the server's name before those of its tools."""
+    needed = [need.partition(":")[0] for need in marks.required]
+    names = {*defined, *(call.tool for call in main.story.calls), *needed, *marks.forbidden}
+    ours = tool_names(frozenset(names))
+    found, notes = [], []
+    for one in siblings:
+        same = {
+            name: next(iter(kin.same))
+            for name, kin in ours.akin({call.tool for call in one.story.calls}).items()
+            if len(kin.same) == 1
+        }
+        notes += [
+            f"{shown(theirs)} in {one.story.name} is taken for {shown(own)}"
+            for theirs, own in sorted(same.items())
+        ]
+        steps = tuple(
+            step._replace(tool=same.get(step.tool, step.tool)) if isinstance(step, Made) else step
+            for step in one.story.steps
+        )
+        found.append(one._replace(story=one.story._replace(steps=steps)) if same else one)
+    return found, notes
+
+
 def episode_of(
     main: SourceTrace,
     siblings: Sequence[SourceTrace],
@@ -70,6 +101,7 @@ def episode_of(
     what the user asked, where no message says it, and `asked` whatever messages say; `known` is
     what the suite of the trace says of its episode. Raises NotUsable."""
     asked = asked or ("" if known is None else known.episode.user_request)
+    siblings, renamed = _named_alike(main, siblings, defined, marks)
     whole = with_request(main.story, known)
     masks = table(
         [whole, *(one.story for one in siblings)], defined, marks, rules, asked or request,
@@ -134,7 +166,7 @@ def episode_of(
         )
         open_.append(blank(what))
     open_ += differences(made, story)
-    notes = [*world.notes, *([_LEFT] if masks.left else [])]
+    notes = [*world.notes, *renamed, *([_LEFT] if masks.left else [])]
     if any(one.reader == STORED and _has_masks(one.story) for one in (main, *siblings)):
         notes.append(_MASKED_BEFORE)
     made["source"] = _source(
