@@ -85,6 +85,8 @@ _WAYS_OUT = {
     "Goose's database of sessions": "export each with `goose session export --format json`",
     "MLflow's database": "write what `mlflow.search_traces` returns as JSON, each with `to_json()`",
     "HAL's database": "its traces are Python pickles, never read: import the JSON of each run",
+    "Langfuse's observations without their traces": "export each trace with its observations",
+    "Langfuse's traces without their observations": "export each trace with its observations",
     "Phoenix's database": "export its spans with Phoenix's client, as JSON",
     "promptfoo's database": "export each run with `promptfoo export eval ID -o results.json`",
 }
@@ -226,6 +228,8 @@ _STARTS: tuple[tuple[bytes, str], ...] = (
     (b"7z\xbc\xaf\x27\x1c", _SEVEN),
     (b"# aider chat started at", "an Aider chat history"),
 )  # fmt: skip
+_OBSERVATIONS = "Langfuse's observations without their traces"
+_TRACES = "Langfuse's traces without their observations"
 _NOTES = "notes of a Claude Code session in which nothing was said"
 _BESIDE_RUNS = frozenset({
     _NOTES, _TAR,
@@ -347,6 +351,10 @@ _TOOLS: tuple[_Tool, ...] = (
     _Tool("OTLP metrics, not traces", ("resourceMetrics",)),
     _Tool("a Chrome trace", ("traceEvents",)),
     _Tool("a HAR file", ("log",), _inside("log", "creator", "entries")),
+    _Tool(_OBSERVATIONS, ("traceId", "parentObservationId", "startTime")),
+    _Tool(_OBSERVATIONS, ("data",), _inside("data", "traceId", "parentObservationId")),
+    _Tool(_TRACES, ("sessionId", "userId", "release", "tags", "timestamp")),
+    _Tool(_TRACES, ("data",), _inside("data", "sessionId", "userId", "release", "tags")),
     _Tool("Helicone requests", ("request_id", "request_created_at", "response_body")),
     _Tool("PromptLayer requests", ("prompt_name", "request_start_time", "function_name")),
 )  # fmt: skip

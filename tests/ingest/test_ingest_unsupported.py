@@ -68,6 +68,10 @@ DATABASES = [
         ("preprocessed_traces (benchmark_name, agent_name, date, run_id, raw_logging_results)",),
         ("HAL's database", "the JSON of each run"),
     ),
+    (
+        ("evals (id)", "eval_results (eval_id, test_idx)"),
+        ("promptfoo's database", "promptfoo export eval"),
+    ),
 ]
 
 

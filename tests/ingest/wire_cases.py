@@ -349,6 +349,16 @@ NAMED: list[tuple[Any, str]] = [
     ([{"name": "a", "data": [{"query": "q", "reference": "r"}]}], "Google ADK eval set"),
     ({"$schemaVersion": "999"}, "Agents SDK run state"),
     ({"history": [], "clientHistory": []}, "Gemini CLI checkpoint"),
+    ({"data": [{"traceId": "t", "parentObservationId": None}]}, "Langfuse's observations"),
+    ({"traceId": "t", "parentObservationId": None, "startTime": "s"}, "Langfuse's observations"),
+    (
+        [{"sessionId": None, "userId": None, "release": None, "tags": [], "timestamp": "t"}],
+        "Langfuse's traces",
+    ),
+    (
+        {"data": [{"sessionId": None, "userId": None, "release": None, "tags": []}]},
+        "Langfuse's traces",
+    ),
     ({"input": "x", "new_items": []}, "Agents SDK run result"),
     ({"channel_values": {}, "channel_versions": {}}, "LangGraph checkpoint"),
     ({"event": "on_tool_start", "run_id": "r", "data": {}}, "stream of events"),

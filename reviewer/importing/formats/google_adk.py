@@ -12,7 +12,7 @@ from typing import Any
 from reviewer.importing.draft import Draft, elapsed_ms
 from reviewer.importing.facts import FormatFacts
 from reviewer.importing.formats.base import Format, mapping, objects, sequence, text
-from reviewer.importing.formats.chat import episode_of
+from reviewer.importing.formats.chat import ENDS, episode_of
 from reviewer.importing.head import Head
 from reviewer.importing.messages import CLIENT, Transcript, tokens_of, usage_of
 from reviewer.importing.reader import Broken, Foreign, Rejected
@@ -23,7 +23,6 @@ CUT_STREAM = "a streamed answer was never finished: its pieces are not in the re
 REWOUND = "the session was rewound: what was done before that stays in the record"
 TWICE = "events that are in the session twice were read once"
 _ASKS = "adk_request_confirmation"
-_ENDS = {"STOP": "stop", "MAX_TOKENS": "max_output_tokens", "SAFETY": "content_filter"}
 _CAMEL = {
     "usage_metadata": "usageMetadata", "model_version": "modelVersion", "error_code": "errorCode",
     "error_message": "errorMessage", "finish_reason": "finishReason", "function_call":
@@ -204,7 +203,7 @@ class _Events:
             return "error"
         if self.draft.waiting:
             return None
-        return _ENDS.get(text(_of(last, "finish_reason")))
+        return ENDS.get(text(_of(last, "finish_reason")))
 
 
 _READ = frozenset(

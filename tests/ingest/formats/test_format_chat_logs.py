@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
 from span_files import events, said
 
 from reviewer.importing.formats.chat.dialects import AnthropicMessagesReader, OpenAIChatReader
@@ -106,6 +107,23 @@ def test_an_answer_in_anthropics_words_is_known_as_such(tmp_path: Path) -> None:
     (found,) = read(tmp_path, [row], AnthropicMessagesReader())
     assert calls(found) == ["refund"]
     assert found["usage"]["input_tokens"] == 100
+
+
+@pytest.mark.parametrize(
+    ("member", "word", "termination"),
+    [("stopReason", "content_filtered", "content_filter"),
+     ("stop_reason", "model_context_window_exceeded", "context_window_exceeded"),
+     ("finishReason", "PROHIBITED_CONTENT", "content_filter"),
+     ("finishReason", "MALFORMED_FUNCTION_CALL", "error")],
+)  # fmt: skip
+def test_an_answer_that_was_blocked_or_cut_off_is_no_ordinary_end(
+    tmp_path: Path, member: str, word: str, termination: str
+) -> None:
+    given = answer("I refund")
+    del given["choices"][0]["finish_reason"]
+    given["choices"][0][member] = word
+    (record,) = read(tmp_path, [pair(ASKED, given)])
+    assert record["termination"] == termination
 
 
 def test_an_answer_in_words_beside_the_messages_is_the_agents(tmp_path: Path) -> None:

@@ -287,6 +287,8 @@ def ended(tmp_path: Path, *spans: dict[str, Any]) -> str | None:
         ("tool_calls", None, "completed"),
         ("length", "max_tokens", "max_tokens"),
         ("content_filter", "content_filter", "content_filter"),
+        ("guardrail_intervened", "content_filter", "content_filter"),
+        *[("model_context_window_exceeded", *["context_window_exceeded"] * 2)],
     ],
 )
 def test_why_it_ended(tmp_path: Path, reason: str, alone: str | None, with_agent: str) -> None:

@@ -177,12 +177,15 @@ def dict_of(value: Any) -> dict[str, Any] | None:
     return value if isinstance(value, dict) else None
 
 
-_ENDS = {
+ENDS = {
     **dict.fromkeys(("stop", "STOP", "stop_sequence"), "stop"),
     "end_turn": "end_turn",
     **dict.fromkeys(("length", "max_tokens", "MAX_TOKENS"), "max_output_tokens"),
+    "model_context_window_exceeded": "context_window_exceeded",
     **dict.fromkeys(("content_filter", "content-filter", "refusal", "SAFETY"), "content_filter"),
-    "guardrail_intervened": "content_filter",
+    **dict.fromkeys(("guardrail_intervened", "content_filtered"), "content_filter"),
+    **dict.fromkeys(("RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII"), "content_filter"),
+    **dict.fromkeys(("error", "MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL"), "error"),
 }
 
 
@@ -196,7 +199,7 @@ def ended(answer: Any) -> str | None:
     for holder in holders:
         for name in members:
             if isinstance(reason := holder.get(name), str):
-                return _ENDS.get(reason)
+                return ENDS.get(reason)
     return None
 
 

@@ -12,7 +12,7 @@ from reviewer.importing.draft import Draft
 from reviewer.importing.facts import FormatFacts
 from reviewer.importing.foreign_json import parse_text
 from reviewer.importing.formats.base import Format, mapping, text
-from reviewer.importing.formats.chat import spent
+from reviewer.importing.formats.chat import ENDS, spent
 from reviewer.importing.head import Head
 from reviewer.importing.messages import Transcript, tokens_of
 from reviewer.importing.pipeline.split import Unreadable
@@ -41,7 +41,6 @@ _QUIET = frozenset(
         *("text-start", "finish", "abort", "error", "text-delta", "reasoning-delta"),
     )
 )
-_ENDS = {"stop": "stop", "length": "max_output_tokens", "content-filter": "content_filter"}
 
 
 class VercelStreamReader(Format):
@@ -110,7 +109,7 @@ def _stream(source: Source, events: list[Any]) -> Foreign:
         episode_id=source.place,
         candidate_id=source.candidate or source.home,
         final_message=draft.last_words(),
-        termination="error" if told.wrong else _ENDS.get(told.reason),
+        termination="error" if told.wrong else ENDS.get(told.reason),
         usage=tokens_of(spent(told.metadata)),
     )
 

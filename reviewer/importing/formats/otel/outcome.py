@@ -17,7 +17,11 @@ from reviewer.trace.record import SourceVerdict
 # End and scores -----------------------------------------------------------------------------------
 
 _CUT_OFF = {"length", "max_tokens", "max_output_tokens", "incomplete"}
-_BLOCKED = {"content_filter", "content-filter", "safety", "refusal"}
+_FULL = "model_context_window_exceeded"
+_BLOCKED = {
+    *("content_filter", "content-filter", "content_filtered", "safety", "refusal"),
+    *("guardrail_intervened", "recitation", "blocklist", "prohibited_content", "spii"),
+}
 _STOPPED = {"stop", "end_turn", "stop_sequence", "completed", "end"}
 
 
@@ -51,6 +55,8 @@ def ending_of(tree: Tree) -> Ending:
     reason = word.casefold()
     if reason in _CUT_OFF:
         return Ending("max_tokens", word, False)
+    if reason == _FULL:
+        return Ending("context_window_exceeded", word, False)
     if reason in _BLOCKED:
         return Ending("content_filter", word, False)
     if last is not None:
