@@ -68,7 +68,7 @@ def test_without_a_conversation_each_step_of_the_agent_is_a_turn() -> None:
 
 def test_private_reasoning_begins_no_turn_of_its_own_and_is_not_quoted() -> None:
     found = outlined([says("agent", {"reasoning": "hm"}), says("agent", "done"), says("agent")])
-    assert [turn.places for turn in found.turns] == [[0, 1], [2]]
+    assert [turn.places for turn in found.turns] == [(0, 1), (2,)]
     assert list(found.says) == [1, 2]
 
 

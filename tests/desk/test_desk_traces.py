@@ -461,6 +461,7 @@ def test_a_second_look_at_a_large_trace_opens_no_chunk_again(
         return whole(connection, trace, n)
 
     monkeypatch.setattr(payload, "chunk_events", counted)
+    monkeypatch.setattr(payload, "chunk_places", None)  # nor is it looked up where they are
     desk.traces.event(name, 20)
     desk.traces.event(name, 19)
     assert opened == []

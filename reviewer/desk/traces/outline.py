@@ -6,7 +6,7 @@ from bisect import bisect_left
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Literal, NamedTuple
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from reviewer.desk.traces.events import together
 from reviewer.desk.traces.steps import MAIN, Thread, Turn, is_private, slim, turns_of
@@ -21,7 +21,7 @@ SHORTEST_RUN = 4
 _ORDER: Mapping[Mark | None, int] = {"critical": 3, "fail": 2, "not_measured": 1}
 
 
-class Totals(Struct):
+class Totals(Struct, gc=False):
     """Counts of some events. `wrong` did not work; `took_ms` is the time of the calls, those made
     together counted once, and None where the time of one is not recorded."""
 
@@ -75,7 +75,7 @@ def outline_of(events: Iterable[Event], marks: Mapping[int, Mark]) -> Outline:
             turn_at[place] = number
     groups = together(slims)
     totals = [_totals(turn.places, slims, groups, seqs, marks) for turn in turns]
-    says = [_says(turn.places, slims) for turn in turns]
+    says = array("q", (_says(turn.places, slims) for turn in turns))
     moments = moments_of(slims, [marks.get(seq) for seq in seqs])
     return Outline(seqs, turns, threads, turn_at, totals, says, _names(threads), moments)
 
@@ -126,7 +126,7 @@ def _names(threads: Sequence[Thread]) -> list[str]:
     return names
 
 
-class Node(Struct):
+class Node(Struct, gc=False):
     """A line that folds: a turn, a run of turns without a finding, or an agent. `numbers` are those
     of its first and last turn, `first` and `says` positions of events."""
 
@@ -138,9 +138,9 @@ class Node(Struct):
     says: int
     numbers: tuple[int, int]
     totals: Totals
-    children: list[int] = []
+    children: Sequence[int] = ()
     places: Sequence[int] = ()
-    agents: list[tuple[int, int]] = []
+    agents: Sequence[tuple[int, int]] = ()
     """In a turn: (position of the call, node) of the agents started in it."""
 
     @property
@@ -207,10 +207,12 @@ class Listing:
         says = self.outline.says[turns[at]]
         node = self._new("run", parent, depth, first.thread, first.places[0], says, (at + 1, end))
         totals = self.nodes[node].totals
+        children = array("q")
         for number in range(at, end):
             child = self._turn(turns[number], number + 1, node, depth + 1)
-            self.nodes[node].children.append(child)
+            children.append(child)
             totals.add(self.nodes[child].totals)
+        self.nodes[node].children = children
         return node
 
     def _turn(self, turn: int, number: int, parent: int, depth: int) -> int:
@@ -220,11 +222,16 @@ class Listing:
         self._of_turn[turn] = node
         made = self.nodes[node]
         made.places = places
-        made.totals.add(self.outline.totals[turn])
-        for thread in self._under.get(turn, ()) if self.grouping == "agents" else ():
-            below = self._agent(thread, node, depth + 1)
-            made.agents.append((self.outline.threads[thread].call, below))
-            made.totals.add(self.nodes[below].totals)
+        made.totals = self.outline.totals[turn]
+        under = self._under.get(turn, ()) if self.grouping == "agents" else ()
+        if under:
+            made.totals = structs.replace(made.totals)  # of its own: more comes in
+            agents = []
+            for thread in under:
+                below = self._agent(thread, node, depth + 1)
+                agents.append((self.outline.threads[thread].call, below))
+                made.totals.add(self.nodes[below].totals)
+            made.agents = agents
         return node
 
     def _new(

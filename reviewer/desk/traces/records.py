@@ -10,7 +10,7 @@ import msgspec
 from reviewer.db import payload, registry
 from reviewer.db.bulk import Packs
 from reviewer.db.connection import Connection, StoreError
-from reviewer.db.payload import large_head
+from reviewer.db.payload import ChunkPlace, large_head
 from reviewer.db.queries.traces import TraceRow, trace_at
 from reviewer.desk.errors import DeskError
 from reviewer.report.formatting import counted
@@ -82,6 +82,7 @@ class Records:
     def __init__(self) -> None:
         self._held: OrderedDict[Key, TraceRecord] = OrderedDict()
         self._snapshots: OrderedDict[Key, list[Snapshot]] = OrderedDict()
+        self._places: OrderedDict[Key, list[ChunkPlace]] = OrderedDict()
         self._chunks: OrderedDict[tuple[Key, int], tuple[list[Event], int]] = OrderedDict()
         self._lock = Lock()
 
@@ -110,10 +111,28 @@ class Records:
         if record is not None:
             return record.events[first : first + count]
         found: list[Event] = []
-        for place in payload.chunk_places(connection, row.id, first, count):
+        for place in self._places_of(connection, row):
+            if place.first_seq > first + count or place.first_seq + place.events <= first + 1:
+                continue
             events = self._chunk(connection, row, place.n)
             start = place.first_seq - 1
             found += events[max(first - start, 0) : max(first + count - start, 0)]
+        return found
+
+    def _places_of(self, connection: Connection, row: TraceRow) -> list[ChunkPlace]:
+        """Which events each chunk of a large trace has. To read that takes longer than a chunk: the
+        rows are far apart."""
+        key = row.id, row.sha256
+        with self._lock:
+            found = self._places.get(key)
+            if found is not None:
+                self._places.move_to_end(key)
+                return found
+        found = payload.chunk_places(connection, row.id, 0, row.events)
+        with self._lock:
+            self._places[key] = found
+            while len(self._places) > CACHED_RECORDS:
+                self._places.popitem(last=False)
         return found
 
     def _chunk(self, connection: Connection, row: TraceRow, n: int) -> list[Event]:

@@ -7,6 +7,7 @@ what a user says to the next time. An agent that another one started is a thread
 
 import re
 from collections.abc import Sequence
+from sys import intern
 from typing import NamedTuple
 
 from msgspec import Raw
@@ -35,7 +36,7 @@ def slim(event: Event) -> Event:
     return Event(
         kind=event.kind,
         seq=event.seq,
-        tool=event.tool,
+        tool=event.tool and intern(event.tool),
         status=event.status,
         observation=ABSENT if event.observation == ABSENT else _GIVEN,
         message=message,
@@ -44,7 +45,7 @@ def slim(event: Event) -> Event:
         started_at=event.started_at,
         latency_ms=event.latency_ms,
         call_id=event.call_id,
-        actor=event.actor,
+        actor=event.actor and intern(event.actor),
     )
 
 
@@ -57,7 +58,7 @@ class Turn(NamedTuple):
     """One step of a conversation: its thread, and the positions of its events, in order."""
 
     thread: int
-    places: list[int]
+    places: tuple[int, ...]
 
 
 class Thread(NamedTuple):
@@ -72,6 +73,8 @@ class Thread(NamedTuple):
 
 class _Step:
     """A turn while it is made."""
+
+    __slots__ = ("called", "places", "spoke", "thread", "user")
 
     def __init__(self, thread: "_Thread") -> None:
         self.thread = thread
@@ -195,21 +198,24 @@ def turns_of(events: Sequence[Event]) -> tuple[list[Turn], list[Thread]]:
     events."""
     told = _Pass(events)
     told.run()
+    begun_in = {id(each.under) for each in told.threads}
     numbers: dict[int, int] = {}
-    turns: list[Turn] = []
+    """Of the steps in which agents were started."""
+    made: list[_Step] = []
     whole = _is_conversation(told)
     open_turn = -1
     for step in told.steps:
         main = step.thread.name == MAIN
         if whole and main and not step.user and open_turn >= 0:
-            turns[open_turn].places.extend(step.places)
-            numbers[id(step)] = open_turn
+            made[open_turn].places.extend(step.places)
+            if id(step) in begun_in:
+                numbers[id(step)] = open_turn
             continue
-        numbers[id(step)] = len(turns)
-        open_turn = len(turns) if main else open_turn
-        turns.append(Turn(step.thread.number, step.places))
-    for turn in turns:
-        turn.places.sort()
+        if id(step) in begun_in:
+            numbers[id(step)] = len(made)
+        open_turn = len(made) if main else open_turn
+        made.append(step)
+    turns = [Turn(step.thread.number, tuple(sorted(step.places))) for step in made]
     threads = [
         Thread(each.name, each.call, -1 if each.under is None else numbers[id(each.under)], [])
         for each in told.threads

@@ -174,6 +174,9 @@ MUCH = 25
 """… and after which it is due even under somebody's hands: screens that were left hold memory."""
 AT_MOST = 1000
 """Smaller collections after which one comes by itself, as a last resort."""
+HEAVY = 0.03
+"""Seconds that a collection in a rest takes at most: where it took longer, much is there that was
+not in the last pause (the turns of a large trace), and the next one does without it."""
 GROWN = 1.25
 """How many times as much is left out of collections as after the last look through everything,
 before a long pause is used for another."""
@@ -207,10 +210,12 @@ class Tidy:
         """The reader rests between two keys. Whether garbage was looked for."""
         if not self._whole or gc.get_count()[2] < SOME:
             return False
+        began = monotonic()
         collect()
+        if self._larger or monotonic() - began > HEAVY:
+            gc.freeze()  # until the next long pause
         if self._larger:
             self._larger = False
-            gc.freeze()
             self._whole = gc.get_freeze_count()
         return True
 
