@@ -41,6 +41,16 @@ def test_an_agent_whose_manifest_states_a_change_is_another(full: Door) -> None:
     assert again(full, config={"temperature": 0.5})["recommendation"] == "promote"
 
 
+def test_manifests_that_say_nothing_name_no_agent(full: Door) -> None:
+    failed = {"schema": "reviewer/candidate@1", "candidate_id": "first", "agent": "shop"}
+    (full.suite / "candidates" / "first.json").write_text(json.dumps(failed))
+    silent = {"model": "", "prompts": [], "tools": [], "config": {}, "runner": None}
+    records = [{**record, "candidate_id": "first"} for record in shipped(V7)]
+    full.take("first.jsonl", [{**one, "latency_ms": 7} for one in records], "--suite", SUITE)
+    report = again(full, agent="shop", version="", authors=[], prices={}, **silent)
+    assert report["recommendation"] == "promote"
+
+
 def test_an_agent_that_failed_on_an_earlier_version_of_the_suite_is_held(full: Door) -> None:
     path = full.suite / "suite.json"
     path.write_text(path.read_text().replace("returns, appeals", "returns and appeals"))

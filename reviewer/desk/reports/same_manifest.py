@@ -13,6 +13,9 @@ _NAMES = frozenset({"$schema", "schema", "candidate_id", "authors", "prices"})
 """Members that do not change what an agent does."""
 _PLACES = frozenset({"path", "script"})
 """Members that say where a file is whose digest is beside them."""
+_SAYING = frozenset({"model", "prompts", "config", "runner"})
+"""Members of which one at least says which agent it is: without them two manifests are only equally
+silent."""
 
 
 def same_agents(
@@ -24,6 +27,8 @@ def same_agents(
     if suite.probe or candidate.manifest is None:
         return ()
     mine = _acting(json.loads(candidate.manifest))
+    if mine.keys().isdisjoint(_SAYING):
+        return ()
     found = []
     for one in other_candidates(connection, candidate.id):
         if _acting(json.loads(one.manifest)) != mine:
