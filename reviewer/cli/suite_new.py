@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from reviewer.cli.parser import Acts
 
 SOURCES = (
-    "an OpenAI tools array, MCP's tools/list as JSON, an OpenAPI document as JSON, a Python module "
-    "(its typed functions; it is not imported), or a trace of any format"
+    "an OpenAI tools array, MCP's tools/list as JSON, an OpenAPI document (JSON, YAML), a Python "
+    "module (its typed functions; it is not imported), or a trace of any format"
 )
 
 

@@ -36,9 +36,11 @@ _LIKE_NUMBER = re.compile(r"[-+.]*[0-9][0-9A-Za-z_.,:/+-]*")
 _DATE = re.compile(r"[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}([Tt \t].*)?")
 
 
-def as_json(data: bytes, file: str) -> bytes:
-    """Return the JSON text of one YAML document; one that is JSON already is returned as it is.
-    Raises ContractError, and nothing else, with line and column."""
+def as_json(data: bytes, file: str, *, described: bool = False) -> bytes:
+    """Return the JSON text of one YAML document; one that is JSON already is returned as it is. A
+    document in which others `described` something, such as OpenAPI, keeps to YAML 1.2: what is no
+    JSON value is text, also as a key. Raises ContractError, and nothing else, with line and
+    column."""
     if len(data) > MAX_BYTES:
         told = f"{len(data):,} bytes; of YAML at most {MAX_BYTES:,} are read: write it as JSON"
         raise ContractError(file, "$", told)
@@ -61,7 +63,7 @@ def as_json(data: bytes, file: str) -> bytes:
         told = "YAML is read with PyYAML: pip install 'release-reviewer[yaml]', or write it as JSON"
         raise ContractError(file, "$", told) from None
     try:
-        return _Writer(file).written(yaml.parse(text, Loader=yaml.SafeLoader)).encode()
+        return _Writer(file, described).written(yaml.parse(text, Loader=yaml.SafeLoader)).encode()
     except ContractError:
         raise
     except yaml.MarkedYAMLError as error:
@@ -98,8 +100,8 @@ class _Open:
 class _Writer:
     """Writes JSON text from the events of a document."""
 
-    def __init__(self, file: str) -> None:
-        self._file = file
+    def __init__(self, file: str, described: bool = False) -> None:
+        self._file, self._described = file, described
         self._open: list[_Open] = []
         self._whole: str | None = None
         self._documents = 0
@@ -149,7 +151,8 @@ class _Writer:
     def _scalar(self, event: Any) -> None:
         self._plain_node(event)
         start, end, value = event.start_mark, event.end_mark, event.value
-        if event.style in ("", None, "'", '"') and start.line != end.line:
+        one_line = start.line == end.line or self._described
+        if event.style in ("", None, "'", '"') and not one_line:
             self._refuse(start, "text over several lines: write it as a block, after | or >")
         text = json.dumps(value)
         if event.style in ("", None) and (own := self._typed(start, value)) is not None:
@@ -158,6 +161,7 @@ class _Writer:
         if inside is None or inside.listed or inside.name is not None:
             self._add(text)
             return
+        text = json.dumps(value) if self._described else text
         if not text.startswith('"'):
             self._refuse(start, f"the key `{shown(value)}` is not text: quote it")
         if text in inside.names:
@@ -169,6 +173,8 @@ class _Writer:
         """Return the JSON of a plain scalar that is no text; None for text."""
         if value in _LITERALS or _NUMBER.fullmatch(value):
             return value
+        if self._described:
+            return "null" if value in ("", "~") else None
         if not value:
             self._refuse(mark, "no value: write null, or quote an empty text")
         if "\t" in value:

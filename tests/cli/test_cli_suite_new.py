@@ -225,7 +225,6 @@ NO_CALLS = {
     [
         ("gone.json", None, "is not a file", 2),
         ("spec.json", {"swagger": "2.0", "paths": {}}, "OpenAPI 2.0 is not read", 20),
-        ("spec.yaml", "openapi: 3.0.0", "YAML is not read", 20),
         ("trace.jsonl", NO_CALLS, "holds no call of a tool", 20),
         ("text.txt", "hello", "--tools takes", 20),
         ("broken.py", "def f(:", "is not Python", 20),

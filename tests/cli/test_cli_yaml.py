@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from doors import SUITE, V8, Door
+from doors import SUITE, V8, Door, copied
 
 from reviewer.suite.strict_json import canonical_bytes
 
@@ -62,3 +62,69 @@ def test_what_is_wrong_in_yaml_is_named_by_the_file_that_is_there(door: Door, dr
     assert "damaged-221.yaml: $: also exists as episodes/damaged-221.json" in said.both
     assert path.read_bytes() == kept
     assert written.exists()
+
+
+# OpenAPI documents --------------------------------------------------------------------------------
+
+OPENAPI = """
+openapi: 3.0.3
+info:
+  title: Shop
+  version: 1.0.0
+  description: Orders, and what is
+    done with them,
+    and nothing else.
+paths:
+  /orders/{id}:
+    get:
+      operationId: getOrder
+      description: >-
+        Reads an order.
+      parameters:
+        - {name: id, in: path, required: true, schema: {type: string, enum: [yes, no, 2026-01-01]}}
+      responses:
+        200:
+          description: ok
+          content:
+            application/json:
+              example: {status: sent, at: 2026-01-01, on: ~}
+"""
+NAMED = {"name": "id", "in": "path", "required": True}
+
+
+@pytest.fixture
+def empty(tmp_path: Path, empty_template: Path) -> Door:
+    return copied(empty_template, tmp_path / "empty")
+
+
+def test_an_openapi_document_in_yaml_is_the_same_in_json(empty: Door) -> None:
+    responses = {"200": {"description": "ok", "content": {"application/json": {
+        "example": {"status": "sent", "at": "2026-01-01", "on": None}}}}}  # fmt: skip
+    schema = {"type": "string", "enum": ["yes", "no", "2026-01-01"]}
+    get = {"operationId": "getOrder", "description": "Reads an order.", "responses": responses,
+           "parameters": [{**NAMED, "schema": schema}]}  # fmt: skip
+    as_json = {"openapi": "3.0.3", "info": {}, "paths": {"/orders/{id}": {"get": get}}}
+    toolsets = []
+    for name, text in (("one.yaml", OPENAPI), ("two.json", json.dumps(as_json))):
+        path = empty.file(f"../{name}", text)
+        empty.ok("suite", "new", path.stem, "--tools", path)
+        toolsets.append((empty.root / "suites" / path.stem / "toolset.json").read_bytes())
+    assert toolsets[0] == toolsets[1]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("openapi: 3.0.0", "has no operation"),
+        ("openapi: 3.0.0\npaths: &a {}\nx: *a", "line 2 column 8: an anchor"),
+        ("openapi: 3.0.0\npaths: !!map {}", "a tag"),
+        ("openapi: 3.0.0\n200: a\n'200': b", "member `200` twice"),
+        ("- name: look", "of YAML, only OpenAPI documents are read"),
+        ("a: [", "not YAML"),
+    ],
+)
+def test_other_yaml_describes_no_tools(empty: Door, text: str, said: str) -> None:
+    refused = empty.run("suite", "new", "mine", "--tools", empty.file("../spec.yml", text))
+    assert refused.code == 20
+    assert said in refused.err
+    assert not (empty.root / "suites" / "mine").exists()

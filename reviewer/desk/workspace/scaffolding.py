@@ -155,13 +155,30 @@ def _text(path: Path) -> str:
 
 
 def _document(path: Path) -> Any:
-    """Return the value of a file that is one JSON document, None for any other."""
+    """Return the value of a file that is one JSON document, or an OpenAPI document in YAML; None
+    for any other."""
     if path.suffix in (".yaml", ".yml"):
-        raise DeskError(f"{path}: YAML is not read", f"yq -o json {path.name} > {path.stem}.json")
+        return _of_yaml(path)
     try:
         return Source(path).load()
     except (Unreadable, OSError):
         return None
+
+
+def _of_yaml(path: Path) -> Any:
+    from reviewer.suite.strict_json import loads
+    from reviewer.suite.yaml_text import as_json
+
+    try:
+        raw = loads(as_json(read_bytes(path.resolve()), str(path), described=True), str(path))
+    except ContractError as error:
+        raise refusal_of(error) from error
+    if not openapi.is_openapi(raw):
+        raise DeskError(
+            f"{path}: of YAML, only OpenAPI documents are read",
+            f"yq -o json {path.name} > {path.stem}.json",
+        )
+    return raw
 
 
 def _calls(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
@@ -170,8 +187,8 @@ def _calls(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
         if unit.reader is None:
             raise DeskError(
                 f"{path}: {unit.problem or 'no reader takes it'}",
-                "--tools takes an OpenAI tools array, MCP's tools/list, an OpenAPI document as "
-                "JSON, a Python module, or a trace (reviewer formats lists them)",
+                "--tools takes an OpenAI tools array, MCP's tools/list, an OpenAPI document "
+                "(JSON, YAML), a Python module, or a trace (reviewer formats lists them)",
             )
         source = Source(unit.path, "", unit.companions)
         source.reader = unit.reader.name
