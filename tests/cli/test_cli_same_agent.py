@@ -58,6 +58,16 @@ def test_an_agent_that_failed_on_an_earlier_version_of_the_suite_is_held(full: D
     assert again(full, "refund-next")["recommendation"] == "hold"
 
 
+def test_an_agent_that_failed_on_a_suite_of_other_tasks_is_not_held(full: Door) -> None:
+    """Two suites may number their episodes alike: what makes them versions is what is asked."""
+    for path in (full.suite / "episodes").glob("*.json"):
+        body = json.loads(path.read_bytes())
+        body["user_request"] = f"Another task. {body['user_request']}"
+        path.write_text(json.dumps(body))
+    full.ok("suite", "freeze", SUITE, "--as", "other-tasks")
+    assert again(full, "other-tasks")["recommendation"] == "promote"
+
+
 def test_no_candidate_is_its_own_baseline(full: Door) -> None:
     release = ("--suite", SUITE, "--candidate", V8, "--baseline", V8)
     said = full.run("--export-report", full.root / "out", *release)

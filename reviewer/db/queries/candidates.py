@@ -70,13 +70,20 @@ def other_candidates(connection: sqlite3.Connection, candidate: int) -> list[Oth
     return [OtherCandidate(*one) for one in found]
 
 
+_REQUEST = "json_extract(CAST({}.body AS TEXT), '$.user_request')"
+
+
 def failed_attempts(connection: sqlite3.Connection, candidate: int, suite: int) -> FailedAttempts:
-    """Return the attempts of a candidate on the episodes that a suite also has, by id."""
+    """Return the attempts of a candidate on the episodes of a suite: on these, and on those of
+    another suite that have the same id and the same request. Ids such as `1` alone say nothing."""
     found = connection.execute(
         "SELECT total(r.attempts), max(total(r.measured) - total(r.passes), total(r.critical)),"
         " total(r.critical) FROM roll r JOIN episode e ON e.id = r.episode"
         " JOIN episode here ON here.episode_id = e.episode_id AND here.suite=?"
-        " WHERE r.candidate=?",
+        " LEFT JOIN contract ours ON ours.episode = here.id"
+        " LEFT JOIN contract theirs ON theirs.episode = e.id"
+        " WHERE r.candidate=?"
+        f" AND (e.id = here.id OR {_REQUEST.format('ours')} = {_REQUEST.format('theirs')})",
         (suite, candidate),
     ).fetchone()
     return FailedAttempts(*map(int, found))
