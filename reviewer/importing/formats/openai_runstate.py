@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any
 
 from reviewer.importing.account import Account
-from reviewer.importing.draft import Draft
+from reviewer.importing.draft import Draft, at_least
 from reviewer.importing.facts import FormatFacts
 from reviewer.importing.formats.base import Format, at_path, mapping, objects, sequence, text
 from reviewer.importing.formats.chat import episode_of
@@ -115,9 +115,24 @@ def _state(source: Source, number: int, value: Any) -> Foreign:
         candidate_id=candidate,
         final_message=final if done and isinstance(final, str) else told.last_words(step),
         termination="completed" if done else None,
-        usage=tokens_of(told.context.get("usage")),
+        usage=_usage(value, told.context),
         title=text(trace.get("workflow_name")),
     )
+
+
+def _usage(value: dict[str, Any], context: dict[str, Any]) -> dict[str, Any] | None:
+    """Return the tokens of the run; a lower bound where answers of runs before it are in its
+    input."""
+    made = len(objects(_either(value, "model_responses", "modelResponses")))
+    given = [_is_answer(one) for one in objects(_either(value, *_MEMBERS))]
+    before = sum(now and not was for was, now in zip((False, *given), given, strict=False))
+    return at_least(tokens_of(context.get("usage")), made, made + before)
+
+
+def _is_answer(item: dict[str, Any]) -> bool:
+    """Return whether an item of an input is a model's."""
+    kind = text(item.get("type"))
+    return item.get("role") == "assistant" or kind == "reasoning" or kind.endswith("_call")
 
 
 def _either(value: dict[str, Any], *names: str) -> Any:

@@ -235,6 +235,20 @@ def test_state_that_states_no_trace_any_more_is_known_by_its_answers(tmp_path: P
     assert attempt["events"]["tool_result"] == 5
 
 
+def test_state_of_a_later_turn_counts_the_tokens_of_its_own_run(tmp_path: Path) -> None:
+    value = loaded(PENDING)
+    made = {"type": "function_call", "call_id": "x", "name": "look", "arguments": "{}"}
+    back = {"type": "function_call_output", "call_id": "x", "output": "ok"}
+    said = {"type": "message", "role": "assistant", "content": "Done."}
+    asked = {"role": "user", "content": "Hi"}
+    value["original_input"] = [asked, made, back, said, asked]
+    counts = the(STATE, written(tmp_path, value))["usage"]
+    plain = the(STATE, PENDING)["usage"]
+    replies = len(value["model_responses"])
+    marks = {"lower_bound": True, "replies": replies + 2, "replies_counted": replies}
+    assert counts == {**plain, **marks}
+
+
 def test_state_older_states_have_generated_items_only(tmp_path: Path) -> None:
     value = loaded(PENDING)
     del value["session_items"]
