@@ -216,14 +216,16 @@ def verify(
     from datetime import UTC, datetime
 
     from reviewer.signing.verify import verify as verified
+    from reviewer.signing.verify import within_environment
 
-    return verified(
+    result = verified(
         Path(decision).read_bytes(),
         Path(candidate_manifest).read_bytes(),
         Path(signers).read_bytes().decode("utf-8", "surrogateescape"),
         now=datetime.now(UTC) if at is None else at,
         **pins,
     )
+    return within_environment(result, pins.get("environment"))
 
 
 def __getattr__(name: str) -> Any:

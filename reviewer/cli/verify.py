@@ -38,7 +38,9 @@ def _verify_arguments(check: argparse.ArgumentParser) -> None:
     check.add_argument(
         "--threshold", type=from_one, metavar="N", help="number of approvers required at least"
     )
-    check.add_argument("--environment", metavar="NAME", help="the environment it must be for")
+    check.add_argument(
+        "--environment", metavar="NAME", help="the environment it must be for (default: production)"
+    )
     check.add_argument(
         "--suite-folder", metavar="DIR",
         help="the frozen suite it must be about, under its policy, with the approvals that the "
@@ -88,7 +90,7 @@ ARGUMENTS = {
 
 def run(arguments: argparse.Namespace) -> int:
     from reviewer.signing.folder import verify_folder
-    from reviewer.signing.verify import verify
+    from reviewer.signing.verify import verify, within_environment
 
     pins = _pins(arguments)
     place = Path(arguments.decision)
@@ -105,6 +107,7 @@ def run(arguments: argparse.Namespace) -> int:
         result = verify_folder(_envelopes(place), manifest, signers, now=now, **pins)
     else:
         result = verify(_read(place), manifest, signers, now=now, **pins)
+    result = within_environment(result, arguments.environment)
     if arguments.json:
         out_json(
             {

@@ -7,7 +7,7 @@ it was given. Never re-canonicalizes; needs no network and no store.
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -259,6 +259,24 @@ class VerifyResult:
     approvers: tuple[str, ...] = ()
     statement: Statement | None = None
     pending: bool = False
+
+
+PRODUCTION = "production"
+"""The environment that a decision is for where its signer names none."""
+
+
+def within_environment(result: VerifyResult, named: str | None) -> VerifyResult:
+    """Return the result for a deployment to the `named` environment, production if it names none: a
+    promotion for another one is no promotion there."""
+    if named is not None or result.exit_code != ExitCode.DONE or result.statement is None:
+        return result
+    environment = result.statement.predicate.environment
+    if environment == PRODUCTION:
+        return result
+    told = f"policy not met: it is for {environment}, and no environment was named"
+    return replace(
+        result, exit_code=ExitCode.POLICY_NOT_MET, decision=None, lines=(told, *result.lines)
+    )
 
 
 def verify(

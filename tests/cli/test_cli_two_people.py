@@ -332,6 +332,18 @@ def test_a_block_needs_one_and_wins_over_what_came_before(people: People) -> Non
     assert before == people.door.one("SELECT payload_sha256 FROM decision WHERE number=1")
 
 
+def test_a_promotion_for_another_environment_is_none_for_production(people: People) -> None:
+    people.sign("alice", "--environment", "staging")
+    people.add("bob")
+    for what in (people.file(1), people.decisions):
+        said = people.verify(what)
+        assert said.code == 30, said
+        assert "policy not met: it is for staging, and no environment was named" in said.out
+        assert said.out.splitlines()[-1] == "NOT VERIFIED"
+        assert people.verify(what, "--environment", "production").code == 30
+        assert people.verify(what, "--environment", "staging").code == 0
+
+
 def test_a_block_on_another_version_leaves_this_one_be(people: People) -> None:
     people.sign("alice")
     people.add("bob")
