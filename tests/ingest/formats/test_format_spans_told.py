@@ -279,6 +279,12 @@ def ended(tmp_path: Path, *spans: dict[str, Any]) -> str | None:
     return found
 
 
+def test_a_trace_of_which_only_the_outermost_span_is_there_is_not_measured(tmp_path: Path) -> None:
+    record = one(tmp_path, agent(1))
+    assert [part["path"] for part in record["unread"]] == ["spans of models and tools (cut off)"]
+    assert "unread" not in one(tmp_path, agent(1), model(2, (1, 1)))
+
+
 @pytest.mark.parametrize(
     ("reason", "alone", "with_agent"),
     [

@@ -148,7 +148,10 @@ _MOST = 1 << 20
 
 
 def account_for(tree: Tree, draft: Draft) -> None:
-    """Enter into the draft what the spans of the agent hold and no reader took."""
+    """Enter into the draft what the spans of the agent hold and no reader took; and that its work
+    is not in them, where they describe neither a model's call nor a tool's."""
+    if not (tree.calls or tree.tools or any(map(_tells, tree.own))):
+        draft.unread(f"spans of models and tools{CUT}")
     for span in tree.own:
         place = f"spans[{span.name[:60] or span.id}]"
         for member in span.unread:
@@ -162,6 +165,17 @@ def account_for(tree: Tree, draft: Draft) -> None:
         for event in span.events:
             where = f"{place}.{event.name[:60]}"
             tell_rest(opened(event.attributes), draft, where, HARMLESS)
+
+
+_ANSWERS = (
+    *("ai.response", "ai.result", "gen_ai.output", "gen_ai.completion", "llm.output_messages"),
+    *("pydantic_ai.all_messages", "all_messages_events"),
+)
+
+
+def _tells(span: Span) -> bool:
+    """Return whether a span of a whole run holds what a model answered in it."""
+    return any(name.startswith(_ANSWERS) for name in span.attributes)
 
 
 def _acts(span: Span) -> bool:
