@@ -291,8 +291,9 @@ def test_a_changed_manifest_needs_a_new_name(desk: Desk, door: Door) -> None:
     ended(desk.runs.start(order()))
     manifest = door.suite / "candidates" / f"{V8}.json"
     manifest.write_text(manifest.read_text().replace('"8.0.0"', '"8.0.1"'))
-    with pytest.raises(DeskError, match="new candidate_id"):
+    with pytest.raises(DeskError, match="earlier traces are of") as refused:
         desk.runs.start(order())
+    assert refused.value.ways_out == ("give the changed candidate a new candidate_id",)
     assert len(slots(door)) == 9
 
 
