@@ -6,7 +6,7 @@ Stores of a thousand, a hundred thousand and a million traces, and one trace of 
 80,000 events, as `workstation.py` makes them and in its folder. Each key is typed on a screen at
 rest, and what undoes it after it; the time ends with the first frame that shows what was asked for,
 which for a key that leads to another place is a frame of that place with its answer. Wall time: a
-busy machine says so in every figure.
+busy machine says so in every figure. Beside it stands the processor time of the thread that draws.
 """
 
 import argparse
@@ -133,16 +133,25 @@ def press(terminal: Terminal, keys: bytes) -> None:
         at = end
 
 
-def measured(terminal: Terminal, keys: Iterable[Key], times: int) -> dict[str, list[float]]:
-    """Milliseconds by key. A key that changes nothing on the screen has none."""
-    took: dict[str, list[float]] = {}
+class Took(NamedTuple):
+    """Milliseconds by key: from typing to the frame, and of work of the thread that draws."""
+
+    ms: dict[str, list[float]]
+    work: dict[str, list[float]]
+
+
+def measured(terminal: Terminal, keys: Iterable[Key], times: int) -> Took:
+    """Type each key so many times. One that changes nothing on the screen has no figures."""
+    took, worked = dict[str, list[float]](), dict[str, list[float]]()
     for number in range(times):
         for key in keys:
             press(terminal, key.before)
             before = terminal.screen
             sees = bench.holds(key.words) if key.words else other_than(before)
+            begun = terminal.worked()
             try:
                 ms = terminal.after(key.typed, sees, 3.0)
+                work = terminal.worked() - begun
             except TimeoutError:
                 took.setdefault(key.name, [])
                 continue
@@ -151,16 +160,19 @@ def measured(terminal: Terminal, keys: Iterable[Key], times: int) -> dict[str, l
                 press(terminal, key.after)
             if number:  # the first time brings its modules
                 took.setdefault(key.name, []).append(ms)
-    return took
+                worked.setdefault(key.name, []).append(work)
+    return Took(took, worked)
 
 
-def tell(title: str, found: dict[str, dict[str, list[float]]]) -> None:
-    names = list(dict.fromkeys(name for each in found.values() for name in each))
-    rows = [[name, *(bench.ms(each.get(name, [])) for each in found.values())] for name in names]
-    whole = [[ms for took in each.values() for ms in took] for each in found.values()]
+def tell(title: str, found: dict[str, Took]) -> None:
+    names = list(dict.fromkeys(name for each in found.values() for name in each.ms))
+    columns = [by for each in found.values() for by in each]
+    rows = [[name, *(bench.ms(by.get(name, [])) for by in columns)] for name in names]
+    whole = [[ms for took in by.values() for ms in took] for by in columns]
     rows.append(["all together", *map(bench.ms, whole)])
-    bench.table(f"{title} (key to frame in ms, p50 / p95)", ["", *found], rows)
-    for name, each in found.items():
+    heads = [head for name in found for head in (name, f"{name}, work")]
+    bench.table(f"{title} (key to frame in ms, p50 / p95)", ["", *heads], rows)
+    for name, (each, _) in found.items():
         late = [
             key for key, took in each.items() if took and bench.percentile(took, 0.95) > GOAL_MS
         ]
@@ -179,8 +191,8 @@ def main() -> None:
     asked = bench.Asked(said.times, said.nice, "")
     folder = said.folder or Path(tempfile.mkdtemp(prefix="workstation-"))
     try:
-        found: dict[str, dict[str, list[float]]] = {}
-        places: dict[str, dict[str, list[float]]] = {}
+        found: dict[str, Took] = {}
+        places: dict[str, Took] = {}
         for size in said.sizes:
             place = stores.made(folder / size.replace(" ", ""), stores.SIZES[size], index=20_000)
             for keys, kept in ((SCORECARD, found), (PLACES, places)):

@@ -26,7 +26,7 @@ from reviewer.db.intake import NewTrace, Pack, Progress, next_pack, write_batch
 from reviewer.db.payload import PACK_TRACES, Packer
 from reviewer.db.schema import open_writer
 from reviewer.db.sources import open_source
-from reviewer.importing.scored import Scored, TargetSuite, judge
+from reviewer.importing.scored import Scored, TargetSuite, final_state_text, judge
 from reviewer.suite.lock import LOCK_FILE, make_lock
 from reviewer.suite.model import Suite
 from reviewer.suite.strict_json import start_state_digest
@@ -188,7 +188,7 @@ class Maker:
             verdict.timeouts,
             len(record.events),
             record.termination,
-            str(record.final_state),
+            final_state_text(record),
             int.from_bytes(digest[8:16], "big", signed=True),
             digest,
             known.diagnostics,

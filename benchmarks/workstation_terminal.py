@@ -197,6 +197,12 @@ class Terminal:
 
     # what it costs -----------------------------------------------------------------------------
 
+    def worked(self) -> float:
+        """Milliseconds of processor time that the thread which draws has taken, where the kernel
+        says so: other programs on the machine have no share in it."""
+        told = Path(f"/proc/{self.process}/task/{self.process}/schedstat")
+        return int(told.read_text().split()[0]) / 1e6
+
     def peak_mb(self) -> float:
         """The most memory that the program has held, in MB. What the processes it started have
         held, the largest of them, is noted in `helpers_mb` while frames are waited for."""

@@ -164,7 +164,7 @@ REST = 0.12
 a few milliseconds."""
 PAUSE = 0.5
 """… after which nobody is taken to be typing."""
-LONG = 3.0
+LONG = 10.0
 """… after which everything is looked through again, what the program is made of as well."""
 SOME = 1
 """Smaller collections after which a rest is used."""
@@ -180,6 +180,8 @@ not in the last pause (the turns of a large trace), and the next one does withou
 GROWN = 1.25
 """How many times as much is left out of collections as after the last look through everything,
 before a long pause is used for another."""
+MOST = 3.0
+"""… before any pause is."""
 
 
 class Tidy:
@@ -222,7 +224,8 @@ class Tidy:
     def tick(self) -> bool:
         """Time passes. Whether garbage was looked for."""
         quiet = self.quiet
-        grown = quiet >= LONG and gc.get_freeze_count() > GROWN * self._whole
+        most = GROWN if quiet >= LONG else MOST
+        grown = quiet >= PAUSE and 0 < most * self._whole < gc.get_freeze_count()
         enough = MUCH if quiet < PAUSE else ENOUGH if self._whole else 0
         if not grown and gc.get_count()[2] < enough:
             return False
