@@ -210,13 +210,14 @@ class Tidy:
 
     def rest(self) -> bool:
         """The reader rests between two keys. Whether garbage was looked for."""
-        if not self._whole or gc.get_count()[2] < SOME:
+        if gc.get_count()[2] < SOME:
             return False
         began = monotonic()
         collect()
-        if self._larger or monotonic() - began > HEAVY:
+        anew = self._larger or not self._whole
+        if anew or monotonic() - began > HEAVY:
             gc.freeze()  # until the next long pause
-        if self._larger:
+        if anew:
             self._larger = False
             self._whole = gc.get_freeze_count()
         return True
