@@ -1,5 +1,6 @@
 """The queue: what is left and why, agreement with its limits, a third person, files of labels."""
 
+import asyncio
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,7 @@ from run_desks import stored
 from template import HOSTILE, NOW, Bent, StillDatetime, opened, refusing
 from test_tui_screens import running, shell
 from textual.pilot import Pilot
+from textual.widget import Widget
 from textual.widgets import Input
 from tui_probe import SIZES, press, same_as_golden, screen_text, settle, strips
 
@@ -28,9 +30,12 @@ from reviewer.desk.labels import labeling
 from reviewer.desk.labels.api import OPEN_FLAG, DisagreementView, QuestionView, ReasonLine
 from reviewer.desk.presence import claims
 from reviewer.tui.app.app import ReviewerApp
+from reviewer.tui.screens.queue.screen import QueueScreen
 from reviewer.tui.settings.settings import Settings
 from reviewer.tui.widgets import plot as bars
+from reviewer.tui.widgets.grid import Grid
 from reviewer.tui.widgets.lines import plain
+from reviewer.tui.widgets.textview import TextView
 
 LINES = tuple(
     ReasonLine(reason=reason, priority=priority, left=left, done=done, open=0, note="")  # type: ignore[arg-type]
@@ -595,3 +600,27 @@ async def test_e_lets_items_open_with_what_was_done(full: Door) -> None:
         assert "with what was done" not in screen_text(app)
         await press(pilot, "A", "e")
         assert "items open with what was done, masked" in screen_text(app)
+
+
+async def test_time_that_passes_while_the_program_is_left_draws_nothing(
+    mine: Bent, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The widgets of a screen that is not in front go before it does, one after the other."""
+    monkeypatch.setattr(QueueScreen, "EVERY", 0.001)
+    came: list[str] = []
+
+    async def slowly(widget: Widget) -> None:
+        came.append(type(widget).__name__)
+        await asyncio.sleep(0.02)
+
+    app = shell(mine)
+    async with running(app) as pilot:
+        await settle(pilot)
+        for _ in range(4):  # the order in which they go is left to chance
+            await press(pilot, "Q")
+            assert isinstance(app.screen, QueueScreen)
+            await press(pilot, "S")
+        assert "[Scorecard]" in screen_text(app)
+        monkeypatch.setattr(Grid, "on_unmount", slowly, raising=False)
+        monkeypatch.setattr(TextView, "on_unmount", slowly, raising=False)
+    assert {"Grid", "TextView"} <= set(came)

@@ -322,6 +322,8 @@ class ReviewerApp(FiringTimers, App[None]):
         self.push_screen(ErrorScreen.of(error, again))
 
     def _tick(self) -> None:
+        if self.here is None or not self.here.there:
+            return  # the program is being left
         self.live.tick()
         if self._tidy.tick() and not self._brought:
             self._brought = True

@@ -120,6 +120,28 @@ class Asking(FiringTimers, OpensOnce[R]):
         """The app, as screens know it."""
         return cast("Shell", self.app)
 
+    @property
+    def there(self) -> bool:
+        """Whether there is a screen to draw on. While one is removed, and while the program is
+        left, its widgets go before it does, and what comes then has nothing to draw on."""
+        return self.app.is_running and self.is_attached and self.display
+
+    def while_there(self, callback: Callable[[], object]) -> Callable[[], object]:
+        """Return a callback that does nothing once the screen is being removed."""
+
+        def call() -> object:
+            return callback() if self.there else None
+
+        return call
+
+    def every(self, seconds: float, callback: Callable[[], object]) -> None:
+        """Call back again and again, until the screen is removed."""
+        self.set_interval(seconds, self.while_there(callback))
+
+    def after(self, seconds: float, callback: Callable[[], object]) -> None:
+        """Call back once, unless the screen is removed before."""
+        self.set_timer(seconds, self.while_there(callback))
+
     def ask(
         self,
         group: str,
@@ -160,7 +182,7 @@ class Asking(FiringTimers, OpensOnce[R]):
 
     def on_answer(self, message: Answer) -> None:
         message.stop()
-        if self.is_attached:  # else the program is being left, and there is nothing to draw on
+        if self.there:
             message.deliver()
 
     def refused(self, error: DeskError) -> None:
@@ -323,7 +345,7 @@ class DeskScreen(Asking[None]):
         self.shell.panes.size(f"{self.NAME} {region}", lines)
         self.settle(region, lines)
         self.say(f"{lines} lines, remembered for this screen")
-        self.call_after_refresh(self.redraw)
+        self.call_after_refresh(self.while_there(self.redraw))
 
     def _has_lines(self, region: str) -> bool:
         found = self.query(f"#{region}")
@@ -349,7 +371,7 @@ class DeskScreen(Asking[None]):
     def rearrange(self) -> None:
         """Draw again for the regions that are shown now."""
         self.redraw()
-        self.call_after_refresh(self.redraw)
+        self.call_after_refresh(self.while_there(self.redraw))
 
     def set_focus(
         self, widget: Widget | None, scroll_visible: bool = True, from_app_focus: bool = False
@@ -484,7 +506,7 @@ class DeskScreen(Asking[None]):
     def on_resize(self, event: Resize) -> None:
         self._settle_all()
         self.redraw()
-        self.call_after_refresh(self.redraw)  # by the size that a region has then
+        self.call_after_refresh(self.while_there(self.redraw))  # by the size that a region has then
 
     def redraw(self) -> None:
         """Draw what depends on the width."""

@@ -1,6 +1,7 @@
 """Compare: what one candidate lost and gained against another, episode by episode."""
 
 from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import ClassVar
 
 from msgspec.structs import replace
@@ -165,7 +166,7 @@ class CompareScreen(DeskScreen):
                 for name in (found.baseline_id, found.candidate_id)
             ]
         except DeskError as error:
-            self.call_later(self.refused, error)
+            self.call_later(self.while_there(partial(self.refused, error)))
             return []
         return [EpisodePair(e, sides[0].get(e.key), sides[1].get(e.key)) for e in changes]
 

@@ -28,7 +28,7 @@ class Pane(LineBox):
     def on_resize(self) -> None:
         screen = self.screen
         assert isinstance(screen, LabelMessageScreen)
-        screen.call_later(screen.redraw)
+        screen.call_later(screen.while_there(screen.redraw))
 
 
 class LabelMessageScreen(LabelScreen):

@@ -186,7 +186,7 @@ class LabelPairScreen(LabelScreen):
             at = names.index(self._wide)
             self._row = 0
             self._widen(names[(at + 1) % len(names)])
-            self.call_after_refresh(self._settle)
+            self.call_after_refresh(self.while_there(self._settle))
 
     def _widen(self, name: str) -> None:
         self._wide = name

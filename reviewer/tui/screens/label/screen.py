@@ -154,7 +154,7 @@ class LabelScreen(DeskScreen):
         self.add_class("-idle")
         self.head([[Span(" reading…", "dim")]])
         self.foot()
-        self.set_interval(self.EVERY, self._tick)
+        self.every(self.EVERY, self._tick)
 
     def on_screen_resume(self, event: ScreenResume) -> None:
         super().on_screen_resume(event)
@@ -311,7 +311,7 @@ class LabelScreen(DeskScreen):
         self._open_evidence()
         if self.shell.labeling.evidence:
             self.say("names, models, costs and times are masked; the label keeps that it was open")
-        self.call_after_refresh(self.evidence_turned)
+        self.call_after_refresh(self.while_there(self.evidence_turned))
         self.redraw()
 
     @abstractmethod

@@ -237,7 +237,7 @@ class LabelSession:
         )
         desk = self._screen.shell.desk
         self._saving = True
-        self._screen.set_timer(PATIENCE, self._still_saving)
+        self._screen.after(PATIENCE, self._still_saving)
         self._screen.ask(
             "item",
             lambda: desk.labels.record(session, drafted),

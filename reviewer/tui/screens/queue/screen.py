@@ -120,7 +120,7 @@ class QueueScreen(ReadingScreen):
         return self.reading.regions(left, TextView(id="figures"))
 
     def on_mount(self) -> None:
-        self.set_interval(self.EVERY, self._later)
+        self.every(self.EVERY, self._later)
 
     def _later(self) -> None:
         """Time has passed: say again how long ago things were."""

@@ -238,7 +238,8 @@ class ScorecardReading:
             else:
                 found = desk.scorecards.rows(self.suite_id, self.candidate_id, wanted)
         except DeskError as error:
-            self._screen.call_later(self._screen.refused, error)
+            screen = self._screen
+            screen.call_later(screen.while_there(partial(screen.refused, error)))
             found = []
         by_key = {row.key: row for row in found}
         return [self.rows.groups[-key - 1] if key < 0 else by_key.get(key) for key in keys]
@@ -355,7 +356,7 @@ class ScorecardReading:
     def _rest_first(self) -> None:
         if not self._resting:
             self._resting = True
-            self._screen.set_timer(max(0.0, self._not_before - monotonic()), self._rested)
+            self._screen.after(max(0.0, self._not_before - monotonic()), self._rested)
 
     def _rested(self) -> None:
         self._resting = False

@@ -188,7 +188,7 @@ class SuiteScreen(DeskScreen):
                 some = self.contents.episodes[self._part]
             except DeskError as error:
                 some = ()
-                self.call_later(self.refused, error)
+                self.call_later(self.while_there(partial(self.refused, error)))
             self._clauses = view.clause_rows(self.contents, some, self.trial)
         return self._clauses
 
@@ -220,7 +220,7 @@ class SuiteScreen(DeskScreen):
         try:
             return [rows[key] for key in keys]
         except DeskError as error:  # a file that was edited since it was frozen
-            self.call_later(self.refused, error)
+            self.call_later(self.while_there(partial(self.refused, error)))
             return [None for _ in keys]
 
     @property
