@@ -71,6 +71,20 @@ def newest_on(connection: sqlite3.Connection, candidate: int) -> DecisionRow | N
     return DecisionRow(*found) if found else None
 
 
+def on_agent_after(
+    connection: sqlite3.Connection, candidate: int, number: int
+) -> list[DecisionRow]:
+    """Return the decisions after this number on other candidates of the same agent, newest first:
+    one on a release covers more suites than the one that it is kept under."""
+    found = connection.execute(
+        f"SELECT {_COLUMNS} FROM decision WHERE candidate<>?1 AND number>?2 AND agent="
+        " (SELECT json_extract(CAST(manifest AS TEXT), '$.agent') FROM candidate WHERE id=?1)"
+        " ORDER BY number DESC",
+        (candidate, number),
+    ).fetchall()
+    return [DecisionRow(*one) for one in found]
+
+
 def pending(connection: sqlite3.Connection, candidate: int) -> list[DecisionRow]:
     """Decisions on a candidate that wait for another signature, newest first."""
     found = connection.execute(

@@ -233,6 +233,16 @@ def candidate_row(
     return CandidateRow(*row) if row else None
 
 
+def digests_of(connection: sqlite3.Connection, candidate: int) -> tuple[str, str]:
+    """Return the digests of a candidate's suite and of its manifest; "" where there is none."""
+    found = connection.execute(
+        "SELECT s.digest, coalesce(c.digest, '') FROM candidate c JOIN suite s ON s.id = c.suite"
+        " WHERE c.id=?",
+        (candidate,),
+    ).fetchone()
+    return found[0], found[1]
+
+
 def register_candidate(
     connection: sqlite3.Connection,
     suite: SuiteRow,

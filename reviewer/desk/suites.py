@@ -4,8 +4,10 @@ A suite whose digest the store has already validated is read without pydantic; a
 in full first. A broken suite is never read: the error names the file and both digests.
 """
 
+import base64
 import json
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -498,10 +500,37 @@ def _draft_info(
 
 
 def newest_decision(connection: Connection, candidate: int) -> str | None:
-    """Return the newest decision on a candidate: its word, whether it waits for more signatures,
-    and who signed it."""
+    """Return the newest decision on a candidate, or on a release that covers its suite: its word,
+    whether it waits for more signatures, the release, and who signed it."""
     newest = decisions.newest_on(connection, candidate)
+    release = "" if newest is None else _release_of(newest.envelope)[0]
+    if later := decisions.on_agent_after(connection, candidate, newest.number if newest else 0):
+        suite_digest, digest = registry.digests_of(connection, candidate)
+        for one in later:
+            name, covered = _release_of(one.envelope)
+            if (suite_digest, digest) in covered:
+                newest, release = one, name
+                break
     if newest is None:
         return None
     waits = " pending" if newest.standing == "pending" else ""
-    return ", ".join((f"{newest.decision}{waits}", *decisions.signers(connection, newest.number)))
+    word = f"{newest.decision}{waits}" + (f" in release {release}" if release else "")
+    return ", ".join((word, *decisions.signers(connection, newest.number)))
+
+
+@lru_cache(maxsize=256)
+def _release_of(envelope: bytes) -> tuple[str, frozenset[tuple[str, str]]]:
+    """Return the name of the release that a decision of the store is on, and the digests of each
+    suite and manifest that it covers; nothing for a decision on one suite, or for one that was
+    damaged, which doctor names."""
+    try:
+        body = json.loads(base64.b64decode(json.loads(envelope)["payload"]))
+        release = body["predicate"].get("release")
+        if release is None:
+            return "", frozenset()
+        return release["name"], frozenset(
+            (one["digest"]["sha256"], one["candidate"]["digest"]["sha256"])
+            for one in release["suites"]
+        )
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return "", frozenset()

@@ -162,6 +162,30 @@ def test_one_signature_over_all_suites(people: People) -> None:
     door.healthy()
 
 
+def test_a_decision_on_a_release_is_shown_on_each_of_its_suites(people: People) -> None:
+    door = people.door
+    file = write(door, plan(*BOTH))
+    door.run("sign", "--release", file, "--key", people.key("alice"))
+    door.run("sign", "--add", "1", "--key", people.key("bob"))
+
+    def shown() -> dict[tuple[str, str], str | None]:
+        desk = door.desk()
+        try:
+            rows, _ = desk.workspace.all_candidates()
+            return {(info.suite_id, one.candidate_id): one.decided for info, one in rows}
+        finally:
+            desk.close()
+
+    said = "PROMOTE in release autumn, alice, bob"
+    both = {(SUITE, V8): said, (TWO, V8): said}
+    assert shown() == {**both, (SUITE, V7): None, (TWO, V7): None}
+    later = door.run("sign", "--suite", TWO, "--candidate", V8, "--decision", "BLOCK",
+        "--comment", "one suite alone", "--key", people.key("alice"))  # fmt: skip
+    assert later.code == 10, later
+    assert shown()[TWO, V8] == "BLOCK, alice"
+    assert shown()[SUITE, V8] == said
+
+
 def test_a_decision_on_one_suite_is_none_on_the_release(people: People) -> None:
     door = people.door
     door.ok("suite", "lineage", SUITE, TWO, "--reason", "a second round")

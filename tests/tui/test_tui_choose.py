@@ -9,7 +9,13 @@ from tui_probe import SIZES, press, screen_text, settle, until
 from reviewer.desk.desk import Desk
 from reviewer.desk.errors import DeskError
 from reviewer.tui.app.finding import other_acts
-from reviewer.tui.screens.dialogs.finder import FinderScreen, columns_for, offer_line, told_apart
+from reviewer.tui.screens.dialogs.finder import (
+    FinderScreen,
+    alike,
+    columns_for,
+    offer_line,
+    told_apart,
+)
 from reviewer.tui.shell.places import Offer, ToCompare, ToScorecard
 from reviewer.tui.widgets.lines import plain
 
@@ -54,6 +60,26 @@ def test_two_long_names_are_told_apart() -> None:
     assert lines[0] != lines[1]
     assert all("▲ block" in line for line in lines)
     assert all("signed BLOCK, dana@shop" in line for line in lines)
+
+
+def test_one_candidate_on_two_suites_is_told_apart_where_suites_have_no_column() -> None:
+    offers = [
+        Offer("candidate", name, print, suite, "pass", "promote", "not signed")
+        for name, suite in (("agent-v8", "refund-01"), ("agent-v8", "refund-02"), ("other", "s"))
+    ]
+    columns = columns_for(offers, 76)
+    lines = [plain([offer_line(each, columns, alike(offers))]) for each in offers]
+    assert [line.split("✓")[0].split() for line in lines] == [
+        ["candidate", "agent-v8", "refund-01"],
+        ["candidate", "agent-v8", "refund-02"],
+        ["candidate", "other"],
+    ]
+    assert len(set(map(len, lines))) == 1
+    long = [one._replace(name="gpt-4o-" * 9, where=f"{'suite-' * 9}{n}")
+        for n, one in enumerate(offers)]  # fmt: skip
+    cut = [plain([offer_line(each, columns, alike(long))]) for each in long]
+    assert len(set(cut)) == 3
+    assert {len(line) for line in cut} == {len(lines[0])}
 
 
 def test_the_newest_candidate_is_first(shared: Desk) -> None:

@@ -1,8 +1,10 @@
 """The finder: one box for places by name (`:`), acts (ctrl+p) and candidates (`c`)."""
 
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Container, Sequence
 from typing import ClassVar, NamedTuple
 
+from rich.cells import cell_len
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical
@@ -56,15 +58,38 @@ def columns_for(offers: Sequence[Offer], room: int) -> Columns:
     return Columns(name, max(8, left - name - 2), aside)
 
 
-def offer_line(one: Offer, columns: Columns) -> list[Span]:
-    """Return a line: kind, name, place, verdict, signature or key."""
+def alike(offers: Sequence[Offer]) -> frozenset[tuple[str, str]]:
+    """Return (kind, name) of the offers that only their place tells apart."""
+    times = Counter((one.kind, one.name) for one in offers if one.kind != "act")
+    return frozenset(key for key, count in times.items() if count > 1)
+
+
+def _named(one: Offer, width: int, *, placed: bool) -> list[Span]:
+    """Return the name, with its place behind it where that has no column and others are called the
+    same."""
+    name, where = visible_line(one.name), visible_line(one.where)
+    if not placed or not where:
+        return [Span(pad(told_apart(name, width), width), "strong")]
+    first = max(min(cell_len(name), width - 2 - cell_len(where)), (width - 2) // 2)
+    rest = width - 2 - first
+    return [
+        Span(pad(told_apart(name, first), first), "strong"),
+        Span("  " + pad(told_apart(where, rest), rest)),
+    ]
+
+
+def offer_line(
+    one: Offer, columns: Columns, same: Container[tuple[str, str]] = frozenset()
+) -> list[Span]:
+    """Return a line: kind, name, place, verdict, signature or key. `same` has (kind, name) of
+    offers that only their place tells apart."""
     state = STATES.get(one.mark)
     words = f" {state.glyph} {one.verdict}" if state else f" {one.verdict}"
     style = cell_style(one.mark) if state else "dim"
     width = columns.name if columns.where or words.strip() else columns.name + VERDICT
     line = [
         Span(pad(f" {one.kind}", 11), "dim"),
-        Span(pad(told_apart(visible_line(one.name), width), width), "strong"),
+        *_named(one, width, placed=not columns.where and (one.kind, one.name) in same),
     ]
     if columns.where:
         line.append(Span("  " + pad(cut(visible_line(one.where), columns.where), columns.where)))
@@ -236,7 +261,8 @@ class FinderScreen(Dialog[Offer | None]):
             cursor = here.index(self._at) if found else 0
         room = self._room
         columns = columns_for(self._shown, room)
-        menu.offer([offer_line(one, columns) for one in self._shown], cursor)
+        same = alike(self._shown)
+        menu.offer([offer_line(one, columns, same) for one in self._shown], cursor)
         count = f"{len(self._shown):,} found" + ("…" if self._reading else "")
         self.query_one("#count", LineBox).show([[Span(pad(count, 21, right=True), "dim")]])
         where = "  " + pad("in", columns.where) if columns.where else ""
