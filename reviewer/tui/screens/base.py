@@ -3,7 +3,7 @@
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import cached_property
+from functools import cached_property, wraps
 from itertools import count
 from typing import TYPE_CHECKING, ClassVar, TypeVar, cast
 
@@ -124,11 +124,12 @@ class Asking(FiringTimers, OpensOnce[R]):
     def there(self) -> bool:
         """Whether there is a screen to draw on. While one is removed, and while the program is
         left, its widgets go before it does, and what comes then has nothing to draw on."""
-        return self.app.is_running and self.is_attached and self.display
+        return self.is_attached and self.app.is_running and self.display
 
     def while_there(self, callback: Callable[[], object]) -> Callable[[], object]:
         """Return a callback that does nothing once the screen is being removed."""
 
+        @wraps(callback)
         def call() -> object:
             return callback() if self.there else None
 
