@@ -214,10 +214,10 @@ class Tidy:
             return False
         began = monotonic()
         collect()
-        anew = self._larger or not self._whole
-        if anew or monotonic() - began > HEAVY:
+        grown = self._larger or not self._whole
+        if grown or monotonic() - began > HEAVY:
             gc.freeze()  # until the next long pause
-        if anew:
+        if grown:
             self._larger = False
             self._whole = gc.get_freeze_count()
         return True

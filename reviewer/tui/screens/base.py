@@ -122,8 +122,8 @@ class Asking(FiringTimers, OpensOnce[R]):
 
     @property
     def there(self) -> bool:
-        """Whether there is a screen to draw on. While one is removed, and while the program is
-        left, its widgets go before it does, and what comes then has nothing to draw on."""
+        """Whether this screen still has widgets to draw on. Textual removes the widgets of a screen
+        before it stops the screen's timers, also when the program exits."""
         return self.is_attached and self.app.is_running and self.display
 
     def while_there(self, callback: Callable[[], object]) -> Callable[[], object]:

@@ -125,7 +125,7 @@ class Background:
         return reader in self._away
 
     def _stopped(self, group: str, job: Job) -> None:
-        """Keep a job that was stopped until its screen is back, unless it was asked anew."""
+        """Keep a job that was stopped until its screen is back, unless it was asked again."""
         with self._lock:
             if group in self._waiting or group in self._held or job.reader in self._gone:
                 return
