@@ -26,7 +26,9 @@ def again(door: Door, suite: str = SUITE, **changes: Any) -> dict[str, Any]:
     return report
 
 
-@pytest.mark.parametrize("changes", [{}, {"version": "99", "authors": ["someone"]}])
+@pytest.mark.parametrize(
+    "changes", [{}, {"version": "99", "authors": ["someone"]}, {"agent": "another-agent"}]
+)
 def test_an_agent_that_failed_under_another_id_is_held(full: Door, changes: Any) -> None:
     report = again(full, **changes)
     assert report["recommendation"] == "hold"

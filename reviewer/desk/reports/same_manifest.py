@@ -48,11 +48,13 @@ def same_agents(
 
 
 def _acting(manifest: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the members of a manifest that change what its agent does. The version is one where
-    nothing says how the agent is run: nothing else may state a change there."""
+    """Return the members of a manifest that change what its agent does. The agent's name and its
+    version are two of them where nothing says how the agent is run: nothing else may state a change
+    there."""
     found = {name: _placeless(part) for name, part in manifest.items() if name not in _NAMES}
     if found.get("runner"):
-        found.pop("version", None)
+        for name in ("agent", "version"):
+            found.pop(name, None)
     return {name: part for name, part in found.items() if part not in (None, "", [], {})}
 
 
