@@ -1,6 +1,7 @@
 """A record that was refused, and whose attempt another record filled, is told of for ever."""
 
 import json
+from typing import Any
 
 import pytest
 from doors import SUITE, V8, Door, passing
@@ -39,12 +40,21 @@ def test_a_refused_attempt_beyond_the_plan_holds_until_its_record_comes_in(full:
     assert full.run("--export-report", full.root / "out", *release).code == 0
 
 
-@pytest.mark.parametrize("spelled", ["Damaged-221", "damaged_221", "ｄamaged-221"])
+@pytest.mark.parametrize(
+    ("spelled", "more"),
+    [
+        ("Damaged-221", {}),
+        ("damaged_221", {}),
+        ("ｄamaged-221", {}),
+        ("Damaged_221", {"cost_usd": -1}),
+    ],
+)
 def test_a_refused_attempt_whose_episode_is_spelled_otherwise_holds(
-    full: Door, spelled: str
+    full: Door, spelled: str, more: dict[str, Any]
 ) -> None:
-    """It took place, and may be a failure of the episode that it means."""
-    record = {**passing(candidate_id=V8, attempt=5, nonce=5), "episode_id": spelled}
+    """It took place, and may be a failure of the episode that it means; also where the record is
+    refused for another reason."""
+    record = {**passing(candidate_id=V8, attempt=5, nonce=5), "episode_id": spelled, **more}
     said = full.take("other.jsonl", [record], "--suite", SUITE)
     assert said.code == 20, said
     assert "way out: write the episode as the suite does: damaged-221" in said.both
@@ -52,5 +62,10 @@ def test_a_refused_attempt_whose_episode_is_spelled_otherwise_holds(
     held = full.run("--export-report", full.root / "out", *release)
     assert held.code == 10, held
     assert "damaged-221 attempt 5" in held.out
-    full.take("mended.jsonl", [{**record, "episode_id": "damaged-221"}], "--suite", SUITE)
+    full.take(
+        "mended.jsonl",
+        [{**record, "episode_id": "damaged-221", "cost_usd": 0.03}],
+        "--suite",
+        SUITE,
+    )
     assert full.run("--export-report", full.root / "out", *release).code == 0

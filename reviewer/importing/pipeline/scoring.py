@@ -331,14 +331,17 @@ class Scorer:
         record without a candidate counts for the candidate that the import is for: its report
         counts it."""
         named = value if isinstance(value, dict) else {}
-        attempt = named.get("attempt")
+        attempt, episode = named.get("attempt"), named.get("episode_id")
+        if suite is None and (meant := self._meant(episode)) is not None:
+            suite, episode = meant
+            reasons = (*reasons, f"spelled:{episode}")
         whose = self._name(named.get("candidate_id"))
         if whose is None and self.options.candidate and self.options.suite:
             whose, suite = self._name(self.options.candidate), suite or self.options.suite
         return NewRefusal(
             number,
             whose,
-            self._name(named.get("episode_id")),
+            self._name(episode),
             suite,
             attempt if type(attempt) is int and 0 < attempt < 1 << 62 else None,
             tuple(self.redactor.masked(reason) for reason in reasons),
@@ -505,17 +508,13 @@ class Scorer:
         force = in_force(target.suite.policy.limits)
         return target, score_unredacted(bare, foreign.raw, paths, force)
 
-    def _misplaced(self, number: int, record: TraceRecord, problem: str) -> NewRefusal:
-        """Refuse a record without a place. One whose episode is spelled in another way took place,
-        so that its refusal counts for that episode."""
-        reasons: tuple[str, ...] = (f"{problem}:{record.episode_id}",)
-        named = {"episode_id": record.episode_id, "candidate_id": record.candidate_id}
-        meant = self.catalogue.meant(record.episode_id) if problem == "unknown_episode" else None
-        if meant is None:
-            return self.refusal(number, reasons, named)
-        suite, episode = meant[0].suite.suite_id, meant[1]
-        value = {**named, "episode_id": episode, "attempt": record.attempt}
-        return self.refusal(number, (*reasons, f"spelled:{episode}"), value, suite)
+    def _meant(self, episode: Any) -> tuple[str, str] | None:
+        """Return the suite and the episode that an unknown id spells in another way: the attempt
+        took place, so that a refusal of its record counts for that episode."""
+        if not isinstance(episode, str) or self.catalogue.find(episode)[1] != "unknown_episode":
+            return None
+        found = self.catalogue.meant(episode)
+        return None if found is None else (found[0].suite.suite_id, found[1])
 
     def _suite_named(self, value: Any) -> str | None:
         episode = value.get("episode_id") if isinstance(value, dict) else None
@@ -545,7 +544,9 @@ class Scorer:
             return self._other_candidate(number, record)
         found, problem = self.catalogue.find(record.episode_id)
         if found is None:
-            return self._misplaced(number, record, problem)
+            meant = self._meant(record.episode_id) is not None
+            told = {**named, "attempt": record.attempt} if meant else named
+            return self.refusal(number, (f"{problem}:{record.episode_id}",), told)
         said = said_of_user(record) if found.own else foreign.verdict
         return found, judge(found, record, foreign.raw, said, shown, self.known.get(number))
 
