@@ -74,7 +74,7 @@ async def test_one_who_does_not_want_to_be_seen_writes_nothing(full: Door) -> No
         await settle(pilot)
         app.presence.tick()
         await press(pilot, "at")
-        assert "nobody is listed" in screen_text(app)
+        assert "Nobody is listed" in screen_text(app)
     app.desk.close()
     assert not folder(full).exists()
 

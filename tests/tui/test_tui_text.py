@@ -30,6 +30,7 @@ from reviewer.tui.widgets.lines import (
     spread,
     width_of,
 )
+from reviewer.tui.widgets.shorten import apart
 from reviewer.tui.widgets.textview import TextView
 
 CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
@@ -177,3 +178,39 @@ def test_a_long_name_keeps_its_ends(name: str, width: int) -> None:
 
 def test_plain_drops_styles_and_trailing_blanks() -> None:
     assert plain([[Span("a", "fail"), Span("  ")], [Span("b")]]) == "a\nb"
+
+
+def test_long_names_of_one_column_stay_different() -> None:
+    cases = ("airplane_mode_on", "bad_network_preference", "roaming_disabled_off", "roaming_off")
+    names = [
+        f"[mobile_data_issue]user_abroad_{case}[PERSONA:{kind}]"
+        for case in cases
+        for kind in ("None", "Easy", "Hard")
+    ]
+    for width in (24, 31, 48):
+        short = apart(["short", *names], width)
+        assert "short" not in short, "a name that fits stays as it is"
+        one_kind = [short[name] for name in names if name.endswith("[PERSONA:Easy]")]
+        assert len(set(one_kind)) == len(cases), (width, one_kind)
+        assert all(len(text) <= width for text in short.values())
+    assert len(apart(["-" * 40, "-" * 41], 24)) == 2, (
+        "one that another begins with has no difference"
+    )
+
+
+@given(
+    st.text("ab_[:", max_size=40),
+    st.text("ab_[:", max_size=40),
+    st.lists(st.integers(0, 10**6), min_size=2, max_size=30, unique=True),
+    st.integers(13, 60),
+)
+def test_names_that_differ_in_one_number_are_told_apart(
+    before: str, after: str, numbers: list[int], width: int
+) -> None:
+    names = [f"{before}{number:07}{after}" for number in numbers]
+    long = {name for name in names if len(name) > width}
+    short = apart(names, width)
+    assert set(short) == long
+    if width >= 24:
+        assert len(set(short.values())) == len(long)
+    assert all(len(text) <= width for text in short.values())

@@ -37,7 +37,7 @@ class Grid(RowView, can_focus=True):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         *motions(),
-        bind("enter", "choose", "go in", "Go in."),
+        bind("enter", "choose", "go in", "Open the row or cell under the cursor."),
     ]
 
     class Moved(Message):
@@ -70,6 +70,7 @@ class Grid(RowView, can_focus=True):
         self.note: Line = ()
         self._pages: LRUCache[int, Sequence[Any]] = LRUCache(32)
         self._strips: LRUCache[tuple[int, bool, str, bool], Strip] = LRUCache(512)
+        self._met: set[int] = set()  # the pages that the sheet has seen
         self._painted: dict[int, Strip] = {}  # the lines on the screen, by number
         self._sheet: Sheet | None = None
         self._made_for = 0
@@ -84,6 +85,7 @@ class Grid(RowView, can_focus=True):
         if self._sheet is None or self._made_for != width:
             self._sheet, self._made_for = self._make_sheet(width), width
             self._strips.clear()
+            self._met.clear()
         return self._sheet
 
     def set_keys(self, keys: Iterable[int], row: int = 0) -> None:
@@ -277,13 +279,17 @@ class Grid(RowView, can_focus=True):
 
     def _row_line(self, index: int, here: bool) -> list[Span]:
         row = self.at(index)
+        sheet, page = self.sheet, index // PAGE
+        if page not in self._met:
+            self._met.add(page)
+            sheet.beside([each for each in self._pages.get(page) or () if each is not None])
         cursor = Span("›" if here else " ", "strong")
         if row is None:
             return [cursor, Span(" ○ this row could not be read", "not_measured")]
-        line = [cursor, self.sheet.flag(row)]
+        line = [cursor, sheet.flag(row)]
         x = 2
         closing = False
-        for column, cell in zip(self.sheet.columns, self.sheet.cells(row), strict=True):
+        for column, cell in zip(sheet.columns, sheet.cells(row), strict=True):
             on = here and column.cell and column.key == self.column
             gap = " " * max(0, column.x - x)
             opening = on and bool(gap) and column.x + column.width < self._ends(column)

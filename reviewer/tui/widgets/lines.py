@@ -233,6 +233,9 @@ class Sheet(ABC):
     def cells(self, row: Any) -> Sequence[Line]:
         """Return one run of spans per column; the grid fits it to the column's width."""
 
+    def beside(self, rows: Sequence[Any]) -> None:  # noqa: B027  # most sheets need none
+        """Take note of rows that are shown together; called before any of them is drawn."""
+
     def flag(self, row: Any) -> Span:
         """Return the one character between the row cursor and the first column."""
         return Span(" ")

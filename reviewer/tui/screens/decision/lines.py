@@ -57,7 +57,8 @@ def sections(
     blocks += _reasons(found) if roomy else []
     blocks += _headed("gates: attempts that pass and fail, first failing event", roomy)
     blocks += _gates(found, every=roomy)
-    blocks += _headed("bounds: what can be claimed of the candidate with 95% confidence", roomy)
+    if found.bounds:
+        blocks += _headed("bounds: what can be claimed of the candidate with 95% confidence", roomy)
     blocks += [_block(*row) for row in found.bounds]
     if standing_ is not None and not beside:
         blocks += [_block(*line) for line in (*standing_.trial, *standing_.power)]

@@ -49,7 +49,8 @@ class WhoScreen(Dialog[None]):
         """Draw the people as they are now."""
         found = self.shell.presence.found
         here = sum(one.left is None for one in found)
-        self.headed("1 person is here" if here == 1 else f"{here} people are here")
+        title = "1 person is here" if here == 1 else f"{here} people are here"
+        self.headed(title if found else "who is here")
         self.query_one("#people", LineBox).show(list(_lines(found)))
 
 
@@ -73,4 +74,5 @@ def _lines(found: Iterable[Present]) -> Iterable[Line]:
             Span(middle(f"{visible_line(one.host)}{via}{role}", WIDTH - 56), "dim"),
         ]
     if empty:
-        yield [Span(" nobody is listed: presence is off in the settings, or nothing is stored yet")]
+        yield [Span(" Nobody is listed: presence is off in the settings, or nothing is")]
+        yield [Span(" stored yet.")]

@@ -1,6 +1,7 @@
 """The scorecard's grid: by gates or by candidate, with heads of groups."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 from msgspec import UNSET
 
@@ -20,6 +21,7 @@ from reviewer.tui.widgets.lines import (
     middle,
     pad,
 )
+from reviewer.tui.widgets.shorten import apart
 from reviewer.tui.widgets.words import SHORT, strip
 
 
@@ -69,6 +71,21 @@ SORTS = {
 """The desk's name of the order by a column that is not a gate."""
 
 
+class EpisodesSheet(Sheet):
+    """Rows of episodes under their heads: a name that is cut stays different from those by it."""
+
+    _short: Mapping[str, str] = MappingProxyType({})
+
+    def beside(self, rows: Sequence[EpisodeRow | SidesRow | Group]) -> None:
+        names = [visible_line(row.episode_id) for row in rows if not isinstance(row, Group)]
+        self._short = {**self._short, **apart(names, self.columns[0].width)}
+
+    def named(self, row: EpisodeRow | SidesRow) -> Line:
+        """Return the name of an episode in its column."""
+        name = visible_line(row.episode_id)
+        return [Span(self._short.get(name) or middle(name, self.columns[0].width))]
+
+
 NAME = 12
 """Columns that the name of an episode needs."""
 GLYPHS = 4
@@ -81,7 +98,7 @@ NUMBERS = {"pass_hat": 6, "cost": 5, "latency": 6}
 """Columns of figures with their widths from 100 columns of the screen; below, each has 5."""
 
 
-class ScorecardSheet(Sheet):
+class ScorecardSheet(EpisodesSheet):
     """Columns of the grid at one width: nothing hidden at 80, words and counts as room grows."""
 
     def __init__(
@@ -145,8 +162,7 @@ class ScorecardSheet(Sheet):
     def cells(self, row: EpisodeRow | Group) -> list[Line]:
         if isinstance(row, Group):
             return self._head(row)
-        size = self.columns[0].width
-        found: list[Line] = [[Span(middle(visible_line(row.episode_id), size))]]
+        found: list[Line] = [self.named(row)]
         cells = [row.cells[at] for at in self._shown]
         if self.gates == ("gates",):
             cells = [_worst(row.cells)]
@@ -360,7 +376,7 @@ def sides_shown(width: int, candidates: Sequence[str], chosen: str) -> tuple[str
     return tuple(candidates[first : first + room])
 
 
-class SidesSheet(Sheet):
+class SidesSheet(EpisodesSheet):
     """Columns for some candidates; `totals` are theirs over all episodes."""
 
     def __init__(
@@ -400,7 +416,7 @@ class SidesSheet(Sheet):
         if isinstance(row, Group):
             blank: list[Line] = [[] for _ in self.columns[1:]]
             return [[Span(head_name(row, size), "strong")], *blank]
-        found: list[Line] = [[Span(middle(visible_line(row.episode_id), size))]]
+        found: list[Line] = [self.named(row)]
         found += [self._cell(cell) for cell in row.sides]
         if self.columns[-1].key == "tags":
             tags = visible_line(" ".join(row.tags))

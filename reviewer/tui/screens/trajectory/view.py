@@ -300,7 +300,7 @@ def outcome_lines(trace: TraceView, width: int) -> list[ContractLine]:
         if width < 120:  # the values alone: they tell calls of one tool from each other
             arguments = re.sub(r"(^|  )[\w.-]+ ", r"\1", arguments)
         asked = cut(visible_line(f"{call.tool} {arguments}"), half)
-        name = "user calls" if call.by_user else "expected"
+        name = "user call" if call.by_user else "expected"
         add(mark, f"{pad(asked, half)} │ {_made(call)}", call.seq, name)
     if found.left_out:
         left_out = f"{words.plural(found.left_out, 'expected call')} too large to keep"
