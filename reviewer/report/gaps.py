@@ -260,6 +260,8 @@ def review_gaps(evidence: Evidence, shown: Figures) -> list[Gap]:
     review, policy = evidence.review, evidence.suite.policy
     found += [_label_gap(one) for one in label_limits(policy, review) if _holds(one)]
     found += [_missing_labels(one) for one in evidence.missing_labels]
+    if review is not None and review.limits is not UNSET and review.limits.changed is not UNSET:
+        found.append(_changed(review.limits.changed))
     # Labels that nobody signed are named only where labels are missing.
     if found and review is not None and review.limits is not UNSET and review.limits.unsigned:
         found.append(_unsigned(review.limits.unsigned))
@@ -337,6 +339,16 @@ def _missing_labels(one: MissingLabels) -> Gap:
         f"store/labels/{one.file} is not there",
         "every file of labels that was named",
         f"store/labels/{one.file}, put back from version control",
+    )
+
+
+def _changed(count: int) -> Gap:
+    labels = plural(count, "signed label")
+    return gap(
+        f"a signature on what became of {labels}",
+        f"{labels} changed or taken back by the rater since, without a signature",
+        "a signed label counts until its rater says otherwise",
+        f"a signature on what became of {labels} (reviewer labels sign)",
     )
 
 

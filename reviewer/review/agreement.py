@@ -4,7 +4,8 @@ Agreement is measured question by question. A figure that cannot be measured is 
 reason in words: "not measured: one reviewer".
 
 Raters settle an item by giving the same answer; where they differ, or one contradicts themselves
-when the sides are exchanged, the label of an adjudicator settles it.
+when the sides are exchanged, the label of an adjudicator settles it: a third person, who is none of
+the raters. An adjudicator overrules nothing that raters agree on.
 """
 
 from collections import Counter
@@ -400,19 +401,24 @@ def _by_item(labels: Iterable[Label]) -> list[tuple[str, list[Label]]]:
 
 
 def _settled(item: str, same: Sequence[Label]) -> SettledItem:
-    third = [label for label in same if label.role == "adjudicator"]
-    who: Literal["raters", "adjudicator"] = "adjudicator" if third else "raters"
+    raters = [label for label in same if label.role == "rater"]
+    third = _third(same, raters)
+    who: Literal["raters", "adjudicator"] = "raters"
     winner: str | None = None
     marks: dict[str, int] = {}
     decided: dict[str, str] = {}
     if same[0].kind == "pair":
-        winner = _agreed(label.winner for label in third or same)
-        decided = _alike(_decided, same) | _alike(_decided, third)
+        winner = _agreed(label.winner for label in raters)
+        if winner is None:
+            winner, who = _agreed(label.winner for label in third), "adjudicator"
+        decided = _alike(_decided, third) | _alike(_decided, raters)
         is_open = winner is None
     else:
-        # A criterion the adjudicator left out stays as the raters have it.
-        marks = _alike(_marks, same) | _alike(_marks, third)
-        is_open = any(label.marks.keys() - marks.keys() for label in same)
+        marks = _alike(_marks, raters)
+        own = _alike(_marks, third)
+        who = "adjudicator" if own.keys() - marks.keys() else "raters"
+        marks = own | marks
+        is_open = any(label.marks.keys() - marks.keys() for label in [*raters, *third])
     return SettledItem(
         item=item,
         kind=same[0].kind,
@@ -422,6 +428,12 @@ def _settled(item: str, same: Sequence[Label]) -> SettledItem:
         by=None if is_open else who,
         decided=decided,
     )
+
+
+def _third(labels: Iterable[Label], raters: Iterable[Label]) -> list[Label]:
+    """Return the labels of adjudicators who rated nothing of the item."""
+    own = {label.reviewer for label in raters}
+    return [x for x in labels if x.role == "adjudicator" and x.reviewer not in own]
 
 
 def _alike(

@@ -6,6 +6,8 @@ What cannot be measured is None, with the reason in words.
 
 from typing import Literal
 
+from msgspec import UNSET, UnsetType
+
 from reviewer.suite.value import Value
 
 Question = Literal["passes", "mark", "preferred"]
@@ -104,7 +106,8 @@ class JudgedPairs(Value, frozen=True):
 class LabelFigures(Value, frozen=True):
     """What a policy's limits on labels are compared with. `against` is the baseline of the pairs,
     None where there is none; shares are by criterion, by reviewer and by question (`winner`, or a
-    criterion). `unsigned` labels are left out, because the policy counts only signed ones."""
+    criterion). `unsigned` labels are left out, because the policy counts only signed ones, and
+    `changed` ones were changed by their rater without a signature."""
 
     against: str | None = None
     wins_or_ties: LabelShare = LabelShare()
@@ -114,6 +117,7 @@ class LabelFigures(Value, frozen=True):
     agreement: dict[str, LabelShare] = {}
     judge: JudgedPairs | None = None
     unsigned: int = 0
+    changed: int | UnsetType = UNSET
 
 
 class OtherSpent(Value, frozen=True):

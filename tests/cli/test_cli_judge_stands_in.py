@@ -9,6 +9,7 @@ from doors import SUITE, V7, V8, Door, shipped
 from judge_server import KEY_ENV, always_left, direct, judging
 from judge_server import longer as says_longer
 from labelers import drafted, labeler, longer
+from people import key_file
 
 WANTS = "refund-judged"
 
@@ -107,3 +108,49 @@ def test_a_judge_that_is_only_advisory_fills_nothing(door: Door) -> None:
     limits = found["review"]["limits"]["judge"]
     assert limits["pairs"] == 0
     assert limits["why"].startswith("advisory only")
+
+
+def author(door: Door, name: str) -> None:
+    """Name a person as who made v8."""
+    manifest = door.suite / "candidates" / f"{V8}.json"
+    body = json.loads(manifest.read_bytes())
+    manifest.write_text(json.dumps({**body, "authors": [name]}))
+
+
+def test_the_author_of_a_candidate_calibrates_no_judge(door: Door) -> None:
+    author(door, "dana")
+    wanting(door, judge_stands_in=True)
+    label_one(door)  # by dana, who made v8
+    judge(door, says_longer)
+    found = report(door)
+    assert found["recommendation"] == "hold"
+    assert found["review"]["limits"]["judge"]["why"].startswith("advisory only")
+    assert found["judge"]["role"] == "advisory only"
+    with labeler(door) as desk:  # a page says what the report says
+        assert desk.judge.view(WANTS, V8).role == "advisory only"
+
+
+def test_labels_that_do_not_count_take_no_pair_from_the_judge(door: Door) -> None:
+    author(door, "Kim")
+    wanting(door, judge_stands_in=True)
+    label_one(door)
+    judge(door, says_longer)
+    before = report(door)["review"]["limits"]["judge"]
+    with labeler(door, "kim") as desk:
+        session = desk.labels.session(WANTS, V8)
+        while (item := desk.labels.next_item(session)) is not None:
+            desk.labels.record(session, drafted(item, "tie"))
+    assert report(door)["review"]["limits"]["judge"] == before
+
+
+def test_a_judge_is_not_calibrated_on_labels_that_nobody_signed(door: Door) -> None:
+    wanting(door, judge_stands_in=True, signed=True)
+    label_one(door)
+    judge(door, says_longer)
+    assert report(door)["review"]["limits"]["judge"]["why"].startswith("advisory only")
+    key = key_file(door.root, "dana")
+    door.ok("keys", "trust", "dana", key.with_suffix(".pub"), "--roles", "labeler")
+    door.ok("labels", "sign", "--key", key)
+    found = report(door)
+    assert found["review"]["limits"]["judge"]["why"] is None
+    assert found["recommendation"] == "promote"

@@ -6,16 +6,18 @@ import json
 import shutil
 import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from doors import SUITE, V7, V8, Door, copied
 from labelers import drafted, label_all, labeler
+from msgspec import structs
 from people import key_file
 
 from reviewer.desk.labels.api import LabelItem
+from reviewer.review.labels import Label, label_line, seal, stored_label
 
 WANTS = "refund-labels"
 
@@ -396,3 +398,96 @@ def test_the_queue_waits_for_signatures_where_the_policy_does(door: Door) -> Non
         after = desk.labels.queue(WANTS, V7, V8)
         assert (after.open_high, after.unsigned) == (0, 0)
         assert "signature" not in after.needed
+
+
+# what a label says, and who says it ---------------------------------------------------------------
+
+
+def stored(door: Door) -> list[Label]:
+    return [stored_label(row[0]) for row in door.rows("SELECT body FROM label ORDER BY id")]
+
+
+def taken_in(door: Door, labels: Iterable[Label]) -> None:
+    """Import labels that somebody wrote by hand."""
+    file = door.root / "by-hand.jsonl"
+    file.write_bytes(b"".join(map(label_line, labels)))
+    door.ok("labels", "import", file)
+
+
+def rewritten(one: Label, **changes: Any) -> Label:
+    return seal(structs.replace(one, uid="", **changes))
+
+
+def test_a_signed_label_that_its_rater_took_back_does_not_promote(door: Door) -> None:
+    wanting(door, min_pairs=4, wins_or_ties_min=0.75, signed=True)
+    key = rater(door)
+    label(door, lambda item: "tie")
+    door.ok("labels", "sign", "--key", key)
+    assert report(door)[0] == "promote"
+    with labeler(door) as desk:
+        session = desk.labels.session(WANTS, V8)
+        while desk.labels.queue(WANTS, V8).done:
+            desk.labels.undo(session)
+    held, written = report(door)
+    assert held == "hold"
+    assert "8 signed labels changed or taken back" in reasons(written)
+    door.ok("labels", "sign", "--key", key)
+    held, written = report(door)
+    assert (held, written["review"]["pairs_labelled"]) == ("hold", 0)
+    assert "changed or taken back" not in reasons(written)
+
+
+def test_a_revision_without_a_signature_takes_no_lost_pair_out_of_the_count(door: Door) -> None:
+    wanting(door, min_pairs=2, wins_or_ties_min=0.75, signed=True)
+    key, losing = rater(door), dict[str, None]()
+
+    def choose(item: LabelItem) -> str:
+        losing.setdefault(item.item)
+        return "both_bad" if item.item in list(losing)[:2] else "tie"
+
+    label(door, choose)
+    door.ok("labels", "sign", "--key", key)
+    assert report(door)[0] == "repair"
+    lost = [one for one in stored(door) if one.answer == "both_bad"]
+    gone = {"answer": None, "withdrawn": True, "decided": {}, "at": "2026-12-01T00:00:00Z"}
+    taken_in(door, (rewritten(one, revises=one.uid, **gone) for one in lost))
+    assert report(door)[0] == "repair"
+
+
+def test_two_spellings_of_a_name_are_not_two_reviewers(door: Door) -> None:
+    wanting(door, min_pairs=4, agreement_min=0.8)
+    label(door, lambda item: "tie")
+    label(door, lambda item: "tie", "Dana")
+    held, written = report(door)
+    assert held == "hold"
+    assert "labels: items labeled by two reviewers" in str(written["needs"])
+    assert written["review"]["reviewers"] == ["dana"]
+    label(door, lambda item: "tie", "kim")
+    assert report(door)[0] == "promote"
+
+
+@pytest.mark.parametrize("who", ["dana", "Kim", "lee"])
+def test_one_adjudicator_does_not_outvote_raters_who_agree(door: Door, who: str) -> None:
+    wanting(door, min_pairs=4, wins_or_ties_min=0.75)
+    label(door, lambda item: "both_bad")
+    label(door, lambda item: "both_bad", "kim")
+    before = stored(door)
+    later = {"role": "adjudicator", "answer": "tie", "at": "2026-12-01T00:00:00Z"}
+    taken_in(door, (rewritten(one, reviewer=who, **later) for one in before))
+    assert report(door)[0] == "repair"
+
+
+def test_a_signed_label_is_of_the_traces_that_were_signed(door: Door, tmp_path: Path) -> None:
+    wanting(door, min_pairs=4, wins_or_ties_min=0.75, signed=True)
+    key = rater(door)
+    label(door, lambda item: "tie")
+    door.ok("labels", "sign", "--key", key)
+    there = pipeline(door, tmp_path)
+    # The same labels, said to be of another candidate's messages, are there before.
+    other = [
+        structs.replace(one, traces=tuple(t.replace(V7, "weak") for t in one.traces))
+        for one in stored(door)
+    ]
+    taken_in(there, other)
+    there.ok("labels", "take")
+    assert report(there, "--baseline", V7)[0] == "promote"

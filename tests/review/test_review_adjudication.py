@@ -49,7 +49,11 @@ def test_a_rater_who_contradicts_himself_settles_nothing() -> None:
 def test_an_adjudicator_who_contradicts_himself_settles_nothing() -> None:
     labels = [
         choosing(PAIR, "new"),
-        *(choosing(PAIR, w, showing=n, role="adjudicator") for n, w in ((1, "new"), (2, "old"))),
+        choosing(PAIR, "old", showing=2),
+        *(
+            choosing(PAIR, w, showing=n, reviewer="lee", role="adjudicator")
+            for n, w in ((1, "new"), (2, "old"))
+        ),
     ]
     (found,) = settled(labels)
     assert (found.winner, found.by) == (None, None)
@@ -68,9 +72,29 @@ def test_marks_are_settled_one_by_one() -> None:
     third = label(MESSAGE, marks={"tone": 3}, reviewer="lee", role="adjudicator")
     (found,) = settled([*labels, third])
     assert (found.marks, found.by) == ({"accurate": 1, "tone": 3}, "adjudicator")
-    overruled = label(MESSAGE, marks={"accurate": 2, "tone": 5}, role="adjudicator")
-    assert settled([*labels, overruled])[0].marks == {"accurate": 2, "tone": 5}
     assert digest("answer 0") == MESSAGE.messages[0].digest
+
+
+def test_an_adjudicator_overrules_nothing_that_raters_agree_on() -> None:
+    agreed = [choosing(PAIR, "old"), choosing(PAIR, "old", reviewer="kim")]
+    third = choosing(PAIR, "new", reviewer="lee", role="adjudicator", at=at(60))
+    (found,) = settled([*agreed, third])
+    assert (texts(found.winner), found.by) == ("old", "raters")
+    marked = label(MESSAGE, marks={"accurate": 1, "tone": 4})
+    other = label(MESSAGE, marks={"accurate": 2, "tone": 4}, reviewer="lee", role="adjudicator")
+    (found,) = settled([marked, other])
+    assert (found.marks, found.by) == ({"accurate": 1, "tone": 4}, "raters")
+
+
+def test_a_rater_is_no_third_person() -> None:
+    labels = [
+        choosing(PAIR, "new"),
+        choosing(PAIR, "old", reviewer="kim"),
+        choosing(PAIR, "new", role="adjudicator", at=at(60)),
+    ]
+    (found,) = settled(labels)
+    assert (found.winner, found.by) == (None, None)
+    assert [d.item for d in to_adjudicate(labels)] == [PAIR.item]
 
 
 def test_what_was_taken_back_settles_nothing() -> None:

@@ -150,7 +150,7 @@ class JudgeRoom(Room):
         from reviewer.desk.judge.judging import Judging
 
         opened = self._opened
-        return Judging(opened.place, opened.finals, opened.reports.judgments)
+        return Judging(opened.place, opened.finals, opened.reports.judgments, opened.book)
 
     @late
     def _judges(self) -> Judges:

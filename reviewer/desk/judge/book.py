@@ -30,14 +30,16 @@ from reviewer.suite.rubric import JudgePrompt, JudgeQuestion, Preset
 class JudgeRecord(NamedTuple):
     """The record of one suite's judge for one candidate.
 
-    `calibration` is None when the judge is asked of single messages only; `cost_usd` is of the
-    calls about this candidate's messages, None when that of one is unknown: `unpriced` counts
-    those, and `known_usd` is the sum of the others.
+    `labels` are all of the suite, and those `counted` for this candidate are what the judge is
+    compared with. `calibration` is None when the judge is asked of single messages only; `cost_usd`
+    is of the calls about this candidate's messages, None when that of one is unknown: `unpriced`
+    counts those, and `known_usd` is the sum of the others.
     """
 
     judge: JudgePrompt
     model: str
     labels: tuple[Label, ...]
+    counted: tuple[Label, ...]
     judgments: tuple[Judgment, ...]
     calibration: Calibration | None
     messages: tuple[MessageFigures, ...]
@@ -65,16 +67,20 @@ class JudgeBook:
             return known
 
     def judged(
-        self, connection: Connection, held: ReadySuite, candidate_id: str
+        self,
+        connection: Connection,
+        held: ReadySuite,
+        candidate_id: str,
+        counted: Sequence[Label],
     ) -> JudgeRecord | None:
-        """Return the record of the suite's judge for this candidate; None when it was never
-        asked."""
+        """Return the record of the suite's judge for this candidate, with the labels that count
+        for it; None when it was never asked."""
         made = self.of(connection, held.suite.digest) if held.judge is not None else ()
         if held.judge is None or not made:
             return None
         labels = self._labels.of(connection, held.suite.digest)
         agents = agents_of(connection, held.suite.suite_id)
-        return join_record(held, held.judge, candidate_id, agents, labels, made)
+        return join_record(held, held.judge, candidate_id, agents, labels, counted, made)
 
 
 def row_of(judgment: Judgment) -> JudgmentRow:
@@ -110,10 +116,11 @@ def join_record(
     candidate_id: str,
     agents: Mapping[str, str],
     labels: Sequence[Label],
+    counted: Sequence[Label],
     judgments: Sequence[Judgment],
 ) -> JudgeRecord:
-    """Join the judge's answers with the labels, for one candidate. `judgments` holds at least
-    one."""
+    """Join the judge's answers with the labels, for one candidate, `counted` those that count for
+    it. `judgments` holds at least one."""
     model = judge.model or max(judgments, key=lambda one: (one.kind == "pair", one.at)).model
     about = [one for one in judgments if candidate_id in candidates_of(one)]
     costs = [one.cost_usd for one in about]
@@ -123,8 +130,9 @@ def join_record(
         judge=judge,
         model=model,
         labels=tuple(labels),
+        counted=tuple(counted),
         judgments=tuple(judgments),
-        calibration=_calibration(held, judge, model, candidate_id, agents, labels, judgments),
+        calibration=_calibration(held, judge, model, candidate_id, agents, counted, judgments),
         messages=message_figures(
             one for one in about if one.model == model and one.prompt_digest in prompts
         ),
@@ -235,7 +243,7 @@ def win_rate_of(
     own = messages_of(connection, finals, side, mine)
     wins = {item: next(iter(texts)) for item, texts in own.items() if len(texts) == 1}
     rows = {row.item for row in found.rows}
-    labeled = {label.item for label in judged.labels}
+    labeled = {label.item for label in judged.counted}
     return win_rate(
         found.rows,
         {
@@ -244,7 +252,7 @@ def win_rate_of(
             if item not in rows and item not in labeled
         },
         wins,
-        _random(judged.labels),
+        _random(judged.counted),
         found.expired,
     )
 

@@ -16,6 +16,8 @@ from reviewer.desk.judge.api import JudgeDetail, JudgeOrder, JudgePairRow, Judge
 from reviewer.desk.judge.book import JudgeBook, JudgeRecord, messages_of, pairwise, win_rate_of
 from reviewer.desk.judge.jobs import PreparedOrder, judge_of, prepare
 from reviewer.desk.labels.api import EstimateView
+from reviewer.desk.labels.book import Book
+from reviewer.desk.labels.counted import SignedLabels, counted_labels
 from reviewer.desk.labels.items import Side, side_of
 from reviewer.desk.place import Workspace
 from reviewer.desk.suites import ReadySuite, ready_suite
@@ -317,8 +319,11 @@ class _JudgeSubject(NamedTuple):
 class Judging:
     """The judges of one workspace. Safe to share between threads."""
 
-    def __init__(self, workspace: Workspace, finals: FinalMessages, book: JudgeBook) -> None:
-        self._workspace, self._finals, self._book = workspace, finals, book
+    def __init__(
+        self, workspace: Workspace, finals: FinalMessages, book: JudgeBook, labels: Book
+    ) -> None:
+        self._workspace, self._finals = workspace, finals
+        self._book, self._labels = book, labels
 
     def view(
         self,
@@ -387,8 +392,16 @@ class Judging:
             other = other_candidate(connection, suite_id, candidate_id) or candidate_id
             low, high = sorted((candidate_id, other))
             names = low, high
-        judged = self._book.judged(connection, held, candidate_id)
+        wants = held.suite.policy.labels.signed is True
+        every = self._labels.of(connection, held.suite.digest)
+        counts = counted_labels(every, side.authors, self._signed if wants else None).labels
+        judged = self._book.judged(connection, held, candidate_id, counts)
         return _JudgeSubject(held, judged, side, names)
+
+    def _signed(self) -> SignedLabels:
+        from reviewer.desk.labels.signed_files import labels_as_signed
+
+        return labels_as_signed(self._workspace)
 
     def _named(
         self, connection: Connection, about: _JudgeSubject, judged: JudgeRecord

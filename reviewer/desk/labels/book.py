@@ -1,7 +1,6 @@
 """Labels of the store as values, kept in memory: rows are only ever added, so what was read stays
 valid."""
 
-from collections.abc import Collection, Sequence
 from threading import Lock
 from typing import TYPE_CHECKING
 
@@ -58,19 +57,6 @@ def candidates_of(said: "Label | Judgment") -> set[str]:
         if trace.startswith(head) and candidate != rest:
             found.add(candidate)
     return found
-
-
-def by_others(
-    labels: Sequence[Label], authors: Collection[str]
-) -> tuple[list[Label], tuple[str, ...]]:
-    """Return the labels of people who did not make a candidate, and who made it and labeled."""
-    if not labels or not authors:
-        return list(labels), ()
-    from reviewer.signing.signers import is_one_of
-
-    raters = {label.reviewer for label in labels}
-    makers = {who for who in raters if is_one_of(who, authors)}
-    return [x for x in labels if x.reviewer not in makers], tuple(sorted(makers))
 
 
 class EvidenceClock:

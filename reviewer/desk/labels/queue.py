@@ -17,7 +17,8 @@ from reviewer.desk.labels.api import (
     ReasonLine,
     Session,
 )
-from reviewer.desk.labels.sheet import Counted, Sheet
+from reviewer.desk.labels.counted import CountedLabels
+from reviewer.desk.labels.sheet import Sheet
 from reviewer.desk.presence.claims import Claim
 from reviewer.review.agreement import (
     ENOUGH,
@@ -78,7 +79,7 @@ def consistency_of(
     return tuple(found)
 
 
-def needed(sheet: Sheet, counts: Counted, labels: Sequence[Label]) -> str:
+def needed(sheet: Sheet, counts: CountedLabels, labels: Sequence[Label]) -> str:
     """Return which labels are still needed, as a sentence; "" when none is. `counts` are those that
     count for a release of the candidate."""
     ruled, parts = sheet.ruled, []

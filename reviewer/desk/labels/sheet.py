@@ -13,7 +13,8 @@ from reviewer.db.queries.review_sets import review_sets
 from reviewer.desk.errors import DeskError
 from reviewer.desk.labels import items
 from reviewer.desk.labels.api import Session
-from reviewer.desk.labels.book import EvidenceClock, by_others
+from reviewer.desk.labels.book import EvidenceClock
+from reviewer.desk.labels.counted import CountedLabels, SignedLabels, counted_labels
 from reviewer.desk.place import Workspace
 from reviewer.desk.suites import ready_suite
 from reviewer.desk.traces.records import FinalMessages
@@ -59,20 +60,11 @@ class Showing(NamedTuple):
     right: str | None
 
 
-class Counted(NamedTuple):
-    """Labels that count for a release, who made the candidate and labeled it, and the number of
-    labels that the policy wants signed and that are not."""
-
-    labels: Sequence[Label]
-    by_authors: tuple[str, ...]
-    unsigned: int
-
-
 class Sheet:
     """Items, signals and queue of one pair of candidates and one kind. Its order follows from the
     suite's digest and the labels alone. `own` are the candidate's messages alone, `others` those of
     the baseline, where its signals are part of the queue; `authors` made each candidate, `signed`
-    returns the uids of labels that their raters signed. That of a review set (`of_set`) has its own
+    returns the labels that their raters signed. That of a review set (`of_set`) has its own
     queue; `asked` is what users asked, by item, where no contract tells."""
 
     def __init__(
@@ -87,7 +79,7 @@ class Sheet:
         of_set: SealedSet | None = None,
         asked: Mapping[str, str] | None = None,
         authors: Mapping[str, tuple[str, ...]] | None = None,
-        signed: Callable[[], frozenset[str]] = frozenset,
+        signed: Callable[[], SignedLabels] = dict,
     ) -> None:
         policy = ruled.suite.policy.labels
         self.of_set, self._asked = of_set, asked or {}
@@ -110,15 +102,11 @@ class Sheet:
         self._by_person[reviewer, role] = made
         return made.made
 
-    def counted(self, labels: Sequence[Label], candidate_id: str) -> Counted:
-        """Return the labels that count for a release of a candidate: nobody judges their own work,
-        and some policies want signed labels."""
-        labels, makers = by_others(labels, self._authors.get(candidate_id, ()))
-        if self.ruled.suite.policy.labels.signed is not True or not labels:
-            return Counted(labels, makers, 0)
-        signed = self._signed()
-        held = [label for label in labels if label.uid in signed]
-        return Counted(held, makers, len(labels) - len(held))
+    def counted(self, labels: Sequence[Label], candidate_id: str) -> CountedLabels:
+        """Return the labels that count for a release of a candidate."""
+        wants = self.ruled.suite.policy.labels.signed is True
+        authors = self._authors.get(candidate_id, ())
+        return counted_labels(labels, authors, self._signed if wants else None)
 
     def is_author(self, reviewer: str, candidate_id: str) -> bool:
         """Return whether this person made the candidate."""
@@ -378,10 +366,10 @@ class Sheets:
             others = message_items(digest, baseline.messages).items
         return Sheet(ruled, kind, built, signals, own, others, authors=authors, signed=self._signed)
 
-    def _signed(self) -> frozenset[str]:
-        from reviewer.desk.labels.signed_files import signed_uids
+    def _signed(self) -> SignedLabels:
+        from reviewer.desk.labels.signed_files import labels_as_signed
 
-        return signed_uids(self._workspace)
+        return labels_as_signed(self._workspace)
 
 
 def suite_with_rubric(

@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import NamedTuple
 
+from msgspec import structs
+
 from reviewer.db import journal, registry
 from reviewer.db.connection import Connection, close_writer, transaction
 from reviewer.db.queries.review_sets import review_sets
@@ -132,7 +134,8 @@ def _keep(workspace: Workspace, connection: Connection, data: bytes, signature: 
 
 
 def signed_labels(files: Iterable[LabelFile]) -> list[Label]:
-    """Return the labels of these files that are by the person who signed."""
+    """Return the labels of these files that are by the person who signed, under that person's name
+    in the trust file: in another spelling of it they are no other person's."""
     found = []
     for file in files:
         for line in file.data.splitlines():
@@ -141,7 +144,7 @@ def signed_labels(files: Iterable[LabelFile]) -> list[Label]:
             except ContractError:
                 continue  # `take` says so
             if _is_of(label, file.by.principal):
-                found.append(label)
+                found.append(structs.replace(label, reviewer=file.by.principal))
     return found
 
 
@@ -182,11 +185,13 @@ def _only_of(principal: str, place: str) -> Callable[[Label], Label]:
     return own
 
 
-def signed_uids(workspace: Workspace) -> frozenset[str]:
-    """Return the uids of the labels that a signed file holds, each by the person who signed."""
+def labels_as_signed(workspace: Workspace) -> dict[str, Label]:
+    """Return uid → label of what the signed files hold, each by the person who signed. The traces
+    that a label names are not part of its uid: those that were signed count, not those of another
+    copy that came into the store before."""
     if not file_names(workspace):
-        return frozenset()
-    return frozenset(label.uid for label in signed_labels(label_files(workspace).good))
+        return {}
+    return {label.uid: label for label in signed_labels(label_files(workspace).good)}
 
 
 def files_about(workspace: Workspace, suite_digest: str, candidate_id: str) -> tuple[str, ...]:

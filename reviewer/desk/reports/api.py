@@ -20,6 +20,7 @@ from reviewer.desk.errors import DeskError, refusal_of
 from reviewer.desk.integrity.label_files import file_names, label_files_state, missing_labels
 from reviewer.desk.integrity.store_checks import StoreCheck, missing_failures, require_archives
 from reviewer.desk.labels.book import Book
+from reviewer.desk.labels.counted import SignedLabels
 from reviewer.desk.made_of import MadeOf
 from reviewer.desk.opened import Room
 from reviewer.desk.place import Workspace
@@ -353,13 +354,13 @@ class Reports:
         split = self._split(connection, held, gathered)
         return structs.replace(gathered, review=review, split=split)
 
-    def _signed(self) -> frozenset[str]:
-        """Return the uids of the labels that a signed file of the repository holds."""
+    def _signed(self) -> SignedLabels:
+        """Return the labels that a signed file of the repository holds."""
         if not file_names(self._workspace):
-            return frozenset()
-        from reviewer.desk.labels.signed_files import signed_uids
+            return {}
+        from reviewer.desk.labels.signed_files import labels_as_signed
 
-        return signed_uids(self._workspace)
+        return labels_as_signed(self._workspace)
 
     def _label_files(self, held: ReadySuite, candidate_id: str) -> tuple[str, ...]:
         """Return the sha256 of each signed file with a label of this candidate's messages."""
@@ -394,7 +395,7 @@ class Reports:
         review = review_evidence(connection, held, candidate_id, self._sources(gathered))
         judge = text = None
         if held.judge is not None and JUDGMENTS.has(connection, held.suite.digest):
-            judge = judge_evidence(connection, held, candidate_id, finals, self.judgments)
+            judge = judge_evidence(connection, held, candidate_id, self._sources(gathered))
         if any(episode.expected.names_text for episode in held.suite.episodes):
             from reviewer.desk.reports.text_scores import text_evidence
 

@@ -115,7 +115,7 @@ def _completion(
     from reviewer.review.judgments import COMPLETE
 
     found: dict[str, bool | None] = {}
-    judged = sources.judges().judged(connection, held, candidate_id)
+    judged = sources.judges().judged(connection, held, candidate_id, ())
     for one in asked_alone(judged, "completion") if judged is not None else ():
         complete = None if one.error is not None else one.scores["score"] >= COMPLETE
         found.update(dict.fromkeys(one.traces, complete))

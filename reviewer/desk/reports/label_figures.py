@@ -8,7 +8,8 @@ from __future__ import annotations  # what only types name is not loaded
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from reviewer.db.connection import Connection
+from msgspec import UNSET
+
 from reviewer.desk.labels.book import candidates_of
 from reviewer.desk.suites import ReadySuite
 from reviewer.review.items import TIE
@@ -29,28 +30,29 @@ from reviewer.stats.figures import JudgedPairs, LabelFigures
 from reviewer.suite.rubric import Rubric
 
 if TYPE_CHECKING:
-    from reviewer.desk.judge.book import JudgeBook
+    from reviewer.desk.judge.book import JudgeRecord
 
 
 class OwnMessages(NamedTuple):
     """One candidate's messages, and the labels that show one of them, of those that count;
-    `unsigned` labels about them do not."""
+    `unsigned` labels about them do not, and `changed` ones were changed without a signature."""
 
     shown: Collection[Shown]
     labels: Sequence[Label]
     unsigned: int
+    changed: int
 
 
 def label_figures(
-    connection: Connection,
     held: ReadySuite,
     rubric: Rubric,
     candidate_id: str,
     against: str | None,
     own: OwnMessages,
-    judges: JudgeBook,
+    judged: JudgeRecord | None,
 ) -> LabelFigures:
-    """Return the figures of one candidate, its pairs being those with `against`."""
+    """Return the figures of one candidate, its pairs being those with `against`; `judged` is the
+    record of the suite's judge, where it may stand in."""
     labels = own.labels
     others: dict[str, set[str]] = {}
     for label in labels:
@@ -59,7 +61,7 @@ def label_figures(
     pairs = pairs_with(labels, rubric, own.shown, others, against) if against else []
     judge = None
     if held.suite.policy.labels.judge_stands_in is True:
-        judge = _judged(connection, held, candidate_id, against, own, judges)
+        judge = _judged(against, own, judged)
     return LabelFigures(
         against=against,
         wins_or_ties=wins_or_ties(pairs),
@@ -71,20 +73,14 @@ def label_figures(
         agreement=agreement_shares(labels, rubric),
         judge=judge,
         unsigned=own.unsigned,
+        changed=own.changed or UNSET,
     )
 
 
-def _judged(
-    connection: Connection,
-    held: ReadySuite,
-    candidate_id: str,
-    against: str | None,
-    own: OwnMessages,
-    judges: JudgeBook,
-) -> JudgedPairs:
+def _judged(against: str | None, own: OwnMessages, judged: JudgeRecord | None) -> JudgedPairs:
     """Count the pairs that nobody labeled, as the suite's judge answers them, if its calibration
-    lets it score."""
-    judged = judges.judged(connection, held, candidate_id)
+    lets it score. A label that does not count takes no pair from the judge: it could take those
+    that the candidate loses."""
     if judged is None or judged.calibration is None:
         return JudgedPairs(why="it was not asked about pairs")
     found = judged.calibration
@@ -92,7 +88,7 @@ def _judged(
         return JudgedPairs(why=f"{found.role} ({found.earned.why})")
     from reviewer.review.judgments import counting as counting_judgments
 
-    labeled = {label.item for label in counting(judged.labels)}
+    labeled = {label.item for label in counting(judged.counted)}
     answers = both_orders(
         one
         for one in counting_judgments(judged.judgments)

@@ -21,7 +21,8 @@ from reviewer.db.queries.attempts import (
     reviewable_traces_in,
 )
 from reviewer.desk.baseline import other_candidate
-from reviewer.desk.labels.book import Book, by_others, candidates_of
+from reviewer.desk.labels.book import Book, candidates_of
+from reviewer.desk.labels.counted import CountedLabels, SignedLabels, counted_labels
 from reviewer.desk.labels.items import Side, message_of, side_of, signals_of
 from reviewer.desk.suites import ReadySuite
 from reviewer.desk.traces.records import FinalMessages
@@ -74,27 +75,34 @@ if TYPE_CHECKING:
 class LabeledMessages(NamedTuple):
     """One candidate's messages on the episodes that have a label, the labels that show one of them,
     its traces with a high flag, and the high flags that no label has closed. `unsigned` labels
-    about them do not count under the policy, those of `by_authors` under none."""
+    about them do not count under the policy, those of `by_authors` under none; `changed` signed
+    ones were changed since without a signature."""
 
     own: tuple[Item, ...]
     about: list[Label]
     high: dict[str, Signals]
     flags: tuple[QueueFlag, ...]
     unsigned: int = 0
+    changed: int = 0
     by_authors: tuple[str, ...] = ()
 
 
 class LabelSources(NamedTuple):
-    """Where a report's labels come from: `signed` are the uids of those that their raters signed,
+    """Where a report's labels come from: `signed` are those that their raters signed,
     `baseline_id` is the report's own, None without one. What the candidate's `authors` say of it
     does not count."""
 
     finals: FinalMessages
     book: Book
     judges: Callable[[], JudgeBook]
-    signed: Callable[[], frozenset[str]]
+    signed: Callable[[], SignedLabels]
     baseline_id: str | None = None
     authors: tuple[str, ...] = ()
+
+    def counted(self, held: ReadySuite, labels: Iterable[Label]) -> CountedLabels:
+        """Return those of `labels` that count for the candidate."""
+        wants = held.suite.policy.labels.signed is True
+        return counted_labels(labels, self.authors, self.signed if wants else None)
 
 
 def review_holds(
@@ -139,11 +147,22 @@ def _with_limits(
 
     against = sources.baseline_id or other_candidate(connection, held.suite.suite_id, candidate_id)
     shown = {(item.episode_id, item.messages[0].digest) for item in looked.own}
-    own = OwnMessages(shown, looked.about, looked.unsigned)
-    figures = label_figures(
-        connection, held, held.rubric, candidate_id, against, own, sources.judges()
-    )
+    own = OwnMessages(shown, looked.about, looked.unsigned, looked.changed)
+    judged = None
+    if policy.judge_stands_in is True:
+        judged = judge_record(connection, held, candidate_id, sources)
+    figures = label_figures(held, held.rubric, candidate_id, against, own, judged)
     return structs.replace(found, limits=figures)
+
+
+def judge_record(
+    connection: Connection, held: ReadySuite, candidate_id: str, sources: LabelSources
+) -> JudgeRecord | None:
+    """Return the record of the suite's judge for this candidate, calibrated on the labels that
+    count for it; None when it was never asked."""
+    every = sources.book.of(connection, held.suite.digest)
+    counts = sources.counted(held, every).labels
+    return sources.judges().judged(connection, held, candidate_id, counts)
 
 
 def high_flags(connection: Connection, side: Side) -> dict[str, Signals]:
@@ -167,13 +186,17 @@ def read_labeled_messages(
     every = sources.book.of(connection, held.suite.digest)
     labels = [x for x in every if x.rubric_digest == held.rubric_digest]
     own = _own(connection, side, held, sources.finals, labels)
-    about, by_authors = by_others(_about(labels, own), sources.authors)
-    unsigned = 0
-    if held.suite.policy.labels.signed is True and about:
-        signed = sources.signed()
-        counts = [label for label in about if label.uid in signed]
-        about, unsigned = counts, len(about) - len(counts)
-    return LabeledMessages(own, about, high, open_flags(own, high, about), unsigned, by_authors)
+    counts = sources.counted(held, _about(labels, own))
+    about = list(counts.labels)
+    return LabeledMessages(
+        own,
+        about,
+        high,
+        open_flags(own, high, about),
+        counts.unsigned,
+        counts.changed,
+        counts.by_authors,
+    )
 
 
 def _own(
@@ -409,8 +432,7 @@ def judge_evidence(
     connection: Connection,
     held: ReadySuite,
     candidate_id: str,
-    finals: FinalMessages,
-    book: JudgeBook,
+    sources: LabelSources,
 ) -> JudgeEvidence | None:
     """Return the figures of the suite's judge for one candidate; None when it was never asked.
 
@@ -418,13 +440,13 @@ def judge_evidence(
     """
     from reviewer.desk.judge.book import win_rate_of
 
-    judged = book.judged(connection, held, candidate_id)
+    judged = judge_record(connection, held, candidate_id, sources)
     if judged is None:
         return None
     wins = None
     if judged.calibration is not None:
         side = side_of(connection, held.suite.suite_id, candidate_id)
-        wins = win_rate_of(connection, finals, side, judged, judged.calibration)
+        wins = win_rate_of(connection, sources.finals, side, judged, judged.calibration)
     return _evidence(judged, wins)
 
 
@@ -508,7 +530,7 @@ def _share(share: Share, bound: float | None) -> JudgeShare:
 def _label_set(judged: JudgeRecord, found: Calibration) -> str | None:
     """Return one digest over the labels that the calibration is based on."""
     items = {row.item for row in found.rows}
-    uids = sorted(label.uid for label in counting(judged.labels) if label.item in items)
+    uids = sorted(label.uid for label in counting(judged.counted) if label.item in items)
     return sha256_hex(canonical_bytes(uids)) if uids else None
 
 

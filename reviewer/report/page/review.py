@@ -155,6 +155,11 @@ def _limit_lines(found: LabelFigures) -> list[str]:
         )
     if found.unsigned:
         lines.append(f"{plural(found.unsigned, 'label')} not counted: nobody signed them.")
+    if found.changed is not UNSET:
+        lines.append(
+            f"{plural(found.changed, 'signed label')} changed or taken back since by the rater, "
+            "without a signature."
+        )
     return lines
 
 
