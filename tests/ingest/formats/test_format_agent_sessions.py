@@ -193,24 +193,87 @@ def test_a_session_of_opencode_that_failed_or_stopped(tmp_path: Path) -> None:
     assert unread(record()) == [END]
 
 
-def test_a_session_in_storage_is_read_with_its_messages_and_parts(tmp_path: Path) -> None:
+def stored(home: Path, parts: Path, messages: Path) -> Path:
+    """Write a session as OpenCode's storage keeps it, an object a file; return the session's."""
     held = json.loads((FILES / "opencode/export-ses_dfac883bcffegWOsLdEX1ix2TF.json").read_text())
     own = held["info"]["id"]
-    home = tmp_path / "storage/session/global" / f"{own}.json"
-    home.parent.mkdir(parents=True)
-    home.write_text(json.dumps(held["info"]))
+    placed = [(home / f"{own}.json", {**held["info"], "cost": None, "tokens": None})]
     for message in held["messages"]:
         name = message["info"]["id"]
-        place = tmp_path / "storage/message" / own / f"{name}.json"
-        place.parent.mkdir(parents=True, exist_ok=True)
-        place.write_text(json.dumps(message["info"]))
-        for part in message["parts"]:
-            piece = tmp_path / "storage/part" / name / f"{part['id']}.json"
-            piece.parent.mkdir(parents=True, exist_ok=True)
-            piece.write_text(json.dumps(part))
+        placed.append((messages / own / f"{name}.json", message["info"]))
+        placed += [(parts / name / f"{part['id']}.json", part) for part in message["parts"]]
+    for path, value in placed:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(value))
+    return placed[0][0]
+
+
+def in_storage(root: Path) -> Path:
+    return stored(root / "session/global", root / "part", root / "message")
+
+
+def test_a_session_in_storage_is_read_with_its_messages_and_parts(tmp_path: Path) -> None:
+    earlier = tmp_path / "project/x/storage/session"
+    own = "ses_dfac883bcffegWOsLdEX1ix2TF"
+    for home in (
+        in_storage(tmp_path / "storage"),
+        stored(earlier / "info", earlier / "part" / own, earlier / "message"),
+    ):
+        record = read(home, "opencode-export")
+        assert (tools(record), record["final_message"]) == (["bash"], "notes.txt has 3 lines.")
+        assert "unread" not in record
+
+
+@pytest.mark.parametrize(
+    ("kind", "place", "missing"),
+    [
+        ("message", 1, ["message (unreadable)", "part.messageID (unreadable)"]),
+        ("part", 3, ["part (unreadable)"]),
+    ],
+)
+def test_what_cannot_be_read_of_a_stored_session_leaves_it_not_measured(
+    tmp_path: Path, kind: str, place: int, missing: list[str]
+) -> None:
+    home = in_storage(tmp_path)
+    file = sorted((tmp_path / kind).glob("*/*.json"))[place]
+    file.write_text(file.read_text()[:40])
+    assert set(missing) <= set(unread(read(home, "opencode-export")))
+
+
+def test_an_answer_whose_parts_are_missing_leaves_a_stored_session_not_measured(
+    tmp_path: Path,
+) -> None:
+    home = in_storage(tmp_path)
+    called = next(
+        path for path in (tmp_path / "part").glob("*/*.json") if '"bash"' in path.read_text()
+    )
+    called.unlink()
     record = read(home, "opencode-export")
-    assert (tools(record), record["final_message"]) == (["bash"], "notes.txt has 3 lines.")
-    assert "unread" not in record
+    assert (tools(record), unread(record)) == ([], ["messages.parts"])
+    shutil.rmtree(called.parent)
+    assert unread(read(home, "opencode-export")) == ["messages.parts"]
+
+
+@pytest.mark.parametrize("stated", [{"cost": 0.002}, {"tokens": {"output": 78}}])
+def test_a_session_that_used_more_than_its_answers_is_not_measured(
+    tmp_path: Path, stated: dict[str, Any]
+) -> None:
+    held = json.loads((FILES / "opencode/export-ses_dfac883bcffegWOsLdEX1ix2TF.json").read_text())
+    held["info"] |= stated
+    path = tmp_path / "export.json"
+    path.write_text(json.dumps(held))
+    assert unread(read(path, "opencode-export")) == ["messages (no such file)"]
+
+
+def test_a_sub_agent_of_which_nothing_was_kept_is_missed(tmp_path: Path) -> None:
+    shutil.copy(OPENCODE, tmp_path)
+    child = Path(
+        shutil.copy(FILES / "opencode/export-ses_dfac883bcffegWOsLdEX1ix2TF.json", tmp_path)
+    )
+    held = json.loads(child.read_text())
+    child.write_text(json.dumps({**held, "messages": []}))
+    record = read(tmp_path / OPENCODE.name, "opencode-export")
+    assert unread(record) == ["session of its sub-agent (no such file)"]
 
 
 def test_the_output_of_a_run(tmp_path: Path) -> None:

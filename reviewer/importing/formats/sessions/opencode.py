@@ -40,6 +40,7 @@ _QUIET = frozenset(
 )
 _CHILD = re.compile(rb'"sessionI[dD]"\s*:\s*"(ses_\w{1,60})"')
 _ENDS = {"length": "max_output_tokens", "content-filter": "content_filter", "error": "error"}
+_CALLING = ("tool-calls", "tool_calls", "tool_use")
 _GOOD = ("stop", "end_turn", "end-turn")
 _MOST_READ = 64 << 20
 """Bytes of a session in which sub-agents are looked for."""
@@ -79,8 +80,9 @@ class OpenCodeReader(SessionFormat):
     def _attempt(self, source: Source) -> Foreign:
         value = source.load()
         children: dict[str, Exported] = {}
+        lost: list[str] = []
         if _is_stored(value):
-            session, children = _stored(source, value)
+            session, children = _stored(source, value, lost)
         elif _is_export(value):
             session = _exported(value)
             for path in source.companions:
@@ -93,7 +95,7 @@ class OpenCodeReader(SessionFormat):
                     children[text(one.info.get("id"))] = one
         else:
             raise Rejected("type:record")
-        return told(source, session, children, self.name)
+        return told(source, session, children, self.name, lost)
 
 
 def _is_export(value: Any) -> bool:
@@ -127,12 +129,11 @@ def _beside(path: Path, seen: set[Path]) -> Iterator[Path]:
         raw = start_of(path, _MOST_READ)
     except (OSError, Unreadable):
         return
-    root = path.parent.parent.parent
-    stored = path.name.startswith("ses_") and (root / "message").is_dir()
-    if stored:
-        for file in _files(root / "message" / path.stem):
+    folders = _folders(path)
+    if folders is not None:
+        for file in _files(folders.messages):
             yield file
-            for part in _files(root / "part" / file.stem):
+            for part in _files(folders.parts / file.stem):
                 yield part
                 try:
                     raw += part.read_bytes() if part.stat().st_size < 1 << 20 else b""
@@ -146,6 +147,23 @@ def _beside(path: Path, seen: set[Path]) -> Iterator[Path]:
                 yield from _beside(child, seen)
 
 
+class _Folders(NamedTuple):
+    messages: Path
+    parts: Path
+    """A folder for each message in it."""
+
+
+def _folders(path: Path) -> _Folders | None:
+    """Return where the messages and parts of a stored session are; None if it is none."""
+    if not path.name.startswith("ses_"):
+        return None
+    first, own = path.parent.parent, path.stem
+    if path.parent.name == "info" and (first / "message").is_dir():  # before 0.6
+        return _Folders(first / "message" / own, first / "part" / own)
+    root = first.parent
+    return _Folders(root / "message" / own, root / "part") if (root / "message").is_dir() else None
+
+
 def _files(folder: Path) -> list[Path]:
     try:
         names = sorted(os.listdir(folder))[:_MOST_PARTS]
@@ -154,15 +172,18 @@ def _files(folder: Path) -> list[Path]:
     return [folder / name for name in names if name.endswith(".json")]
 
 
-def _stored(source: Source, value: dict[str, Any]) -> tuple[Exported, dict[str, Exported]]:
-    """Return a session out of its storage, and those it started."""
+def _stored(
+    source: Source, value: dict[str, Any], lost: list[str]
+) -> tuple[Exported, dict[str, Exported]]:
+    """Return a session out of its storage, and those it started; what cannot be read, or belongs to
+    no message that is there, goes to `lost`."""
     parts: dict[str, list[dict[str, Any]]] = {}
     messages: dict[str, list[dict[str, Any]]] = {}
     infos = [value]
     for path in source.companions:
         held = source.beside(path)
         if not isinstance(held, dict):
-            parts.setdefault(path.parent.name, []).append({"type": f"unreadable {path.name}"})
+            lost.append("part" if path.name.startswith("prt_") else "message")
         elif _is_stored(held):
             infos.append(held)
         elif "messageID" in held:
@@ -173,12 +194,14 @@ def _stored(source: Source, value: dict[str, Any]) -> tuple[Exported, dict[str, 
         Exported(
             info,
             [
-                {"info": one, "parts": parts.get(text(one.get("id")), [])}
-                for one in messages.get(text(info.get("id")), [])
+                {"info": one, "parts": parts.pop(text(one.get("id")), [])}
+                for one in messages.pop(text(info.get("id")), [])
             ],
         )
         for info in infos
     ]
+    lost += ["part.messageID"] if parts else []
+    lost += ["message.sessionID"] if messages else []
     return found[0], {text(one.info.get("id")): one for one in found[1:]}
 
 
@@ -235,13 +258,16 @@ class _Story:
         self.session.say(actor or "user", "\n".join(typed), at)
 
     def _answer(self, message: dict[str, Any], info: dict[str, Any], actor: str) -> None:
-        time = mapping(info.get("time"))
-        for part in objects(message.get("parts")):
+        time, parts = mapping(info.get("time")), objects(message.get("parts"))
+        for part in parts:
             self.part(part, actor)
         error = info.get("error")
         if isinstance(error, dict):
             held = mapping(error.get("data"))
             self.session.wrong(text(held.get("message")) or text(error.get("name")), None)
+        reasons = [text(one.get("reason")) for one in parts if one.get("type") == "step-finish"]
+        finish = text(info.get("finish")) or (reasons[-1] if reasons else "")
+        self._complete(info, parts, finish)
         if actor:
             return
         self.session.clocked(time.get("created"))
@@ -250,12 +276,18 @@ class _Story:
         self.models += [model] if model and model not in self.models else []
         self.usages.append(tokens_of(info.get("tokens")))
         self.costs.append(measured(info.get("cost")))
-        reasons = [text(one.get("reason")) for one in objects(message.get("parts"))
-                   if one.get("type") == "step-finish"]  # fmt: skip
-        self.finished(text(info.get("finish")) or (reasons[-1] if reasons else ""))
+        self.finished(finish)
         if isinstance(error, dict):
             aborted = error.get("name") == "MessageAbortedError"
             self.ended = "interrupted by the user" if aborted else "error"
+
+    def _complete(self, info: dict[str, Any], parts: list[dict[str, Any]], finish: str) -> None:
+        """Note an answer of which parts are missing: it has none and did not fail, or it ended with
+        calls and holds none."""
+        called = any(one.get("type") == "tool" for one in parts)
+        empty = not parts and (not isinstance(info.get("error"), dict) or bool(finish))
+        if empty or (finish in _CALLING and not called):
+            self.session.draft.unread("messages.parts")
 
     def finished(self, reason: str) -> None:
         """Note how the last answer ended."""
@@ -295,6 +327,8 @@ class _Story:
         about = mapping(state.get("metadata"))
         child = text(about.get("sessionId") or about.get("sessionID"))
         if child in self.children:
+            if not self.children[child].messages:
+                self.missing.append(own)
             if child not in self.told:
                 self.told.add(child)
                 agent = text(mapping(state.get("input")).get("subagent_type")) or "sub-agent"
@@ -329,6 +363,8 @@ def told(
     session.write()
     for own in story.missing:
         session.absent("session of its sub-agent", own)
+    if _spent_more(info, story):
+        session.absent("messages")
     tell_lost(draft, lost)
     for one in (exported, *children.values()):
         session.account.tell(one.messages, draft, "messages")
@@ -355,6 +391,14 @@ def told(
         title=text(info.get("title")) or session.title,
         user_request=session.title,
     )
+
+
+def _spent_more(info: dict[str, Any], story: _Story) -> bool:
+    """Return whether a session says that it used more than the answers that are there."""
+    cost, output = measured(info.get("cost")), whole(at_path(info, "tokens", "output"))
+    told = math.fsum(one for one in story.costs if one is not None)
+    wrote = sum(one.get("output_tokens", 0) for one in story.usages if one is not None)
+    return (cost or 0) > told * (1 + 1e-6) + 1e-9 or (output or 0) > wrote
 
 
 def _cost(costs: list[float | None]) -> float | None:
