@@ -82,7 +82,6 @@ _WAYS_OUT = {
         "write what `list(graph.get_state_history(config))` returns as JSON"
     ),
     "OpenCode's database of version 2": "export each session with `opencode export`",
-    "Goose's database of sessions": "export each with `goose session export --format json`",
     "MLflow's database": "write what `mlflow.search_traces` returns as JSON, each with `to_json()`",
     "HAL's database": "its traces are Python pickles, never read: import the JSON of each run",
     "Langfuse's observations without their traces": "export each trace with its observations",
@@ -259,6 +258,7 @@ _TOOLS: tuple[_Tool, ...] = (
     _Tool("Cline's or Roo Code's screen messages", ("ts", "type", "say")),
     _Tool("Cline's or Roo Code's screen messages", ("ts", "type", "ask")),
     _Tool("a Goose session", ("working_dir", "description", "message_count")),
+    _Tool("a Goose session", ("working_dir", "conversation")),
     _Tool("Bedrock model invocation logs", ("schemaType", "modelId"),
           _among("schemaType", "ModelInvocationLog")),
     _Tool("a Gemini API exchange", ("candidates", "usageMetadata")),

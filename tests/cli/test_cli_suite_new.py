@@ -243,6 +243,19 @@ def test_a_source_without_tools_is_refused_and_nothing_is_written(
     assert not (door.root / "suites" / "mine").exists()
 
 
+def test_a_trace_file_that_is_cut_off_says_so(empty: Door) -> None:
+    whole = (SHIPPED / "traces" / f"{V8}.jsonl").read_text()
+    path = empty.root / "cut.jsonl"
+    path.write_text(whole[:2000])
+    refused = empty.run("suite", "new", "mine", "--tools", path)
+    assert refused.code == 20
+    assert "record 1 cannot be read (json:syntax)" in refused.err
+    assert "way out: export the trace again" in refused.err
+    path.write_text(whole + whole[:300])
+    said = empty.ok("suite", "new", "mine", "--tools", path)
+    assert "record 10 cannot be read (json:syntax): a tool that was called only there" in said.both
+
+
 def test_a_suite_that_is_there_is_left_alone(empty: Door) -> None:
     door = empty
     source = written(door, "tools.json", OPENAI)

@@ -15,7 +15,7 @@ from reviewer.desk.workspace.suite_records import digest_of, write_folder
 from reviewer.exit_codes import ExitCode
 from reviewer.importing.pipeline.split import Unreadable
 from reviewer.importing.pipeline.units import find_units
-from reviewer.importing.reader import Broken, foreseen
+from reviewer.importing.reader import Broken, Foreign, foreseen
 from reviewer.importing.recorded.attempts import read_records
 from reviewer.importing.source import Source
 from reviewer.running.trial.arguments import placeholder
@@ -133,9 +133,11 @@ def tools_in(path: Path) -> FoundTools:
         listed = listings.listed(raw)
         if listed is not None:
             return listings.tools_of(listed)
-        return calls.tools_of(_calls(path))
+        broken: list[str] = []
+        found = calls.tools_of(_calls(path, broken))
     except NoTools as error:
         raise _refused(path, error) from None
+    return found._replace(notes=(*found.notes, *broken))
 
 
 def _refused(path: Path | None, error: NoTools) -> DeskError:
@@ -181,8 +183,11 @@ def _of_yaml(path: Path) -> Any:
     return raw
 
 
-def _calls(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yield the name and the arguments of every call in the attempts of a trace file."""
+def _calls(path: Path, broken: list[str]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yield the name and the arguments of every call in the attempts of a trace file; of records
+    that cannot be read, put a note into `broken`. Raises NoTools if none can be."""
+    bad: list[str] = []
+    read = 0
     for unit in find_units([path]).units:
         if unit.reader is None:
             raise DeskError(
@@ -194,21 +199,40 @@ def _calls(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
         source.reader = unit.reader.name
         try:
             with foreseen(unit.reader.name):
-                for _, one in read_records(unit.reader, source):
-                    if not isinstance(one, Broken):  # the calls of a broken record are unknown
-                        yield from _called(one.raw)
+                for number, (_, one) in enumerate(read_records(unit.reader, source), 1):
+                    made = _called(one)
+                    if isinstance(made, str):
+                        bad.append(f"record {number} cannot be read ({made})")
+                    else:
+                        read += 1
+                        yield from made
         except (Unreadable, OSError) as error:
             raise DeskError(
                 f"{source.path}: {error}",
                 "reviewer formats check FILE says which reader takes a file",
             ) from error
+    if bad and not read:
+        raise NoTools("", bad[0], "export the trace again: the file is cut off or damaged")
+    more = f", and {len(bad) - 1} more" if len(bad) > 1 else ""
+    broken += [f"{bad[0]}{more}: a tool that was called only there is missing"] if bad else []
 
 
-def _called(raw: bytes) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    for event in msgspec.json.decode(raw).get("events") or ():
-        if event.get("kind") == "tool_call" and isinstance(event.get("tool"), str):
-            given = event.get("arguments")
-            yield event["tool"], given if isinstance(given, dict) else {}
+def _called(one: Foreign | Broken) -> list[tuple[str, dict[str, Any]]] | str:
+    """Return the calls of a record, or why they are not known."""
+    if isinstance(one, Broken):
+        return ", ".join(one.codes)
+    try:
+        record = msgspec.json.decode(one.raw)
+    except msgspec.DecodeError:
+        return "json:syntax"
+    events = record.get("events") if isinstance(record, dict) else None
+    return [
+        (event["tool"], event["arguments"] if isinstance(event.get("arguments"), dict) else {})
+        for event in (events if isinstance(events, list) else ())
+        if isinstance(event, dict)
+        and event.get("kind") == "tool_call"
+        and isinstance(event.get("tool"), str)
+    ]
 
 
 def _said(

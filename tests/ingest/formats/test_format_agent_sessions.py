@@ -254,6 +254,17 @@ def test_an_answer_whose_parts_are_missing_leaves_a_stored_session_not_measured(
     assert unread(read(home, "opencode-export")) == ["messages.parts"]
 
 
+@pytest.mark.parametrize("state", ["completed", None, {"status": "completed", "output": "x"}])
+def test_a_call_of_which_nothing_says_what_it_was_given_is_not_measured(
+    tmp_path: Path, state: Any
+) -> None:
+    home = in_storage(tmp_path)
+    for path in (tmp_path / "part").glob("*/*.json"):
+        if '"bash"' in (raw := path.read_text()):
+            path.write_text(json.dumps(json.loads(raw) | {"state": state}))
+    assert "messages.parts.state.input" in unread(read(home, "opencode-export"))
+
+
 @pytest.mark.parametrize("stated", [{"cost": 0.002}, {"tokens": {"output": 78}}])
 def test_a_session_that_used_more_than_its_answers_is_not_measured(
     tmp_path: Path, stated: dict[str, Any]

@@ -323,6 +323,8 @@ class _Story:
         account.whole(part.get("metadata"), *(state.get(one) for one in held))
         own = text(part.get("callID")) or text(part.get("id"))
         time, name = mapping(state.get("time")), part.get("tool")
+        if not isinstance(state.get("input"), dict):  # each state has it, if only an empty one
+            session.draft.unread("messages.parts.state.input")
         session.call(actor, name, state.get("input"), own, time.get("start"))
         about = mapping(state.get("metadata"))
         child = text(about.get("sessionId") or about.get("sessionID"))
