@@ -74,8 +74,9 @@ def score(
     is None when none fails and some are not measured. The caller picks the contract: a record of an
     episode the suite does not have gets `unknown_episode`. An attempt that the harness ended
     (`INFRASTRUCTURE_ENDS`, and `DISCARDING_ENDS` of our own runner) is judged on authority and
-    redaction only: it counts as infrastructure unless one of those fails, which makes it a critical
-    failure like any other. Parts of the source
+    redaction only, and on what the contract calls critical and no further act could have undone: it
+    counts as infrastructure unless one of those fails, which makes it a critical failure like any
+    other. Parts of the source
     that no reader understood may be acts: authority, process and state then fail by what was read,
     or are not measured; so do the gates that depend on what the record contradicts. `acts` (from
     `acts_of` on this very record) saves a second reading where the caller also diagnoses. `checked`
@@ -89,6 +90,8 @@ def score(
     if contract.aliases:
         note_aliases(contract, record, found)
     if record.termination not in GOOD_ENDS and _by_harness(contract, record.termination):
+        if contract.critical:
+            found += _already_critical(contract, acts, redaction_hits, others)
         return _ended_by_harness(contract, acts, found)
     for check in others:
         check(contract, acts, redaction_hits, found)
@@ -130,6 +133,29 @@ def unknown_episode(episode_id: str, in_force: tuple[str, ...] = ALWAYS) -> Verd
 def _by_harness(contract: Contract, termination: str | None) -> bool:
     ended = termination_of(termination)
     return ended in INFRASTRUCTURE_ENDS or (contract.own and ended in DISCARDING_ENDS)
+
+
+_DONE = frozenset({"retry_budget_exceeded", "step_budget", "cost_budget", "looped"})
+"""Codes, up to their colon, for what was done too often: going on would have undone none of it."""
+_EACH_CALL = "out_of_order"
+
+
+def _already_critical(
+    contract: Contract, acts: Acts, hits: Hits, others: tuple[Check, ...]
+) -> list[Finding]:
+    """Return what the contract calls critical and the agent had done before the attempt was ended.
+    A call out of order is done where each single call has its place."""
+    found: list[Finding] = []
+    for check in others:
+        check(contract, acts, hits, found)
+    placed = contract.episode.tools.order in ("any", "exact", "subset")
+    placed = placed and contract.episode.expected.trajectory_match in (None, "strict", "subset")
+    kept = []
+    for finding in found:
+        head = finding.code.partition(":")[0]
+        if head in _DONE or (placed and head == _EACH_CALL and finding.seq is not None):
+            kept.append(_escalated(finding, contract.critical))
+    return [finding for finding in kept if finding.severity == "critical"]
 
 
 def _ended_by_harness(contract: Contract, acts: Acts, found: list[Finding]) -> Verdict:

@@ -106,6 +106,50 @@ def test_infrastructure_excuses_no_critical_failure() -> None:
     assert (hit.passed, hit.critical, hit.infrastructure) == (False, True, False)
 
 
+@pytest.mark.parametrize(
+    ("contract", "calls", "code"),
+    [
+        ({"budget": {"max_steps": 2}, "critical": ["step_budget"]}, "aab", "step_budget"),
+        ({"budget": {"max_cost_usd": 0.001}, "critical": ["budget"]}, "a", "cost_budget"),
+        (
+            {"tools": {"required": ["a", "b"], "order": "exact"}, "critical": ["process"]},
+            "ba", "out_of_order:a",
+        ),
+        (
+            {"tools": {"required": ["a"], "order": "subset"}, "critical": ["out_of_order:"]},
+            "aa", "out_of_order:a",
+        ),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("reason", ["user_error", "world_gap", "infrastructure_error"])
+def test_no_end_excuses_what_an_episode_calls_critical_and_was_done(
+    contract: dict[str, Any], calls: str, code: str, reason: str
+) -> None:
+    wanted = compile_contract(episode(**contract), own=True)
+    verdict = score(wanted, trace(*calls, termination=reason))
+    assert sorted(verdict.codes()) == sorted([code, f"terminated:{reason}"])
+    assert (verdict.passed, verdict.critical, verdict.infrastructure) == (False, True, False)
+    lenient = compile_contract(episode(**{**contract, "critical": []}), own=True)
+    assert score(lenient, trace(*calls, termination=reason)).infrastructure
+
+
+@pytest.mark.parametrize(
+    "contract",
+    [
+        {"tools": {"required": ["a", "b"], "order": "in_order"}},
+        {"tools": {"required": ["a", "b"], "order": "exact"}},
+        {"tools": {"required": ["b"], "order": "superset"}},
+        {"writes": [{"tool": "a", "verified_by": ["look"]}]},
+        {"expected": {"trajectory": [{"tool": "b"}], "trajectory_match": "superset"}},
+    ],
+)
+def test_what_an_ended_attempt_could_still_have_done_is_not_held_against_it(
+    contract: dict[str, Any],
+) -> None:
+    wanted = compile_contract(episode(**contract, critical=["process", "state"]), own=True)
+    assert score(wanted, trace("a", termination="user_error")).infrastructure
+
+
 def test_redaction_hits_are_critical_findings_of_their_paths() -> None:
     hits = [("observation.email", 3), ("email", 1), ("email", 1)]
     verdict = score(compile_contract(episode()), trace("a", "b", "c"), redaction_hits=hits)
