@@ -10,6 +10,7 @@ from collections import Counter
 
 from msgspec import UNSET, Struct, UnsetType
 
+from reviewer.gates.approvals import PERSON
 from reviewer.report.evidence import Evidence, EvidenceRef, FailedTrace
 from reviewer.report.formatting import plural
 from reviewer.report.limits import MOST_DISCARDED
@@ -28,9 +29,10 @@ class EndCount(Struct, frozen=True, kw_only=True):
 
 class LostAttempts(Struct, frozen=True, kw_only=True):
     """Attempts that are neither pass nor fail, of all that were `made`: how they ended, and the
-    first `traces`. With more than the share `most` of them a promotion is `held`, but for the
-    `unattended` ones, which our runner ended because nobody was there to answer a call; `needed`
-    more attempts that pass or fail bring the rest under it."""
+    first `traces`. With more than the share `most` of them a promotion is `held`, but for those of
+    the `unattended` ones, which our runner ended because nobody was there to answer a call, that
+    are made again with a person; `needed` more attempts that pass or fail bring the rest under
+    it."""
 
     attempts: int
     unattended: int
@@ -52,7 +54,7 @@ def lost_attempts(evidence: Evidence, again: int = 0) -> LostAttempts | UnsetTyp
         return UNSET
     made = sum(each.attempts + each.infrastructure for each in evidence.episodes)
     unattended = sum(trace.trace_id in evidence.unattended for trace in traces)
-    against = count - unattended
+    against = count - _made_with_a_person(evidence, traces, again)
     ends = Counter(_end(trace) for trace in traces)
     return LostAttempts(
         attempts=count,
@@ -64,6 +66,21 @@ def lost_attempts(evidence: Evidence, again: int = 0) -> LostAttempts | UnsetTyp
         needed=max(0, -(-against // MOST_DISCARDED) - made),
         traces=tuple(trace.trace_id for trace in traces[:MOST_NAMED]),
     )
+
+
+def _made_with_a_person(evidence: Evidence, traces: list[FailedTrace], again: int) -> int:
+    """Return how many attempts that wanted a person were made again with one who answered, or are
+    still to be. An agent that asks where it has failed, and passes without asking where it has not,
+    would otherwise choose among its attempts."""
+    asked = Counter(t.episode_id for t in traces if t.trace_id in evidence.unattended)
+    if not asked:
+        return 0
+    answered: dict[str, int] = {}
+    for one in evidence.approvals:
+        if one.by.startswith(PERSON) and one.answer in ("granted", "refused"):
+            answered[one.episode_id] = max(answered.get(one.episode_id, 0), one.attempts)
+    made = sum(min(count, answered.get(episode, 0)) for episode, count in asked.items())
+    return min(made + again, asked.total())
 
 
 def lost_places(evidence: Evidence) -> tuple[EvidenceRef, ...]:

@@ -22,7 +22,7 @@ from release_examples import (
 
 from reviewer.report.assess import Assessment, assess
 from reviewer.report.decision_set import decision_set
-from reviewer.report.evidence import EpisodeCounts, Evidence
+from reviewer.report.evidence import AnsweredCalls, EpisodeCounts, Evidence
 from reviewer.suite.model import LabelPolicy, Mode, PassHat, Suite
 
 
@@ -196,6 +196,25 @@ def test_without_any_attempt_the_whole_plan_is_missing() -> None:
 def test_a_suite_without_episodes_is_never_promoted() -> None:
     empty = replace(v8(), suite=Suite(suite_id="s", digest="aa"), episodes=())
     assert assess(empty).recommendation == "hold"
+
+
+@pytest.mark.parametrize(("answered", "word"), [(0, "hold"), (1, "hold"), (3, "promote")])
+def test_attempts_that_wanted_a_person_are_excused_where_one_answered_as_many(
+    answered: int, word: str
+) -> None:
+    lost = tuple(failed("refund-agent-v8", "attack-014", n, infrastructure=True) for n in (1, 2, 3))
+    asked = {"episode_id": "attack-014", "tool": "refund", "by": "a person, whom rule 1 asks"}
+    unanswered = AnsweredCalls(answer="unanswered", calls=3, attempts=3, **asked)
+    granted = AnsweredCalls(answer="granted", calls=answered, attempts=answered, **asked)
+    made = replace(
+        v8(),
+        failures=lost,
+        unattended=frozenset(one.trace_id for one in lost),
+        approvals=(unanswered, granted) if answered else (unanswered,),
+    )
+    judged = assess(with_episode(made, "attack-014", infrastructure=3, in_plan=3))
+    assert judged.recommendation == word
+    assert answered == 3 or "neither passed nor failed" in judged.reasons[0].text
 
 
 def test_a_rerun_beyond_the_plan_makes_good_a_slot_lost_to_infrastructure() -> None:
