@@ -44,7 +44,7 @@ def _verify_arguments(check: argparse.ArgumentParser) -> None:
     check.add_argument(
         "--suite-folder", metavar="DIR",
         help="the frozen suite it must be about, under its policy, with the approvals that the "
-        "policy requires",
+        "policy requires (with --release the folder of the suites)",
     )  # fmt: skip
     check.add_argument(
         "--release", metavar="FILE", help="the release.json whose suites it must cover"
@@ -152,6 +152,13 @@ def _pins(arguments: argparse.Namespace) -> dict[str, Any]:
         pins["release_digest"] = plan.digest
     if arguments.candidate_folder:
         pins |= _code_pins(arguments, plan if arguments.release else None)
+    if arguments.release and arguments.suite_folder:
+        return pins | _release_pins(plan, Path(arguments.suite_folder), arguments)
+    if arguments.release:
+        note(
+            "note: the release names its suites by their ids, and nothing pins what is in them: "
+            "--suite-folder suites does"
+        )
     if arguments.suite_folder:
         from reviewer.desk.suites import suite_pins
 
@@ -170,6 +177,30 @@ def _pins(arguments: argparse.Namespace) -> dict[str, Any]:
         pins["max_days"], pins["rates"] = suite.max_days, suite.rates
         pins["threshold"] = max(suite.threshold, arguments.threshold or 1)
     return pins
+
+
+def _release_pins(plan: "Release", folder: Path, arguments: argparse.Namespace) -> dict[str, Any]:
+    """Return what the suites in a folder pin of a decision on all of them: the strictest policy
+    says how many approve, and how long the decision may last."""
+    from reviewer.desk.suites import suite_pins
+    from reviewer.signing.release import PinnedSuite
+
+    if (folder / "suite.json").is_file():
+        raise DeskError(
+            f"--suite-folder {folder} is one suite, and a release has several",
+            f"name the folder that holds them: --suite-folder {folder.parent}",
+            exit_code=ExitCode.USAGE,
+        )
+    suites = {one.suite_id: suite_pins(folder / one.suite_id) for one in plan.suites}
+    lasts = [one.max_days for one in suites.values() if one.max_days is not None]
+    return {
+        "release_suites": {
+            name: PinnedSuite(one.suite_digest, one.policy_digest, one.rates)
+            for name, one in suites.items()
+        },
+        "max_days": min(lasts, default=None),
+        "threshold": max(arguments.threshold or 1, *(one.threshold for one in suites.values())),
+    }
 
 
 def _code_pins(arguments: argparse.Namespace, plan: "Release | None") -> dict[str, Any]:

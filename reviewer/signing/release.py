@@ -14,7 +14,12 @@ from reviewer.signing.errors import StatementError, plain
 from reviewer.signing.gate_rules import gate_body, gate_faults, order_fault, unpassed
 from reviewer.signing.predicate import Predicate, Recommendation, Release, ReleaseSuite
 from reviewer.signing.ran import code_faults, codes_of, ran_faults, ran_members
-from reviewer.signing.tolerance import StatedResult, failing_faults, tolerance_body
+from reviewer.signing.tolerance import (
+    StatedResult,
+    failing_faults,
+    rate_faults,
+    tolerance_body,
+)
 from reviewer.suite.code import RanCode, codes_differ
 
 if TYPE_CHECKING:
@@ -29,6 +34,15 @@ class CandidateCode(NamedTuple):
 
     manifest_sha256: str
     sha256: str
+
+
+class PinnedSuite(NamedTuple):
+    """A suite as the pipeline has it: its digest and that of its policy, and its hard_pass_rate
+    and completion_min."""
+
+    suite_sha256: str
+    policy_sha256: str
+    rates: tuple[str, str | None]
 
 
 STRICTNESS: tuple[Recommendation, ...] = ("promote", "hold", "repair", "block")
@@ -168,6 +182,28 @@ def release_code_faults(
             ]
         else:
             told = ran_faults(one, here.sha256)
+        faults += [f"suite {plain(one.name)}: {fault}" for fault in told]
+    return faults
+
+
+def release_pin_faults(release: Release, pinned: Mapping[str, PinnedSuite]) -> list[str]:
+    """Return the suites that are not those pinned, by name: each suite of a release is named by its
+    id, which says nothing of what is in it."""
+    faults = []
+    for one in release.suites:
+        pin = pinned.get(one.name)
+        if pin is None:
+            told = ["it is not among the suites given"]
+        else:
+            told = [
+                f"the {what}'s digest is {found}, not the pinned one"
+                for what, found, wanted in (
+                    ("suite", one.digest.sha256, pin.suite_sha256),
+                    ("policy", one.policy.digest.sha256, pin.policy_sha256),
+                )
+                if found != wanted
+            ]
+            told += rate_faults(one.tolerance, pin.rates)
         faults += [f"suite {plain(one.name)}: {fault}" for fault in told]
     return faults
 

@@ -130,3 +130,18 @@ def _threshold_fault(gate: Gate, room: int) -> str:
     if threshold is None or observed is None or not room < observed <= threshold:
         return ""
     return f"hard gate {plain(gate.id)}: {gate.observed} failed, and the policy tolerates {room}"
+
+
+def rate_faults(stated: Tolerance | None, rates: tuple[str, str | None] | None) -> list[str]:
+    """Return whether what a decision tolerates follows from other rates than the suite's."""
+    if stated is None or rates is None:
+        return []
+    if decimal_of(rates[0]) == 1:
+        return ["it tolerates failures, but the suite's policy requires every attempt to pass"]
+    if (stated.hard_pass_rate, stated.completion_min) == rates:
+        return []
+    return [
+        f"it tolerates by hardPassRate {plain(stated.hard_pass_rate)} and completionMin "
+        f"{plain(stated.completion_min or 'none')}; the suite's policy has {rates[0]} and "
+        f"{rates[1] or 'none'}"
+    ]

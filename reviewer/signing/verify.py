@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from reviewer.exit_codes import ExitCode
-from reviewer.signing.errors import AttestError, StatementError, load_object, plain
+from reviewer.signing.errors import AttestError, StatementError, load_object
 from reviewer.signing.gate_rules import gate_faults
 from reviewer.signing.label_files import StoredFile, label_faults
 from reviewer.signing.predicate import (
@@ -33,10 +33,16 @@ from reviewer.signing.records import (
     break_glass_words,
     run_result_faults,
 )
-from reviewer.signing.release import CandidateCode, release_code_faults, release_words
+from reviewer.signing.release import (
+    CandidateCode,
+    PinnedSuite,
+    release_code_faults,
+    release_pin_faults,
+    release_words,
+)
 from reviewer.signing.signers import Signers, is_one_of, parse_signers
 from reviewer.signing.statement import decision_of, promotion_faults
-from reviewer.signing.tolerance import decimal_of
+from reviewer.signing.tolerance import decimal_of, rate_faults
 from reviewer.signing.trusted import (
     Manifest,
     VerifiedPayload,
@@ -60,6 +66,7 @@ class Pins:
     test results by file name: each that the decision refers to must be among them, as must each
     file of `labels` (by name, with its signature) that it names.
     `release_digest` is that of a release.json: the decision must be over its suites.
+    `release_suites` are the suites of that release, by id, each of which must be the one judged.
     `code` is the digest of the candidate's code as it is about to be released. `suite_codes` are
     those of the gates of a release, by suite; without them all of its gates must have run `code`.
     `witness` is a file of heads that the decision must be in, and must not contradict.
@@ -72,6 +79,7 @@ class Pins:
     report_digest: str | None = None
     signers_digest: str | None = None
     release_digest: str | None = None
+    release_suites: Mapping[str, PinnedSuite] | None = None
     code: str | None = None
     suite_codes: Mapping[str, CandidateCode] | None = None
     min_seq: int | None = None
@@ -118,26 +126,13 @@ def pin_faults(predicate: Predicate, trusted: Signers, pins: Pins) -> list[str]:
             )
     faults += ran_faults(predicate, pins.code)
     if predicate.release is not None:
+        if pins.release_suites is not None:
+            faults += release_pin_faults(predicate.release, pins.release_suites)
         faults += release_code_faults(predicate.release, pins.code, pins.suite_codes)
     faults += rate_faults(predicate.tolerance, pins.rates)
     if pins.min_seq is not None and predicate.decision_seq < pins.min_seq:
         faults.append(f"decision {predicate.decision_seq} is older than {pins.min_seq}")
     return faults
-
-
-def rate_faults(stated: Tolerance | None, rates: tuple[str, str | None] | None) -> list[str]:
-    """Return whether what a decision tolerates follows from other rates than the suite's."""
-    if stated is None or rates is None:
-        return []
-    if decimal_of(rates[0]) == 1:
-        return ["it tolerates failures, but the suite's policy requires every attempt to pass"]
-    if (stated.hard_pass_rate, stated.completion_min) == rates:
-        return []
-    return [
-        f"it tolerates by hardPassRate {plain(stated.hard_pass_rate)} and completionMin "
-        f"{plain(stated.completion_min or 'none')}; the suite's policy has {rates[0]} and "
-        f"{rates[1] or 'none'}"
-    ]
 
 
 def term_faults(predicate: Predicate, pins: Pins) -> list[str]:

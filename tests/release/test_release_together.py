@@ -1,6 +1,7 @@
 """A release of several suites: one report, and one decision over all of them."""
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -212,6 +213,38 @@ def test_promote_cannot_be_signed_when_one_suite_is_against_it(people: People) -
     blocked = door.run("sign", "--release", file, "--key", people.key("bob"))
     assert (blocked.code, verified(people).code) == (10, 10), blocked
     assert " BLOCK " in verified(people).out
+
+
+def test_each_suite_of_a_release_is_pinned_by_the_folder_of_suites(
+    people: People, tmp_path: Path
+) -> None:
+    door = people.door
+    file = write(door, plan(*BOTH))
+    assert door.run("sign", "--release", file, "--key", people.key("alice")).code == 30
+    assert people.add("bob").code == 0
+    suites = door.root / "suites"
+    pinned = verified(people, "--release", file, "--suite-folder", suites)
+    assert (pinned.code, verified(people, "--release", file).code) == (0, 0), pinned
+    assert "nothing pins what is in them" in verified(people, "--release", file).err
+    # The pipeline knows another suite under the id of the second.
+    known = Door(tmp_path / "known")
+    shutil.copytree(suites / SUITE, known.root / "suites" / SUITE)
+    (known.root / "store").mkdir()
+    head = known.suite / "suite.json"
+    body = json.loads(head.read_bytes())
+    body["policy"]["approvals"]["promote"] = 3
+    before = head.read_bytes()
+    head.write_text(json.dumps(body))
+    known.ok("suite", "freeze", SUITE, "--as", TWO)
+    head.write_bytes(before)
+    said = verified(people, "--release", file, "--suite-folder", known.root / "suites")
+    assert said.code == 30
+    assert f"suite {TWO}: the suite's digest is " in said.out
+    assert "2 of 3 approvals" in said.out
+    one = verified(people, "--release", file, "--suite-folder", suites / SUITE)
+    assert (one.code, "is one suite, and a release has several" in one.err) == (2, True)
+    lacking = verified(people, "--release", file, "--suite-folder", tmp_path)
+    assert lacking.code == 20, lacking
 
 
 def forged(people: People, change: Any) -> Said:
