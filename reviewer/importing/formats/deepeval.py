@@ -24,7 +24,7 @@ from reviewer.importing.formats.base import (
     text,
     value_of,
 )
-from reviewer.importing.formats.deepeval_spans import READ, given, spans_of, ties
+from reviewer.importing.formats.deepeval_spans import BUCKETS, READ, given, spans_of, ties
 from reviewer.importing.formats.otel.episode import Heading, native
 from reviewer.importing.formats.otel.tree import Tree
 from reviewer.importing.head import Head
@@ -270,8 +270,18 @@ def _verdict(case: dict[str, Any], draft: Draft) -> SourceVerdict:
          for name in _METRIC if isinstance(one.get(name), (str, int, float))}
         for one in listed
     ]  # fmt: skip
-    every = objects(case.get("metricsData"))
-    passed = agreed(stated, (one.get("success") for one in every if one.get("flaky") is not True))
+    passed = agreed(stated, _parts(case))
     if stated is True and passed is None:
         draft.note(SAYS_BOTH)
     return SourceVerdict(passed=passed, detail={"metrics": metrics})
+
+
+def _parts(case: dict[str, Any]) -> Iterator[Any]:
+    """Yield what each metric says of a case, of its trace and of the trace's spans, and what was
+    made of its expectations. One that broke has not passed."""
+    trace = mapping(case.get("trace"))
+    holders = (case, trace, *(one for name in BUCKETS for one in objects(trace.get(name))))
+    for one in (one for held in holders for one in objects(held.get("metricsData"))):
+        if one.get("flaky") is not True:
+            yield False if one.get("success") is None and one.get("error") else one.get("success")
+    yield mapping(case.get("expectationsData")).get("success")

@@ -18,7 +18,7 @@ from reviewer.importing.formats.stores import (
 )
 from reviewer.importing.reader import Rejected
 
-_BUCKETS: dict[str, Kind] = {
+BUCKETS: dict[str, Kind] = {
     "baseSpans": "chain",
     "agentSpans": "agent",
     "llmSpans": "model",
@@ -52,7 +52,7 @@ def _spans(case: dict[str, Any], trace: dict[str, Any], episode: str) -> Iterato
     if not own:
         raise Rejected("missing:trace.uuid")
     yield _top(case, trace, own, episode)
-    for bucket, kind in _BUCKETS.items():
+    for bucket, kind in BUCKETS.items():
         listed = trace.get(bucket)
         if listed is not None and not isinstance(listed, list):
             raise Rejected(f"type:trace.{bucket}")
@@ -67,7 +67,7 @@ def _top(case: dict[str, Any], trace: dict[str, Any], own: str, episode: str) ->
     counts = tokens(
         input_tokens=case.get("inputTokenCount"), output_tokens=case.get("outputTokenCount")
     )
-    beside = {name: one for name, one in trace.items() if name not in (*_TRACE, *_BUCKETS)}
+    beside = {name: one for name, one in trace.items() if name not in (*_TRACE, *BUCKETS)}
     rest = {name: one for name, one in case.items() if name not in READ}
     output = case.get("actualOutput", trace.get("output"))
     cost = amount(case.get("tokenCost"))

@@ -158,6 +158,30 @@ def test_a_success_beside_a_metric_that_failed_is_no_pass(
     assert any("both" in note for note in found.notes) is (passed is None)
 
 
+FAILED = {"metricsData": [{"name": "done", "success": False, "flaky": False}]}
+
+
+@pytest.mark.parametrize(
+    ("own", "trace", "span"),
+    [
+        ({}, FAILED, {}),
+        ({}, {}, FAILED),
+        ({"expectationsData": {"success": False, "verdicts": []}}, {}, {}),
+        ({"metricsData": [{"name": "done", "success": None, "error": "broke"}]}, {}, {}),
+    ],
+)
+def test_a_success_beside_a_part_of_the_case_that_failed_is_no_pass(
+    tmp_path: Path, own: dict[str, Any], trace: dict[str, Any], span: dict[str, Any]
+) -> None:
+    run = loaded("traced.json")
+    case = run["testCases"][0]
+    assert read(READER, written(tmp_path, run))[0].verdict.passed is True
+    case |= own
+    case["trace"] |= trace
+    case["trace"]["agentSpans"][0] |= span
+    assert read(READER, written(tmp_path, run))[0].verdict.passed is None
+
+
 def test_cases_that_are_no_list_are_refused(tmp_path: Path) -> None:
     value = loaded("cases.json")
     value["testCases"] = {"case": value["testCases"]}
