@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from counted import FILES
 from doors import REPOSITORY
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from reviewer.importing.formats import named
@@ -191,6 +191,30 @@ def test_a_session_of_opencode_that_failed_or_stopped(tmp_path: Path) -> None:
     del last["info"]["error"], last["info"]["finish"]
     last["parts"] = [one for one in last["parts"] if one["type"] != "step-finish"]
     assert unread(record()) == [END]
+
+
+def test_what_cline_itself_says_in_a_session_is_no_answer_and_no_prompt(tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(FILES / "cline/1795384839649_u3as6", tmp_path / "s"))
+    path = folder / "1795384839649_u3as6.messages.json"
+    before, held = read(path, "cline"), json.loads(path.read_text())
+    shown = {"displayOnly": True, "displayRole": "error"}
+    for role, words, about in (
+        ("user", "Your previous response was cut off", {"userRunSpan": 0}),
+        ("assistant", "the endpoint is overloaded", shown),
+    ):
+        blocks = [{"type": "text", "text": words}]
+        held["messages"].append({"role": role, "content": blocks, "metadata": about})
+    path.write_text(json.dumps(held))
+    after = read(path, "cline")
+    for actor in ("user", "agent"):
+        assert said(after, actor) == said(before, actor)
+    assert after["final_message"] == before["final_message"]
+    assert [one["message"] for one in after["events"] if one["kind"] == "error"] == [
+        "the endpoint is overloaded"
+    ]
+    held["messages"][-1]["content"].append({"type": "tool_use", "name": "rm", "input": {}})
+    path.write_text(json.dumps(held))
+    assert tools(read(path, "cline")) == [*tools(before)[:5], "rm", *tools(before)[5:]]
 
 
 def stored(home: Path, parts: Path, messages: Path) -> Path:
@@ -424,9 +448,20 @@ def test_a_cut_never_makes_a_whole_session(tmp_path: Path, data: st.DataObject) 
     ))  # fmt: skip
     raw = path.read_bytes()
     made = tmp_path / path.name
-    made.write_bytes(raw[: data.draw(st.integers(1, raw.rstrip().rfind(b"\n")))])
+    cut = raw[: data.draw(st.integers(1, raw.rstrip().rfind(b"\n")))]
+    # An answer of Gemini CLI, with its time, is written before its calls are: that is a whole log.
+    assume(cut.rstrip(b"\n").count(b"\n") != 5 or not cut.rstrip().endswith(b'.254Z"}}'))
+    made.write_bytes(cut)
     for one in attempts(made, name):
         assert isinstance(one, Broken) or unread(json.loads(one.raw))
+
+
+def test_a_log_of_gemini_cli_that_lacks_the_time_of_its_last_answer_is_cut_off(
+    tmp_path: Path,
+) -> None:
+    answered = lines_of(GEMINI)[:5]
+    assert answered[-1]["content"] == "I will read the notes and list the folder."
+    assert unread(read(file(tmp_path / "log.jsonl", answered), "gemini-cli")) == [END]
 
 
 @settings(max_examples=60, deadline=None,

@@ -64,7 +64,14 @@ class ClineReader(DialectReader):
         held = mapping(message)
         spent_here = held.get("metrics")
         counts = _metrics(spent_here) if isinstance(spent_here, dict) else None
-        transcript.say(message, tokens=counts, started_at=transcript.draft.at(held.get("ts")))
+        at, about = transcript.draft.at(held.get("ts")), mapping(held.get("metadata"))
+        words = _words(held)
+        if about.get("displayOnly") is True and about.get("displayRole") == "error" and words:
+            transcript.wrong(words, started_at=at)  # shown, and said by no model
+            return
+        if about.get("userRunSpan") == 0 and held.get("role") == "user" and words:
+            message = {**held, "role": "system"}  # Cline's own, between the answers to one request
+        transcript.say(message, tokens=counts, started_at=at)
         transcript.failed_where(is_json_failure)
 
     def usage(self, value: dict[str, Any], messages: list[Any]) -> dict[str, Any] | None:
@@ -88,6 +95,14 @@ class ClineReader(DialectReader):
             termination=_ended(source, draft),
             started_at=draft.at(first.get("ts")),
         )
+
+
+def _words(message: dict[str, Any]) -> str:
+    """Return the text of a message that is nothing else."""
+    content = message.get("content")
+    blocks = content if isinstance(content, list) else [{"type": "text", "text": content}]
+    texts = [text(at_path(one, "text")) for one in blocks if at_path(one, "type") == "text"]
+    return "\n".join(texts) if texts and len(texts) == len(blocks) else ""
 
 
 def _parent(path: Path) -> str:

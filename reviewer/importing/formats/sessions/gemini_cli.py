@@ -339,8 +339,8 @@ def _attempt(source: Source, log: _Log, paths: tuple[Path, ...], broken: list[st
 
 
 def _ended(session: Session, log: _Log, folded: _Folded, live: bool) -> str | None:
-    """Return how a session ended; it is noted where nothing says so. In a `live` file an answer is
-    no end: it is written first without its calls, and again with them."""
+    """Return how a session ended; it is noted where nothing says so. An answer is written first
+    without its calls, and again with them: in a `live` file it is no end."""
     for message in reversed([one for one in folded.messages if id(one) not in folded.back]):
         kind, calls = message.get("type"), objects(message.get("toolCalls"))
         if kind == "info" and "cancelled" in _words(message.get("content")):
@@ -352,11 +352,19 @@ def _ended(session: Session, log: _Log, folded: _Folded, live: bool) -> str | No
         sub_agent = log.head.get("kind") == "subagent"
         done = sub_agent and any(one.get("name") == "complete_task" for one in calls)
         answered = not live and not calls and _words(message.get("content")).strip()
-        if kind == "gemini" and (done or answered):
+        if kind == "gemini" and (done or (answered and _dated(log))):
             return None
         break
     session.unended()
     return None
+
+
+def _dated(log: _Log) -> bool:
+    """Return whether the time that is written behind each message is there behind the last one. A
+    log that was cut off before it may lack the calls of that message."""
+    dated = [line.number for line in log.lines if "lastUpdated" in mapping(line.value.get("$set"))]
+    said = (line.number for line in log.lines if "type" in line.value and "id" in line.value)
+    return not dated or dated[-1] > max(said, default=0)
 
 
 def _seen(result: Any) -> Any:
