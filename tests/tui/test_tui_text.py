@@ -32,6 +32,7 @@ from reviewer.tui.widgets.lines import (
 )
 from reviewer.tui.widgets.shorten import apart
 from reviewer.tui.widgets.textview import TextView
+from reviewer.tui.widgets.words import tally
 
 CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
@@ -214,3 +215,16 @@ def test_names_that_differ_in_one_number_are_told_apart(
     if width >= 24:
         assert len(set(short.values())) == len(long)
     assert all(len(text) <= width for text in short.values())
+
+
+def test_a_count_is_never_cut_to_a_smaller_one() -> None:
+    """Digits that fall off at the right would read as another count."""
+    assert [tally(1_747, width) for width in (5, 4, 3)] == ["1,747", "1747", "1k"]
+    assert [tally(999_999, width) for width in (7, 6, 4)] == ["999,999", "999999", "999k"]
+    assert tally(9_999_999, 3) == "9M"
+    for count in (0, 7, 999, 1_000, 12_345, 999_999, 31_000_000):
+        assert len(tally(count, 3)) <= 3 or count > 99_000
+        text = tally(count, 4).replace(",", "")
+        scale = {"k": 1_000, "M": 1_000_000}.get(text[-1], 1)
+        shown = int(text.rstrip("kM")) * scale
+        assert shown <= count < shown + scale

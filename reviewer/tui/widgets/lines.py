@@ -73,10 +73,10 @@ def whole_parts(text: str, width: int) -> str:
 
 
 def pad(text: str, width: int, *, right: bool = False) -> str:
-    """Text of exactly `width` columns, at the left or at the right."""
+    """Text of exactly `width` columns, at the left or at the right; a longer one ends in `…`."""
     short = width - cell_len(text)
     if short < 0:
-        return set_cell_size(text, width)
+        return set_cell_size(cut(text, width), width)
     return " " * short + text if right else text + " " * short
 
 

@@ -93,6 +93,13 @@ def plural(count: int, noun: str) -> str:
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
+def tally(count: int, width: int) -> str:
+    """A count in at most `width` columns, of which there are 3 at least: `1,747`, without room for
+    it `1747`, then whole thousands or millions, rounded down: `17k`."""
+    told = (f"{count:,}", f"{count}", f"{count // 1000}k", f"{count // 1_000_000}M")
+    return next((text for text in told if len(text) <= width), told[-1])
+
+
 SHORT = {"completeness": "complete"}
 
 

@@ -46,17 +46,18 @@ def group_lines(group: Group, k: int, gates: Sequence[str]) -> list[Line]:
         [
             Span(f" {words.plural(group.episodes, 'episode')}, hard pass "),
             Span(f"{group.counted_passes:,}/{group.counted:,}", "strong"),
-            Span(f", {group.infra:,} infra, pass^{k} "),
+            Span(f", {group.infra:,} infra"),
+        ],
+        [
+            Span(f" {group.critical:,} critical", "critical" if group.critical else "dim"),
+            Span(f"   pass^{k} "),
             Span(
                 words.decimal(group.pass_hat),
                 "not_measured" if group.pass_hat is None else "strong",
             ),
             Span(f", mean cost {words.money(group.mean_cost_usd)}"),
         ],
-        [
-            Span(f" {group.critical:,} critical", "critical" if group.critical else "dim"),
-            Span(f"   failing attempts: {', '.join(failing) or 'none'}"),
-        ],
+        [Span(f" fail: {', '.join(failing) or 'none'}")],
     ]
 
 
@@ -222,7 +223,7 @@ class ScorecardSheet(EpisodesSheet):
         for column in self.columns:
             if column.key in by_gate:
                 count = by_gate[column.key]
-                text = pad(" " * (2 if self._spaced else 1) + f"{count:,}", column.width)
+                text = pad(self._count(count, column.width), column.width)
                 found.append([Span(text, "fail-cell" if count else "dim")])
                 continue
             text = figures_.get(column.key, "")
@@ -230,6 +231,10 @@ class ScorecardSheet(EpisodesSheet):
             style = "not_measured" if text == words.UNKNOWN else "strong"
             found.append([Span(pad(cut(text, column.width), column.width, right=right), style)])
         return found
+
+    def _count(self, count: int, width: int) -> str:
+        indent = 2 if self._spaced else 1
+        return " " * indent + words.tally(count, width - indent)
 
     def _cell(self, cell: Cell, waits: str | None) -> Span:
         mark = waits or cell.mark
@@ -271,8 +276,8 @@ class ScorecardSheet(EpisodesSheet):
             line.append(Span(" " * (column.x - x)))
             total = failed.get(column.key)
             if total is not None:
-                indent = 2 if self._spaced else 1
-                text, style = " " * indent + f"{total:,}", "fail-cell" if total else "dim"
+                text = self._count(total, column.width)
+                style = "fail-cell" if total else "dim"
             else:
                 right = column.key in NUMBERS
                 text = pad(
