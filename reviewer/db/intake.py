@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from reviewer.db import journal
+from reviewer.db import figure_blocks, journal
 from reviewer.db.codec import mask_of
 from reviewer.db.counts import add_rolls, update_firsts
 from reviewer.db.digests import Part, batch_digests, quarantine_digest
@@ -134,6 +134,7 @@ def write_batch(
         beside |= {"ran"}
     add_rolls(connection, traces, plans)
     update_firsts(connection, ((t.candidate, t.episode, t.attempt) for t in traces), plans)
+    figure_blocks.make_finished(connection, first, ids[-1] if ids else first - 1)
     if refused:
         connection.executemany(
             "INSERT INTO quarantine"

@@ -22,6 +22,7 @@ from reviewer.db.digests import (
     rows_digest,
     slots_digest,
 )
+from reviewer.db.figure_blocks import wrong_blocks
 from reviewer.db.payload_archives import ARCHIVED, RESTORED, archiving_faults
 
 
@@ -172,7 +173,9 @@ def wrong_counts(connection: sqlite3.Connection) -> Iterator[str]:
                 yield f"{wrong} of {one.candidate_id}"
             if wrong := wrong_firsts(connection, one.id, planned):
                 yield f"{wrong} first sets of {one.candidate_id}"
-    for table in ("roll", "first_set", "gate_count"):
+    if blocks := wrong_blocks(connection):
+        yield f"latencies and diagnostics of {len(blocks)} blocks of traces"
+    for table in ("roll", "first_set", "gate_count", "figure_block"):
         stray = f"SELECT 1 FROM {table} WHERE candidate NOT IN (SELECT id FROM candidate) LIMIT 1"
         if connection.execute(stray).fetchone():
             yield "some of no candidate"
@@ -182,7 +185,7 @@ SMALL_ENTRIES, SMALL_TRACES = 1_000, 500
 """Proving as much as this whole takes a few milliseconds."""
 _TABLES = (
     *("journal", "suite", "candidate", "episode", "trace"),
-    *("roll", "first_set", "gate_count", "decision"),
+    *("roll", "first_set", "gate_count", "figure_block", "decision"),
 )
 _ENTRY_OF: dict[str, str] = {table: kind for kind, table in RECORD_TABLES.items()}
 _ENTRY_OF["trace"] = "traces.added"

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from reviewer.db import journal
+from reviewer.db import figure_blocks, journal
 from reviewer.db.codec import mask_of
 from reviewer.db.connection import StoreError, data_version
 from reviewer.db.counts import (
@@ -177,6 +177,7 @@ def write_verdicts(
     move_rolls(connection, counted, plans)
     for candidate, episodes in firsts_touched(connection, counted).items():
         recount_firsts(connection, candidate, episodes, plans[candidate])
+    figure_blocks.make_again(connection, (one.row.id for one in some))
     versions = record_rescored(
         connection, [(one.row.id, one.before, one.after) for one in some if one.other], batches, now
     )

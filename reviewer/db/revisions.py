@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from msgspec import structs
 
-from reviewer.db import journal, payload, registry
+from reviewer.db import figure_blocks, journal, payload, registry
 from reviewer.db.codec import gate_results, json_ints, mask_of
 from reviewer.db.counts import counted_episodes, recount
 from reviewer.db.digests import batch_digest, batches_of, rows_digest
@@ -171,6 +171,7 @@ def revise(
         )
     traces = list(dict.fromkeys(one.trace for one in revised))
     recount(connection, counted_episodes(connection, traces))
+    figure_blocks.make_again(connection, traces)
     journal.append(
         connection,
         {

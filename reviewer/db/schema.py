@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 
+from reviewer.db import figure_blocks
 from reviewer.db.connection import (
     APPLICATION_ID,
     StoreError,
@@ -114,6 +115,8 @@ def _upgrade(connection: sqlite3.Connection, known: list[Path]) -> None:
     before = version_of(connection)
     steps.apply(Database(connection, recursive_triggers=True))
     split_old(connection)
+    if before < _WITH_BLOCKS:
+        figure_blocks.make_all(connection)
     if before == 1:
         _count_firsts(connection)
     fill_old(connection)
@@ -150,6 +153,8 @@ _HEAD = """\
 -- What the numbered scripts make, at once, for a new store.
 -- Written by `python docs/make.py`: change a numbered script, never this one.
 """
+_WITH_BLOCKS = 21
+"""The first version whose stores have `figure_block`."""
 _SET = "reviewer"
 """The name of our scripts in the table where sqlite-utils notes which were applied."""
 

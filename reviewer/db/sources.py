@@ -10,8 +10,9 @@ from typing import Any, NamedTuple
 import msgspec
 
 from reviewer.db import journal
+from reviewer.db.codec import json_ints
 from reviewer.db.connection import StoreError
-from reviewer.db.queries.traces import traces_clause
+from reviewer.db.figure_blocks import sources_of
 from reviewer.suite.tool_names import NO_MAP, ToolMap
 
 
@@ -323,8 +324,7 @@ def source_results(connection: sqlite3.Connection, candidate: int) -> list[Sourc
 def source_files_of(connection: sqlite3.Connection, candidate: int) -> list[tuple[int, str, str]]:
     """(key, path, sha256) of every file that gave this candidate a trace, in import order."""
     return connection.execute(
-        "SELECT id, path, sha256 FROM source WHERE id IN"
-        f" (SELECT DISTINCT t.source FROM trace t WHERE {traces_clause(connection, candidate)})"
+        "SELECT id, path, sha256 FROM source WHERE id IN (SELECT value FROM json_each(?))"
         " ORDER BY id",
-        (candidate,),
+        (json_ints(sources_of(connection, candidate)),),
     ).fetchall()

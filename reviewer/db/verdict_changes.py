@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple
 
 import msgspec
 
-from reviewer.db import revisions
+from reviewer.db import figure_blocks, revisions
 from reviewer.db.counts import counted_episodes, recount
 from reviewer.db.digests import journal_rescored
 from reviewer.db.revisions import stored_verdict
@@ -106,6 +106,7 @@ def fill_late(connection: sqlite3.Connection, lates: Iterable[LateVerdict], now:
                 connection.execute("UPDATE trace SET passed=? WHERE id=?", (passed, stands.trace))
     if touched:
         recount(connection, counted_episodes(connection, filled))
+        figure_blocks.make_again(connection, filled)
         journal_rescored(connection, touched, LATER, now)
     return len(filled)
 
@@ -192,6 +193,7 @@ def withhold_passes(
         noted.append(trace)
     if noted:
         recount(connection, counted_episodes(connection, noted))
+        figure_blocks.make_again(connection, noted)
         journal_rescored(connection, noted, SHARED_RECORD, now)
     return len(noted)
 

@@ -10,6 +10,7 @@ from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
+from operator import mul
 
 from msgspec import Struct, structs
 
@@ -213,10 +214,11 @@ def _in_suite_order(evidence: Evidence) -> tuple[EpisodeCounts, ...]:
 
 def _gates(rows: Sequence[EpisodeCounts], force: tuple[str, ...]) -> tuple[GateFigures, ...]:
     passed = _sums(e.gate_pass for e in rows)
-    failed = _sums(e.gate_fail for e in rows)
-    not_measured = _sums(e.gate_unknown for e in rows)
-    counted = _sums(e.counted.gate_fail for e in rows)
-    still_open = _sums(e.counted.gate_unknown for e in rows)
+    failed = counted = _sums(e.gate_fail for e in rows)
+    not_measured = still_open = _sums(e.gate_unknown for e in rows)
+    if any(e.first is not None for e in rows):
+        counted = _sums(e.counted.gate_fail for e in rows)
+        still_open = _sums(e.counted.gate_unknown for e in rows)
     return tuple(
         GateFigures(
             gate=gate,
@@ -232,8 +234,10 @@ def _gates(rows: Sequence[EpisodeCounts], force: tuple[str, ...]) -> tuple[GateF
 
 
 def _sums(rows: Iterable[tuple[int, ...]]) -> list[int]:
-    """Return the sum of each column, one per gate."""
-    return [sum(column) for column in zip(*rows, strict=True)] or [0] * len(GATES)
+    """Return the sum of each column, one per gate. Rows are much alike."""
+    alike = Counter(rows)
+    many = alike.values()
+    return [sum(map(mul, column, many)) for column in zip(*alike, strict=True)] or [0] * len(GATES)
 
 
 def slots(evidence: Evidence, rows: Sequence[EpisodeCounts]) -> SlotFigures:

@@ -179,7 +179,9 @@ class Ordered(Sequence[float]):
 def _sorted(values: Sequence[SupportsFloat]) -> Sequence[float]:
     if type(values) is Ordered:
         return values
-    plain = sorted(values) if set(map(type, values)) == {float} else []  # type: ignore[type-var]
+    floats = type(values) is array and values.typecode == "d"
+    floats = floats or set(map(type, values)) == {float}
+    plain = sorted(values) if floats else []  # type: ignore[type-var]
     # With a NaN among them, or an infinity, the sum is none either; of a million that is quicker.
     if plain and math.isfinite(sum(plain)) and plain[0] >= 0.0:  # type: ignore[operator, arg-type]
         return plain  # type: ignore[return-value]

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from reviewer.db.codec import DIAGNOSTICS, diagnostic_columns
+from reviewer.db.figure_blocks import exact_sums, kept_latencies, loose
 from reviewer.db.queries.traces import traces_clause
 from reviewer.stats.cost_latency import Ordered
 from reviewer.stats.figures import OtherSpent, UserTalks
@@ -44,23 +45,30 @@ class Latencies(NamedTuple):
 
     def within(self, bound_ms: float) -> list[tuple[int, int]]:
         """Per episode, by key: how many latencies there are, and how many are at most the bound."""
-        most = Counter(compress(self.episodes, map(bound_ms.__ge__, self.values)))
-        return [(made, most[key]) for key, made in sorted(Counter(self.episodes).items())]
+        beyond = Counter(compress(self.episodes, map(bound_ms.__lt__, self.values)))
+        return [(made, made - beyond[key]) for key, made in sorted(Counter(self.episodes).items())]
 
 
 def latencies(connection: sqlite3.Connection, candidate: int) -> Latencies:
     """Return the latencies of a candidate. A million rows at once would take 100 MB."""
     episodes, values, unknown = array("q"), array("d"), 0
-    rows = connection.execute(
-        f"SELECT t.episode, t.latency_ms FROM trace t WHERE {traces_clause(connection, candidate)}"
-        f" AND NOT (t.infra = 1 AND t.passed IS NULL){_counted(connection, candidate)}",
-        (candidate,),
-    )
-    while block := rows.fetchmany(_BLOCK):
-        known = [row for row in block if row[1] is not None]
-        unknown += len(block) - len(known)
-        episodes.extend([row[0] for row in known])
-        values.extend([row[1] for row in known])
+    counted = _counted(connection, candidate)
+    if not counted:
+        for without, in_episodes, some in kept_latencies(connection, candidate):
+            unknown += without
+            episodes += in_episodes
+            values += some
+    for clause in [traces_clause(connection, candidate)] if counted else loose(connection):
+        rows = connection.execute(
+            f"SELECT t.episode, t.latency_ms FROM trace t WHERE {clause}"
+            f" AND NOT (t.infra = 1 AND t.passed IS NULL){counted}",
+            (candidate,),
+        )
+        while block := rows.fetchmany(_BLOCK):
+            known = [row for row in block if row[1] is not None]
+            unknown += len(block) - len(known)
+            episodes.extend([row[0] for row in known])
+            values.extend([row[1] for row in known])
     return Latencies(Ordered(values), unknown, episodes, values)
 
 
@@ -123,10 +131,17 @@ def diagnostic_means(
 ) -> dict[str, tuple[float | None, int]]:
     """Mean of each diagnostic over the traces that count and where it is defined, with how many
     those are."""
+    counted = _counted(connection, candidate)
+    known = None if counted else exact_sums(connection, candidate)
+    if known is not None:
+        return {
+            name: (one.total / one.known if one.known else None, one.known)
+            for name, one in zip(DIAGNOSTICS, known, strict=True)
+        }
     sums, counts = [0.0] * len(DIAGNOSTICS), [0] * len(DIAGNOSTICS)
     rows = connection.execute(
         f"SELECT t.diagnostics FROM trace t WHERE {traces_clause(connection, candidate)}"
-        f" AND t.diagnostics IS NOT NULL{_counted(connection, candidate)} ORDER BY t.id",
+        f" AND t.diagnostics IS NOT NULL{counted} ORDER BY t.id",
         (candidate,),
     )
     while block := rows.fetchmany(_BLOCK):

@@ -23,6 +23,7 @@ _KINDS = {
     "event_figure": "events",
     "trace": "traces",
     "revision": "traces",
+    "figure_block": "traces",
     "finding": "traces",
     "source_verdict": "traces",
     "contract": "suites",

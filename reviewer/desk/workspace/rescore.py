@@ -11,6 +11,7 @@ from typing import NamedTuple
 from reviewer.db import registry
 from reviewer.db.connection import Connection, close_writer, one_moment, transaction
 from reviewer.db.counts import rebuild_firsts, rebuild_rolls, wrong_firsts, wrong_rolls
+from reviewer.db.figure_blocks import missing_blocks, put_blocks, wrong_blocks
 from reviewer.db.integrity import content_faults
 from reviewer.db.rescoring import (
     Batches,
@@ -142,6 +143,7 @@ class _Walk:
             if row.suite_id == self._at.suite:
                 first = max(first, self._at.trace + 1)
             self._suite(row, place, first, last)
+        self._mend_blocks()
         if self._kept:
             with transaction(self._connection, self._store):
                 put_reached(self._connection, None)
@@ -171,6 +173,16 @@ class _Walk:
                 with transaction(self._connection, self._store):
                     rebuild_rolls(self._connection, key, plan)
                     rebuild_firsts(self._connection, key, plan)
+
+    def _mend_blocks(self) -> None:
+        """Make the blocks of figures again that differ from their traces or are not kept."""
+        with one_moment(self._connection):
+            blocks = [*wrong_blocks(self._connection), *missing_blocks(self._connection)]
+        while blocks:
+            some, blocks = blocks[:WRITE], blocks[WRITE:]
+            with transaction(self._connection, self._store):
+                put_blocks(self._connection, some)
+            time.sleep(BREATH)
 
     def _take(
         self, judging: Judging, place: int, plans: dict[int, registry.Plan], page: Judged

@@ -641,6 +641,20 @@ CREATE TABLE archived_chunk (
 CREATE INDEX archived_chunk_archive ON archived_chunk (archive, offset);
 CREATE INDEX contract_by_person ON contract (episode)
   WHERE instr(body, CAST('"person"' AS BLOB)) > 0;
+CREATE TABLE figure_block (
+  block     INTEGER NOT NULL,
+  candidate INTEGER NOT NULL,
+  unknown   INTEGER NOT NULL,           -- attempts without a latency, but for those lost to infrastructure
+  episodes  BLOB NOT NULL,              -- int64, of each attempt that has one, by latency
+  latencies BLOB NOT NULL,              -- float64, in ms
+  sums      BLOB NOT NULL,              -- per diagnostic: traces, sum, greatest denominator (float64)
+  sources   TEXT NOT NULL,              -- JSON array of the sources of all of them
+  PRIMARY KEY (block, candidate)
+) STRICT, WITHOUT ROWID;
+CREATE TRIGGER figure_block_changed
+  AFTER UPDATE OF candidate, episode, passed, infra, latency_ms, diagnostics, source
+  ON trace
+  BEGIN DELETE FROM figure_block WHERE block = OLD.id / 512; END;
 INSERT INTO meta VALUES ('event_shapes', '0');
 INSERT INTO meta VALUES ('indexed', '0');
-PRAGMA user_version=20;
+PRAGMA user_version=21;

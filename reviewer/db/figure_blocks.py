@@ -1,0 +1,227 @@
+"""Sources, latencies and sums of diagnostics, kept for blocks of consecutive traces beside them.
+
+A block is made once its last trace is written, inside the transaction that writes it, and is gone
+when one of its traces changes, by a trigger; whoever changed the trace makes it again. Traces whose
+block is not kept are read one by one, so a figure never depends on which blocks are kept.
+
+Sums of floats depend on their order, but not where every partial sum is exact. Diagnostics are
+float32, multiples of one over a power of two: while their sum times the greatest such power is
+below 2^53, any order gives the same bits. A sum of which that cannot be said is not used.
+"""
+
+import json
+import math
+import sqlite3
+import struct
+import sys
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+from reviewer.db.codec import DIAGNOSTICS, diagnostic_columns, json_ints
+
+SIZE = 512
+"""Traces of a block, by id; also in `021_figure_blocks.sql`."""
+_EXACT = 2.0**53
+
+
+class Sum(NamedTuple):
+    """The sum of `known` values. `denominator` is the greatest of them as fractions; infinite where
+    the sum may depend on the order."""
+
+    known: int
+    total: float
+    denominator: float
+
+    @property
+    def is_exact(self) -> bool:
+        return self.total * self.denominator < _EXACT
+
+
+_NOTHING = Sum(0, 0.0, 1.0)
+_SUMS = struct.Struct(f"<{len(Sum._fields) * len(DIAGNOSTICS)}d")
+_Row = tuple[int, int, int, bytes, bytes, bytes, str]
+"""A row of `figure_block`."""
+_LOST = "infra = 1 AND passed IS NULL"
+
+
+def _joined(sums: Iterable[Sum]) -> Sum:
+    """Return the sum of several; what it says holds if it `is_exact`."""
+    counts, totals, denominators = zip(*(_NOTHING, *sums), strict=True)
+    return Sum(sum(counts), math.fsum(totals), max(denominators))
+
+
+def _sum_of(values: "array[float]") -> Sum:
+    """Return the sum of those that are defined."""
+    known: Sequence[float] = values
+    distinct = set(values)
+    if any(value != value for value in distinct):  # NaN is not defined
+        known = [value for value in values if value == value]
+        distinct = set(known)
+    if not distinct:
+        return _NOTHING
+    if min(distinct) < 0 or math.isinf(max(distinct)):
+        return Sum(len(known), 0.0, math.inf)
+    denominator = max(value.as_integer_ratio()[1] for value in distinct)
+    return Sum(len(known), math.fsum(known), float(denominator))
+
+
+def _sums_of(blobs: Sequence[bytes]) -> list[Sum]:
+    """Return the sum of each of DIAGNOSTICS over traces."""
+    return [_sum_of(column) for column in diagnostic_columns(blobs)]
+
+
+def make_finished(connection: sqlite3.Connection, first: int, last: int) -> None:
+    """Make the blocks that end with one of these new traces, inside the caller's transaction."""
+    put_blocks(connection, range(first // SIZE, (last + 1) // SIZE))
+
+
+def make_again(connection: sqlite3.Connection, traces: Iterable[int]) -> None:
+    """Make the blocks of traces that were changed again, inside the caller's transaction."""
+    (last,) = connection.execute("SELECT coalesce(max(id), 0) FROM trace").fetchone()
+    finished = (last + 1) // SIZE
+    put_blocks(connection, sorted({at for one in traces if (at := one // SIZE) < finished}))
+
+
+def make_all(connection: sqlite3.Connection) -> None:
+    """Make every block of a store, inside the caller's transaction."""
+    (last,) = connection.execute("SELECT coalesce(max(id), 0) FROM trace").fetchone()
+    make_finished(connection, 0, last)
+
+
+def wrong_blocks(connection: sqlite3.Connection) -> list[int]:
+    """Return the kept blocks that differ from their traces."""
+    stored = f"SELECT {_COLUMNS} FROM figure_block WHERE block=? ORDER BY candidate"
+    return [
+        block
+        for block in _kept(connection)
+        if connection.execute(stored, (block,)).fetchall() != _made(connection, block)
+    ]
+
+
+def missing_blocks(connection: sqlite3.Connection) -> list[int]:
+    """Return the blocks that could be kept and are not."""
+    (last,) = connection.execute("SELECT coalesce(max(id), 0) FROM trace").fetchone()
+    return sorted(set(range((last + 1) // SIZE)).difference(_kept(connection)))
+
+
+def put_blocks(connection: sqlite3.Connection, blocks: Iterable[int]) -> None:
+    """Make these blocks again, inside the caller's transaction."""
+    for block in blocks:
+        _put(connection, block)
+
+
+def kept_latencies(
+    connection: sqlite3.Connection, candidate: int
+) -> Iterator[tuple[int, "array[int]", "array[float]"]]:
+    """Yield of each kept block how many of the candidate's attempts have no latency, and those that
+    have one: their episodes, and the latencies."""
+    for unknown, episodes, latencies in connection.execute(
+        "SELECT unknown, episodes, latencies FROM figure_block WHERE candidate=?",
+        (candidate,),
+    ):
+        if len(episodes) != len(latencies):
+            raise ValueError("latencies of another size")
+        yield unknown, _native(array("q", episodes)), _native(array("d", latencies))
+
+
+def sources_of(connection: sqlite3.Connection, candidate: int) -> set[int]:
+    """Return the sources of a candidate's traces."""
+    rows = connection.execute(
+        "SELECT DISTINCT sources FROM figure_block WHERE candidate=?", (candidate,)
+    )
+    found = {source for (sources,) in rows.fetchall() for source in json.loads(sources)}
+    for clause in loose(connection):
+        rows = connection.execute(
+            f"SELECT DISTINCT t.source FROM trace t WHERE {clause}", (candidate,)
+        )
+        found.update(source for (source,) in rows.fetchall())
+    return found
+
+
+def exact_sums(connection: sqlite3.Connection, candidate: int) -> list[Sum] | None:
+    """Return the sum of each of DIAGNOSTICS over every trace of a candidate; None where it may
+    depend on the order."""
+    parts = []
+    for (packed,) in connection.execute(
+        "SELECT sums FROM figure_block WHERE candidate=?", (candidate,)
+    ):
+        if len(packed) != _SUMS.size:
+            raise ValueError("sums of another size")
+        numbers = iter(_SUMS.unpack(packed))
+        parts.append([Sum(int(n), *two) for n, *two in zip(numbers, numbers, numbers, strict=True)])
+    for clause in loose(connection):
+        rows = connection.execute(
+            f"SELECT t.diagnostics FROM trace t WHERE {clause} AND t.diagnostics IS NOT NULL",
+            (candidate,),
+        )
+        while blobs := rows.fetchmany(SIZE):
+            parts.append(_sums_of([blob for (blob,) in blobs]))
+    found = [_joined(column) for column in zip(*parts, strict=True)] or [_NOTHING] * len(
+        DIAGNOSTICS
+    )
+    return found if all(one.is_exact for one in found) else None
+
+
+def loose(connection: sqlite3.Connection) -> list[str]:
+    """Return the clauses that pick the traces `t` of a candidate whose blocks are not kept."""
+    (last,) = connection.execute("SELECT coalesce(max(id), 0) FROM trace").fetchone()
+    found, start = [], 0
+    for block in [*_kept(connection), last // SIZE + 1]:
+        if block * SIZE > start:
+            found.append(f"+t.candidate=? AND t.id BETWEEN {start} AND {block * SIZE - 1}")
+        start = (block + 1) * SIZE
+    return found
+
+
+def _kept(connection: sqlite3.Connection) -> list[int]:
+    rows = connection.execute("SELECT DISTINCT block FROM figure_block ORDER BY block")
+    return [block for (block,) in rows.fetchall()]
+
+
+_COLUMNS = "block, candidate, unknown, episodes, latencies, sums, sources"
+
+
+def _put(connection: sqlite3.Connection, block: int) -> None:
+    connection.execute("DELETE FROM figure_block WHERE block=?", (block,))
+    connection.executemany(
+        f"INSERT INTO figure_block ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?)",
+        _made(connection, block),
+    )
+
+
+def _made(connection: sqlite3.Connection, block: int) -> list[_Row]:
+    """Return the rows of a block, by candidate, from its traces."""
+    rows = connection.execute(
+        f"SELECT candidate, episode, latency_ms, {_LOST}, diagnostics, source FROM trace"
+        " WHERE id BETWEEN ? AND ?",
+        (block * SIZE, (block + 1) * SIZE - 1),
+    ).fetchall()
+    candidates = sorted({row[0] for row in rows})
+    if len(candidates) == 1:
+        return [_row(block, candidates[0], rows)]
+    return [_row(block, one, [row for row in rows if row[0] == one]) for one in candidates]
+
+
+def _row(
+    block: int, candidate: int, traces: list[tuple[int, int, float | None, int, bytes, int]]
+) -> _Row:
+    counted = [row for row in traces if not row[3]]
+    # In order, so that all of them are sorted in two thirds of the time.
+    known = sorted([(row[2], row[1]) for row in counted if row[2] is not None])
+    episodes = array("q", [episode for _, episode in known])
+    latencies = array("d", [latency for latency, _ in known])
+    sums = _sums_of([row[4] for row in traces if row[4] is not None])
+    return (
+        *(block, candidate, len(counted) - len(known)),
+        *(_native(episodes).tobytes(), _native(latencies).tobytes()),
+        _SUMS.pack(*[float(number) for one in sums for number in one]),
+        json_ints(sorted({row[5] for row in traces})),
+    )
+
+
+def _native(values: "array[Any]") -> "array[Any]":
+    """Turn little-endian numbers into those of this machine, and back."""
+    if sys.byteorder == "big":
+        values.byteswap()
+    return values
