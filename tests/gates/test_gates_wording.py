@@ -70,6 +70,17 @@ def test_a_wording_that_stands_only_where_it_is_denied_is_not_measured() -> None
     assert said(both, message_contains=["NSAID"]) == []
 
 
+@pytest.mark.parametrize(
+    "message",
+    ["The re\nfund was appro\nved.", "The refund\nwas\nappr\noved", "re\nfund\nwas approved"],
+)
+def test_a_wording_cut_in_two_where_parts_were_put_together_is_for_a_person(message: str) -> None:
+    open_ = ["wording_not_measured:refund was approved"]
+    assert said(message, message_excludes=["refund was approved"]) == open_
+    assert said(message, message_contains=["refund was approved"]) == open_
+    assert said("a refund\nhe was approved", message_excludes=["refund was approved"]) == []
+
+
 BLEEDING = {"says": ["bleeding risk", "risk of bleeding"], "denials": ["no bleeding risk"]}
 NSAID = {"says": ["an NSAID", "NSAIDs", "the NSAID"], "denials": ["not an NSAID"]}
 THINNER = {"says": ["an anticoagulant"], "denials": ["not an anticoagulant"]}
