@@ -231,6 +231,8 @@ VALUES = {
     "token": "|".join(
         (
             _token_forms(),
+            rf"(?:{ESCAPE})(?:sk-[A-Za-z0-9_-]{{20}}|AIza[A-Za-z0-9_-]{{30}}"
+            r"|hf_[A-Za-z0-9]{30}|npm_[A-Za-z0-9]{30}|github_pat_)",
             *(glance for _, glance in INNER),
             MARK,
             r"BEGIN [A-Z0-9 ]{0,60}PRIVATE KEY|PuTTY-User-Key-File",

@@ -207,8 +207,16 @@ INNER: tuple[tuple[str, str], ...] = (
 )
 """Forms without a distinctive prefix: (the form, a distinctive part of it)."""
 
+_ESCAPED = r"(?<=\\[bfnrt])|(?<=\\u[0-9a-fA-F]{4})"
+"""Behind a line feed or the like that a program wrote as its escape, in a text that is no JSON."""
+_LEFT = rf"(?:(?<![0-9A-Za-z])|{_ESCAPED})"
+_OF_SECRET = (
+    *(r"sk-(?=[A-Za-z_-]*[0-9])[A-Za-z0-9_-]{20,}", r"AIza[A-Za-z0-9_-]{30,}"),
+    *(r"hf_[A-Za-z0-9]{30,}", r"npm_[A-Za-z0-9]{30,}", r"github_pat_[A-Za-z0-9_]{30,}"),
+)
+"""Forms that `secret` has and FORMS has not."""
 _FORMS = late(
-    "(?<![0-9A-Za-z])(?:"
+    f"{_LEFT}(?:"
     + "|".join((*(f"{prefix}{tail}" for prefix, tail in FORMS), *(form for form, _ in INNER)))
     + ")"
 )
@@ -234,9 +242,8 @@ _KEY_BLOCK = late(
     r"|(?<![A-Za-z-])BEGIN (?:[A-Z0-9]+ )*PRIVATE KEY(?![A-Za-z])"
     r"|PuTTY-User-Key-File-[0-9]:(?:[^{}\"'<>]{0,20000}?Private-MAC:\s*[0-9a-f]+|[^{}\"'<>]*)"
 )
-_JWT = late(
-    r"(?<![0-9A-Za-z])(e[yw][A-Za-z0-9_-]{8,})(?:\.[A-Za-z0-9_-]+){1,4}(?:\.(?![A-Za-z0-9]))?"
-)
+_SHOWN = late(f"(?:{_ESCAPED})(?:{'|'.join(_OF_SECRET)})")
+_JWT = late(_LEFT + r"(e[yw][A-Za-z0-9_-]{8,})(?:\.[A-Za-z0-9_-]+){1,4}(?:\.(?![A-Za-z0-9]))?")
 
 
 def tokens(text: str) -> Iterator[tuple[int, int]]:
@@ -257,8 +264,9 @@ def tokens(text: str) -> Iterator[tuple[int, int]]:
         least = _AROUND[mark.group()]
         if long[0] >= least[0] and long[1] >= least[1]:
             yield before.start(), behind.end()
-    for found in _KEY_BLOCK.finditer(text):
-        yield found.span()
+    for pattern in (_SHOWN, _KEY_BLOCK):
+        for found in pattern.finditer(text):
+            yield found.span()
     for found in _JWT.finditer(text):
         if _is_header(found.group(1)):
             yield found.span()

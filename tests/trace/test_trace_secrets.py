@@ -2,6 +2,7 @@
 harmless is found, and what the libraries of this trade find is found here."""
 
 import json
+import random
 
 import phonenumbers
 import pytest
@@ -116,6 +117,22 @@ def test_what_a_plugin_of_detect_secrets_finds_is_masked(
     for secret in found:
         whole = secret if isinstance(secret, str) else secret[-1]
         assert whole.strip(' =:"') not in masked(text)
+
+
+@pytest.mark.parametrize("before", ["\\n", "\\r\\n", "\\t", "\\u0020"])
+def test_a_token_behind_an_escape_that_a_program_printed_is_masked(before: str) -> None:
+    rng = random.Random(7)
+    for name, make in corpus.TOKENS.items():
+        token = make(rng)
+        if REDACTOR.mask(f"seen {token} here") == f"seen {token} here":
+            continue  # what is found by its surroundings
+        masked = REDACTOR.mask(f"'seen{before}{token}{before}here'")
+        assert token not in str(masked), name
+    for harmless in (
+        f"C:{before}ew{before}task-2026-11-28-run-000123", "desk-2026-11-28-run-000123",
+        f"a{before}sk-learn-contrib-something-long", f"a{before}npm_install_of_everything",
+    ):  # fmt: skip
+        assert REDACTOR.mask(harmless) == harmless
 
 
 def test_what_detect_secrets_finds_in_the_corpus_is_masked() -> None:
