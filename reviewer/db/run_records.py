@@ -14,7 +14,7 @@ from typing import Annotated, Any, NamedTuple
 import msgspec
 
 from reviewer.db.connection import StoreError
-from reviewer.db.sources import joined, spans
+from reviewer.db.sources import joined, source_by_id, spans
 
 RunRecord = tuple[str, int]
 """The hash of the entry with which a run began, and the number of a record in the run's source."""
@@ -156,6 +156,40 @@ class RunRecords:
         """Return the sources of the plans whose shards alone a merged source brought; empty for
         any other source."""
         return self._alone.get((source, suite_id, candidate_id)) or []
+
+
+class EarlyEnds(NamedTuple):
+    """How many runs of a candidate ended before they had made all their attempts, and how many
+    attempts they left. One that was under way in such a run left no record, whatever it had done
+    by then."""
+
+    runs: int
+    attempts: int
+
+
+def early_ends(connection: sqlite3.Connection, suite_digest: str, candidate_id: str) -> EarlyEnds:
+    """Return the runs here that ended early. A run that nothing followed may still go on."""
+    rows = connection.execute(
+        "SELECT body FROM journal WHERE instr(body, '\"run.started\"') AND instr(body, ?)"
+        " ORDER BY seq",
+        (candidate_id.encode(),),  # entries of other candidates are not read
+    ).fetchall()
+    entries = [
+        entry
+        for entry in map(msgspec.json.decode, (body for (body,) in rows))
+        if entry["type"] == "run.started"
+        and (entry["suite"], entry["candidate_id"]) == (suite_digest, candidate_id)
+    ]
+    left = []
+    for place, entry in enumerate(entries):
+        later = (one for one in entries[place + 1 :] if one["source"] == entry["source"])
+        following = next(later, None)
+        source = source_by_id(connection, entry["source"])
+        if source is None or (source.state == "reading" and place == len(entries) - 1):
+            continue
+        end = source.records if following is None else following.get("records", 0)
+        left.append(entry["attempts"] - (end - entry.get("records", 0)))
+    return EarlyEnds(sum(n > 0 for n in left), sum(n for n in left if n > 0))
 
 
 def made_spans(records: Iterable[tuple[int, RunRecord]]) -> list[dict[str, Any]]:

@@ -19,6 +19,7 @@ from reviewer.report.model import (
     CodeCount,
     CompletionSection,
     CostSection,
+    CutRuns,
     DecisionSection,
     Diagnostic,
     EpisodeSection,
@@ -320,6 +321,9 @@ def _peeking(evidence: Evidence, shown: Figures) -> PeekingSection:
         arrivals=None if seen is None else seen.arrivals,
         earlier_decisions=None if seen is None else seen.earlier,
         candidates=None if seen is None else seen.candidates,
+        cut=CutRuns(runs=seen.cut_runs, attempts=seen.cut_attempts)
+        if seen is not None and seen.cut_runs
+        else UNSET,
     )
 
 

@@ -112,11 +112,13 @@ class EarlierDecision(Struct, frozen=True, kw_only=True):
 class Peeking(Struct, frozen=True, kw_only=True):
     """The occasions to look at this evidence while it grew: it came in `arrivals` imports, runs and
     merged stores, with the `earlier` decisions between them. `candidates` have attempts on the
-    suite."""
+    suite. `cut_runs` ended before they had made all their attempts, and left `cut_attempts`."""
 
     arrivals: int
     earlier: tuple[EarlierDecision, ...]
     candidates: int
+    cut_runs: int = 0
+    cut_attempts: int = 0
 
 
 class CostEntry(Struct, frozen=True, kw_only=True):

@@ -205,8 +205,16 @@ class RateAtEveryLook(SetRate, frozen=True, kw_only=True):
     high_at_every_look: float | None
 
 
+class CutRuns(Struct, frozen=True, kw_only=True):
+    """Runs that ended before they had made all their attempts, and how many they left."""
+
+    runs: int
+    attempts: int
+
+
 class PeekingSection(Section, frozen=True, kw_only=True):
-    """Reruns and looks. The last three are None where the store was not asked."""
+    """Reruns and looks. `arrivals`, `earlier_decisions` and `candidates` are None where the store
+    was not asked; `cut` is unset where no run ended early."""
 
     attempts_planned: int
     attempts_counted: int
@@ -217,6 +225,7 @@ class PeekingSection(Section, frozen=True, kw_only=True):
     arrivals: int | None
     earlier_decisions: tuple[EarlierDecision, ...] | None
     candidates: int | None
+    cut: CutRuns | UnsetType = UNSET
 
 
 class SlicesSection(Section, frozen=True, kw_only=True):

@@ -215,6 +215,33 @@ def test_an_abandoned_run_keeps_what_was_finished(door: Door) -> None:
     door.healthy()
 
 
+def test_a_report_says_which_runs_ended_early(door: Door) -> None:
+    """An attempt that somebody killed, and made again, would else leave no trace."""
+
+    def cut() -> Any:
+        desk = door.desk()
+        try:
+            found = json.loads(desk.reports.build(SUITE, V8).raw)
+        finally:
+            desk.close()
+        return found["peeking"].get("cut")
+
+    for number, done in enumerate((2, 3), 1):
+        held = Held()
+        with runs(door, held.attempt) as all_runs:
+            handle = all_runs.start(order(resume=number > 1, jobs=3))
+            held.let(done)
+            until(lambda handle=handle, done=done: handle.view().done == done)
+            handle.abandon()
+            ended(handle)
+        assert cut() == ({"runs": 1, "attempts": 7} if number > 1 else None)  # it may still go on
+    assert made(door, order(resume=True)).state == "done"
+    assert cut() == {"runs": 2, "attempts": 7 + 4}
+    said = door.run("--export-report", door.root / "out", "--suite", SUITE, "--candidate", V8)
+    assert said.code == 0
+    assert "2 runs ended early" in (door.root / "out" / "report.md").read_text()
+
+
 def test_closing_the_desk_abandons_what_runs(door: Door) -> None:
     held = Held()
     with runs(door, held.attempt) as all_runs:

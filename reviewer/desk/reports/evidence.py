@@ -46,6 +46,7 @@ from reviewer.db.queries.report_figures import (
 from reviewer.db.queries.review_sets import sets_about_users
 from reviewer.db.queries.traces import failed_findings, failed_rows, slot_of
 from reviewer.db.ran import ran_of_candidate
+from reviewer.db.run_records import early_ends
 from reviewer.db.sources import made_here, origins, source_files_of, tool_maps_of
 from reviewer.db.tables import break_glass_rows, cost_entries, loss_rows
 from reviewer.desk.errors import NoTrace
@@ -384,7 +385,9 @@ def read_evidence(
         baseline=_baseline_counts(connection, row, than),
         baseline_suite=than.other.suite_id if than.other is not None else None,
         promoted=than.promoted,
-        peeking=_peeking(connection, row.id, stored.id, len(arrived.sources)),
+        peeking=_peeking(
+            connection, suite, (row.id, stored.id), candidate_id, len(arrived.sources)
+        ),
         latency_within=within,
         ledger=ledger(connection, suite.suite_id, candidate_id),
         attempt_cap_usd=attempt_cap(connection, row.id, stored.id, sources),
@@ -468,14 +471,21 @@ def _causes(
     return tuple(found)
 
 
-def _peeking(connection: Connection, suite: int, candidate: int, arrivals: int) -> Peeking:
+def _peeking(
+    connection: Connection, suite: Suite, keys: tuple[int, int], candidate_id: str, arrivals: int
+) -> Peeking:
+    """`keys` are those of the suite and the candidate in the store."""
+    key, candidate = keys
+    cut = early_ends(connection, suite.digest, candidate_id)
     return Peeking(
         arrivals=arrivals,
         earlier=tuple(
             EarlierDecision(number=one.number, decision=one.decision, attempts=one.attempts)
             for one in earlier_decisions(connection, candidate)
         ),
-        candidates=candidates_on(connection, suite),
+        candidates=candidates_on(connection, key),
+        cut_runs=cut.runs,
+        cut_attempts=cut.attempts,
     )
 
 

@@ -1,5 +1,7 @@
 """The page's figures: rates, costs and latencies with their limits, and how each is computed."""
 
+from msgspec import UNSET
+
 from reviewer.report.figures import LatencyFigures, Limits, others_spent
 from reviewer.report.formatting import (
     NOT_MEASURED,
@@ -159,6 +161,9 @@ def peeking_lines(found: PeekingSection) -> list[str]:
             f"{limits(every.low_at_every_look, every.high_at_every_look)}. "
             "Rates, costs and limits are those of the first set."
         )
+    if found.cut is not UNSET:
+        runs, left = plural(found.cut.runs, "run"), plural(found.cut.attempts, "attempt")
+        lines.append(f"{runs} ended early, {left} not made: those under way left no record.")
     if found.arrivals is None or found.earlier_decisions is None or found.candidates is None:
         return lines  # the store was not asked
     looked = found.arrivals - 1

@@ -2,6 +2,8 @@
 
 from typing import NamedTuple
 
+from msgspec import UNSET
+
 from reviewer.report.figures import others_texts
 from reviewer.report.formatting import (
     NOT_MEASURED,
@@ -139,6 +141,7 @@ def _grown(report: Report) -> list[str]:
     """Return the attempts beyond the plan, and looks at them; nothing where all came at once."""
     seen = report.peeking
     told = seen.beyond_the_set or seen.earlier_decisions or (seen.arrivals or 0) > 1
+    told = told or seen.cut is not UNSET
     return peeking_lines(seen) if told else []
 
 
@@ -292,6 +295,8 @@ def _looks(report: Report) -> list[Line]:
         parts.append(
             f"{seen.beyond_the_set} beyond the first set ({every.passes}/{every.n} in all)"
         )
+    if seen.cut is not UNSET:
+        parts.append(f"{plural(seen.cut.runs, 'run')} ended early")
     if (seen.arrivals or 0) > 1:
         parts.append(f"evidence came in {seen.arrivals} times")
     if seen.earlier_decisions:
