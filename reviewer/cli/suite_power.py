@@ -32,6 +32,9 @@ def power_arguments(acts: "Acts") -> None:
     )  # fmt: skip
 
 
+_GLYPHS = {"fail": "✗", "advisory": "~", "pass": "✓"}
+
+
 def run(arguments: argparse.Namespace) -> int:
     bar = Progress(arguments.quiet, arguments.suite, "power", soon=False)
     found = desk_of(arguments).power.of(
@@ -50,9 +53,9 @@ def run(arguments: argparse.Namespace) -> int:
         return ExitCode.DONE
     source = "as it was frozen" if found.locked else "not locked: a freeze writes power.json"
     out(f"suite {found.suite_id}  {source}")
-    out(f"{'✗' if found.alarm else '✓'} {found.headline}")
-    if found.limits:
-        out(f"  {found.limits}")
+    out(f"{_GLYPHS[found.mark]} {found.headline}")
+    for line in found.limits:
+        out(f"  {line}")
     table(list(found.rows), found.head)
     table(list(found.sizes), found.size_head)
     for line in found.plot(72):

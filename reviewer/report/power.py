@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from reviewer.suite.power import Power, PowerAsked, PowerSize
 
 ASKED_FOR = 0.10
-"""More identical agents than this share are too many to stop without saying so."""
+"""More identical agents than this share are too many to stop without saying so, and more of the
+worst agents too many to let through."""
 GATE_NAMES = {
     "critical": "critical failures",
     "hard_pass": "hard pass",
@@ -62,6 +63,24 @@ def size_limits(power: Power) -> str:
     if power.enough is not None:
         return f"{said}; {power.enough} episodes would promote it in 80 of 100"
     return f"{said}, nor would 400 episodes"
+
+
+def miss_limits(power: Power) -> str:
+    """Return that the size lets too many of the worst agents through, and which size lets fewer;
+    nothing where it does not."""
+    worst = power.worse[-1] if power.worse else None
+    if worst is None or worst.promoted <= ASKED_FOR:
+        return ""
+    here = size_name(power.sizes[0])
+    said = f"more than {of_100(ASKED_FOR)} of 100 agents that are {points(worst.by)} worse pass"
+    better = [size for size in power.sizes[1:] if size.worse[-1] <= ASKED_FOR]
+    if not better:
+        return f"{said} with {here}, and with every other size above"
+    fewest = min(better, key=lambda size: size.episodes * size.attempts)
+    return (
+        f"{said} with {here}; with {size_name(fewest)} it would be {of_100(fewest.worse[-1])}, "
+        f"and {of_100(fewest.stopped)} identical agents stopped"
+    )
 
 
 def power_sentences(power: Power) -> list[str]:

@@ -136,3 +136,8 @@ def test_the_shipped_suites_stop_few_or_say_that_their_size_cannot(desk: Door) -
         said = desk.ok("suite", "power", suite).out
         assert told["asked"]["true_rate"] == 0.99
         assert (told["stopped"] <= 0.10) is ("cannot stop fewer" not in said)
+        # A policy that often lets the worst agent through is not shown as a good one.
+        misses = told["worse"][-1]["promoted"] > 0.10
+        mark = "✗" if told["stopped"] > 0.10 else "~" if misses else "✓"
+        assert f"\n{mark} an agent identical" in said
+        assert misses is ("agents that are 10 points worse pass" in said)

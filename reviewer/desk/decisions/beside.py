@@ -90,6 +90,6 @@ def _power(suite_id: str, view: PowerView | None) -> Iterator[SuiteLine]:
         told = f"not simulated yet: reviewer suite power {suite_id} does it"
         yield SuiteLine("not_measured", "policy power", told)
         return
-    yield SuiteLine("fail" if view.alarm else "pass", "policy power", view.headline)
-    if view.limits:
-        yield SuiteLine("not_measured", "size", view.limits)
+    yield SuiteLine(view.mark, "policy power", view.headline)
+    for line in view.limits:
+        yield SuiteLine("not_measured", "size", line)

@@ -87,13 +87,14 @@ class PowerRoom(Room):
 def _view(suite_id: str, power: Power, locked: bool) -> PowerView:
     from reviewer.report import power as words
 
+    misses = words.miss_limits(power)
     return PowerView(
         suite_id=suite_id,
         locked=locked,
         power=power,
-        alarm=power.stopped > words.ASKED_FOR,
+        mark="fail" if power.stopped > words.ASKED_FOR else "advisory" if misses else "pass",
         headline=words.headline(power),
-        limits=words.size_limits(power),
+        limits=tuple(text for text in (words.size_limits(power), misses) if text),
         head=words.RATE_HEAD,
         rows=tuple(map(tuple, (*words.rate_rows(power), *words.worse_rows(power)))),
         size_head=tuple(words.size_head(power)),

@@ -1,21 +1,22 @@
 """How often a policy is wrong, as a command and a screen show it: words and rows."""
 
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from reviewer.suite.power import Power
 
 
 class PowerView(NamedTuple):
-    """`alarm` says that more identical agents are stopped than is asked for, and `limits` what the
-    size cannot do then. `locked` says that the figures are those of the frozen suite. `rows` are
+    """`mark` is `fail` where more identical agents are stopped than is asked for, else `advisory`
+    where more of the worst agents are let through; `limits` says of each what the size cannot do.
+    `locked` says that the figures are those of the frozen suite. `rows` are
     aligned with `head`, `sizes` with `size_head`; `plots` has the plot of each width."""
 
     suite_id: str
     locked: bool
     power: Power
-    alarm: bool
+    mark: Literal["fail", "advisory", "pass"]
     headline: str
-    limits: str
+    limits: tuple[str, ...]
     head: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     size_head: tuple[str, ...]

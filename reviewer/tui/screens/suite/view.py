@@ -10,6 +10,7 @@ from reviewer.suite.model import TrialAgent
 from reviewer.trace.safetext import visible, visible_line
 from reviewer.tui.screens.suite.sheets import ClauseRow
 from reviewer.tui.settings.keys import key_of
+from reviewer.tui.settings.theme import STATES, cell_style
 from reviewer.tui.views.attempt import clause_lines, event_lines
 from reviewer.tui.views.event_list import ListMarks
 from reviewer.tui.widgets.lines import Block, Line, Span, cut, middle, pad, spread, width_of
@@ -89,12 +90,17 @@ def policy_lines(found: SuiteContents, width: int) -> list[Line]:
 
 def power_line(found: PowerView, width: int) -> Line:
     """Return the sentence with both errors, red where too many right agents are stopped."""
-    mark = Span(" ✗ ", "fail-cell") if found.alarm else Span(" ✓", "pass")
+    state = STATES[found.mark]
+    red = found.mark == "fail"
+    mark = Span(f" {state.glyph}{' ' * red}", cell_style(found.mark))
     stopped, *worse = found.sizes[0][1:]
     points = (one.removesuffix(" let through") for one in found.size_head[2:])
     misses = ", ".join(f"{by} {share}" for by, share in zip(points, worse, strict=True))
     said = f" an identical agent is stopped in {stopped} of 100; let through: {misses}"
-    return [mark, Span(cut(said, width - 4), "fail" if found.alarm else "strong")]
+    if len(said) > width - 4:
+        misses = misses.replace(" points worse", " worse")
+        said = f" of 100 identical {stopped} stopped; passed: {misses}"
+    return [mark, Span(cut(said, width - 4), "fail" if red else "strong")]
 
 
 def clause_rows(
@@ -207,8 +213,8 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> It
 
 def power_blocks(found: PowerView, width: int) -> Iterator[Block]:
     """Yield how often the policy is wrong: by size, by agent, drawn, and what that assumes."""
-    if found.limits:
-        yield Block(visible(found.limits), "fail")
+    for line in found.limits:
+        yield Block(visible(line), "fail" if found.mark == "fail" else "advisory")
     heads = [text.replace(" points worse let through", " worse") for text in found.size_head]
     yield from _table(heads, found.sizes, width)
     yield Block("of 100 releases; lower is better in every column", "dim")
