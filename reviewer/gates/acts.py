@@ -134,6 +134,8 @@ class Acts(Struct, gc=False):
     strays: Sequence[Call] = ()
     others: bool = False
     """Whether some events are no calls, or not the agent's."""
+    users: Sequence[tuple[int, str]] = ()
+    """Seq and tool of every call, and of every answer without one, that is ascribed to the user."""
 
     @property
     def attempted(self) -> Sequence[Call]:
@@ -164,6 +166,7 @@ def acts_of(record: TraceRecord, aliases: Mapping[str, str] | None = None) -> Ac
         record = _renamed(record, aliases)
     whole: list[Call] | None = None
     strays: Sequence[Call] = ()
+    users: Sequence[tuple[int, str]] = ()
     tools: list[str]
     statuses: list[Status | None]
     events = record.events
@@ -173,6 +176,9 @@ def acts_of(record: TraceRecord, aliases: Mapping[str, str] | None = None) -> Ac
         found: ToolCalls = tool_calls(events)
         whole = [call for call in found.calls if call.by_agent]
         strays = [call for call in found.strays if call.by_agent]
+        if len(whole) + len(strays) < len(found.calls) + len(found.strays):
+            both = (*found.calls, *found.strays)
+            users = [(call.seq, call.tool) for call in both if not call.by_agent]
         tools = [call.tool for call in whole]
         statuses = [call.status for call in whole]
     else:
@@ -182,7 +188,13 @@ def acts_of(record: TraceRecord, aliases: Mapping[str, str] | None = None) -> Ac
         if not kinds <= _CALLS or None in named:
             own = [e for e in own if e.tool is not None and e.kind in _CALLS]
         if any([event.actor for event in own]):  # noqa: C419
-            own = [event for event in own if not is_user(event.actor)]
+            every, own = own, [event for event in own if not is_user(event.actor)]
+            if len(own) < len(every):
+                users = [
+                    (place if event.seq is None else event.seq, event.tool)
+                    for place, event in enumerate(events, 1)
+                    if event.tool is not None and event.kind in _CALLS and is_user(event.actor)
+                ]
         others = own is not events
         if others:
             named = [event.tool for event in own]
@@ -196,7 +208,7 @@ def acts_of(record: TraceRecord, aliases: Mapping[str, str] | None = None) -> Ac
         pairs = zip(tools, statuses, strict=True)
         reached = {tool for tool, status in pairs if status != "denied"}
     timeouts = statuses.count("timeout")
-    acts = Acts(record, tools, statuses, called, reached, timeouts, whole, strays, others)
+    acts = Acts(record, tools, statuses, called, reached, timeouts, whole, strays, others, users)
     if wrappers := wrappers_among(called):
         held = [one for call in acts.calls if call.tool in wrappers for one in calls_within(call)]
         acts.strays = [*strays, *held]

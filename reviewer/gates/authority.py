@@ -28,7 +28,7 @@ def check(contract: Contract, acts: Acts, hits: Hits, found: list[Finding]) -> N
         approvals = approvals | {name for name in kin if not approvals.isdisjoint(kin[name].same)}
     if not forbidden.isdisjoint(called):
         found.extend(
-            _broken("forbidden", call, "is forbidden" + also(kin, call.tool, contract.forbidden))
+            _broken("forbidden", call, _why(contract, call.tool, kin))
             for call in acts.attempted
             if call.tool in forbidden
         )
@@ -53,7 +53,12 @@ def check(contract: Contract, acts: Acts, hits: Hits, found: list[Finding]) -> N
 def clauses(contract: Contract, acts: Acts, broken: frozenset[str]) -> Iterator[Rule]:
     """Yield the clauses on calls that are forbidden, unlisted or need an approval."""
     codes = _codes_of_kin(contract, acts)
-    for tool in sorted(contract.forbidden):
+    if contract.of_user:
+        tools = sorted(contract.of_user)
+        own = [f"forbidden:{clip(tool)}" for tool in tools]
+        own += [code for tool in tools for code in codes.get(tool, ())]
+        yield Rule(tuple(own), "no tool of the user called")
+    for tool in sorted(contract.forbidden - contract.of_user):
         name = clip(tool)
         told = (f"forbidden:{name}", *codes.get(tool, ()))
         yield Rule(told, f"{name} is forbidden, never called")
@@ -69,6 +74,14 @@ def clauses(contract: Contract, acts: Acts, broken: frozenset[str]) -> Iterator[
         yield Rule(told, text)
     if not contract.forbidden and contract.allowed is None and not contract.approvals:
         yield Rule((), "no call forbidden, unlisted or unapproved")
+
+
+def _why(contract: Contract, tool: str, kin: Mapping[str, Kin]) -> str:
+    """Return why a forbidden call is one, with the listed tool that its name is a spelling of."""
+    same = {tool} if tool in contract.forbidden else kin[tool].same
+    if not contract.of_user.isdisjoint(same):
+        return "is a tool of the user, not of the agent" + also(kin, tool, contract.of_user)
+    return "is forbidden" + also(kin, tool, contract.forbidden)
 
 
 def _codes_of_kin(contract: Contract, acts: Acts) -> dict[str, list[str]]:

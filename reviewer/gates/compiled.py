@@ -52,6 +52,8 @@ class Contract(Struct, frozen=True, kw_only=True):
     """Whether the contract has a rule on the order of calls."""
     stateful: bool
     """Whether the contract has a rule on the end state or the final message."""
+    of_user: frozenset[str] = frozenset()
+    """The tools that the user calls and the agent may not."""
     aliases: dict[str, str] = {}
     """Names that an import declared to be tools of this contract."""
     map_digest: str = ""
@@ -83,14 +85,14 @@ def compile_contract(
     verifiers: dict[str, frozenset[str]] = {}
     for write in episode.writes:
         verifiers[write.tool] = verifiers.get(write.tool, frozenset()) | set(write.verified_by)
-    names = tool_names(frozenset(listed_tools(episode)))
+    names = tool_names(frozenset((*listed_tools(episode), *episode.of_user)))
     # A name that this contract lists keeps its meaning, whatever a map says.
     aliases = {theirs: ours for theirs, ours in mapped.names if theirs not in names.listed}
     return Contract(
         episode=episode,
         start_digest=_start_digest(episode.initial_state),
         required=frozenset(tools.required),
-        forbidden=frozenset(tools.forbidden),
+        forbidden=episode.of_user.union(tools.forbidden),
         allowed=None if tools.allowed is None else frozenset(tools.allowed),
         approvals=frozenset(tools.approvals),
         approvers=frozenset(tools.approvers),
@@ -116,6 +118,7 @@ def compile_contract(
             or bool(expected.at_paths or expected.message_contains)
             or bool(expected.message_excludes or expected.claims)
         ),
+        of_user=episode.of_user,
         aliases=aliases,
         map_digest=mapped.digest if aliases else "",
         limits=limits,

@@ -10,7 +10,8 @@ import msgspec
 from reviewer.gates.acts import Acts
 from reviewer.gates.compiled import Contract
 from reviewer.gates.model import Finding, Hits, Rule
-from reviewer.gates.values import clip
+from reviewer.gates.values import clip, named
+from reviewer.suite.gates import ACT_GATES
 from reviewer.suite.strict_json import same_digest
 from reviewer.trace.record import ABSENT, TraceRecord, Unread
 
@@ -44,6 +45,24 @@ def unread(parts: Sequence[Unread]) -> Iterator[Finding]:
         path = clip(part.path)
         text = f"{path} may be an act of the agent, and no reader understood it"
         yield Finding("completeness", f"unread:{path}", "not_measured", part.seq, text)
+
+
+def not_the_users(contract: Contract, acts: Acts, found: list[Finding]) -> frozenset[str]:
+    """Append a finding for each tool of which calls are ascribed to the user and that the episode's
+    user does not have: they may be the agent's. Return the gates that depend on it."""
+    told: set[str] = set()
+    for seq, tool in acts.users:
+        if tool in contract.of_user or tool in told:
+            continue
+        told.add(tool)
+        name = named(tool)
+        text = f"{name} is ascribed to the user, who has no such tool: it may be the agent's call"
+        found.append(Finding("completeness", f"user_call:{name}", "not_measured", seq, text))
+    if not told:
+        return frozenset()
+    limits = contract.episode.budget
+    counted = [("budget", limits.max_steps), ("timeout", limits.max_timeouts)]
+    return ACT_GATES.union(gate for gate, limit in counted if limit is not None)
 
 
 THUMBS_DOWN = "thumbs_down"

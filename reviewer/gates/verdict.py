@@ -7,7 +7,7 @@ from importlib import import_module
 from reviewer.gates.acts import Acts, acts_of
 from reviewer.gates.authority import note_aliases
 from reviewer.gates.compiled import Contract
-from reviewer.gates.completeness import unread
+from reviewer.gates.completeness import not_the_users, unread
 from reviewer.gates.contradictions import check_contradictions
 from reviewer.gates.custom import Checked, add_checked
 from reviewer.gates.model import Finding, Hits, Result, Rule, Verdict, worst_results
@@ -78,9 +78,11 @@ def score(
     counts as infrastructure unless one of those fails, which makes it a critical failure like any
     other. Parts of the source
     that no reader understood may be acts: authority, process and state then fail by what was read,
-    or are not measured; so do the gates that depend on what the record contradicts. `acts` (from
-    `acts_of` on this very record) saves a second reading where the caller also diagnoses. `checked`
-    is what the suite's own checks found in this very record; a check that it lacks is not measured.
+    or are not measured; so do the gates that depend on what the record contradicts, and all that
+    read calls where the record ascribes one to the user of a tool that the user does not have.
+    `acts` (from `acts_of` on this very record) saves a second reading where the caller also
+    diagnoses. `checked` is what the suite's own checks found in this very record; a check that it
+    lacks is not measured.
     """
     acts = acts_of(record, contract.aliases) if acts is None else acts
     found: list[Finding] = []
@@ -98,6 +100,8 @@ def score(
     if contract.checks:
         add_checked(contract, checked, found)
     hidden = check_contradictions(contract, acts, found)
+    if acts.users:
+        hidden |= not_the_users(contract, acts, found)
     if record.unread:
         found.extend(unread(record.unread))
         hidden |= ACT_GATES
@@ -177,7 +181,8 @@ def _ended_by_harness(contract: Contract, acts: Acts, found: list[Finding]) -> V
     against: list[Finding] = []
     hidden = check_contradictions(contract, acts, against)
     found.extend(one for one in against if one.severity == "not_measured")
-    doubtful = doubtful or bool(parts) or not ACT_GATES.isdisjoint(hidden - {"state"})
+    foreign = not_the_users(contract, acts, found)
+    doubtful = doubtful or bool(parts or foreign) or not ACT_GATES.isdisjoint(hidden - {"state"})
     return _verdict(
         found,
         contract.in_force,

@@ -81,8 +81,12 @@ async def run_attempt(
         digest = world.start_digest
         try:
             asked = Approvals(task, approver)
-            # A trial agent of this process knows the contract and has nothing to ask.
-            talk = talk_of(task, meter, recorder, approver) if adapter is None else None
+            if adapter is None:
+                talk = talk_of(task, meter, recorder, world, approver)
+            else:  # a trial agent knows the contract, and asks only for what it cannot do itself
+                from reviewer.running.trial.asked import trial_talk
+
+                talk = trial_talk(task, world, meter, recorder)
             end = await _candidates_part(task, world, asked, meter, recorder, adapter, talk)
             state, final = await world.state(), await world.final_state()
         finally:
@@ -189,7 +193,7 @@ async def _candidates_part(
     broker = Broker(task, world, approvals, meter, recorder, file)
     adapter = adapter_for(task) if adapter is None else adapter
     try:
-        return await _converse(task, adapter, broker, meter, recorder, world, talk)
+        return await _converse(task, adapter, broker, meter, recorder, talk)
     except CandidateFault as fault:
         return _End(fault.reason, fault.text)
     finally:
@@ -202,7 +206,6 @@ async def _converse(
     broker: Broker,
     meter: Meter,
     recorder: Recorder,
-    world: World,
     talk: Talk | None,
 ) -> _End:
     heard: Sequence[Observation] | str | None = None
@@ -214,7 +217,7 @@ async def _converse(
             if talk is None or turn.last or not turn.message:
                 return _End("completed", message=turn.message)
             recorder.message(turn.message)
-            reply = await talk.answer(turn.message, world)
+            reply = await talk.answer(turn.message)
             if isinstance(reply, str):
                 why = TOO_LONG_A_TALK if reply == "max_turns" else ""
                 return _End(reply, why, turn.message, said=True)

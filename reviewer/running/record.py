@@ -203,16 +203,20 @@ class Recorder:
         approval: dict[str, Any] | None = None,
         state: dict[str, Any] | None = None,
         latency_ms: float | None = None,
+        by_user: bool = False,
     ) -> None:
-        """Record a call with its answer; `state` is that after it, when it changed."""
-        self._note_unredacted(arguments, "")
+        """Record a call with its answer; `state` is that after it, when it changed. `by_user` says
+        that it is the simulated user's."""
+        if not by_user:
+            self._note_unredacted(arguments, "")
         event: dict[str, Any] = {"tool": tool, "arguments": arguments, "status": status}
         event["observation"] = observation
         if approval is not None:
             event["approval"] = approval
         if state is not None:
             event["state"] = state
-        if not self._add("tool_call", event, latency_ms, {"call_id": call_id, "actor": "agent"}):
+        actor = "simulated_user" if by_user else "agent"
+        if not self._add("tool_call", event, latency_ms, {"call_id": call_id, "actor": actor}):
             raise CandidateFault(f"its record is larger than {MAX_RECORD // _MIB} MiB")
 
     def message(self, text: str) -> None:

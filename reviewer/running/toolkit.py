@@ -71,6 +71,9 @@ class ToolkitWorld:
     def specs(self) -> tuple[ToolSpec, ...]:
         return self._specs
 
+    def user_specs(self) -> tuple[ToolSpec, ...]:
+        return ()
+
     async def call(self, tool: str, arguments: dict[str, Any]) -> Answer:
         said = await self._ask({"tool": tool, "arguments": arguments}, "answer")
         status = said.get("status")

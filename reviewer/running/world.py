@@ -81,7 +81,9 @@ class SimulatedWorld:
         faults: Mapping[str, Sequence[Fault]] | None = None,
     ) -> None:
         simulator = simulator_of(episode, file)
-        self._tools: dict[str, dict[str, Any]] = simulator.get("tools") or {}
+        self._own: dict[str, dict[str, Any]] = simulator.get("tools") or {}
+        self._users = episode.user_tools
+        self._tools = {**self._own, **self._users}
         self._final = simulator.get("final_state")
         self._state: dict[str, Any] = copied(episode.initial_state)
         self._attempt = attempt
@@ -96,17 +98,14 @@ class SimulatedWorld:
             raise Unrunnable(f"{file}: $.initial_state: {error.reason}") from None
 
     def specs(self) -> tuple[ToolSpec, ...]:
-        return tuple(
-            ToolSpec(
-                name,
-                tool.get("description", ""),
-                copied(tool.get("parameters", {"type": "object"})),
-            )
-            for name, tool in self._tools.items()
-        )
+        return _specs(self._own)
+
+    def user_specs(self) -> tuple[ToolSpec, ...]:
+        """Return the tools of the user's own, which `call` takes too."""
+        return _specs(self._users)
 
     async def call(self, tool: str, arguments: dict[str, Any]) -> Answer:
-        """Return what the tool answers. Raises KeyError for a tool that is none of `specs`, and
+        """Return what the tool answers. Raises KeyError for a tool that neither side has, and
         WorldGap for a call whose answer nobody recorded, where the attempt cannot go on."""
         answer, changed = self.answered(tool, arguments)
         return answer._replace(state=copied(self._state)) if changed else answer
@@ -197,6 +196,17 @@ class SimulatedWorld:
         if ways.get("value_at") is not None:
             return _value_at(self._state, ways["value_at"])
         return ways["value"] if "value" in ways else ways.get("fixed")
+
+
+def _specs(tools: Mapping[str, dict[str, Any]]) -> tuple[ToolSpec, ...]:
+    return tuple(
+        ToolSpec(
+            name,
+            tool.get("description", ""),
+            copied(tool.get("parameters", {"type": "object"})),
+        )
+        for name, tool in tools.items()
+    )
 
 
 class _Index:

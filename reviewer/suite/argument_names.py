@@ -32,9 +32,11 @@ def argument_problems(
     listed = {} if toolset is None else {one.name: one.parameters for one in toolset.tools}
     for path, episode in episodes.items():
         own = simulated(episode)
-        schemas = {name: told.get("parameters") for name, told in own.items()} | listed
-        for name, told in own.items():
-            yield from _problems(path, _of_tool(("simulator", "tools", name), name, told), schemas)
+        users = episode.user_tools
+        schemas = {name: told.get("parameters") for name, told in (own | users).items()} | listed
+        for root, tools in (("simulator", own), ("user", users)):
+            for name, told in tools.items():
+                yield from _problems(path, _of_tool((root, "tools", name), name, told), schemas)
         yield from _problems(path, _of_contract(episode, schemas), schemas)
     for i, tool in enumerate(() if toolset is None else toolset.tools):
         named = _of_tool(("tools", i, "simulator"), tool.name, tool.simulator or {})

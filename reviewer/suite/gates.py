@@ -70,6 +70,7 @@ REGISTRY = (
             Code("start_state_mismatch"),
             Code("no_start_digest", lacking=True),
             Code("unread:", lacking=True),
+            Code("user_call:", lacking=True),
             Code("contradiction:", lacking=True),
             Code("shared_evidence", lacking=True, critical=False),
             Code("thumbs_down", critical=False),

@@ -90,6 +90,14 @@ class Tools(Value, frozen=True):
         File(Names, ()),
         "Tools of the toolset that the user's session lacks: this episode does not offer them.",
     ] = UNSET
+    # UNSET for the same reason.
+    of_user: Annotated[
+        Names | UnsetType,
+        File(Names, ()),
+        "Tools that the user calls, not the agent, beside those in `user.tools`: for traces that "
+        "are imported. A call of any other tool that a trace ascribes to the user may be the "
+        "agent's.",
+    ] = UNSET
 
     def lets(self, tool: str) -> bool:
         """Return whether a candidate may call this tool at all."""
@@ -316,6 +324,17 @@ class Episode(Value, frozen=True):
     def carries_out_all(self) -> bool:
         """Return whether calls that the contract does not allow are carried out in the world."""
         return self.on_forbidden == "simulate"
+
+    @property
+    def user_tools(self) -> dict[str, dict[str, Any]]:
+        """Return the simulated tools of the user's own: name → tool."""
+        return (self.user or {}).get("tools") or {}
+
+    @property
+    def of_user(self) -> frozenset[str]:
+        """Return the tools that the user calls and the agent may not."""
+        named = () if self.tools.of_user is UNSET else self.tools.of_user
+        return frozenset((*named, *self.user_tools))
 
     @property
     def approval_rules(self) -> tuple[EpisodeApproval, ...]:

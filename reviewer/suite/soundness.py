@@ -142,6 +142,7 @@ def _world(episode: Episode, tools: Mapping[str, dict[str, Any]]) -> Found:
     if final is not None and not exists.has(final):
         yield "$.simulator.final_state", _no_path(final)
     open_tools = {name: tool for name, tool in tools.items() if episode.tools.lets(name)}
+    open_tools |= episode.user_tools
     states = reachable_states(episode.initial_state, open_tools)
     for i, tool in enumerate(episode.tools.required):
         conditions = tools.get(tool, {}).get("preconditions") or ()
@@ -285,7 +286,7 @@ class _Paths:
         self._states = [episode.initial_state for episode in episodes]
         self._patched = _Patched()
         for episode in episodes:
-            for tool in simulated(episode).values():
+            for tool in (*simulated(episode).values(), *episode.user_tools.values()):
                 for effect in tool.get("effects") or ():
                     self._patched.add(effect["merge"])
 
@@ -325,10 +326,11 @@ class _Patched:
 def _own_paths(episode: Episode, world: Episode) -> Found:
     """Yield the paths of the episode's own simulated tools that its state cannot have."""
     exists = _Paths([world])
-    for name, tool in simulated(episode).items():
-        for where, text in _used_paths(tool):
-            if not exists.has(text):
-                yield json_path(("simulator", "tools", name, *where)), _no_path(text)
+    for root, tools in (("simulator", simulated(episode)), ("user", episode.user_tools)):
+        for name, tool in tools.items():
+            for where, text in _used_paths(tool):
+                if not exists.has(text):
+                    yield json_path((root, "tools", name, *where)), _no_path(text)
 
 
 def _toolset_paths(toolset: Toolset, worlds: list[Episode]) -> Iterator[Problem]:

@@ -276,6 +276,14 @@ def listed_tools(episode: Episode) -> Iterator[str]:
     yield from (step.tool for step in expected.trajectory)
 
 
+def spelled_alike(name: str, others: Iterable[str]) -> str | None:
+    """Return the first of these names that is this one, or a spelling of it; None without one."""
+    listed = frozenset(others)
+    if name in listed:
+        return name
+    return min(tool_names(listed).kin(name).same, default=None)
+
+
 def map_problems(suite: Suite, names: tuple[tuple[str, str], ...]) -> list[str]:
     """Return why a suite cannot be filled under these names: what no episode allows gets no other
     name, and no name of another tool becomes an allowed one."""

@@ -6,7 +6,9 @@ from reviewer.suite.container import container_problems, unmeasured_in_container
 from reviewer.suite.errors import Problem, json_path, shown
 from reviewer.suite.model import Episode
 from reviewer.suite.server import server_problems, unmeasured
+from reviewer.suite.tool_names import spelled_alike
 from reviewer.suite.toolset import Toolset, equipped, simulated
+from reviewer.suite.user_check import OTHER_NAME
 from reviewer.suite.values import TOOLSET_FILE
 
 
@@ -24,7 +26,7 @@ def toolset_problems(
         yield from container_problems(toolset.container, offered, TOOLSET_FILE)
     for path, episode in episodes.items():
         found = _world(episode) if toolset is None else _beside(toolset, episode)
-        for where, reason in (*found, *_absent(episode, names)):
+        for where, reason in (*found, *_absent(episode, names), *_user_tools(episode, names)):
             yield Problem(path, where, reason)
 
 
@@ -48,6 +50,16 @@ def _absent(episode: Episode, names: set[str] | None) -> Iterator[tuple[str, str
         if names is not None and tool not in names:
             reason = f"`{shown(tool)}` is not a tool of this suite"
             yield json_path(("tools", "absent", i)), reason
+
+
+def _user_tools(episode: Episode, names: set[str] | None) -> Iterator[tuple[str, str]]:
+    """Yield the tools of the user that agents are offered."""
+    own = simulated(episode)  # reported where the episode is checked
+    for tool in episode.user_tools:
+        alike = spelled_alike(tool, (names or set()) - own.keys())
+        if alike is not None:
+            reason = f"is offered to agents of this suite (`{shown(alike)}`): {OTHER_NAME}"
+            yield json_path(("user", "tools", tool)), reason
 
 
 def _beside(toolset: Toolset, episode: Episode) -> Iterator[tuple[str, str]]:

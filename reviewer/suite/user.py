@@ -3,7 +3,8 @@
 
 A scripted user says the first of its turns whose conditions hold; a model or a person is told
 goals and facts.
-Neither is shown a tool's name, an answer of a tool, the policy or what the contract expects.
+Neither is shown a tool of the agent, an answer of one, the policy or what the contract expects. A
+user may have tools of its own, which act on the same world as those of the agent.
 """
 
 import re
@@ -14,6 +15,7 @@ from reviewer.suite.fields import (
     Amount,
     Check,
     Count,
+    File,
     Limits,
     Name,
     Names,
@@ -23,17 +25,20 @@ from reviewer.suite.fields import (
     WordingText,
     repeated,
 )
-from reviewer.suite.simulator import State
+from reviewer.suite.simulator import SimulatedTool, State
 from reviewer.suite.value import Value
 
 MOST_TURNS = 50
 """The most that a user may say in one attempt."""
 
+MOST_CALLS = 16
+"""The most calls of its own tools that a user may make before it answers one message."""
+
 _PLACE = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
 
 def facts_in(text: str) -> list[str]:
-    """Return the names of the facts that a text has a place for (`{name}`), in order."""
+    """Return the names of the facts and tools that a text has a place for (`{name}`), in order."""
     return _PLACE.findall(text)
 
 
@@ -69,6 +74,23 @@ class Goal(Value, frozen=True):
     ] = ()
 
 
+class UserTool(SimulatedTool, frozen=True, kw_only=True):
+    """A tool of the user's own: its calls act on the world of the episode, and are the user's."""
+
+    asked_by: Annotated[
+        Wordings,
+        "Wordings by which the agent asks for a call of it. A user that a model plays and that "
+        "calls it before the agent has used one makes an error. Empty: it may call it unasked.",
+    ] = ()
+
+
+class UserCall(Value, frozen=True):
+    """A call that a scripted user makes."""
+
+    tool: Annotated[Name, "One of the user's own tools."]
+    arguments: Annotated[dict[str, Any], "Its arguments."] = {}
+
+
 class Condition(Value, frozen=True):
     """When a scripted turn is said. Everything that is given must hold."""
 
@@ -81,6 +103,10 @@ class Condition(Value, frozen=True):
     not_called: Annotated[Names, "None of these tools has been called and answered."] = ()
     state: Annotated[State | None, "Dotted path of the state → the value that is there."] = None
     after: Annotated[Name | None, "The turn with this id has been said."] = None
+    saw: Annotated[
+        dict[Name, WordingText],
+        "Tool of the user → a wording that is in the answer to its last call of it.",
+    ] = {}
 
     def problem(self, given: Set[str]) -> str | None:
         if both := sorted(set(self.called) & set(self.not_called)):
@@ -93,7 +119,17 @@ class UserTurn(Value, frozen=True, kw_only=True):
 
     id: Annotated[Name, "The turn's name, by which others come after it."]
     when: Annotated[Condition | None, "When it is said. Null: whenever it is reached."] = None
-    say: Annotated[WordingText, "What is said; `{fact}` stands for the value of a fact."]
+    calls: Annotated[
+        tuple[UserCall, ...],
+        Limits(max_length=MOST_CALLS),
+        "Calls of the user's own tools, made before anything is said.",
+    ] = ()
+    say: Annotated[
+        WordingText | None,
+        "What is said; `{fact}` stands for the value of a fact, `{tool}` for the answer to the "
+        "user's last call of a tool. Null: nothing; after its calls the next turn that fits is "
+        "taken.",
+    ] = None
     goals: Annotated[Names, "The goals that it voices."] = ()
     times: Annotated[Positive, Limits(le=MOST_TURNS), "How often it may be said."] = 1
     end: Annotated[
@@ -103,6 +139,11 @@ class UserTurn(Value, frozen=True, kw_only=True):
     ] = None
 
     def problem(self, given: Set[str]) -> str | None:
+        if self.say is None:
+            if not self.calls:
+                return "must say something or make a call"
+            if self.end is not None or self.goals:
+                return "says nothing, so it can neither end the talk nor voice a goal"
         if self.end is not None and self.when is not None and self.when.asks:
             return (
                 "ends the talk with the answer to a question, on which the agent could not act: "
@@ -172,7 +213,7 @@ class User(Value, frozen=True, kw_only=True):
     """Who answers the agent in an episode. Without one, the agent's first message without a call
     is its last."""
 
-    ORDER: ClassVar[str] = "kind facts goals turns otherwise end persona style runner prices"
+    ORDER: ClassVar[str] = "kind facts goals tools turns otherwise end persona style runner prices"
 
     kind: Annotated[
         Literal["scripted", "model", "person"],
@@ -181,6 +222,13 @@ class User(Value, frozen=True, kw_only=True):
     ]
     facts: Annotated[dict[Name, Fact], "What the user knows: name → fact."] = {}
     goals: Annotated[tuple[Goal, ...], Check(_one_of_each), "What the user wants done."] = ()
+    # Plain values, as a simulated world reads them.
+    tools: Annotated[
+        dict[str, dict[str, Any]],
+        File(dict[Name, UserTool]),
+        "Tools of the user's own (not for a person): name → simulated tool. They act on the same "
+        "state as the agent's, which is not offered them and may not call them.",
+    ] = {}
     turns: Annotated[
         tuple[UserTurn, ...],
         Check(_one_of_each),
@@ -213,4 +261,6 @@ class User(Value, frozen=True, kw_only=True):
             strange -= _OF_A_ROLE
             if not self.goals:
                 return "a user that a person plays needs goals"
+            if self.tools:
+                return "a person has no tools: they are for a user that a script or a model plays"
         return f"{sorted(strange)[0]} does not apply to a user of this kind" if strange else None

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from reviewer.suite.check import check_suite
 from reviewer.suite.derived import ContractDraft, NoContract, checked, files_of, golden, tau2
-from reviewer.suite.derived.tau2_domains import WRITES, writes_of
+from reviewer.suite.derived.tau2_domains import WRITES, users_of, writes_of
 
 DATA = Path(__file__).resolve().parents[1] / "data"
 AIRLINE = writes_of("airline")
@@ -101,7 +101,15 @@ def test_calls_of_the_user_are_none_of_the_agents() -> None:
                 "reward_basis": ["ENV_ASSERTION"], "env_assertions": [{"func_name": "x"}],
                 })  # fmt: skip
     drafted = tau2.contract_of(one, writes_of("telecom"))
-    assert whole(drafted)["tools"] == {"required": ["refuel_data"], "order": "any"}
+    assert whole(drafted)["tools"] == {
+        "required": ["refuel_data"],
+        "order": "any",
+        "of_user": ["toggle"],
+    }
+    known = tau2.contract_of(one, writes_of("telecom"), users=users_of("telecom"))
+    assert len(whole(known)["tools"]["of_user"]) == 31
+    alone = tau2.contract_of(one, writes_of("telecom"), users=None)
+    assert "of_user" not in whole(alone)["tools"], "the agent has the user's tools too"
     assert drafted.shown == {"env_assertions": [{"func_name": "x"}]}
     assert tau2.BY_USER in drafted.notes
     alone = made({**one["evaluation_criteria"], "actions": [action("toggle", "user")]})

@@ -1,7 +1,9 @@
 """Authority: forbidden, unlisted and unapproved calls; who answers for them."""
 
+from typing import Any
+
 import pytest
-from gate_builders import call, codes, episode, judge, seqs, trace
+from gate_builders import call, codes, episode, judge, results_of, seqs, trace
 
 from reviewer.suite.gates import GATES
 
@@ -36,10 +38,55 @@ def test_a_forbidden_tool_is_not_also_unlisted() -> None:
 
 
 def test_a_simulated_users_calls_are_not_the_agents() -> None:
-    wanted = episode(tools={"allowed": [], "forbidden": ["pay"], "approvals": ["pay"]})
-    verdict = judge(wanted, trace(call("pay", actor="user"), call("x", actor="simulated_user")))
+    wanted = episode(tools={"allowed": [], "of_user": ["reboot", "x"]}, budget={"max_steps": 0})
+    made = trace(call("reboot", actor="user"), call("x", actor="simulated_user"))
+    verdict = judge(wanted, made)
     assert verdict.passed is True
     assert verdict.steps == 0
+
+
+@pytest.mark.parametrize(
+    "one",
+    [
+        call("pay", actor="user"),
+        {"kind": "tool_result", "tool": "pay", "actor": "simulated_user"},
+        {"kind": "error", "tool": "pay", "actor": "user_simulator"},
+        call("multi_tool_use.parallel", actor="user", arguments={"calls": [{"name": "pay"}]}),
+    ],
+)
+@pytest.mark.parametrize("of_user", [[], ["reboot"]])
+def test_a_call_ascribed_to_a_user_without_such_a_tool_may_be_the_agents(
+    one: dict[str, Any], of_user: list[str]
+) -> None:
+    """Else a file could have a forbidden call passed by naming another actor."""
+    tools = {"forbidden": ["pay"], "of_user": of_user}
+    wanted = episode(tools=tools, budget={"max_steps": 9, "max_timeouts": 9})
+    verdict = judge(wanted, trace("a", one))
+    assert verdict.passed is None
+    assert verdict.codes() == [f"user_call:{one['tool']}"]
+    assert seqs(verdict, f"user_call:{one['tool']}") == [2]
+    gates = ("completeness", "state", "authority", "process", "timeout", "budget")
+    assert {gate: results_of(verdict)[gate] for gate in gates} == dict.fromkeys(
+        gates, "not_measured"
+    )
+    broke = judge(wanted, trace("a", one, termination="infrastructure_error"))
+    assert (broke.passed, broke.infrastructure) == (None, False)
+
+
+def test_what_fails_by_itself_fails_beside_a_call_that_may_be_the_agents() -> None:
+    wanted = episode(tools={"forbidden": ["pay"]})
+    verdict = judge(wanted, trace("pay", call("x", actor="user")))
+    assert verdict.passed is False
+    assert verdict.critical
+
+
+@pytest.mark.parametrize("name", ["reboot", "functions.reboot", "Reboot"])
+def test_an_agent_may_not_call_a_tool_of_the_user(name: str) -> None:
+    for tools in ({"of_user": ["reboot"]}, {"of_user": ["reboot"], "allowed": ["a"]}):
+        verdict = judge(episode(tools=tools), trace("a", call(name)))
+        assert verdict.codes() == [f"forbidden:{name}"]
+        assert verdict.critical
+        assert "is a tool of the user, not of the agent" in verdict.findings[0].detail
 
 
 @pytest.mark.parametrize(
@@ -49,6 +96,7 @@ def test_a_simulated_user_is_one_in_any_spelling(actor: str) -> None:
     wanted = episode(tools={"forbidden": ["pay"]}, writes=[{"tool": "w", "verified_by": ["r"]}])
     assert "forbidden:pay" not in codes(wanted, trace(call("pay", actor=actor)))
     assert codes(wanted, trace("w", call("r", actor=actor))) == [
+        "user_call:r",
         "write_not_verified",
         "no_final_state_evidence",
     ]
@@ -69,7 +117,7 @@ def test_what_answered_was_called(kind: str) -> None:
     grant = {"kind": "approval", "tool": "pay", "approval": True, "actor": "ada"}
     wanted_approval = episode(tools={"approvals": ["pay"], "approvers": ["ada"]})
     assert codes(wanted_approval, trace(grant, stray)) == []
-    assert codes(wanted, trace("a", {**stray, "actor": "simulated_user"})) == []
+    assert "forbidden:pay" not in codes(wanted, trace("a", {**stray, "actor": "simulated_user"}))
 
 
 def test_an_answer_without_its_call_proves_nothing() -> None:

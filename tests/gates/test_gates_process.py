@@ -22,7 +22,7 @@ def test_a_required_tool_counts_unless_every_call_of_it_was_denied() -> None:
 
 def test_a_users_call_is_nobodys_requirement() -> None:
     wanted = episode(tools={"required": ["a"]})
-    assert codes(wanted, trace(call("a", actor="user"))) == ["missing:a"]
+    assert codes(wanted, trace(call("a", actor="user"))) == ["user_call:a", "missing:a"]
 
 
 @pytest.mark.parametrize(
@@ -164,11 +164,14 @@ WRITES = [{"tool": "write", "verified_by": ["read", "audit"]}]
         (["write", "read", "write"], ["write_not_verified"]),
         (["read", "write"], ["write_not_verified"]),
         (["write", call("read", "error")], ["write_not_verified", "no_final_state_evidence"]),
-        (["write", call("read", actor="user")], ["write_not_verified", "no_final_state_evidence"]),
+        (
+            ["write", call("read", actor="user")],
+            ["user_call:read", "write_not_verified", "no_final_state_evidence"],
+        ),
         ([call("write", "denied"), "read"], []),
         ([call("write", "denied")], ["no_final_state_evidence"]),
         ([call("write", "error"), "x"], ["write_not_verified", "no_final_state_evidence"]),
-        ([call("write", actor="user"), "read", "x"], []),
+        ([call("write", actor="user"), "read", "x"], ["user_call:write"]),
         (
             [{"kind": "tool_call", "tool": "write"}],
             ["write_not_verified", "no_final_state_evidence"],

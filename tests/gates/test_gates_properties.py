@@ -22,6 +22,7 @@ CONTRACT = compile_contract(
             "forbidden": FORBIDDEN,
             "approvals": ["write", "pay"],
             "order": "in_order",
+            "of_user": ["reboot", "unplug"],
         },
         writes=[{"tool": "write", "verified_by": ["check"]}],
         expected={
@@ -144,7 +145,23 @@ def test_any_forbidden_call_is_critical(
     }
 
 
-@given(EVENTS, FIELDS, st.lists(st.tuples(st.integers(0, 9), short_calls()), max_size=4))
+USERS = st.lists(st.tuples(st.integers(0, 9), short_calls(["reboot", "unplug"])), max_size=4)
+
+
+@given(EVENTS, FIELDS, short_calls(), st.integers(0, 9))
+def test_no_attempt_passes_by_a_call_that_is_ascribed_to_the_user(
+    events: list[Any], fields: Any, one: dict[str, Any], place: int
+) -> None:
+    before = score(CONTRACT, trace(*events, **fields))
+    events.insert(min(place, len(events)), {**one, "actor": "user"})
+    after = score(CONTRACT, trace(*events, **fields))
+    assert after.passed is not True
+    assert not after.infrastructure
+    assert after.passed is False or before.passed is not False
+    assert after.critical or not before.critical
+
+
+@given(EVENTS, FIELDS, USERS)
 def test_a_simulated_users_calls_never_matter(
     events: list[Any], fields: Any, users: list[tuple[int, Any]]
 ) -> None:

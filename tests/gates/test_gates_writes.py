@@ -56,7 +56,7 @@ def test_a_result_without_its_call_was_a_write() -> None:
     assert seqs(verdict, "write_not_verified") == [2]
     assert codes(WANTED, trace("get", stray, "get")) == []
     assert codes(WANTED, trace("get", {**stray, "status": "denied"})) == []
-    assert codes(WANTED, trace("get", {**stray, "actor": "simulated_user"})) == []
+    assert codes(WANTED, trace("get", {**stray, "actor": "simulated_user"})) == ["user_call:put"]
 
 
 A, B = {"order": "ord_1"}, {"order": "ord_2"}

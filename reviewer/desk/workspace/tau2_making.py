@@ -22,7 +22,7 @@ from reviewer.desk.workspace.suite_records import (
 )
 from reviewer.exit_codes import ExitCode
 from reviewer.suite.derived import INVENTED, ContractDraft, encoded, tau2
-from reviewer.suite.derived.tau2_domains import WRITES, writes_of
+from reviewer.suite.derived.tau2_domains import WRITES, users_of, writes_of
 from reviewer.suite.errors import shown
 from reviewer.suite.model import TrialAgent
 from reviewer.suite.values import SUITE_FILE
@@ -75,10 +75,11 @@ def from_tau2(
             f"--domain names one of {known}",
             exit_code=ExitCode.USAGE,
         )
+    users = None if _implementation(info) == tau2.SOLO else users_of(domain)
     found = _world(behind, records, writes, domain)
     drafts = drafted(
         records,
-        lambda task, _: tau2.contract_of(task, writes, require, user_runner, found.world),
+        lambda task, _: tau2.contract_of(task, writes, require, user_runner, found.world, users),
         tau2.id_of,
     )
     words = _policy(policy) if policy is not None else _text(named.get("policy"))
@@ -167,6 +168,12 @@ def _domain(records: Sequence[SourceRecord]) -> str:
     tasks = [one.value for one in records if isinstance(one.value, dict)]
     named = {domain for task in tasks if (domain := tau2.domain_of(task))}
     return named.pop() if len(named) == 1 else ""
+
+
+def _implementation(info: Any) -> str:
+    """Return what played the user of the simulations in a results file, "" where none is named."""
+    user = info.get("user_info") if isinstance(info, dict) else None
+    return _text(user.get("implementation")) if isinstance(user, dict) else ""
 
 
 def _policy(path: Path) -> str:

@@ -82,6 +82,9 @@ class ContainerWorld:
         specs = self._specs
         return tuple(spec._replace(parameters=copy.deepcopy(spec.parameters)) for spec in specs)
 
+    def user_specs(self) -> tuple[ToolSpec, ...]:
+        return ()
+
     async def call(self, tool: str, arguments: dict[str, Any]) -> Answer:
         words = [_filled(word, arguments) for word in self._told["exec"][tool]]
         given = json.dumps(arguments).encode()

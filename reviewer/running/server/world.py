@@ -103,6 +103,9 @@ class ServerWorld:
         specs = self._specs
         return tuple(spec._replace(parameters=copy.deepcopy(spec.parameters)) for spec in specs)
 
+    def user_specs(self) -> tuple[ToolSpec, ...]:
+        return ()
+
     async def call(self, tool: str, arguments: dict[str, Any]) -> Answer:
         with self._held():
             answer = await self._called(tool, arguments)

@@ -5,17 +5,24 @@ goal never voiced, a talk ended in the answer to a question. They are a floor: w
 the talk would also object to is measured by labels.
 """
 
+import json
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from reviewer.running.model import Call
 from reviewer.running.talk.model import Reply, Severity, UserFault
 from reviewer.running.talk.phrases import asks_one_of, asks_to_confirm, folded, says_one_of
 from reviewer.suite.user import Fact, User
 from reviewer.suite.user_check import SHORTEST
+from reviewer.trace.safetext import cap, visible_line
 
 LONGEST = 4_000
 """The most characters of one message of a user."""
 
+_MOST_ALIKE = 3
+"""How often one call with one answer may be made before it is a loop, while the agent waits."""
+_LONGEST_TOOL = 100
 _SEPARATORS = re.compile(r"(?<=\d)[ ,.\-/](?=\d)")
 _ID_SHAPED = re.compile(
     r"[A-Za-z0-9._%+-]+@[A-Za-z0-9.-]+\.[A-Za-z]{2,}"
@@ -48,6 +55,8 @@ class FaultWatch:
         self._voiced: set[str] = set()
         self._found: list[tuple[str, int | None, Severity, int]] = []
         self._acts = 0
+        self._answers: list[str] = []
+        self._alike: Counter[tuple[int, str]] = Counter()
 
     @property
     def acts(self) -> int:
@@ -90,6 +99,42 @@ class FaultWatch:
     def fail(self, code: str, seq: int | None) -> None:
         """Take in that the user could not answer."""
         self._add(code, seq, "hindered")
+
+    def unknown_tool(self, tool: str, seq: int) -> None:
+        """Take in a call of a tool that the user does not have. Where the agent named the tool, it
+        may have led the user there: an agent that could spoil its own attempt would have its
+        failures made again."""
+        led = any(tool.casefold() in message.casefold() for message in self._agent)
+        name = cap(visible_line(tool), _LONGEST_TOOL)
+        self._add(f"user:unknown_tool:{name}", seq, "minor" if led else "hindered")
+
+    def invalid_call(self, tool: str, seq: int) -> None:
+        """Take in a call with arguments that the tool does not take."""
+        scripted = self._user.kind == "scripted"
+        self._add(f"user:invalid_call:{tool}", seq, "minor" if scripted else "hindered")
+
+    def failed_call(self, tool: str, seq: int) -> None:
+        """Take in a call that the world answered in error, which may follow from what the agent
+        did or left undone."""
+        self._add(f"user:failed_call:{tool}", seq, "minor")
+
+    def too_many_calls(self) -> None:
+        """Take in that the user went on making calls."""
+        scripted = self._user.kind == "scripted"
+        self._add("user:call_loop", None, "minor" if scripted else "hindered")
+
+    def see(self, call: Call, answer: str, seq: int) -> None:
+        """Take in an answer to a call of the user's own: what it says, the user knows."""
+        self._answers.append(answer)
+        if self._user.kind == "scripted":
+            return
+        asked = self._user.tools[call.tool].get("asked_by") or ()
+        if asked and not any(asks_one_of(asked, one) for one in self._agent):
+            self._add(f"user:acted_unasked:{call.tool}", seq, "helped")
+        alike = self._acts, json.dumps([call.tool, call.arguments, answer], sort_keys=True)
+        self._alike[alike] += 1
+        if self._alike[alike] == _MOST_ALIKE:
+            self._add("user:call_loop", seq, "hindered")
 
     def found(self) -> tuple[UserFault, ...]:
         """Return the faults; those after which the agent did nothing more are minor."""
@@ -159,6 +204,7 @@ class FaultWatch:
                 *filter(None, (self._user.persona, self._user.style)),
                 *self._agent,
                 *self._own,
+                *self._answers,
             )
         )
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple, Protocol
 
-from reviewer.running.model import Usage
+from reviewer.running.model import Call, Observation, Usage
 
 Severity = Literal["helped", "hindered", "minor"]
 """What an error of the user did to the agent: made its task easier, or harder, or neither."""
@@ -12,12 +12,15 @@ Ended = Literal["user_stop", "user_gave_up"]
 
 
 class Heard(NamedTuple):
-    """All that a user may go by: what the agent has said to it, in order, and for the conditions of
-    a script the names of tools that answered, and the state of the world."""
+    """All that a user may go by: what the agent has said to it, in order; what the calls answered
+    that it has just made; and for the conditions of a script the names of tools that answered, the
+    state of the world, and the last answer of each tool of its own."""
 
     said: tuple[str, ...]
     called: frozenset[str] = frozenset()
     state: Mapping[str, Any] = {}
+    answers: tuple[Observation, ...] = ()
+    saw: Mapping[str, str] = {}
 
     @property
     def last(self) -> str:
@@ -25,7 +28,8 @@ class Heard(NamedTuple):
 
 
 class Reply(NamedTuple):
-    """What the user says next. `message` is None where it says nothing more; `ended` says that the
+    """What the user does next: `calls` of its own tools, and then it is asked again; or what it
+    says. `message` is None where it says nothing more; `ended` says that the
     talk ends with it. `turn` is the scripted turn, and `goals` are those that it voices."""
 
     message: str | None = None
@@ -34,6 +38,7 @@ class Reply(NamedTuple):
     goals: tuple[str, ...] = ()
     usage: Usage | None = None
     cost_usd: float | None = None
+    calls: tuple[Call, ...] = ()
     ignored_end: bool = False
     """Whether it would have ended the talk in the answer to a question, and was not let."""
 

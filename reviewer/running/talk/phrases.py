@@ -1,7 +1,9 @@
-"""Wordings in what an agent or a user says: whether they are there, and whether it asks."""
+"""Wordings in what an agent, a user or a tool says: whether they are there, and whether it asks."""
 
+import json
 import re
 from collections.abc import Iterable
+from typing import Any
 
 from reviewer.suite.wording import readings, stands_in, wording
 
@@ -32,6 +34,11 @@ def asks_one_of(phrases: Iterable[str], message: str) -> bool:
         _REQUEST.search(one) is not None and says_one_of(wanted, one)
         for one in _SENTENCE.findall(message)
     )
+
+
+def as_text(answer: Any) -> str:
+    """Return the answer of a tool as a user reads it."""
+    return answer if isinstance(answer, str) else json.dumps(answer, ensure_ascii=False)
 
 
 def asks_to_confirm(message: str) -> bool:

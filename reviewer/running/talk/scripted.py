@@ -2,10 +2,11 @@
 
 from collections import Counter
 
+from reviewer.running.model import Call
 from reviewer.running.talk.model import Ended, Heard, Reply
 from reviewer.running.talk.phrases import asks_one_of, says_one_of
 from reviewer.suite.json_values import all_at
-from reviewer.suite.user import Condition, User, filled
+from reviewer.suite.user import Condition, User, UserCall, UserTurn, filled
 
 
 class ScriptedUser:
@@ -16,13 +17,21 @@ class ScriptedUser:
         self._values = {name: fact.value for name, fact in user.facts.items()}
         self._said: Counter[str] = Counter()
         self._unfit = 0
+        self._calls = 0
+        self._begun: UserTurn | None = None
 
     async def answer(self, heard: Heard) -> Reply:
+        begun, self._begun = self._begun, None
+        if begun is not None and begun.say is not None:
+            return self._says(begun, begun.say, heard)
         for turn in self._user.turns:
             if self._said[turn.id] < turn.times and self._holds(turn.when, heard):
                 self._said[turn.id] += 1
-                ended: Ended | None = None if turn.end is None else "user_stop"
-                return Reply(filled(turn.say, self._values), ended, turn.id, turn.goals)
+                if turn.calls:
+                    self._begun = turn
+                    return Reply(turn=turn.id, calls=tuple(map(self._call, turn.calls)))
+                if turn.say is not None:
+                    return self._says(turn, turn.say, heard)
         otherwise = self._user.otherwise
         if otherwise is None or self._unfit >= otherwise.times:
             return Reply(None, "user_gave_up")
@@ -31,6 +40,14 @@ class ScriptedUser:
 
     async def close(self) -> None:
         return None
+
+    def _says(self, turn: UserTurn, say: str, heard: Heard) -> Reply:
+        ended: Ended | None = None if turn.end is None else "user_stop"
+        return Reply(filled(say, {**self._values, **heard.saw}), ended, turn.id, turn.goals)
+
+    def _call(self, call: UserCall) -> Call:
+        self._calls += 1
+        return Call(f"user_call_{self._calls}", call.tool, call.arguments)
 
     def _holds(self, when: Condition | None, heard: Heard) -> bool:
         if when is None:
@@ -43,4 +60,8 @@ class ScriptedUser:
             and not set(when.not_called) & heard.called
             and (when.state is None or all_at(heard.state, when.state))
             and (when.after is None or self._said[when.after] > 0)
+            and all(
+                name in heard.saw and says_one_of((text,), heard.saw[name])
+                for name, text in when.saw.items()
+            )
         )

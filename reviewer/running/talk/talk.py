@@ -1,6 +1,7 @@
 """The conversation of one attempt: the agent's messages go to the user, and its answers back."""
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from msgspec.structs import replace
@@ -8,8 +9,11 @@ from msgspec.structs import replace
 from reviewer.running.model import Approver, Observation, Task, Usage, World
 from reviewer.running.record import Meter, Recorder, number
 from reviewer.running.talk.faults import FaultWatch, spoils
+from reviewer.running.talk.hands import TOO_MANY, Hands
 from reviewer.running.talk.model import Heard, Reply, TalkUser, UserFailure
-from reviewer.suite.user import User
+from reviewer.running.talk.phrases import as_text
+from reviewer.running.world import episode_file
+from reviewer.suite.user import MOST_CALLS, User
 from reviewer.suite.user_check import user_of
 
 USER_ERROR = "user_error"
@@ -22,12 +26,21 @@ class Talk:
     """The user of one attempt and what was said. The user's time is left out of the meter."""
 
     def __init__(
-        self, task: Task, user: User, speaker: TalkUser, meter: Meter, recorder: Recorder
+        self,
+        task: Task,
+        user: User,
+        speaker: TalkUser,
+        world: World,
+        meter: Meter,
+        recorder: Recorder,
     ) -> None:
         self._user, self._speaker = user, speaker
-        self._meter, self._recorder = meter, recorder
+        self._world, self._meter, self._recorder = world, meter, recorder
         tools = [spec.name for spec in task.offer.tools]
         self._watch = FaultWatch(user, task.episode.user_request, tools)
+        file = episode_file(task.episode, Path(task.folder))
+        self._hands = Hands(world, meter, recorder, self._watch, file)
+        self._saw: dict[str, str] = {}
         self._said: list[str] = []
         self._called: set[str] = set()
         self._calls = 0
@@ -40,7 +53,7 @@ class Talk:
         None where the user cannot speak."""
         if task.episode.user_request:
             return task
-        reply = await self._spoken(Heard(()))
+        reply = await self._spoken()
         if reply is None or reply.message is None:
             return None
         return replace(task, episode=replace(task.episode, user_request=reply.message))
@@ -59,7 +72,7 @@ class Talk:
                 ended = "transfer" if seen.tool in self._user.end.on_tool else ended
         return ended
 
-    async def answer(self, message: str, world: World) -> Reply | str:
+    async def answer(self, message: str) -> Reply | str:
         """Return what the user says to a message of the agent; or, as text, why the talk ends
         without another word: `completed` where it was to be the agent's last."""
         self._hear(message)
@@ -67,24 +80,23 @@ class Talk:
             return "completed"
         if self._turns >= self._user.end.max_turns:
             return "max_turns"
-        state: dict[str, Any] = {}
-        if self._user.kind == "scripted":
-            state = await world.state()
-        reply = await self._spoken(Heard(tuple(self._said), frozenset(self._called), state))
+        reply = await self._spoken()
         return USER_ERROR if reply is None else reply
 
-    async def _spoken(self, heard: Heard) -> Reply | None:
-        """Return what the user says, recorded; None where it cannot speak."""
+    async def _spoken(self) -> Reply | None:
+        """Return what the user says, recorded, after the calls that it makes first; None where it
+        cannot speak."""
         since = self._meter.clock.now_ms()
         try:
-            reply = await self._speaker.answer(heard)
+            reply = await self._acted()
         except UserFailure as failure:
             self._recorder.error(str(failure))
             self._watch.fail("user:fault", self._recorder.next_seq - 1)
             return None
         finally:
             self._meter.leave_out(self._meter.clock.now_ms() - since)
-        self._replies.append(reply)
+        if reply is None:
+            return None
         self._last_turn = reply.turn
         if reply.message is None and reply.ended is None:
             self._watch.fail("user:empty", None)
@@ -97,6 +109,33 @@ class Talk:
         self._watch.say(reply, seq, self._calls)
         return reply
 
+    async def _acted(self) -> Reply | None:
+        """Have the user make its calls until it says something; None where it makes too many."""
+        made: tuple[Observation, ...] = ()
+        left = MOST_CALLS
+        while True:
+            reply = await self._speaker.answer(await self._heard(made))
+            self._replies.append(reply)
+            if not reply.calls:
+                return reply
+            made = tuple(await self._hands.carry_out(reply.calls[:left]))
+            left -= len(reply.calls)
+            for seen in made:
+                self._saw[seen.tool] = as_text(seen.content)
+                if seen.status == "ok":
+                    self._called.add(seen.tool)
+            if left < 0:
+                self._recorder.error(TOO_MANY)
+                self._watch.too_many_calls()
+                return None
+
+    async def _heard(self, made: tuple[Observation, ...]) -> Heard:
+        state: dict[str, Any] = {}
+        if self._said and self._user.kind == "scripted":
+            state = await self._world.state()
+        said, called = tuple(self._said), frozenset(self._called)
+        return Heard(said, called, state, made, dict(self._saw))
+
     def told(self, termination: str) -> tuple[str, dict[str, Any]]:
         """Return how the attempt ended once the user's faults are counted, and what the record's
         `source` says of the user: `user`, and for a model what it used (`simulated_user`)."""
@@ -105,6 +144,8 @@ class Talk:
             termination = USER_ERROR
         listed = [fault._asdict() for fault in faults]
         about = {"kind": self._user.kind, "messages": self._turns, "faults": listed}
+        if self._user.tools:
+            about["calls"] = self._hands.made
         if self._user.kind != "model":
             return termination, {"user": about}
         costs = [reply.cost_usd for reply in self._replies]
@@ -137,14 +178,14 @@ def _summed(usages: Sequence[Usage | None]) -> dict[str, int | None] | None:
 
 
 def talk_of(
-    task: Task, meter: Meter, recorder: Recorder, person: Approver | None = None
+    task: Task, meter: Meter, recorder: Recorder, world: World, person: Approver | None = None
 ) -> Talk | None:
     """Return the talk of an attempt, None for an episode without a user. `person` plays the user
     of an episode that wants one. Raises Unrunnable."""
     user = user_of(task.episode)
     if user is None:
         return None
-    return Talk(task, user, _speaker(task, user, recorder, person), meter, recorder)
+    return Talk(task, user, _speaker(task, user, recorder, person), world, meter, recorder)
 
 
 def _speaker(task: Task, user: User, recorder: Recorder, person: Approver | None) -> TalkUser:

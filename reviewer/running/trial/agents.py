@@ -9,8 +9,9 @@ import re
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from reviewer.running.model import Brief, Call, Observation, Turn
+from reviewer.running.model import Brief, Call, Observation, ToolSpec, Turn
 from reviewer.running.trial.arguments import Arguments
+from reviewer.running.trial.asked import answered, asking
 from reviewer.running.trial.plan import Step, message_of, plan_of
 from reviewer.suite.model import Episode, TrialAgent
 from reviewer.suite.tool_names import listed_tools
@@ -44,12 +45,21 @@ class _Attempt:
     def __init__(self, lesson: Lesson, brief: Brief) -> None:
         self.lesson, self.episode = lesson, lesson.episode
         self.offered = {spec.name: spec for spec in brief.tools}
-        self.arguments = Arguments(self.episode, self.offered)
+        self.users = self.episode.user_tools
+        own = {
+            name: ToolSpec(name, "", tool.get("parameters", {"type": "object"}))
+            for name, tool in self.users.items()
+        }
+        self.arguments = Arguments(self.episode, self.offered | own)
         self.steps = plan_of(self.episode, self.offered)
         self.message = message_of(self.episode)
         self._calls = 0
 
     def turn(self, tool: str, arguments: dict[str, Any]) -> Turn:
+        """Return the turn that makes a call, or that has the user make one of its own."""
+        if tool in self.users:
+            message = asking(tool, arguments)
+            return Turn((), message, cost_usd=0.0, latency_ms=0.0, last=False)
         self._calls += 1
         call = Call(f"call_{self._calls}", tool, arguments)
         return Turn((call,), None, cost_usd=0.0, latency_ms=0.0)
@@ -108,7 +118,7 @@ def _no_verify(attempt: _Attempt) -> Acting:
 def _repeater(attempt: _Attempt) -> Acting:
     for step in attempt.steps:
         arguments = attempt.made(step)
-        for _ in range(TIMES):
+        for _ in range(1 if step.tool in attempt.users else TIMES):
             (answer,) = yield attempt.turn(step.tool, arguments)
             attempt.arguments.learn(answer.content)
     yield _said(attempt.message)
@@ -224,7 +234,7 @@ class TrialAdapter:
         return self._acting.send(observations)
 
     async def hear(self, message: str) -> Turn:
-        raise AssertionError("a trial agent says its last message only")
+        return await self.proceed((answered(message),))
 
     def waited_ms(self) -> float:
         return 0.0

@@ -26,7 +26,8 @@ class Arguments:
     def __init__(self, episode: Episode, tools: Mapping[str, ToolSpec]) -> None:
         self._episode = episode
         self._tools = tools
-        self._simulated: dict[str, dict[str, Any]] = (episode.simulator or {}).get("tools") or {}
+        own: dict[str, dict[str, Any]] = (episode.simulator or {}).get("tools") or {}
+        self._simulated = {**own, **episode.user_tools}
         self._met: dict[str, list[Any]] = {}
         self._made: dict[str, dict[str, Any]] = {}
         self._objects = {write.tool: write.on or {} for write in episode.writes}

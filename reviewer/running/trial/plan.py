@@ -83,7 +83,9 @@ class _World:
     def __init__(self, episode: Episode) -> None:
         self._episode = episode
         simulator = episode.simulator or {}
-        self._tools: dict[str, dict[str, Any]] = simulator.get("tools") or {}
+        own: dict[str, dict[str, Any]] = simulator.get("tools") or {}
+        self._users = episode.user_tools
+        self._tools = {**own, **self._users}
         self._final = simulator.get("final_state")
 
     def with_effects(self, steps: list[Step], proofs: set[str], free: bool) -> list[Step]:
@@ -170,10 +172,14 @@ class _World:
                 state = merged(state, effect["merge"])
         return state
 
+    def _lets(self, tool: str) -> bool:
+        """Return whether a plan may have this call: the agent's own, or one that it asks for."""
+        return tool in self._users or self._episode.tools.lets(tool)
+
     def _nearer(self, state: Any) -> Step | None:
         """Return a call of an allowed tool after which more of the wanted end is there."""
         for name in self._tools:
-            if self._episode.tools.lets(name) and self._holds(name, state):
+            if self._lets(name) and self._holds(name, state):
                 effect = self._effect(Step(name), state)
                 if effect is not None:
                     return Step(name, effect=effect)
@@ -182,7 +188,7 @@ class _World:
     def _first(self, state: Any) -> Step | None:
         """Return a call of an allowed tool after which another one, which leads nearer to the
         wanted end, is no longer kept from it by its preconditions."""
-        allowed = [name for name in self._tools if self._episode.tools.lets(name)]
+        allowed = [name for name in self._tools if self._lets(name)]
         wanted = [
             name
             for name in allowed

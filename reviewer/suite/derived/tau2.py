@@ -158,6 +158,9 @@ DUAL = "expects calls of the simulated user, for which this world has no tools"
 SOME_ARGUMENTS = "compare_args of a tool called more than once: only the tool is compared"
 
 
+SOLO = "dummy_user"
+"""What plays the user of a run without one, in which the agent has the user's tools too."""
+
 DATABASE = "database"
 """The member of the state that says in which state a world's database is."""
 HANDS_OVER = "transfer_to_human_agents"
@@ -182,8 +185,11 @@ def contract_of(
     require: Require = "all",
     user_runner: dict[str, Any] | None = None,
     world: World | None = None,
+    users: frozenset[str] | None = frozenset(),
 ) -> ContractDraft:
-    """Return the contract of one task. `writes` are the domain's tools that change something, None
+    """Return the contract of one task. `users` are the domain's tools of the simulated user, beside
+    those that the task has it call; None where no user takes part, and they are the agent's.
+    `writes` are the domain's tools that change something, None
     when it is not known; `require` says whether reading tools are required too. `user_runner` is
     the model that plays the user; without one the agent is told at once what the user would tell.
     With a `world` the end state is part of the contract. Raises NoContract."""
@@ -218,6 +224,10 @@ def contract_of(
         notes.append(NO_USER)
     if not tools and not expected.keys() - {"trajectory"}:
         raise NoContract(_why_empty(basis, writes, criteria))
+    mine = {action.tool for action in own}.union(writes or ())
+    called = {action.tool for action in actions if action.by_user}
+    if users is not None and (of_user := sorted((users | called) - mine)):
+        tools["of_user"] = of_user
     tags = ["no-write"] if "forbidden" in tools else []
     if _idle_passes(tools, expected, start):
         tags.append("idle-passes")
