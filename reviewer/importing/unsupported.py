@@ -60,7 +60,7 @@ def reason(head: Head, inside: bool = False) -> str:
     """Return the refusal of such a file in one line; empty for any other file, and `inside` a
     folder for one that may lie beside any run."""
     name = tool(head)
-    if not name or (inside and name in _BESIDE_RUNS):
+    if not name or (inside and (name in _BESIDE_RUNS or _told_beside(head, name))):
         return ""
     way = _WAYS_OUT.get(name, _WAY_OUT)
     if name in _SUITES:
@@ -68,7 +68,13 @@ def reason(head: Head, inside: bool = False) -> str:
     return f"{name}: there is no reader for it, and nothing of it was read; {way}"
 
 
+def _told_beside(head: Head, name: str) -> bool:
+    """Return whether what a file shows is told by the one beside it that is read."""
+    return name == _SCREEN and head.path.with_name("api_conversation_history.json").is_file()
+
+
 _PARQUET = "a Parquet file"
+_SCREEN = "Cline's or Roo Code's screen messages"
 _DAMAGED = "a damaged SQLite database"
 _ZIP, _TAR = "a ZIP archive that is no Inspect log", "a tar archive"
 _BZIP, _XZ, _SEVEN = "a bzip2 file", "an xz file", "a 7-Zip archive"
@@ -81,6 +87,7 @@ _WAYS_OUT = {
     "a LangGraph checkpoint database": (
         "write what `list(graph.get_state_history(config))` returns as JSON"
     ),
+    _SCREEN: "import the api_conversation_history.json of its task",
     "OpenCode's database of version 2": "export each session with `opencode export`",
     "MLflow's database": "write what `mlflow.search_traces` returns as JSON, each with `to_json()`",
     "HAL's database": "its traces are Python pickles, never read: import the JSON of each run",
@@ -255,8 +262,8 @@ _TOOLS: tuple[_Tool, ...] = (
     _Tool("Strands metrics, not a trace", ("total_cycles", "tool_usage", "traces")),
     _Tool("an OpenCode session's part", ("sessionID", "messageID", "type")),
     _Tool("a Cline session's facts, not its messages", ("session_id", "pid", "workspace_root")),
-    _Tool("Cline's or Roo Code's screen messages", ("ts", "type", "say")),
-    _Tool("Cline's or Roo Code's screen messages", ("ts", "type", "ask")),
+    _Tool(_SCREEN, ("ts", "type", "say")),
+    _Tool(_SCREEN, ("ts", "type", "ask")),
     _Tool("a Goose session", ("working_dir", "description", "message_count")),
     _Tool("a Goose session", ("working_dir", "conversation")),
     _Tool("Bedrock model invocation logs", ("schemaType", "modelId"),

@@ -50,6 +50,20 @@ def test_other_records_are_named_too(door: Door, record: Any, said: str) -> None
     assert said in line
 
 
+def test_screen_messages_beside_the_conversation_they_show_are_passed_over(door: Door) -> None:
+    screen = [{"ts": 1, "type": "say", "say": "text", "text": "fix it"}]
+    door.file("tasks/1/ui_messages.json", json.dumps(screen))
+    told = door.run("import", door.root / "tasks")
+    assert (told.code, "way out: import the api_conversation_history.json" in told.err) == (
+        20,
+        True,
+    )
+    talk = [{"role": "user", "content": "fix it"}, {"role": "assistant", "content": "done"}]
+    door.file("tasks/1/api_conversation_history.json", json.dumps(talk))
+    assert door.run("import", door.root / "tasks").code == 0
+    assert door.one("SELECT count(*) FROM trace") == 1
+
+
 @pytest.mark.parametrize(("name", "content", "said"), KNOWN)
 def test_below_a_folder_it_is_refused_too(door: Door, name: str, content: Any, said: str) -> None:
     door.file("runs/notes.txt", "nothing")
