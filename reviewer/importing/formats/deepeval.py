@@ -155,7 +155,8 @@ def attempt(source: Source, case: Any, kind: str, found: About, name: str = NAME
         transcript.finish()
     _account_of(account, case)
     account.tell(case, draft)
-    if not any("toolsCalled" in one for one in (case, *objects(case.get("turns")))):
+    told = (one.get("toolsCalled") for one in (case, *objects(case.get("turns"))))
+    if all(called is None for called in told):
         draft.note(UNSTATED_CALLS)
         draft.unread("toolsCalled", 1)
     return _foreign(source, draft, case, found)
@@ -194,6 +195,8 @@ def _called(transcript: Transcript, called: Any, place: str = "") -> None:
         account.read(one, _CALL, strict=True)
         account.whole(given(one), one.get("output"))
         own = f"{place}call-{number}"
+        if given(one) is None:  # a call without arguments has empty ones
+            transcript.draft.unread("toolsCalled.inputParameters", 1)
         function = {"name": one.get("name"), "arguments": given(one)}
         call = {"id": own, "type": "function", "function": function}
         transcript.say({"role": "assistant", "content": None, "tool_calls": [call]})

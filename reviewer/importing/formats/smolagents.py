@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from reviewer.importing.account import Account
 from reviewer.importing.draft import Draft, Status, measured, tokens, words
-from reviewer.importing.formats.base import at_path, objects, sequence
+from reviewer.importing.formats.base import at_path, objects
 from reviewer.importing.formats.base import text as text_of
 from reviewer.importing.messages.blocks import parts_of
 from reviewer.importing.messages.parts import Part
@@ -133,16 +133,24 @@ def add_message(draft: Draft, message: dict[str, Any], **more: Any) -> None:
     elif role in ("tool", "function"):
         draft.result(content, message.get("tool_call_id"), message.get("name"))
     else:
-        calls = sequence(message.get("tool_calls"))
+        calls = _made(draft, message.get("tool_calls"))
         if content not in ("", None) or not (calls or acts):
             draft.message(_ACTORS.get(role, role[:100]), content, **more)
-        for call in objects(calls):
+        for call in calls:
             add_call(draft, call)
     for act in acts:
         if act.kind == "call":
             draft.call(act.name, act.value, act.id)
         else:
             draft.result(act.value, act.id, act.name or None, act.status)
+
+
+def _made(draft: Draft, calls: Any) -> list[dict[str, Any]]:
+    """Return the calls of a list; what is none leaves the attempt not measured."""
+    found = objects(calls)
+    if len(found) != (len(calls) if isinstance(calls, list) else calls is not None):
+        draft.unread("tool_calls", len(draft.events) + 1)
+    return found
 
 
 def _taken_apart(content: Any) -> tuple[Any, list[Part]]:
@@ -272,7 +280,7 @@ def _add_object(draft: Draft, step: dict[str, Any]) -> None:
         draft,
         _Step(
             text_of(said),
-            objects(calls),
+            _made(draft, calls),
             seen if isinstance(seen, str) else None,
             str(error)[:5000] if error else None,
             _ms(seconds),
@@ -312,6 +320,7 @@ def _add_text(draft: Draft, step: str) -> None:
         plan = texts.get("plan") or texts.get("model_output_message_plan")
         draft.message("agent", plan if isinstance(plan, str) else step)
     elif name != "FinalAnswerStep":
+        draft.unread("intermediate_steps", len(draft.events) + 1)
         draft.message("agent", step)
 
 

@@ -97,6 +97,15 @@ def test_a_case_that_states_no_calls_is_not_measured(tmp_path: Path) -> None:
     assert "unread" not in second
 
 
+def test_what_is_null_of_calls_is_not_stated(tmp_path: Path) -> None:
+    value = loaded("cases.json")
+    value["testCases"][0]["toolsCalled"] = None
+    value["testCases"][1]["toolsCalled"][0]["inputParameters"] = None
+    first, second = records(written(tmp_path, value))
+    assert [one["path"] for one in first["unread"]] == ["toolsCalled"]
+    assert [one["path"] for one in second["unread"]] == ["toolsCalled.inputParameters"]
+
+
 def test_a_call_that_no_span_has_is_not_measured(tmp_path: Path) -> None:
     value = loaded("traced.json")
     wired = {"name": "wire", "type": "FUNCTION", "inputParameters": {"to": 1}}

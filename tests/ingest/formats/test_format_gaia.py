@@ -230,6 +230,26 @@ def test_a_verdict_in_the_row_is_taken_and_true_answers_are_not(door: Door, tmp_
     assert b"hidden-truth" not in every_byte(door.root / "store")
 
 
+CALLED = {"step_number": 1, "observations": "seen"}
+
+
+@pytest.mark.parametrize(
+    ("steps", "missing"),
+    [
+        ([{**CALLED, "tool_calls": [None]}], "tool_calls"),
+        ([{**CALLED, "tool_calls": "search"}], "tool_calls"),
+        ([{"role": "assistant", "content": "x", "tool_calls": [7]}], "tool_calls"),
+        ("it searched and then paid", "intermediate_steps"),
+        (["NewStep(calls=['pay'])"], "intermediate_steps"),
+    ],
+)
+def test_steps_that_are_not_understood_are_not_measured(
+    tmp_path: Path, steps: Any, missing: str
+) -> None:
+    record, _ = one(tmp_path, {**CHAT, "intermediate_steps": steps})
+    assert missing in [part["path"] for part in record["unread"]]
+
+
 def test_rows_that_all_fail_alike_are_told(tmp_path: Path) -> None:
     """Each of another question; ids and numbers in the text differ."""
     rows = [
