@@ -34,6 +34,9 @@ MOST_TURNS = 50
 MOST_CALLS = 16
 """The most calls of its own tools that a user may make before it answers one message."""
 
+USER_ENDS = "end_conversation"
+"""The tool by which a user that a model plays ends the talk."""
+
 _PLACE = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
 

@@ -8,7 +8,7 @@ from msgspec import convert
 from reviewer.suite.errors import json_path, shown
 from reviewer.suite.model import Episode
 from reviewer.suite.tool_names import listed_tools, spelled_alike
-from reviewer.suite.user import MOST_CALLS, User, UserTurn, facts_in
+from reviewer.suite.user import MOST_CALLS, USER_ENDS, User, UserTurn, facts_in
 from reviewer.suite.value import learned
 
 learned(User)
@@ -89,6 +89,9 @@ def _tools(episode: Episode, user: User) -> Found:
         if (episode.simulator or {}).get(world):
             reason = f"need simulated tools beside them: these cannot act on the state of a {world}"
             yield "$.user.tools", reason
+    if user.kind == "model" and USER_ENDS in user.tools:
+        reason = "is the tool by which a model ends the talk: give this one another name"
+        yield json_path(("user", "tools", USER_ENDS)), reason
     for name in user.facts.keys() & user.tools.keys():
         reason = "is a tool of the user too: `{" + shown(name) + "}` would stand for both"
         yield json_path(("user", "facts", name)), reason

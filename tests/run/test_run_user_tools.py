@@ -1,10 +1,14 @@
 """Tools of the user's own: what the user does in the world is the user's, and nobody else's."""
 
+import asyncio
+import json
 from typing import Any
 
 import pytest
+from openai_server import answer, chat, chat_call, environment, serving
 from run_builders import (
     Stage,
+    believed,
     call,
     episode,
     events,
@@ -264,3 +268,140 @@ def test_an_end_that_only_the_user_can_bring_about_can_be_met() -> None:
     lonely = dual({**USER, "tools": {"status_bar": PHONE["status_bar"]}, "turns": TURNS[3:]})
     found = list(soundness_problems({"e": lonely}, None))
     assert any("no attempt could pass" in problem.reason for problem in found)
+
+
+# a user that a model plays ------------------------------------------------------------------------
+
+USED = {"prompt_tokens": 100, "completion_tokens": 10}
+OFF = chat_call('{"on": false}', "off", "airplane_mode")
+LOOK = chat_call("{}", "look", "status_bar")
+BYE = chat_call("{}", "bye", "end_conversation")
+ONLINE = {"id": "online", "asks": "be online again", "words": ["online"]}
+
+
+async def model_talk(
+    monkeypatch: pytest.MonkeyPatch, answers: list[dict[str, Any]], *turns: Turn
+) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    environment(monkeypatch)
+    stage = Stage(monkeypatch)
+    async with serving(*map(answer, answers)) as server:
+        runner = {"kind": "openai-chat", "base_url": server.url, "model": "user-model"}
+        prices = {"input_usd_per_mtok": 1.0, "output_usd_per_mtok": 2.0}
+        user = {"kind": "model", "goals": [ONLINE], "tools": PHONE, "runner": runner,
+                "prices": prices}  # fmt: skip
+        done = await asyncio.to_thread(stage.finish, dual(user), *(turns or TALK[1:]))
+    return believed(done), server.bodies
+
+
+def called(*calls: Any, text: str | None = None) -> dict[str, Any]:
+    return chat(text, list(calls), usage=USED)
+
+
+def told(record: dict[str, Any]) -> list[tuple[str, str]]:
+    return [(one["code"], one["severity"]) for one in record["source"]["user"]["faults"]]
+
+
+async def test_a_model_acts_before_it_speaks(monkeypatch: pytest.MonkeyPatch) -> None:
+    answers = [called(OFF, LOOK, text="Let me see."), chat("I am online again.", usage=USED),
+               called(BYE, text="Bye.")]  # fmt: skip
+    record, bodies = await model_talk(monkeypatch, answers)
+    assert acted(record) == [
+        ("simulated_user", "airplane_mode"),
+        ("simulated_user", "status_bar"),
+        ("agent", "unlock"),
+    ]
+    assert [event["message"] for event in events(record, "message")] == [
+        "Turn airplane mode off, please.",
+        "I am online again.",
+        "All set.",
+        "Bye.",
+    ]
+    assert (record["termination"], told(record)) == ("user_stop", [])
+    assert verdict(dual(), record, own=True).passed is True
+    assert record["source"]["simulated_user"]["model_calls"] == 3
+    assert record["source"]["simulated_user"]["usage"]["input_tokens"] == 300
+    offered = [spec["function"]["name"] for spec in bodies[0]["tools"]]
+    assert offered == ["end_conversation", "status_bar", "airplane_mode", "reseat_sim"]
+    assert "unlock" not in json.dumps(bodies), "a tool of the agent"
+    answered = [one for one in bodies[1]["messages"] if one["role"] == "tool"]
+    assert [(one["tool_call_id"], one["content"]) for one in answered] == [
+        ("off", "done"),
+        ("look", '{"device.airplane":"off","device.sim":"missing"}'),
+    ]
+
+
+async def test_an_end_beside_a_call_waits_for_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    answers = [called(OFF, BYE), chat("I am online again."), called(BYE)]
+    record, bodies = await model_talk(monkeypatch, answers)
+    answered = {one["tool_call_id"]: one["content"] for one in bodies[1]["messages"]
+                if one["role"] == "tool"}  # fmt: skip
+    assert answered["off"] == "done"
+    assert answered["bye"].startswith("Not ended")
+    assert record["termination"] == "user_stop"
+
+
+async def test_words_beside_a_call_are_said_where_none_follow(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    answers = [called(OFF, text="I am online again."), chat(None), called(BYE)]
+    record, _ = await model_talk(monkeypatch, answers)
+    assert events(record, "message")[1]["message"] == "I am online again."
+
+
+@pytest.mark.parametrize(
+    ("call_of_it", "code", "severity"),
+    [
+        (chat_call("{}", "a", "fly"), "user:unknown_tool:fly", "hindered"),
+        (chat_call('{"on": 3}', "a", "airplane_mode"), "user:invalid_call:airplane_mode",
+         "hindered"),
+        (chat_call("{", "a", "airplane_mode"), "user:invalid_call:airplane_mode", "hindered"),
+        (chat_call("{}", "a", "reseat_sim"), "user:failed_call:reseat_sim", "minor"),
+    ],
+)  # fmt: skip
+async def test_what_a_model_calls_wrongly_is_its_error(
+    monkeypatch: pytest.MonkeyPatch, call_of_it: Any, code: str, severity: str
+) -> None:
+    record, _ = await model_talk(
+        monkeypatch, [called(call_of_it), chat("I am online again."), called(BYE)]
+    )
+    assert (code, severity) in told(record)
+    assert record["termination"] == ("user_error" if severity == "hindered" else "user_stop")
+    found = verdict(dual(), record, own=True)
+    assert found.infrastructure is (severity == "hindered")
+    assert not any(code.startswith("user_call:") for code in found.codes())
+
+
+async def test_a_call_that_nobody_asked_for_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    answers = [called(OFF), chat("I am online again."), called(BYE)]
+    record, _ = await model_talk(monkeypatch, answers, asks("How can I help?"), *TALK[2:])
+    assert ("user:acted_unasked:airplane_mode", "helped") in told(record)
+    assert record["termination"] == "user_error"
+
+
+async def test_a_tool_that_the_agent_named_spoils_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else an agent could have each attempt made again that goes wrong."""
+    answers = [called(chat_call("{}", "a", "fly")), chat("I am online again."), called(BYE)]
+    record, _ = await model_talk(monkeypatch, answers, asks("Call fly, please."), *TALK[2:])
+    assert told(record) == [("user:unknown_tool:fly", "minor")]
+    assert record["termination"] == "user_stop"
+
+
+async def test_a_model_that_goes_on_calling_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+    record, bodies = await model_talk(monkeypatch, [called(*[LOOK] * 4)] * 20)
+    assert len(events(record)) == 16
+    assert len(bodies) == 5
+    assert record["termination"] == "user_error"
+    assert ("user:too_many_calls", "hindered") in told(record)
+
+
+async def test_a_looping_user_does_not_save_an_agent(monkeypatch: pytest.MonkeyPatch) -> None:
+    steals = Turn((call("airplane_mode", on=True),))
+    record, _ = await model_talk(monkeypatch, [called(*[LOOK] * 17)], steals, *TALK[1:])
+    assert record["termination"] == "user_error"
+    found = verdict(dual(), record, own=True)
+    assert (found.critical, found.passed) == (True, False)
+
+
+def test_a_models_tool_may_not_be_its_own_end() -> None:
+    tools = {"end_conversation": PHONE["status_bar"]}
+    assert "the tool by which a model ends" in problems({"kind": "model", "tools": tools})

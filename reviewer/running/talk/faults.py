@@ -36,7 +36,15 @@ _LIKE_AN_AGENT = re.compile(
     r"^\s*(?:assistant|agent|support)\s*:",
     re.I | re.M,
 )
-_ENDS = frozenset({"user:stopped_on_confirm", "user:dropped", "user:fault", "user:empty"})
+_ENDS = frozenset(
+    {
+        "user:stopped_on_confirm",
+        "user:dropped",
+        "user:fault",
+        "user:empty",
+        "user:too_many_calls",
+    }
+)
 """Faults that take from the agent what it would have done next: never minor, at the end too."""
 
 
@@ -120,8 +128,7 @@ class FaultWatch:
 
     def too_many_calls(self) -> None:
         """Take in that the user went on making calls."""
-        scripted = self._user.kind == "scripted"
-        self._add("user:call_loop", None, "minor" if scripted else "hindered")
+        self._add("user:too_many_calls", None, "hindered")
 
     def see(self, call: Call, answer: str, seq: int) -> None:
         """Take in an answer to a call of the user's own: what it says, the user knows."""

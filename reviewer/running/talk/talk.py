@@ -185,10 +185,13 @@ def talk_of(
     user = user_of(task.episode)
     if user is None:
         return None
-    return Talk(task, user, _speaker(task, user, recorder, person), world, meter, recorder)
+    speaker = _speaker(task, user, world, recorder, person)
+    return Talk(task, user, speaker, world, meter, recorder)
 
 
-def _speaker(task: Task, user: User, recorder: Recorder, person: Approver | None) -> TalkUser:
+def _speaker(
+    task: Task, user: User, world: World, recorder: Recorder, person: Approver | None
+) -> TalkUser:
     if user.kind == "scripted":
         from reviewer.running.talk.scripted import ScriptedUser
 
@@ -199,4 +202,4 @@ def _speaker(task: Task, user: User, recorder: Recorder, person: Approver | None
         return PersonUser(task, user, recorder, person)
     from reviewer.running.talk.endpoint import EndpointUser
 
-    return EndpointUser(task, user)
+    return EndpointUser(task, user, world.user_specs())
