@@ -301,7 +301,9 @@ def _peeking(evidence: Evidence, shown: Figures) -> PeekingSection:
     A user who reruns until it looks good has chosen when to stop: figures of every attempt made
     are given beside those of the first complete set, with limits that hold at every look.
     """
-    every, seen = hard_pass(shown.episodes), evidence.peeking
+    seen, every = evidence.peeking, shown.hard_pass
+    if any(e.first is not None for e in shown.episodes):  # else both are of the same attempts
+        every = hard_pass(shown.episodes)
     k = shown.pass_hat.k
     always = _at_every_look(every, shown.episodes)
     repeated = repeatable(evidence, shown.episodes)

@@ -13,7 +13,7 @@ import sys
 from array import array
 from collections.abc import Iterator, Sequence
 from itertools import chain
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 from pathlib import Path
 from typing import NamedTuple
 
@@ -28,6 +28,7 @@ _MOUNTS = "/proc/self/mountinfo"
 _PART = 4096
 _FOLDER = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0)
 _told = attrgetter("st_dev", "st_ino", "st_mode", "st_size", "st_mtime_ns", "st_ctime_ns")
+_device, _changed = itemgetter(0), itemgetter(5)
 _Told = tuple[int, int, int, int, int, int]
 
 
@@ -48,9 +49,9 @@ def stats_of(folder: Path) -> Stats | None:
         found, newest, device = hashlib.sha256(), 0, real.stat().st_dev
         found.update(os.fsencode(real))
         for inside, names, told in _walk(real):
-            if any(one[0] != device for one in told):
+            if set(map(_device, told)) - {device}:
                 return None  # another file system is mounted in the folder
-            newest = max(newest, max((one[5] for one in told), default=0))
+            newest = max(newest, max(map(_changed, told), default=0))
             found.update(os.fsencode("\0".join((inside, *names, ""))))
             found.update(array("q", chain.from_iterable(told)))
     except (OSError, OverflowError, ValueError, RuntimeError):
@@ -77,7 +78,7 @@ def _walk(root: Path) -> Iterator[tuple[str, Sequence[str], list[_Told]]]:
                 raise ValueError("more than any suite holds")
             for first in range(0, len(names), _PART):
                 part = names[first : first + _PART]
-                told = [_told(os.stat(name, dir_fd=handle, follow_symlinks=False)) for name in part]
+                told = [_told(os.lstat(name, dir_fd=handle)) for name in part]
                 waiting += [
                     f"{inside}{name}/"
                     for name, one in zip(part, told, strict=True)

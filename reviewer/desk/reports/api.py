@@ -27,7 +27,7 @@ from reviewer.desk.place import Workspace
 from reviewer.desk.proofs import is_proved
 from reviewer.desk.reports import renderings
 from reviewer.desk.reports.baseline import promoted_of
-from reviewer.desk.reports.evidence import read_evidence
+from reviewer.desk.reports.evidence import BaselineTotals, read_evidence
 from reviewer.desk.reports.opinions import (
     LabelSources,
     judge_evidence,
@@ -206,8 +206,9 @@ class Reports:
         are not kept here: for a large suite each takes 100 MB."""
         held = ready_outline(self._workspace, connection, suite_id)
         with one_moment(connection):
-            for candidate_id, baseline_id in asked:
-                yield self._assessed(connection, held, candidate_id, baseline_id, keep=False)
+            totals = BaselineTotals()
+            for one in asked:
+                yield self._assessed(connection, held, *one, keep=False, totals=totals)
 
     def _assessed(
         self,
@@ -216,9 +217,10 @@ class Reports:
         candidate_id: str,
         baseline_id: str | None,
         keep: bool = True,
+        totals: BaselineTotals | None = None,
     ) -> CandidateAssessment:
         asked = (held.suite.suite_id, candidate_id, baseline_id, None)
-        built = self._within(connection, held, asked, whole=False, keep=keep)
+        built = self._within(connection, held, asked, whole=False, keep=keep, totals=totals)
         made_of = self._made_of(connection, held, candidate_id)
         return CandidateAssessment(built.gathered, built.assessment, made_of)
 
@@ -278,6 +280,7 @@ class Reports:
         asked: _ReportKey,
         whole: bool,
         keep: bool = True,
+        totals: BaselineTotals | None = None,
     ) -> CandidateReport:
         self._store_check.require_sound(connection)
         suite_id, candidate_id, baseline_id, together = asked
@@ -303,6 +306,7 @@ class Reports:
             whole,
             partial(same_episodes, self._workspace, connection),
             by_person=partial(self._by_person, connection),
+            totals=totals or BaselineTotals(),
         )
         add = self._with_all if whole else self._with_holds
         gathered = structs.replace(

@@ -137,6 +137,29 @@ def episode_totals(
     return EpisodeTotals(tuple(episodes), names, {key: row[1] for key, row in first_sets.items()})
 
 
+class BaselineTotals:
+    """The totals of the last baseline, within one moment of the store: a comparison asks for the
+    baseline after the candidate."""
+
+    def __init__(self) -> None:
+        self._read: tuple[int, int, EpisodeTotals] | None = None
+
+    def of_baseline(self, connection: Connection, suite: int, candidate: int) -> EpisodeTotals:
+        """Read them, and keep them for `of`."""
+        found = episode_totals(connection, suite, candidate, {})
+        self._read = suite, candidate, found
+        return found
+
+    def of(
+        self, connection: Connection, suite: int, candidate: int, quarantined: Mapping[str, int]
+    ) -> EpisodeTotals:
+        """Return the result of `episode_totals`."""
+        read, self._read = self._read, None
+        if read is not None and read[:2] == (suite, candidate) and not quarantined:
+            return read[2]
+        return episode_totals(connection, suite, candidate, quarantined)
+
+
 class _GatePasses(dict[tuple[int, GateCounts], tuple[tuple[int, ...], GateCounts]]):
     """Attempts that pass each gate, and those that do not, of (attempts, those that do not)."""
 
@@ -291,12 +314,12 @@ def journal_losses(connection: Connection) -> tuple[JournalLossRecord, ...]:
 
 
 def _baseline_counts(
-    connection: Connection, suite: registry.SuiteRow, than: Baseline
+    connection: Connection, suite: registry.SuiteRow, than: Baseline, totals: BaselineTotals
 ) -> tuple[EpisodeCounts, ...]:
     if than.key is None:
         return ()
     if than.other is None:
-        return episode_totals(connection, suite.id, than.key, {}).episodes
+        return totals.of_baseline(connection, suite.id, than.key).episodes
     found = episode_totals(connection, than.other.id, than.key, {}).episodes
     return tuple(each for each in found if each.episode_id in than.same)
 
@@ -313,6 +336,7 @@ def read_evidence(
     same: SameEpisodes = lambda _suite, _other: frozenset(),
     *,
     by_person: Callable[[registry.SuiteRow], frozenset[str]],
+    totals: BaselineTotals,
 ) -> Evidence:
     """Return everything one report may speak of. Not `whole` leaves out what every trace would be
     read for and no recommendation depends on. Raises DeskError when the candidate has no trace.
@@ -329,7 +353,7 @@ def read_evidence(
             suite.suite_id, candidate_id, near_ids(connection, suite.suite_id, candidate_id)
         )
     placed, unplaced = quarantined(connection, suite.suite_id, candidate_id)
-    made = episode_totals(connection, row.id, stored.id, placed)
+    made = totals.of(connection, row.id, stored.id, placed)
     if suite.probe:
         suite = probe_suite(suite, made.episodes, contracts.outlines(connection, row.id))
     known = latencies(connection, stored.id)
@@ -382,7 +406,7 @@ def read_evidence(
         source_files=arrived.sources,
         rubric_criteria=criteria,
         baseline_id=than.baseline_id,
-        baseline=_baseline_counts(connection, row, than),
+        baseline=_baseline_counts(connection, row, than, totals),
         baseline_suite=than.other.suite_id if than.other is not None else None,
         promoted=than.promoted,
         peeking=_peeking(
