@@ -54,16 +54,18 @@ def _joined(sums: Iterable[Sum]) -> Sum:
 def _sum_of(values: "array[float]") -> Sum:
     """Return the sum of those that are defined."""
     known: Sequence[float] = values
-    distinct = set(values)
-    if any(value != value for value in distinct):  # NaN is not defined
+    if (total := sum(known)) != total:  # NaN is not defined
         known = [value for value in values if value == value]
-        distinct = set(known)
-    if not distinct:
+        total = sum(known)
+    if not known:
         return _NOTHING
-    if min(distinct) < 0 or math.isinf(max(distinct)):
-        return Sum(len(known), 0.0, math.inf)
-    denominator = max(value.as_integer_ratio()[1] for value in distinct)
-    return Sum(len(known), math.fsum(known), float(denominator))
+    distinct = set(known)
+    if min(distinct) >= 0 and math.isfinite(total):
+        denominator = max(value.as_integer_ratio()[1] for value in distinct)
+        found = Sum(len(known), total, float(denominator))
+        if found.is_exact:
+            return found
+    return Sum(len(known), 0.0, math.inf)
 
 
 def _sums_of(blobs: Sequence[bytes]) -> list[Sum]:
