@@ -374,3 +374,45 @@ def test_files_are_read_in_the_order_they_ran(tmp_path: Path) -> None:
     assert READER.ran_at(empty) == float("inf")
     with pytest.raises(Unreadable, match="none of its spans"):
         read(READER, empty)
+
+
+@pytest.mark.parametrize(
+    ("at", "name"),
+    [
+        (("resourceSpans",), "resourceSpans"),
+        (("resourceSpans", 0), "resourceSpans"),
+        (("resourceSpans", 0, "scopeSpans"), "scopeSpans"),
+        (("resourceSpans", 0, "scopeSpans", 0), "scopeSpans"),
+        (("resourceSpans", 0, "scopeSpans", 0, "spans"), "spans"),
+    ],
+)
+def test_a_list_of_spans_that_is_a_plain_value_leaves_all_of_its_file_not_measured(
+    tmp_path: Path, at: tuple[Any, ...], name: str
+) -> None:
+    lines = (DATA / "otlp/vercel_ai_6.0.326.otlp.jsonl").read_text().splitlines()
+    damaged = json.loads(lines[0])
+    held = damaged
+    for step in at[:-1]:
+        held = held[step]
+    held[at[-1]] = 7
+    path = tmp_path / "spans.jsonl"
+    path.write_text("\n".join((*lines, json.dumps(damaged))))
+    reader = OtlpReader()
+    broken, *told = reader.traces(Source(path))
+    assert isinstance(broken, Broken)
+    assert broken.codes == (f"type:{name}",)
+    assert all("unread" in json.loads(one.raw) for one in told if isinstance(one, Foreign))
+    held[at[-1]] = None
+    path.write_text("\n".join((*lines, json.dumps(damaged))))
+    assert all(isinstance(one, Foreign) for one in reader.traces(Source(path)))
+
+
+def test_attributes_that_are_no_list_refuse_their_span(tmp_path: Path) -> None:
+    document = json.loads((DATA / "otlp/pydantic_ai_v2.json").read_bytes())
+    document["resourceSpans"][0]["scopeSpans"][0]["spans"][0]["attributes"] = "none"
+    path = tmp_path / "spans.json"
+    path.write_text(json.dumps(document))
+    broken, *told = OtlpReader().traces(Source(path))
+    assert isinstance(broken, Broken)
+    assert broken.codes == ("type:attributes",)
+    assert all("unread" in json.loads(one.raw) for one in told if isinstance(one, Foreign))

@@ -9,6 +9,7 @@ spans."""
 
 from collections.abc import Sequence
 from functools import cache
+from types import NoneType
 from typing import Any, NamedTuple
 
 from reviewer.importing.facts import FormatFacts
@@ -21,6 +22,8 @@ from reviewer.importing.walking import EACH, Path, Pattern
 
 SCOPES = ("scopeSpans", "instrumentationLibrarySpans", "scope_spans")
 _SCOPE = ("scope", "instrumentationLibrary")
+_LEVELS = (("resourceSpans", "resource_spans", "batches"), SCOPES, ("spans",))
+"""Lists within lists, of which the last holds spans."""
 
 
 def below(*root: str) -> tuple[Pattern, ...]:
@@ -56,6 +59,13 @@ class OtlpReader(SpanReader):
         if len(path) < 6 or path[-2] != "spans":
             return None
         return path[:-4], path[:-2]
+
+    def damaged(self, path: Path) -> bool:
+        steps = path[1:] if path[:1] in (("result",), ("trace",)) else path
+        return 0 < len(steps) < 2 * len(_LEVELS) and all(
+            isinstance(step, int) if place % 2 else step in _LEVELS[place // 2]
+            for place, step in enumerate(steps)
+        )
 
     def spans(self, value: Any) -> list[Span]:
         return [span_of(value)]
@@ -101,6 +111,9 @@ def span_of(value: Any) -> Span:
     trace = trace_of(value)
     stamp = _of(value, "startTimeUnixNano")
     start, status = nanos(stamp), mapping(value.get("status"))
+    named = value.get("attributes")
+    if not isinstance(named, (list, dict, NoneType)):
+        raise Rejected("type:attributes")
     return Span(
         trace=trace,
         id=hex_id(_of(value, "spanId")),
@@ -111,7 +124,7 @@ def span_of(value: Any) -> Span:
         stamp=stamp if start else None,
         error=status.get("code") in (2, "2", "STATUS_CODE_ERROR"),
         said=text(status.get("message")),
-        attributes=attributes(value.get("attributes")),
+        attributes=attributes(named),
         events=_events(value.get("events")),
         resource={},
     )

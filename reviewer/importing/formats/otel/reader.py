@@ -73,6 +73,10 @@ class SpanReader(Format, ABC):
         there is no span."""
         return ()
 
+    def damaged(self, path: Path) -> bool:
+        """Return whether spans would be below what is at `path`, which is a plain value."""
+        return False
+
     @abstractmethod
     def sniff(self, head: Head) -> bool: ...
 
@@ -165,6 +169,14 @@ def _near(spans: Sequence[Span]) -> tuple[float, frozenset[str]]:
     """Return when the first of spans began, in milliseconds since 1970, and their names."""
     starts = (span.start for span in spans if span.start is not None)
     return min(starts, default=inf) / 1e6, frozenset(names_of(spans))
+
+
+_PART_OF_ANY = ("json:", "type:attributes")
+"""Why a span is refused that may be of any episode, as what it holds is not known."""
+
+
+def _last_name(path: Path) -> str:
+    return next(step for step in reversed(path) if isinstance(step, str))
 
 
 class _Files:
@@ -273,9 +285,12 @@ class _Files:
                 held = (*(self._holder(key, numbers) for key in keys), *NO_HOLDERS)
                 broken = self._note(found, held[:2])
                 if broken is not None:
-                    if any(code.startswith("json:") for code in broken.codes):
+                    if any(code.startswith(_PART_OF_ANY) for code in broken.codes):
                         self._lost.append(found.name)
                     yield broken
+            elif self._reader.damaged(found.path) and found.raw != b"null":
+                self._lost.append(found.name)
+                yield Broken((f"type:{_last_name(found.path)}",), found.name)
 
     def _holder(self, key: Path, numbers: dict[Path, int]) -> int:
         """Return the number of a holder; its place may come to be known only behind its spans."""
