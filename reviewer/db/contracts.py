@@ -8,6 +8,7 @@ whole suite, whose digest the journal holds.
 import hashlib
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import msgspec
@@ -66,6 +67,8 @@ _suite = msgspec.json.Decoder(Suite)
 _episode = msgspec.json.Decoder(Episode)
 _outline_fields = msgspec.json.Decoder(_OutlineFields)
 _brief = msgspec.json.Decoder(_BriefFields)
+_NO_STATE: dict[str, Any] = {}
+"""Of every outline: a hundred thousand empty ones take 6 MB."""
 _whole = msgspec.json.Decoder(_Whole)
 _names = msgspec.json.Decoder(list[str])
 
@@ -179,7 +182,12 @@ def outlines(connection: sqlite3.Connection, suite: int) -> tuple[Episode, ...]:
     )
     return tuple(
         Episode(
-            episode_id=name, title=title, tags=names(tags), category=kind, critical=names(critical)
+            episode_id=name,
+            title=title,
+            initial_state=_NO_STATE,
+            tags=names(tags),
+            category=kind,
+            critical=names(critical),
         )
         for name, title, tags, kind, critical in rows.fetchall()
     )
@@ -243,10 +251,17 @@ def brief(body: bytes) -> Episode:
     return Episode(
         episode_id=found.episode_id,
         title=found.title,
-        tags=found.tags,
+        initial_state=_NO_STATE,
+        tags=_same(found.tags),
         category=found.category,
-        critical=found.critical,
+        critical=_same(found.critical),
     )
+
+
+@lru_cache(4096)
+def _same(names: tuple[str, ...]) -> tuple[str, ...]:
+    """Return one tuple for all that are equal: the episodes of a large suite are much alike."""
+    return names
 
 
 def _pieces(connection: sqlite3.Connection, suite: int) -> Iterator[bytes]:

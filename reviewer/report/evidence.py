@@ -21,7 +21,7 @@ from reviewer.suite.power import Power
 _NONE = (0,) * len(GATES)
 
 
-class EpisodeCounts(Struct, frozen=True, kw_only=True):
+class EpisodeCounts(Struct, frozen=True, kw_only=True, gc=False):
     """One episode's attempts. `measured` of `attempts` have a verdict; costs are in nano-USD.
 
     `attempts` leaves infrastructure failures out; `cost_unknown` counts attempts without a cost;
@@ -56,7 +56,7 @@ class EpisodeCounts(Struct, frozen=True, kw_only=True):
         return self if self.first is None else self.first
 
 
-class FailedTrace(Struct, frozen=True, kw_only=True):
+class FailedTrace(Struct, frozen=True, kw_only=True, gc=False):
     """A trace whose verdict is fail (or an infrastructure failure), with its printed codes.
 
     `results` is aligned with `reviewer.suite.gates.GATES`. `extra` marks an attempt beyond

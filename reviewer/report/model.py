@@ -347,7 +347,7 @@ class FindingPlace(Section, frozen=True, kw_only=True):
     seq: int | None
 
 
-class Failure(Section, frozen=True, kw_only=True):
+class Failure(Section, frozen=True, kw_only=True, gc=False):
     """A failing trace. `extra` ones are attempts beyond the first complete set."""
 
     trace_id: str
@@ -366,7 +366,7 @@ class SplitSection(Section, frozen=True, kw_only=True):
     looks: tuple[Look, ...]
 
 
-class EpisodeSection(Section, frozen=True, kw_only=True):
+class EpisodeSection(Section, frozen=True, kw_only=True, gc=False):
     episode_id: str
     attempts: int
     passes: int = field(name="pass")

@@ -1,7 +1,7 @@
 """Counts of the episodes of a suite for one candidate, read from roll-ups."""
 
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from operator import itemgetter
 from typing import Any, NamedTuple
@@ -165,14 +165,16 @@ def roll_sums(connection: sqlite3.Connection, candidate: int) -> tuple[int, int,
     return row[0], row[1], row[2]
 
 
-def count_rows(connection: sqlite3.Connection, suite: int, candidate: int) -> list[tuple[Any, ...]]:
-    """Return (key, episode id, counts) of every episode in suite order, zeros where the candidate
+def count_rows(
+    connection: sqlite3.Connection, suite: int, candidate: int
+) -> Iterator[tuple[Any, ...]]:
+    """Yield (key, episode id, counts) of every episode in suite order, zeros where the candidate
     has no attempt. Keys rise with the place in the suite: episodes are only ever appended."""
     return connection.execute(
         f"SELECT e.id, e.episode_id, {_COUNTS} FROM episode e"
         " LEFT JOIN roll r ON r.candidate=? AND r.episode=e.id WHERE +e.suite=? ORDER BY e.id",
         (candidate, suite),
-    ).fetchall()
+    )
 
 
 def first_rows(connection: sqlite3.Connection, candidate: int) -> list[tuple[Any, ...]]:

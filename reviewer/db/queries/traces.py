@@ -1,11 +1,12 @@
 """Traces and their findings, read by key or by index.
 
-Every answer is fetched whole: an open read transaction would hide what others write.
+Every answer is fetched whole, since an open read transaction would hide what others write; but for
+those that are yielded, which a report of many traces reads within one.
 """
 
 import json
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from reviewer.db.codec import gate_results
@@ -102,25 +103,25 @@ def trace_of_id(connection: sqlite3.Connection, key: int) -> TraceRow | None:
 _FAILED = "t.candidate=? AND (t.passed = 0 OR t.infra = 1)"
 
 
-def failed_rows(connection: sqlite3.Connection, candidate: int) -> list[tuple[Any, ...]]:
-    """(key, episode, attempt, gates, critical, infra, sha256) of every trace that failed or was
-    lost to infrastructure, in suite order, then by attempt."""
+def failed_rows(connection: sqlite3.Connection, candidate: int) -> Iterator[tuple[Any, ...]]:
+    """Yield (key, episode, attempt, gates, critical, infra, sha256) of every trace that failed or
+    was lost to infrastructure, in suite order, then by attempt."""
     return connection.execute(
         "SELECT t.id, t.episode, t.attempt, t.gates, t.critical, t.infra, t.sha256 FROM trace t"
         # The plus keeps SQLite from reading every trace of the candidate in the order of its slots.
         f" WHERE {_FAILED} ORDER BY +t.episode, t.attempt",
         (candidate,),
-    ).fetchall()
+    )
 
 
-def failed_findings(connection: sqlite3.Connection, candidate: int) -> list[tuple[Any, ...]]:
-    """Return (trace, gate, code, seq) of the findings against those traces, in printed order within
+def failed_findings(connection: sqlite3.Connection, candidate: int) -> Iterator[tuple[Any, ...]]:
+    """Yield (trace, gate, code, seq) of the findings against those traces, in printed order within
     each. The join is read from left to right: both sides are in this order already."""
     return connection.execute(
         "SELECT f.trace, f.gate, f.code, f.seq FROM trace t CROSS JOIN finding f ON f.trace = t.id"
         f" WHERE {_FAILED} AND f.severity <> 'note' ORDER BY t.id, f.n",
         (candidate,),
-    ).fetchall()
+    )
 
 
 def findings_of(connection: sqlite3.Connection, traces: Sequence[int]) -> list[FindingRow]:
