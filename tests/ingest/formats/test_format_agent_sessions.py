@@ -193,6 +193,38 @@ def test_a_session_of_opencode_that_failed_or_stopped(tmp_path: Path) -> None:
     assert unread(record()) == [END]
 
 
+def test_what_teammates_in_cline_did_and_those_they_set_to_work_is_read(tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(FILES / "cline/1795384839649_u3as6", tmp_path / "s"))
+    path = folder / "1795384839649_u3as6.messages.json"
+    main = json.loads(path.read_text())
+
+    def asks(tool: str, task: str) -> dict[str, Any]:
+        call = {"type": "tool_use", "id": task, "name": tool, "input": {"task": task}}
+        return {"role": "assistant", "content": [call]}
+
+    main["messages"] += [
+        asks("team_run_task", "mate's work"),
+        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "mate's work",
+                                      "name": "team_run_task", "content": "done"}]},
+    ]  # fmt: skip
+    path.write_text(json.dumps(main))
+    missing = "messages of its sub-agent (no such file)"
+    assert unread(read(path, "cline")) == [missing]
+    own = main["sessionId"]
+    for above, name, task, *then in (
+        (own, "m1", "mate's work", asks("spawn_agent", "deeper")),
+        ("m1", "m0", "deeper", asks("pay", "now")),
+    ):
+        assert unread(read(path, "cline")) == [missing]
+        talk = [{"role": "user", "content": [{"type": "text", "text": task}]}, *then]
+        origin = {"parentThreadId": above, "subagent": name}
+        mate = {**main, "sessionId": name, "origin": origin, "messages": talk}
+        (folder / f"{name}__x.messages.json").write_text(json.dumps(mate))
+    record = read(path, "cline")
+    assert "unread" not in record
+    assert tools(record)[-2:] == ["spawn_agent", "pay"]
+
+
 def test_what_cline_itself_says_in_a_session_is_no_answer_and_no_prompt(tmp_path: Path) -> None:
     folder = Path(shutil.copytree(FILES / "cline/1795384839649_u3as6", tmp_path / "s"))
     path = folder / "1795384839649_u3as6.messages.json"
@@ -212,6 +244,10 @@ def test_what_cline_itself_says_in_a_session_is_no_answer_and_no_prompt(tmp_path
     assert [one["message"] for one in after["events"] if one["kind"] == "error"] == [
         "the endpoint is overloaded"
     ]
+    assert "unread" not in after
+    held["messages"][-1]["tool_calls"] = [{"name": "rm", "arguments": {}}]
+    path.write_text(json.dumps(held))
+    assert unread(read(path, "cline"))
     held["messages"][-1]["content"].append({"type": "tool_use", "name": "rm", "input": {}})
     path.write_text(json.dumps(held))
     assert tools(read(path, "cline")) == [*tools(before)[:5], "rm", *tools(before)[5:]]

@@ -1,5 +1,6 @@
 """Cline 3: a session's messages in Anthropic's blocks, with what failed in the results themselves,
-and the messages of its sub-agents in files beside them (`agent_….messages.json`)."""
+and the messages of its sub-agents and teammates in files beside them (`agent_….messages.json`,
+`<teammate>__….messages.json`)."""
 
 import os
 from pathlib import Path
@@ -19,6 +20,8 @@ from reviewer.importing.reader import Foreign
 from reviewer.importing.source import Source
 
 _MESSAGES = ".messages.json"
+_STARTING = ("spawn_agent", "team_run_task")
+"""Tools by which another agent is set to work, in a session of its own."""
 _MOST_FACTS = 1 << 20
 _ENDS = {
     "failed": "error",
@@ -35,7 +38,7 @@ class ClineReader(DialectReader):
         steps="yes, sub-agents' too; those whose file is missing leave it not measured",
         times="yes",
         tokens="the main agent's",
-        beside="`agent_….messages.json` of its sub-agents, and its facts (`<session>.json`)",
+        beside="`….messages.json` of sub-agents and teammates, and its facts (`<session>.json`)",
     )
     plain = False
 
@@ -52,11 +55,12 @@ class ClineReader(DialectReader):
         except OSError:
             return ()
         agents = [
-            path.parent / name
-            for name in names
-            if name.startswith("agent_") and name.endswith(_MESSAGES) and name != path.name
+            path.parent / name for name in names if name.endswith(_MESSAGES) and name != path.name
         ]
-        found = [one for one in agents if _parent(one) == own]
+        found, above = list[Path](), {own}
+        while new := [one for one in agents if one not in found and _origin(one)[0] in above]:
+            found += new  # those that they set to work in turn come next
+            above |= {_origin(one)[1] for one in new}
         facts = _facts_beside(path)
         return (*found, *((facts,) if facts.is_file() else ()))
 
@@ -66,11 +70,16 @@ class ClineReader(DialectReader):
         counts = _metrics(spent_here) if isinstance(spent_here, dict) else None
         at, about = transcript.draft.at(held.get("ts")), mapping(held.get("metadata"))
         words = _words(held)
-        if about.get("displayOnly") is True and about.get("displayRole") == "error" and words:
-            transcript.wrong(words, started_at=at)  # shown, and said by no model
+        shown_only = about.get("displayOnly") is True and about.get("displayRole") == "error"
+        between = about.get("userRunSpan") == 0 and held.get("role") == "user"
+        if words and (shown_only or between):
+            transcript.account.read(held, ("role", "content", "id", "ts", "metadata", "modelInfo"))
+            transcript.account.whole(held["content"])
+        if words and shown_only:
+            transcript.wrong(words, started_at=at)  # said by no model
             return
-        if about.get("userRunSpan") == 0 and held.get("role") == "user" and words:
-            message = {**held, "role": "system"}  # Cline's own, between the answers to one request
+        if words and between:  # Cline's own words, between the answers to one request
+            message = {"role": "system", "content": words}
         transcript.say(message, tokens=counts, started_at=at)
         transcript.failed_where(is_json_failure)
 
@@ -105,8 +114,10 @@ def _words(message: dict[str, Any]) -> str:
     return "\n".join(texts) if texts and len(texts) == len(blocks) else ""
 
 
-def _parent(path: Path) -> str:
-    return text(at_path(shown(path), "origin", "parentThreadId"))
+def _origin(path: Path) -> tuple[str, str]:
+    """Return the session that started another one, and that one's own id."""
+    first = shown(path)
+    return text(at_path(first, "origin", "parentThreadId")), text(at_path(first, "sessionId"))
 
 
 def _facts_beside(path: Path) -> Path:
@@ -116,11 +127,7 @@ def _facts_beside(path: Path) -> Path:
 def _join(source: Source, draft: Draft) -> None:
     """Add what sub-agents did behind the events of the session, and note those whose messages are
     not there."""
-    waiting = [
-        (seq, event["arguments"])
-        for seq, event in enumerate(draft.events, 1)
-        if event["kind"] == "tool_call" and event["tool"] == "spawn_agent"
-    ]
+    asked: list[str] = []
     for path in source.companions:
         if not path.name.endswith(_MESSAGES):
             continue
@@ -128,13 +135,16 @@ def _join(source: Source, draft: Draft) -> None:
             value = mapping(source.load(path))
         except (Unreadable, OSError):
             continue  # its call says that it is missing
-        asked = _child(draft, value, path.name)
-        same = next((one for one in waiting if asked and asked in one[1].values()), None)
-        if same is not None:
-            waiting.remove(same)
+        asked.append(_child(draft, value, path.name))
         draft.note(SUB_AGENTS)
-    for seq, _ in waiting:
-        draft.unread(f"messages of its sub-agent{ABSENT}", seq)
+    for seq, event in enumerate(draft.events, 1):
+        if event["kind"] != "tool_call" or event["tool"] not in _STARTING:
+            continue
+        same = next((one for one in asked if one and one in event["arguments"].values()), None)
+        if same is None:
+            draft.unread(f"messages of its sub-agent{ABSENT}", seq)
+        else:
+            asked.remove(same)
 
 
 def _child(draft: Draft, value: dict[str, Any], name: str) -> str:
