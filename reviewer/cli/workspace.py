@@ -189,6 +189,8 @@ def _restore(arguments: argparse.Namespace) -> int:
     if done.aside is not None:
         told = "another history" if done.later is None else f"{max(done.later, 0)} more entries"
         note(f"the store before it has {told} and is now {done.aside}")
+    if (done.later or 0) > 0:
+        note(f"every report says so; reviewer merge {done.aside} brings back what it holds")
     note("reviewer doctor checks the signed files next to it")
     return ExitCode.DONE
 

@@ -22,6 +22,17 @@ def copy_whole(source: sqlite3.Connection, target: Path) -> Head:
         return journal.head(copy)
 
 
+RESTORED = "store.restored"
+"""The journal entry of a backup that took the place of a later store."""
+
+
+def note_restored(copy: Path, lost: int, now: str) -> Head:
+    """Enter into the journal of a backup that it takes the place of a store with `lost` more
+    entries, durably; returns its head. What they held would else be gone without a word."""
+    with closing(sqlite3.connect(copy)) as connection, connection:
+        return journal.append(connection, {"type": RESTORED, "lost": lost, "at": now})
+
+
 def fold_log(store: Path, head: Head) -> int | None:
     """Write a store's log into the store and remove it; returns how many entries its journal has
     behind `head`, None when it does not hold that entry. Raises InUse when another process has the

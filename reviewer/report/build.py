@@ -110,6 +110,7 @@ def report(evidence: Evidence, assessment: Assessment | None = None) -> Report:
         regression=judged.regression,
         break_glass=evidence.break_glass,
         journal_losses=evidence.journal_losses or UNSET,
+        restored=evidence.restored or UNSET,
         import_maps=evidence.import_maps or UNSET,
         power=evidence.power or UNSET,
         split_integrity=SplitSection(

@@ -238,6 +238,14 @@ class JournalLossRecord(Struct, frozen=True, kw_only=True):
     payload_sha256: str
 
 
+class RestoredStore(Struct, frozen=True, kw_only=True):
+    """A backup that took the place of a store with `lost` more entries in its journal. Shown in
+    every later report, and weighed by nothing."""
+
+    lost: int
+    at: str
+
+
 class ImportMap(Struct, frozen=True, kw_only=True):
     """A map that imports were made under, by its sha256, with the names it gave to tools (theirs →
     ours)."""
@@ -412,6 +420,7 @@ class Evidence(Struct, frozen=True, kw_only=True):
     """`unknown_codes` kind by kind."""
     break_glass: tuple[BreakGlassRecord, ...] = ()
     journal_losses: tuple[JournalLossRecord, ...] = ()
+    restored: tuple[RestoredStore, ...] = ()
     import_maps: tuple[ImportMap, ...] = ()
     lacking: tuple[MissingFailures, ...] = ()
     """Failures of this candidate that are known from signed decisions alone."""

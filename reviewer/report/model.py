@@ -29,6 +29,7 @@ from reviewer.report.evidence import (
     Look,
     Note,
     Record,
+    RestoredStore,
 )
 from reviewer.report.figures import LatencyFigures, Limits, OtherCostSection, SlotFigures
 from reviewer.report.lost import LostAttempts
@@ -435,6 +436,7 @@ class Report(Section, frozen=True, kw_only=True):
     # Left out of the report of a store that lost nothing, where nothing was imported under a map,
     # and where every attempt has one record.
     journal_losses: tuple[JournalLossRecord, ...] | UnsetType = UNSET
+    restored: tuple[RestoredStore, ...] | UnsetType = UNSET
     import_maps: tuple[ImportMap, ...] | UnsetType = UNSET
     # Left out of the report on a suite that was frozen without its power.
     power: Power | UnsetType = UNSET

@@ -1,6 +1,7 @@
 """Backups while others write, and putting one in the store's place."""
 
 import contextlib
+import json
 import os
 import sqlite3
 import stat
@@ -9,7 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from doors import Door, environment, passing
+from doors import SUITE, V8, Door, environment, passing
 from labelers import drafted, kept, labeler, pairs_of
 
 from reviewer.db.connection import reader, scripts
@@ -88,12 +89,32 @@ def test_a_store_that_is_there_is_kept_and_set_aside_only_when_asked(used: Door)
     said = used.ok("restore", copy, "--replace")
     aside = used.store.with_name("review.db.replaced-1")
     assert f"1 more entries and is now {aside}" in said.err
-    assert facts(used) == early
+    assert f"reviewer merge {aside} brings back what it holds" in said.err
+    assert facts(used) | {"journal": []} == early | {"journal": []}
+    assert facts(used)["journal"][:-1] == early["journal"]
     used.healthy()
     used.ok("restore", aside, "--replace")
     assert facts(used) == late
     assert used.store.with_name("review.db.replaced-2").exists()
     used.healthy()
+
+
+def test_a_backup_from_before_a_failure_does_not_take_its_place_without_a_word(full: Door) -> None:
+    copy = backed_up(full)
+    bad = passing(candidate_id=V8, attempt=9)
+    next(one for one in bad["events"] if one["kind"] == "tool_call")["tool"] = "issue_refund"
+    full.take("bad.jsonl", [bad])
+    full.ok("restore", copy, "--replace")
+    full.healthy()
+    out = full.root / "out"
+    full.run("--export-report", out, "--suite", SUITE, "--candidate", V8)
+    written = json.loads((out / "report.json").read_bytes())
+    (restored,) = written["restored"]
+    assert restored["lost"] >= 1
+    assert "took the place of a later store" in (out / "report.md").read_text()
+    full.ok("merge", full.store.with_name("review.db.replaced-1"))
+    full.healthy()
+    assert full.run("--export-report", out, "--suite", SUITE, "--candidate", V8).code == 10
 
 
 def test_a_store_that_is_open_is_not_replaced(used: Door) -> None:

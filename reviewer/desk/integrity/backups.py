@@ -15,10 +15,11 @@ from reviewer.db.connection import (
     unwritten,
     write_lock,
 )
-from reviewer.db.copies import StoreInUse, copy_whole, fold_log
+from reviewer.db.copies import StoreInUse, copy_whole, fold_log, note_restored
 from reviewer.db.journal import Head as Head
 from reviewer.db.schema import bring_up_to_date, foreign_parts
 from reviewer.desk.errors import DeskError, parted, refusal_of, ways_out
+from reviewer.desk.imports.importing import clock
 from reviewer.desk.integrity.doctor import content
 from reviewer.desk.place import Workspace
 from reviewer.durable import sync_folder
@@ -149,7 +150,10 @@ def _put(new: Path, store: Path, head: Head, replace: bool) -> RestoreResult:
                 "--replace keeps the existing store under another name",
                 exit_code=ExitCode.USAGE,
             )
-        restored = RestoreResult(head, _free_name(store), _only_one(store, head))
+        later = _only_one(store, head)
+        if later is not None and later > 0:
+            note_restored(new, later, clock())
+        restored = RestoreResult(head, _free_name(store), later)
     if restored.aside is not None and store.exists():
         os.link(store, restored.aside)  # a crash in between leaves a store, the old one or the new
     if restored.aside is not None and log.exists():

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
-from reviewer.db import contracts, registry, revisions
+from reviewer.db import contracts, journal, registry, revisions
 from reviewer.db.codec import gate_results
 from reviewer.db.connection import Connection
+from reviewer.db.copies import RESTORED
 from reviewer.db.queries import attempts
 from reviewer.db.queries.candidates import candidates_on, earlier_decisions
 from reviewer.db.queries.episodes import (
@@ -72,6 +73,7 @@ from reviewer.report.evidence import (
     JournalLossRecord,
     Peeking,
     Record,
+    RestoredStore,
 )
 from reviewer.report.ran import Measurement
 from reviewer.report.source_headline import BY_EPISODE
@@ -313,6 +315,14 @@ def journal_losses(connection: Connection) -> tuple[JournalLossRecord, ...]:
     )
 
 
+def restored_stores(connection: Connection) -> tuple[RestoredStore, ...]:
+    """Return every backup of this store that took the place of a later one, in order."""
+    return tuple(
+        RestoredStore(lost=entry["lost"], at=entry["at"])
+        for entry in journal.bodies(connection, RESTORED)
+    )
+
+
 def _baseline_counts(
     connection: Connection, suite: registry.SuiteRow, than: Baseline, totals: BaselineTotals
 ) -> tuple[EpisodeCounts, ...]:
@@ -399,6 +409,7 @@ def read_evidence(
         same_agents=same_agents(connection, row, stored),
         break_glass=broken_glass(connection, candidate_id, manifest),
         journal_losses=journal_losses(connection),
+        restored=restored_stores(connection),
         import_maps=tuple(
             ImportMap(sha256=one.digest, tools=dict(one.names))
             for one in (tool_maps_of(connection, sources) if whole else ())

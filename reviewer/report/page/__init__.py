@@ -67,6 +67,7 @@ def page(report: Report, beside: Supplement = NOTHING) -> list[Section]:
         *_grid(report, beside.rows),
         _broken_glass(report),
         _journal_losses(report),
+        _restored(report),
         _import_maps(report),
         _identity(report),
         _ran(report),
@@ -231,6 +232,14 @@ def _journal_losses(report: Report) -> Section:
             ]
             for one in report.journal_losses or ()
         ],
+    )
+
+
+def _restored(report: Report) -> Section:
+    return Section(
+        "Backups that took the place of a later store",
+        head=["restored", "entries of the journal that it lacks"],
+        rows=[[one.at, str(one.lost)] for one in report.restored or ()],
     )
 
 

@@ -190,6 +190,7 @@ def summary_lines(report: Report) -> list[Line]:
         *_lineage(report),
         *_broken_glass(report),
         *_journal_losses(report),
+        *_restored(report),
     ]  # fmt: skip
 
 
@@ -250,6 +251,17 @@ def _journal_losses(report: Report) -> list[Line]:
             f"{' '.join(one.reason.split())}",
         )
         for one in report.journal_losses or ()
+    ]
+
+
+def _restored(report: Report) -> list[Line]:
+    return [
+        Line(
+            "fail",
+            "restored",
+            f"at {one.at} a backup took the place of a store whose journal had {one.lost} more",
+        )
+        for one in report.restored or ()
     ]
 
 
