@@ -154,3 +154,24 @@ def test_a_judge_is_not_calibrated_on_labels_that_nobody_signed(door: Door) -> N
     found = report(door)
     assert found["review"]["limits"]["judge"]["why"] is None
     assert found["recommendation"] == "promote"
+
+
+@pytest.mark.parametrize("other", [{"rubric_digest": "ab" * 32}, {"judge_id": "another"}])
+def test_answers_under_another_rubric_or_judge_are_in_no_figure(
+    door: Door, other: dict[str, str]
+) -> None:
+    wanting(door, judge_stands_in=True)
+    label_one(door)
+    judge(door, says_longer)
+    before = report(door)["judge"]
+    file = door.root / "judgments.jsonl"
+    door.ok("judgments", "export", file)
+    forged = []
+    for line in file.read_text().splitlines():
+        one = {**json.loads(line), **other, "at": "2026-12-31T00:00:00Z"}
+        one["answer"] = {"left": "right", "right": "left", "tie": "tie"}[one["answer"]]
+        forged.append(json.dumps({name: value for name, value in one.items() if name != "uid"}))
+    file.write_text("\n".join(forged))
+    door.ok("judgments", "import", file)
+    after = report(door)["judge"]
+    assert (after["win_rate"], after["estimates"]) == (before["win_rate"], before["estimates"])

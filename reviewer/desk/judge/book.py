@@ -20,7 +20,14 @@ from reviewer.desk.traces.records import FinalMessages
 from reviewer.review.calibration import Calibration, calibrate
 from reviewer.review.items import TIE, message_digest
 from reviewer.review.judge_questions import prompt_digest
-from reviewer.review.judged import JudgeKey, MessageFigures, WinRate, message_figures, win_rate
+from reviewer.review.judged import (
+    JudgeKey,
+    MessageFigures,
+    WinRate,
+    made_by,
+    message_figures,
+    win_rate,
+)
 from reviewer.review.judgments import Judgment, counting, judgment_line, stored_judgment
 from reviewer.review.labels import Label
 from reviewer.review.labels import counting as counting_labels
@@ -134,7 +141,11 @@ def join_record(
         judgments=tuple(judgments),
         calibration=_calibration(held, judge, model, candidate_id, agents, counted, judgments),
         messages=message_figures(
-            one for one in about if one.model == model and one.prompt_digest in prompts
+            one
+            for one in about
+            if (one.judge_id, one.model) == (judge.judge_id, model)
+            and one.prompt_digest in prompts
+            and one.rubric_digest == held.rubric_digest
         ),
         cost_usd=math.fsum(known) if costs and len(known) == len(costs) else None,
         known_usd=math.fsum(known) if known else None,
@@ -262,8 +273,7 @@ def _winners(judgments: Iterable[Judgment], found: Calibration) -> dict[str, str
     key = found.key
     given: dict[str, dict[str, str]] = {}
     for one in counting(judgments):
-        same = (one.model, one.prompt_digest) == (key.model, key.prompt_digest)
-        if same and one.repeat == 1:
+        if made_by(one, key) and one.repeat == 1:
             given.setdefault(one.item, {})[one.order] = one.winner or TIE
     return {
         item: orders["forward"] if orders["forward"] == orders["swapped"] else TIE
