@@ -53,6 +53,18 @@ def call(tool: str, answer: Any, status: str = "ok", **arguments: Any) -> dict[s
     return {**told, "observation": answer}
 
 
+def test_what_the_user_did_itself_is_said_and_stays_the_users(door: Door) -> None:
+    users = {**call("reboot", "done"), "actor": "simulated_user"}
+    record = trace([call("look", "ok"), users, call("pay", "paid")])
+    door.ok("episode", "from-trace", door.file("t.json", record), "--wrong", "pay",
+            "--id", "order", "--say", "No.", "--required", "look")  # fmt: skip
+    episode = made(door, "order-v1", "order")
+    assert episode["tools"]["of_user"] == ["reboot"]
+    assert set(episode["simulator"]["tools"]) == {"look", "pay"}
+    assert any("tools of its own are left out" in note for note in episode["source"]["notes"])
+    assert proof(door, "order-v1", "order")["proven"]
+
+
 def refused(door: Door, *argv: object) -> str:
     said = door.run("episode", "from-trace", *argv)
     assert said.code == 20, said

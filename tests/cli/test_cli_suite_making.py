@@ -76,6 +76,30 @@ def test_without_a_domain_tasks_that_expect_nothing_are_left_out(door: Door) -> 
     assert "--domain names one of airline" in said.err
 
 
+def of_user(door: Door, suite_id: str) -> set[str]:
+    folder = door.root / "suites" / suite_id / "episodes"
+    told = [json.loads(path.read_bytes())["tools"] for path in folder.iterdir()]
+    return {tool for tools in told for tool in tools["of_user"]}
+
+
+def test_a_results_file_cannot_hide_an_agents_call_behind_the_user(door: Door) -> None:
+    """The user's own calls are nobody's budget or requirement; one of a tool of the agent's that
+    the file ascribes to the user may be the agent's."""
+    run = json.loads((DATA / "tau2/telecom_user_tools.json").read_bytes())
+    path = door.file("run.json", json.dumps(run))
+    door.run("suite", "from-tau2", path, "--as", "telecom-v1")
+    door.ok("suite", "freeze", "telecom-v1")
+    for one in run["simulations"]:
+        for message in one["messages"]:
+            if message["role"] == "user" and message.get("tool_calls"):
+                message["tool_calls"][0]["name"] = "suspend_line"
+    door.take("hidden.json", json.dumps(run), "--suite", "telecom-v1")
+    passed = {passed for (passed,) in door.rows("SELECT passed FROM traces")}
+    assert 1 not in passed
+    codes = {code for (code,) in door.rows("SELECT code FROM findings")}
+    assert "user_call:suspend_line" in codes
+
+
 def test_the_start_of_a_task_is_measured(door: Door) -> None:
     """A results file tells which state its tasks start from: the traces carry its digest."""
     run = json.loads((DATA / "tau2/telecom_user_tools.json").read_bytes())
@@ -85,6 +109,7 @@ def test_the_start_of_a_task_is_measured(door: Door) -> None:
     door.run("import", path, "--suite", "telecom-v1")
     passed = dict(door.rows("SELECT episode_id, passed FROM traces"))
     assert passed["[service_issue]contract_end_suspension[PERSONA:Hard]"] == 1
+    assert {"toggle_data", "make_payment"} <= of_user(door, "telecom-v1")
     run["tasks"][1]["initial_state"]["initialization_actions"].pop()
     run["simulations"] = [{**sim, "trial": 1} for sim in run["simulations"]]
     door.take("other.json", json.dumps(run), "--suite", "telecom-v1")

@@ -167,6 +167,10 @@ def episode_of(
         open_.append(blank(what))
     open_ += differences(made, story)
     notes = [*world.notes, *renamed, *([_LEFT] if masks.left else [])]
+    own = (made.get("user") or {}).get("tools") or {}
+    if users := [tool for tool in story.of_user if tool not in tools and tool not in own]:
+        made["tools"]["of_user"] = users
+        notes.append(_USERS_CALLS)
     if any(one.reader == STORED and _has_masks(one.story) for one in (main, *siblings)):
         notes.append(_MASKED_BEFORE)
     made["source"] = _source(
@@ -203,6 +207,10 @@ def _has_masks(story: Story) -> bool:
     return any("[REDACTED" in canonical([call.arguments, call.answer]) for call in story.calls)
 
 
+_USERS_CALLS = (
+    "calls that the user made with tools of its own are left out, and what they changed: give the "
+    "user these tools (user.tools), or confirm that the agent needs nothing of them"
+)
 _LEFT = "some identifiers were masked without the table: two of them may look alike"
 
 

@@ -49,6 +49,8 @@ class Story(NamedTuple):
     name: str
     steps: tuple[Said | Made, ...]
     started_at: str | None
+    of_user: tuple[str, ...] = ()
+    """The tools that the user called. Its calls are no steps."""
 
     @property
     def calls(self) -> list[Made]:
@@ -85,7 +87,8 @@ def story_of(record: TraceRecord, name: str) -> Story:
     final = (record.final_message or "").strip()
     if final and not any(isinstance(step, Said) and final in step.text for step in steps):
         steps.append(Said(max(step.seq for step in steps) + 1, False, final))
-    return Story(name, tuple(steps), record.started_at)
+    users = sorted({call.tool for call in found.calls if not call.by_agent})
+    return Story(name, tuple(steps), record.started_at, tuple(users))
 
 
 def _said(events: Iterable[Event]) -> Iterator[Said]:
