@@ -278,7 +278,7 @@ def test_the_keys_of_a_report_on_the_page_are_those_of_a_report(demo: Path, tmp_
     listed = re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE)
     assert [key for key in listed if key in report] == list(report)
     # where there is none
-    left_out = {"tolerated", "power", "approvals", "users", "lost", "by_person"}
+    left_out = {"tolerated", "power", "approvals", "users", "lost", "by_person", "restored"}
     assert set(listed) - set(report) <= left_out
 
 
