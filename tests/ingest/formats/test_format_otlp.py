@@ -314,7 +314,7 @@ def test_what_is_no_span_costs_itself(tmp_path: Path, name: str) -> None:
 def test_odd_attributes_cost_themselves(tmp_path: Path) -> None:
     one = chat(2, [("user", "hi")], [("assistant", "ho")])
     one["attributes"] += [
-        None, 5, {"key": 7, "value": {}}, {"key": "a"}, {"key": "b", "value": "bare"},
+        {"key": "a"}, {"key": "b", "value": "bare"},
         {"key": "c", "value": {"kvlistValue": {"values": [{"key": "d"}, 1]}}},
         {"key": "gen_ai.usage.input_tokens", "value": {"intValue": "many"}},
         {"key": "gen_ai.response.finish_reasons", "value": {"arrayValue": {"values": "x"}}},
@@ -407,12 +407,27 @@ def test_a_list_of_spans_that_is_a_plain_value_leaves_all_of_its_file_not_measur
     assert all(isinstance(one, Foreign) for one in reader.traces(Source(path)))
 
 
-def test_attributes_that_are_no_list_refuse_their_span(tmp_path: Path) -> None:
+@pytest.mark.parametrize("damage", ["none", [7], [None], [{"key": 7, "value": {}}], [{"value": 1}]])
+def test_attributes_that_cannot_be_read_refuse_their_span(tmp_path: Path, damage: Any) -> None:
     document = json.loads((DATA / "otlp/pydantic_ai_v2.json").read_bytes())
-    document["resourceSpans"][0]["scopeSpans"][0]["spans"][0]["attributes"] = "none"
+    span = document["resourceSpans"][0]["scopeSpans"][0]["spans"][0]
+    span["attributes"] = [*span["attributes"], *damage] if isinstance(damage, list) else damage
     path = tmp_path / "spans.json"
     path.write_text(json.dumps(document))
     broken, *told = OtlpReader().traces(Source(path))
     assert isinstance(broken, Broken)
     assert broken.codes == ("type:attributes",)
+    assert all("unread" in json.loads(one.raw) for one in told if isinstance(one, Foreign))
+
+
+@pytest.mark.parametrize("entry", [7, "span", None, []])
+def test_an_entry_that_is_no_span_leaves_all_of_its_file_not_measured(
+    tmp_path: Path, entry: Any
+) -> None:
+    document = json.loads((DATA / "otlp/pydantic_ai_v2.json").read_bytes())
+    document["resourceSpans"][0]["scopeSpans"][0]["spans"].append(entry)
+    path = tmp_path / "spans.json"
+    path.write_text(json.dumps(document))
+    told = list(OtlpReader().traces(Source(path)))
+    assert [one.codes for one in told if isinstance(one, Broken)] == [("type:span",)]
     assert all("unread" in json.loads(one.raw) for one in told if isinstance(one, Foreign))

@@ -128,10 +128,15 @@ def test_odd_json_inside_texts_is_read_as_far_as_it_goes(data: st.DataObject) ->
     read(SAMPLES[name][0], json.dumps(value).encode())
 
 
+PART_OF_ANY = {"type:span", "type:attributes"}
+"""Why a span is refused that may have been one of any trace."""
+
+
 @settings(max_examples=40)
 @given(data=st.data())
 def test_other_episodes_are_told_as_ever(data: st.DataObject) -> None:
-    """One trace is made odd; the other's record is the same to the byte."""
+    """One trace is made odd; the other's record is the same to the byte, or not measured where
+    what was lost may have been a part of it."""
     good = [
         agent(1),
         chat(2, [("user", "hi")], [("assistant", "", called("c", "look"))], parent=1),
@@ -148,6 +153,10 @@ def test_other_episodes_are_told_as_ever(data: st.DataObject) -> None:
         (alone,) = READERS["otlp"].traces(Source(path))
         path.write_text(json.dumps(request(*good[:2], *bad, *good[2:])))
         found = list(READERS["otlp"].traces(Source(path)))
+        if any(set(one.codes) & PART_OF_ANY for one in found if isinstance(one, Broken)):
+            held = [one.raw for one in found if isinstance(one, Foreign)]
+            assert sum(b"00000001" in raw and b'"unread"' in raw for raw in held) == 1
+            return
         assert [one for one in found if isinstance(one, Foreign)].count(alone) == 1
 
 

@@ -114,6 +114,10 @@ def span_of(value: Any) -> Span:
     named = value.get("attributes")
     if not isinstance(named, (list, dict, NoneType)):
         raise Rejected("type:attributes")
+    read = attributes(named)
+    # Without its name an attribute may be the one that makes a span a call.
+    if isinstance(named, list) and len(read) < len(named) and not all(map(_named, named)):
+        raise Rejected("type:attributes")
     return Span(
         trace=trace,
         id=hex_id(_of(value, "spanId")),
@@ -124,7 +128,7 @@ def span_of(value: Any) -> Span:
         stamp=stamp if start else None,
         error=status.get("code") in (2, "2", "STATUS_CODE_ERROR"),
         said=text(status.get("message")),
-        attributes=attributes(named),
+        attributes=read,
         events=_events(value.get("events")),
         resource={},
     )
@@ -173,6 +177,10 @@ def attributes(values: Any) -> Attributes:
             else:
                 found[name] = _plain(value)
     return found
+
+
+def _named(one: Any) -> bool:
+    return isinstance(one, dict) and isinstance(one.get("key"), str)
 
 
 def _plain(value: dict[str, Any]) -> Any:

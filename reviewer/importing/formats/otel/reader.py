@@ -285,7 +285,8 @@ class _Files:
                 held = (*(self._holder(key, numbers) for key in keys), *NO_HOLDERS)
                 broken = self._note(found, held[:2])
                 if broken is not None:
-                    if any(code.startswith(_PART_OF_ANY) for code in broken.codes):
+                    unnamed = found.raw[:1] != b"{"  # it may have been a span of any episode
+                    if unnamed or any(code.startswith(_PART_OF_ANY) for code in broken.codes):
                         self._lost.append(found.name)
                     yield broken
             elif self._reader.damaged(found.path) and found.raw != b"null":
