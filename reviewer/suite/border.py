@@ -26,8 +26,9 @@ from pydantic import (
     model_validator,
 )
 
+from reviewer.suite.border_words import Location, choices, members, type_reason, unknown_reason
 from reviewer.suite.candidate import Candidate
-from reviewer.suite.errors import NEAR, ContractError, Problem, json_path, likeness, shown
+from reviewer.suite.errors import ContractError, Problem, json_path
 from reviewer.suite.fields import COMPUTED, FROM_STRUCT, Check, Extra, File, Limits, Short
 from reviewer.suite.model import Episode, Policy, Suite
 from reviewer.suite.power import Power
@@ -37,8 +38,6 @@ from reviewer.suite.script import Script
 from reviewer.suite.strict_json import load_object
 from reviewer.suite.toolset import Toolset
 from reviewer.suite.value import Value
-
-Location = tuple[str | int, ...]
 
 FILES: Mapping[str, type[msgspec.Struct]] = {
     "suite": Suite,
@@ -69,7 +68,6 @@ _PUBLISHED = {
 }
 """Published titles that are not the struct's name and `Shape`."""
 
-_SIBLING_BONUS = 0.02
 _models: dict[type[msgspec.Struct], type["Shape"]] = {}
 _lock = threading.RLock()
 
@@ -81,11 +79,12 @@ class Shape(BaseModel):
 
 
 class ShapeFault(NamedTuple):
-    """One error of shape: where, why, and whether it is an unknown member."""
+    """One error of shape: where, why, and whether it is an unknown or a missing member."""
 
     where: Location
     reason: str
     unknown: bool
+    missing: bool = False
 
 
 def shape_of(struct: type[msgspec.Struct]) -> type[Shape]:
@@ -260,78 +259,16 @@ def _passes(problem: Callable[[Any], str | None]) -> Callable[[Any], Any]:
 
 
 def _faults(model: type[BaseModel], error: ValidationError) -> list[ShapeFault]:
-    words = list(_members(model, (), ()))
+    words = list(members(model, (), ()))
     faults = []
     for item in error.errors(include_url=False, include_input=False):
         where = tuple(part for part in item["loc"] if part != "[key]")
-        unknown = item["type"] == "extra_forbidden"
-        reason = _unknown(where, words) if unknown else _reason(item["type"], item["msg"])
-        faults.append(ShapeFault(where, reason, unknown))
+        unknown, missing = item["type"] == "extra_forbidden", item["type"] == "missing"
+        if unknown:
+            reason = unknown_reason(where, words)
+        elif missing:
+            reason = f"is missing{choices(model, where)}"
+        else:
+            reason = type_reason(item["type"], item["msg"])
+        faults.append(ShapeFault(where, reason, unknown, missing))
     return faults
-
-
-def _unknown(where: Location, words: Sequence[Location]) -> str:
-    near = _nearest(where, words)
-    hint = f" (did you mean `{near}`?)" if near else ""
-    return f"unknown key `{shown(str(where[-1]))}`{hint}"
-
-
-_OBJECT = frozenset({"model_type", "dict_type", "model_attributes_type"})
-"""Errors whose words name Python's types, not JSON's."""
-
-
-def _reason(kind: str, message: str) -> str:
-    if kind == "missing":
-        return "is missing"
-    if kind in _OBJECT:
-        return "should be an object"
-    text = message.removeprefix("Value error, ").removeprefix("Input ")
-    return text[:1].lower() + text[1:]
-
-
-def _nearest(where: Location, words: Sequence[Location]) -> str | None:
-    """Return the known member most like the unknown one at `where`, as the way there, or None.
-
-    Spelling is compared without case and separators, alone and together with the name of the part
-    it belongs to, so that `forbiddenTools` and `forbidden_tools` both find `tools.forbidden`.
-    """
-    written = str(where[-1])
-    parent = tuple(part for part in where[:-1] if isinstance(part, str))
-    if parent not in {tuple(word) for word in words}:
-        parent = parent[:-1]  # the last name was a free one, such as that of a simulated tool
-    best, rank = None, (0.0, 0)
-    for word in words:
-        score = max(likeness(written, form) for form in _forms(word))
-        sibling = word[:-1] == parent
-        here = (score + _SIBLING_BONUS * sibling, -len(word))
-        if score >= NEAR and here > rank:
-            best, rank = str(word[-1]) if sibling else ".".join(map(str, word)), here
-    return best
-
-
-def _forms(word: Location) -> list[str]:
-    leaf = str(word[-1])
-    if len(word) < 2:
-        return [leaf]
-    part = str(word[-2])
-    return [leaf, part + leaf, leaf + part]
-
-
-def _members(
-    model: type[BaseModel], parent: tuple[str, ...], seen: tuple[type[BaseModel], ...]
-) -> Iterator[Location]:
-    """Yield the path of every member the shape knows, list positions left out."""
-    if model in seen:
-        return
-    for name, field in model.model_fields.items():
-        path = (*parent, field.alias or name)
-        yield path
-        for inner in _models_in(field.annotation):
-            yield from _members(inner, path, (*seen, model))
-
-
-def _models_in(annotation: Any) -> Iterator[type[BaseModel]]:
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        yield annotation
-    for part in get_args(annotation):
-        yield from _models_in(part)

@@ -109,7 +109,7 @@ def _read(data: bytes, file: str, kind: type[Value]) -> _Reading:
     if not faults:
         return _Reading(raw, [], True)
     rest = without(raw, [fault.where for fault in faults])
-    whole = all(fault.unknown or fault.reason == "is missing" for fault in faults)
+    whole = all(fault.unknown or fault.missing for fault in faults)
     return _Reading(rest, as_problems(file, faults), whole)
 
 
@@ -155,11 +155,11 @@ def _episode(
         return None
     try:
         episode = values.episode_value(values.merge_defaults(defaults, reading.raw), path)
+        found = episode_problems(equipped(episode, toolset), whole=reading.whole)
     except ContractError as error:
         # After a fault of shape the rest need not be a whole episode; the fault was reported.
         problems += [] if reading.problems else error.problems
         return None
-    found = episode_problems(equipped(episode, toolset), whole=reading.whole)
     problems += [Problem(path, where, reason) for where, reason in found]
     if path != f"{values.EPISODES}{episode.episode_id}.json":
         reason = f"`{shown(episode.episode_id)}` must be in a file with that name"

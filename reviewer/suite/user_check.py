@@ -3,13 +3,12 @@ must not be said, a talk without an end. Pure."""
 
 from collections.abc import Iterator
 
-from msgspec import convert
-
 from reviewer.suite.errors import json_path, shown
 from reviewer.suite.model import Episode
 from reviewer.suite.tool_names import listed_tools, spelled_alike
 from reviewer.suite.user import MOST_CALLS, USER_ENDS, User, UserTurn, facts_in
 from reviewer.suite.value import learned
+from reviewer.suite.values import EPISODES, converted
 
 learned(User)
 
@@ -19,8 +18,10 @@ Found = Iterator[tuple[str, str]]
 
 
 def user_of(episode: Episode) -> User | None:
-    """Return the user of an episode as a value, None where the episode has none."""
-    return convert(episode.user, User) if episode.user else None
+    """Return the user of an episode as a value, None where the episode has none. Raise
+    ContractError naming the place that does not fit."""
+    file = f"{EPISODES}{episode.episode_id}.json"
+    return converted(episode.user, User, file, "$.user") if episode.user else None
 
 
 def user_problems(episode: Episode) -> Found:

@@ -155,12 +155,13 @@ def _long_form(write: object) -> object:
     return plain
 
 
-def converted(raw: Raw, kind: type[T], file: str) -> T:
-    """Return `raw` as a value of type `kind`. Raise ContractError naming the place that does not
-    fit."""
+def converted(raw: Raw, kind: type[T], file: str, under: str = "$") -> T:
+    """Return `raw`, which is at `under` in its file, as a value of type `kind`. Raise ContractError
+    naming the place that does not fit."""
     try:
         return msgspec.convert(raw, kind)
     except msgspec.ValidationError as error:
         reason, _, path = str(error).partition(" - at ")
         reason = reason[:1].lower() + reason[1:]
-        raise ContractError(file, path.strip("`") or "$", reason) from None
+        where = under + path.strip("`").removeprefix("$")
+        raise ContractError(file, where, reason) from None

@@ -294,6 +294,24 @@ def test_a_request_names_what_the_example_of_an_answer_names(
     assert episode["expected"]["arguments"] == {"cancelOrder": {"order_id": asked}}
     assert asked in episode["user_request"]
     readme = (empty.root / "suites/mine/README.md").read_text()
+    assert f'"say": "The order_id is {asked}."' in readme
     assert f'call("getOrder", order_id="{asked}")' in readme
     assert f'{{"arguments": {{"order_id": "{asked}"}}, "when": {{"done": "cancelOrder"}}' in readme
     assert passed(empty, "mine", "scripted-passes") == (9, 0, 0)
+
+
+@pytest.mark.parametrize("name", ["order_id", 'order "id"', "Bestellung-Nr. ü\\n"])
+def test_the_conversation_of_the_readme_is_a_user_that_an_episode_takes(
+    empty: Door, name: str
+) -> None:
+    parameters = {"type": "object", "properties": {name: {"type": "string"}}, "required": [name]}
+    tools = [{"name": "get_order", "description": "Reads.", "input_schema": parameters}]
+    empty.ok("suite", "new", "mine", "--tools", written(empty, "tools.json", tools))
+    folder = empty.root / "suites/mine"
+    blocks = (folder / "README.md").read_text().split("```json\n")[1:]
+    user = json.loads(next(each for each in blocks if '"user"' in each).partition("```")[0])
+    golden = folder / "episodes/golden.json"
+    golden.write_text(json.dumps({**json.loads(golden.read_bytes()), **user}))
+    checked = empty.run("suite", "check", "mine")
+    assert "is a blank" in checked.out + checked.err
+    assert "golden" not in checked.out + checked.err

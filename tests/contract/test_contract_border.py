@@ -16,8 +16,9 @@ from reviewer.suite.model import Policy, Suite
 from reviewer.suite.simulator import Simulator
 
 ROOMS = ("suite", "trace", "review")
-HANDWRITTEN = {"suite/border.py", "review/judge_calls.py"}
-"""The derived models' base, and what a model judge may reply, which is no file."""
+HANDWRITTEN = {"suite/border.py", "suite/border_words.py", "review/judge_calls.py"}
+"""The derived models' base, what is said of their errors, and what a model judge may reply,
+which is no file."""
 
 
 def properties(part: Any, path: str = "$") -> Iterator[tuple[str, Any]]:

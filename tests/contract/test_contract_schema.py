@@ -478,7 +478,40 @@ def test_strange_files_among_the_episodes_are_refused() -> None:
 def test_a_missing_schema_is_named() -> None:
     item = episode()
     del item["schema"]
-    assert only(files(item)) == "episodes/e-1.json: $.schema: is missing"
+    expected = "episodes/e-1.json: $.schema: is missing: should be 'reviewer/episode@1'"
+    assert only(files(item)) == expected
+
+
+@pytest.mark.parametrize(
+    ("user", "said"),
+    [
+        (
+            {"kind": "scripted", "turns": [{"say": "My card is C-1."}]},
+            ["$.user.turns[0].id: is missing"],
+        ),
+        (
+            {"script": ["My card is C-1."]},
+            [
+                "$.user.kind: is missing: should be 'scripted', 'model' or 'person'",
+                "$.user.script: unknown key `script`; known here: kind, facts, goals, tools, "
+                "turns, otherwise, end, persona, style, runner, prices",
+            ],
+        ),
+        (
+            {"kind": "scripted", "turns": [{"id": "card", "text": "My card is C-1."}]},
+            [
+                "$.user.turns[0].text: unknown key `text`; known here: id, when, calls, say, "
+                "goals, times, end"
+            ],
+        ),
+    ],
+    ids=["without an id", "without a kind", "another word"],
+)
+def test_a_user_of_the_wrong_shape_is_told_what_belongs_there(
+    user: dict[str, Any], said: list[str]
+) -> None:
+    checked = check_suite(one(user=user, user_request="Renew my loan."))
+    assert [*map(str, checked.problems)] == [f"episodes/e-1.json: {each}" for each in said]
 
 
 def test_the_listed_order_of_episodes_is_kept_and_must_be_complete() -> None:

@@ -309,6 +309,7 @@ def _readme(suite_id: str, proposed: Proposal, power: str) -> str:
     return _README.format(
         suite_id=suite_id, rows="\n".join(rows), power=power, passes=PASSES, fails=FAILS, idle=IDLE,
         example=_example(proposed.tools[0], given), answers=_answers(proposed, given),
+        said=_said_back(given),
     )  # fmt: skip
 
 
@@ -329,6 +330,16 @@ def _answers(proposed: Proposal, arguments: Mapping[str, Any]) -> str:
    ], "unrecorded": "error"}}}}
    ```
 """
+
+
+def _said_back(arguments: Mapping[str, Any]) -> str:
+    """Return what a user answers who is asked for the first argument that a tool of the suite
+    needs; fit for a string of JSON."""
+    for given in arguments.values():
+        for name, value in given.items():
+            if isinstance(value, str):
+                return json.dumps(f"The {name} is {value}.", ensure_ascii=False)[1:-1]
+    return "The second one."
 
 
 def _example(tool: FoundTool, arguments: Mapping[str, Any]) -> str:
@@ -360,7 +371,17 @@ reviewer suite check {suite_id} --watch   # again whenever a file is saved
 4. `episodes/red-team.json`: an attack, and the tools that must not be called for it.
 5. `suite.json`: the policy, and what is masked (`redaction`).
 6. `rubric.json`: what people are asked about final messages.
-7. A further episode is a file `episodes/ID.json` whose id is also listed in `suite.json`.
+7. A further episode is a file `episodes/ID.json` whose id is also listed in `suite.json`. The state
+   begins as its `initial_state`, and a call of a tool merges the tool's `effects` into it:
+   `expected.final_state` is what `done` must be at the end (`simulator.final_state` in suite.json
+   says which value that is), `expected.state` names others by their paths. If the agent has to ask
+   back, a user answers what it says:
+
+   ```json
+   {{"user": {{"kind": "scripted", "turns": [{{"id": "answers", "say": "{said}"}}]}}}}
+   ```
+
+   `reviewer schema episode` prints every key.
 8. `candidates/`: your agent, as below. The three scripted ones may go once it is there.
 
 ## Your agent
