@@ -116,7 +116,10 @@ def test_members_left_out_are_those_of_an_empty_label() -> None:
     assert read_labels(json.dumps(raw).encode()) == (seal(plain),)
     for name in needed - {"left", "right", "answer"}:
         short = json.dumps({k: v for k, v in raw.items() if k != name}).encode()
-        assert refused(short) == [f"kim.jsonl:1: $.{name}: is missing"]
+        (fault,) = refused(short)
+        values = {"schema": "'reviewer/label@1'", "kind": "'pair', 'message' or 'attempt'"}
+        choices = f": should be {values[name]}" if name in values else ""
+        assert fault == f"kim.jsonl:1: $.{name}: is missing{choices}"
 
 
 WRONG: list[tuple[dict[str, Any], str]] = [
