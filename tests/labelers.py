@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from doors import SUITE, V8, Door
@@ -22,6 +23,11 @@ def labeler(door: Door, name: str = "dana") -> Iterator[Desk]:
         yield desk
     finally:
         desk.close()
+
+
+def soon(hours: float = 1) -> str:
+    """Return a time behind that of every record that was made by now."""
+    return f"{datetime.now(UTC) + timedelta(hours=hours):%Y-%m-%dT%H:%M:%SZ}"
 
 
 def drafted(item: LabelItem, answer: str | None = "left", **changes: Any) -> LabelDraft:

@@ -8,7 +8,7 @@ import pytest
 from doors import SUITE, V7, V8, Door, shipped
 from judge_server import KEY_ENV, always_left, direct, judging
 from judge_server import longer as says_longer
-from labelers import drafted, labeler, longer
+from labelers import drafted, labeler, longer, soon
 from people import key_file
 
 WANTS = "refund-judged"
@@ -168,7 +168,7 @@ def test_answers_under_another_rubric_or_judge_are_in_no_figure(
     door.ok("judgments", "export", file)
     forged = []
     for line in file.read_text().splitlines():
-        one = {**json.loads(line), **other, "at": "2026-12-31T00:00:00Z"}
+        one = {**json.loads(line), **other, "at": soon()}
         one["answer"] = {"left": "right", "right": "left", "tie": "tie"}[one["answer"]]
         forged.append(json.dumps({name: value for name, value in one.items() if name != "uid"}))
     file.write_text("\n".join(forged))

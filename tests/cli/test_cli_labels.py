@@ -16,7 +16,7 @@ from cryptography.hazmat.primitives.serialization import (
     PublicFormat,
 )
 from doors import SUITE, V7, V8, Door, copied, lines, passing, shipped
-from labelers import drafted, kept, labeled, labeler, pairs_of
+from labelers import drafted, kept, labeled, labeler, pairs_of, soon
 
 from reviewer.db.connection import scripts
 
@@ -127,6 +127,21 @@ def test_a_bad_line_costs_that_line_and_is_named(full: Door, kim: Door) -> None:
     assert b"corp-mail" not in kim.store.read_bytes()
     assert {x["uid"] for x in kept(kim)} == {good[0]["uid"], good[3]["uid"]}
     kim.healthy()
+
+
+def test_a_label_from_the_future_is_refused(full: Door, kim: Door) -> None:
+    """The youngest label of a person counts, so it would override all that they correct."""
+    labeled(full)
+    (first, *_) = records(exported(full))
+    first = {name: value for name, value in first.items() if name != "uid"}
+    path = kim.file("later.jsonl", lines([broken(first, at=soon(hours=25))]))
+    said = kim.run("labels", "import", path)
+    assert said.code == 20
+    assert f"{path}:1: $.at: is still to come" in said.err
+    assert kept(kim) == []
+    path = kim.file("soon.jsonl", lines([broken(first, at=soon(hours=23))]))
+    kim.ok("labels", "import", path)
+    assert len(kept(kim)) == 1
 
 
 def test_a_file_that_cannot_be_read_is_named(full: Door) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from doors import SUITE, V7, V8, Door, copied
-from labelers import drafted, label_all, labeler
+from labelers import drafted, label_all, labeler, soon
 from msgspec import structs
 from people import key_file
 
@@ -449,7 +449,7 @@ def test_a_revision_without_a_signature_takes_no_lost_pair_out_of_the_count(door
     door.ok("labels", "sign", "--key", key)
     assert report(door)[0] == "repair"
     lost = [one for one in stored(door) if one.answer == "both_bad"]
-    gone = {"answer": None, "withdrawn": True, "decided": {}, "at": "2026-12-01T00:00:00Z"}
+    gone = {"answer": None, "withdrawn": True, "decided": {}, "at": soon()}
     taken_in(door, (rewritten(one, revises=one.uid, **gone) for one in lost))
     assert report(door)[0] == "repair"
 
@@ -472,7 +472,7 @@ def test_one_adjudicator_does_not_outvote_raters_who_agree(door: Door, who: str)
     label(door, lambda item: "both_bad")
     label(door, lambda item: "both_bad", "kim")
     before = stored(door)
-    later = {"role": "adjudicator", "answer": "tie", "at": "2026-12-01T00:00:00Z"}
+    later = {"role": "adjudicator", "answer": "tie", "at": soon()}
     taken_in(door, (rewritten(one, reviewer=who, **later) for one in before))
     assert report(door)[0] == "repair"
 

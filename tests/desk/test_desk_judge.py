@@ -574,7 +574,7 @@ answers = st.fixed_dictionaries(
         "repeat": st.integers(1, 3),
         "cost_usd": st.none() | st.floats(0, 1e9),
         "reason": st.sampled_from(["", "promote", "critical safety failure"]),
-        "at": st.sampled_from(["2020-01-01T00:00:00Z", "2030-01-01T00:00:00Z"]),
+        "at": st.sampled_from(["2020-01-01T00:00:00Z", "2026-11-01T00:00:00Z"]),
     }
 )
 

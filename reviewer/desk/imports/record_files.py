@@ -4,6 +4,7 @@ The kinds travel alike; each has its own rules (`Border`) for lines from elsewhe
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from datetime import UTC, datetime, timedelta
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from reviewer.db import registry
@@ -14,11 +15,14 @@ from reviewer.desk.errors import DeskError, meant
 from reviewer.desk.imports.importing import clock
 from reviewer.desk.place import Workspace
 from reviewer.exit_codes import ExitCode
-from reviewer.review.lines import LineRecord, Lines
+from reviewer.review.lines import LineRecord, Lines, instant
 from reviewer.suite.errors import ContractError, Problem
 from reviewer.suite.model import RedactionRules
 from reviewer.trace.redaction import redactor_of
 
+AHEAD = timedelta(days=1)
+"""How far another clock may be ahead: the youngest record of a key counts, so one from later would
+override all that people add."""
 T = TypeVar("T", bound=LineRecord)
 R = TypeVar("R", bound=tuple[object, ...])
 Read = TypeVar("Read", bound=LineRecord, covariant=True)
@@ -127,11 +131,15 @@ def keep_lines(
     """Keep those of `lines` that the rules admit, each with what errors call its place. `here` puts
     a record into this store's own names."""
     border, problems = kind.border(workspace, connection), list[Problem]()
+    latest = instant((datetime.now(UTC) + AHEAD).strftime("%Y-%m-%dT%H:%M:%SZ"))
     good: list[T] = []
     refused = 0
     for place, line in lines:
         try:
-            good.append(border.admitted(here(kind.lines.read(line, place)), place))
+            one = kind.lines.read(line, place)
+            if instant(one.at) > latest:
+                raise ContractError(place, "$.at", "is still to come")
+            good.append(border.admitted(here(one), place))
         except ContractError as error:
             refused += 1
             problems += error.problems

@@ -1,7 +1,7 @@
 """Bookmarks and notes as files, and what one from elsewhere must be to come in."""
 
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 
 import msgspec
 
@@ -19,9 +19,6 @@ from reviewer.review.records import NOTES, Note
 from reviewer.suite.errors import ContractError, Problem
 from reviewer.trace.redaction import Redactor, redactor_of
 
-AHEAD = timedelta(days=1)
-"""How far another clock may be ahead: a note from later would override all that its writer adds."""
-
 
 class NoteBorder:
     """A note comes in when this store has the very record and the event it is about, and when it
@@ -31,7 +28,6 @@ class NoteBorder:
         self._connection = connection
         self._records = records.Records()
         self._rules: dict[str, Redactor] = {}
-        self._latest = stamp(datetime.now(UTC) + AHEAD)
 
     def admitted(self, note: Note, place: str) -> Note:
         """The note itself. Raises ContractError with every reason not to take it."""
@@ -56,8 +52,6 @@ class NoteBorder:
                 records.position_of(self._connection, self._records, found.row, note.seq)
             except DeskError as error:
                 yield "$.seq", error.text
-        if note.at > self._latest:
-            yield "$.at", "is still to come"
         texts = [("text", note.text), ("reviewer", note.reviewer)]
         yield from record_files.identifier_problems(
             self._redactor(found.suite.suite_id).masked, texts
