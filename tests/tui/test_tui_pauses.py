@@ -83,14 +83,15 @@ def test_what_was_brought_in_is_left_out_of_the_next_rests(clock: list[float]) -
         one = tidy.Tidy()
         clock[0] += 1.0
         assert one.tick()
-        before, brought = gc.get_freeze_count(), [[] for _ in range(1000)]
+        before, brought = gc.get_freeze_count(), [[] for _ in range(10_000)]
         _used(tidy.SOME)
         assert one.rest()
         assert gc.get_freeze_count() == before, "a screen that is left next is not kept for it"
         one.grew()
         _used(tidy.SOME)
         assert one.rest()
-        assert gc.get_freeze_count() >= before + len(brought)
+        # Some that were left out before may be gone by now: nothing holds them but their counts.
+        assert gc.get_freeze_count() > before + len(brought) * 0.9
 
 
 def test_a_long_pause_lets_go_of_what_an_earlier_pause_left_out(clock: list[float]) -> None:
