@@ -141,3 +141,14 @@ def test_every_key_has_the_name_a_terminal_gives_it() -> None:
     for name, shown in SHOWN.items():
         if len(shown) == 1 and shown.isascii():
             assert _character_to_key(shown) == name, shown
+
+
+async def test_what_comes_while_the_program_ends_is_not_drawn(full: Door) -> None:
+    """Messages from other threads may come after the last screen has gone."""
+    app = watching(of(full, "dana"))
+    async with running(app) as pilot:
+        await settle(pilot)
+    assert not app.screen_stack
+    app.on_reviewer_app_who_changed(ReviewerApp.WhoChanged())
+    app.on_reviewer_app_store_changed(ReviewerApp.StoreChanged((app.version or 0) + 1))
+    app.desk.close()

@@ -526,7 +526,7 @@ class ReviewerApp(FiringTimers, App[None]):
         if message.version == self.version:
             return
         self.version = message.version
-        if self.here is not None:
+        if self.here is not None and self.screen_stack:
             self.here.store_changed()
 
     def where(self) -> str:
@@ -546,6 +546,8 @@ class ReviewerApp(FiringTimers, App[None]):
     def on_reviewer_app_who_changed(self, message: WhoChanged) -> None:
         from reviewer.tui.screens.dialogs.who import WhoScreen
 
+        if not self.screen_stack:  # none while the program ends
+            return
         if isinstance(self.screen, WhoScreen):
             self.screen.who_changed()
         if self.here is not None:
