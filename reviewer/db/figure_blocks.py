@@ -1,12 +1,12 @@
 """Sources, latencies and sums of diagnostics, kept for blocks of consecutive traces beside them.
 
-A block is made once its last trace is written, inside the transaction that writes it, and is gone
-when one of its traces changes, by a trigger; whoever changed the trace makes it again. Traces whose
-block is not kept are read one by one, so a figure never depends on which blocks are kept.
+A block is written in the transaction that writes its last trace. A trigger deletes it when one of
+its traces changes, and the code that changed the trace writes it again. Traces whose block is not
+kept are read one by one, so a figure never depends on which blocks are kept.
 
 Sums of floats depend on their order, but not where every partial sum is exact. Diagnostics are
 float32, multiples of one over a power of two: while their sum times the greatest such power is
-below 2^53, any order gives the same bits. A sum of which that cannot be said is not used.
+below 2^53, any order gives the same bits. A sum that may depend on the order is not used.
 """
 
 import json

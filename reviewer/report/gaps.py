@@ -345,10 +345,10 @@ def _missing_labels(one: MissingLabels) -> Gap:
 def _changed(count: int) -> Gap:
     labels = plural(count, "signed label")
     return gap(
-        f"a signature on what became of {labels}",
+        f"a signature on the change of {labels}",
         f"{labels} changed or taken back by the rater since, without a signature",
         "a signed label counts until its rater says otherwise",
-        f"a signature on what became of {labels} (reviewer labels sign)",
+        f"a signature on the change of {labels} (reviewer labels sign)",
     )
 
 

@@ -9,7 +9,7 @@ from array import array
 from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
-from typing import Any, NamedTuple, SupportsFloat, TypedDict, overload
+from typing import Any, NamedTuple, SupportsFloat, TypedDict, cast, overload
 
 from reviewer.stats.checks import (
     non_negative,
@@ -181,10 +181,10 @@ def _sorted(values: Sequence[SupportsFloat]) -> Sequence[float]:
         return values
     floats = type(values) is array and values.typecode == "d"
     floats = floats or set(map(type, values)) == {float}
-    plain = sorted(values) if floats else []  # type: ignore[type-var]
+    plain = sorted(cast("Sequence[float]", values)) if floats else []
     # With a NaN among them, or an infinity, the sum is none either; of a million that is quicker.
-    if plain and math.isfinite(sum(plain)) and plain[0] >= 0.0:  # type: ignore[operator, arg-type]
-        return plain  # type: ignore[return-value]
+    if plain and math.isfinite(sum(plain)) and plain[0] >= 0.0:
+        return plain
     return sorted(non_negative(f"values[{i}]", x) for i, x in enumerate(values))
 
 

@@ -138,7 +138,9 @@ def keep_lines(
         try:
             one = kind.lines.read(line, place)
             if instant(one.at) > latest:
-                raise ContractError(place, "$.at", "is still to come")
+                raise ContractError(
+                    place, "$.at", "is still to come: the clock that wrote it was wrong"
+                )
             good.append(border.admitted(here(one), place))
         except ContractError as error:
             refused += 1

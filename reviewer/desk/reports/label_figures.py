@@ -51,8 +51,8 @@ def label_figures(
     own: OwnMessages,
     judged: JudgeRecord | None,
 ) -> LabelFigures:
-    """Return the figures of one candidate, its pairs being those with `against`; `judged` is the
-    record of the suite's judge, where it may stand in."""
+    """Return the figures of one candidate: its pairs are those with `against`. `judged` is the
+    record of the suite's judge if the policy lets it stand in for people."""
     labels = own.labels
     others: dict[str, set[str]] = {}
     for label in labels:

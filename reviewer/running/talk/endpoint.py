@@ -217,7 +217,7 @@ class EndpointUser:
 
 
 class _Said(NamedTuple):
-    """What the model says, whether it ends the talk, and the calls of tools of its own."""
+    """The model's words, whether it ends the conversation, and its calls of the user's tools."""
 
     text: str | None
     ends: bool

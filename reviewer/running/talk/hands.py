@@ -16,7 +16,7 @@ TOO_MANY = f"the simulated user made more than {MOST_CALLS} calls before it said
 
 
 class Hands:
-    """What the user of one attempt does in its world. What it does wrong is told to `watch`.
+    """Carries out the tool calls of one attempt's user, and reports the user's errors to `watch`.
 
     Raises Unrunnable naming `file` for a tool whose parameters are no JSON Schema.
     """

@@ -28,9 +28,9 @@ class Heard(NamedTuple):
 
 
 class Reply(NamedTuple):
-    """What the user does next: `calls` of its own tools, and then it is asked again; or what it
-    says. `message` is None where it says nothing more; `ended` says that the
-    talk ends with it. `turn` is the scripted turn, and `goals` are those that it voices."""
+    """What the user does next. With `calls` of its own tools it is asked again afterwards; without,
+    `message` is what it says, None for nothing more. `ended` says that the conversation ends.
+    `turn` is the scripted turn, and `goals` are those that it voices."""
 
     message: str | None = None
     ended: Ended | None = None
