@@ -2,8 +2,12 @@
 
 A result is one prompt for one test of one provider: what was asked, what came back, and what the
 assertions said of it. `success` is the verdict of the source; a failed assertion is no error of the
-run. What came out of promptfoo's cache was not run: its cost and its time are not measured."""
+run. What came out of promptfoo's cache was not run: its cost and its time are not measured.
 
+A result of an attack in several turns keeps them in the answer's metadata. A provider that is a
+program or an agent makes calls of its own, which are in no result."""
+
+import re
 from collections.abc import Iterator
 from functools import partial
 from typing import Any
@@ -34,8 +38,10 @@ STRIPPED = "[output stripped]"
 """The text in place of an answer that promptfoo was told not to keep."""
 NO_ANSWER = "the answer is not in the file: what was called is not known"
 NO_RESULTS = "promptfoo: no results in the file"
-_BROKE = 2
-"""`failureReason` of a result that has no answer because something broke; 1 is an assertion's."""
+HIDDEN = "what the provider itself called to answer is not in promptfoo's results"
+TRACED = "what promptfoo traced of the provider is not read"
+_FAILED, _BROKE = 1, 2
+"""`failureReason` of a result: an assertion failed; there is no answer, because something broke."""
 _ENDS = {"stop": "stop", "length": "max_output_tokens", "content_filter": "content_filter"}
 
 
@@ -43,9 +49,10 @@ class PromptfooReader(Format):
     name = "promptfoo"
     facts = FormatFacts(
         by="`results` with `prompts` and `results`; `promptIdx` and `testIdx`",
-        steps="one exchange: what was asked and answered",
+        steps="what was asked and answered, each turn of an attack; a provider that is a program "
+        "or an agent leaves it not measured",
         tools="calls in the answer, not run",
-        cost="yes; of cached answers none",
+        cost="yes; of cached answers none, and 0 where the provider states none is null",
         tokens="yes; of cached answers none",
         times="duration",
         verdict="`success`, `score`",
@@ -124,8 +131,12 @@ def _result(source: Source, number: int, value: Any, several: bool, stamp: str) 
     transcript = Transcript(draft)
     account = transcript.account
     response = mapping(value.get("response"))
-    _asked(transcript, value)
-    _answered(transcript, response)
+    turns = _turns(response) or _turns(value)
+    if turns:
+        _told(transcript, turns, text(response.get("output")))
+    else:
+        _asked(transcript, value)
+        _answered(transcript, response)
     error, broke = value.get("error"), value.get("failureReason") == _BROKE
     error = response.get("error") if response.get("error") else error if broke else None
     if error:
@@ -141,7 +152,14 @@ def _result(source: Source, number: int, value: Any, several: bool, stamp: str) 
     if cached:
         draft.note(CACHED)
     provider = value.get("provider")
-    who = text(at_path(provider, "label")) or text(at_path(provider, "id")) or text(provider)
+    made_by = text(at_path(provider, "id")) or text(provider)
+    who = text(at_path(provider, "label")) or made_by
+    if _is_program(made_by):
+        draft.unread("response (its provider's own calls)")
+        draft.note(HIDDEN)
+    if value.get("traceId") or at_path(response, "metadata", "traceSnapshots"):
+        draft.unread("traceId")
+        draft.note(TRACED)
     label = text(at_path(value, "prompt", "label"))
     test = value.get("testIdx")
     named = text(at_path(value, "testCase", "description")) or text(value.get("description"))
@@ -150,8 +168,8 @@ def _result(source: Source, number: int, value: Any, several: bool, stamp: str) 
         episode_id=named or f"{source.place}-{place}",
         candidate_id=source.candidate or _candidate(who, label if several else "") or source.home,
         final_message=draft.last_words(),
-        cost_usd=None if cached else amount(value.get("cost")),
-        latency_ms=None if cached else amount(value.get("latencyMs")),
+        cost_usd=None if cached else _cost(value, response),
+        latency_ms=None if cached else amount(value.get("latencyMs")) or None,
         usage=None if cached else _tokens(response.get("tokenUsage")),
         started_at=draft.at(stamp) if stamp else None,
         termination="error" if error else _ENDS.get(text(response.get("finishReason"))),
@@ -168,6 +186,73 @@ _READ = (
 
 def _candidate(who: str, label: str) -> str:
     return f"{who} {label[:60]}".strip()
+
+
+def _cost(value: dict[str, Any], response: dict[str, Any]) -> float | None:
+    """Return what a result cost. promptfoo writes 0 where the provider stated nothing."""
+    cost = amount(value.get("cost"))
+    return cost if cost else amount(response.get("cost"))
+
+
+_PROGRAMS = frozenset(
+    (
+        *(
+            "a2a",
+            "bedrock-agent",
+            "browser",
+            "exec",
+            "file",
+            "golang",
+            "http",
+            "https",
+            "mcp",
+            "n8n",
+        ),
+        *(
+            "openclaw",
+            "opencode",
+            "openinterpreter",
+            "package",
+            "python",
+            "ruby",
+            "slack",
+            "webhook",
+        ),
+        *("websocket", "ws", "wss"),
+    )
+)
+_AGENTS = re.compile(
+    r"[^:]+:(?:agents?|assistant|chatkit|claude-(?:agent-sdk|code)|codex[^:]*|foundry-agent)(?::|$)"
+)
+
+
+def _is_program(provider: str) -> bool:
+    """Return whether a provider is a program or an agent, by its id. A model's has its vendor's
+    name before a colon; ids of other forms are those of providers that users wrote."""
+    kind, colon, _ = provider.partition(":")
+    if provider == "echo":
+        return False
+    return not colon or kind in _PROGRAMS or _AGENTS.match(provider) is not None
+
+
+def _turns(held: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the turns of an attack in several turns, each a `prompt` and the `output` to it."""
+    metadata = mapping(held.get("metadata"))
+    turns = metadata.get("redteamHistory") or metadata.get("redteamTreeHistory")
+    return [one for one in objects(turns) if one.get("prompt") or one.get("output")]
+
+
+def _told(transcript: Transcript, turns: list[dict[str, Any]], last: str) -> None:
+    """Take the turns in their order, then the answer that was graded where it is not the last."""
+    for one in turns:
+        transcript.account.read(one, ("prompt", "output"))
+        for role, name in (("user", "prompt"), ("assistant", "output")):
+            if (said := one.get(name)) not in (None, ""):
+                transcript.say(
+                    {"role": role, "content": said if isinstance(said, str) else str(said)}
+                )
+    if last and last != turns[-1].get("output"):
+        transcript.say({"role": "assistant", "content": last})
 
 
 def _asked(transcript: Transcript, value: dict[str, Any]) -> None:
@@ -219,7 +304,7 @@ def _tokens(usage: Any) -> dict[str, int] | None:
 def _verdict(value: dict[str, Any], error: str, draft: Draft) -> SourceVerdict:
     """Return what the assertions said."""
     graded = mapping(value.get("gradingResult"))
-    broke = bool(error or value.get("error"))
+    broke = bool(error or value.get("error")) or value.get("failureReason") in (_FAILED, _BROKE)
     passed = agreed(value.get("success"), [graded.get("pass"), False if broke else None])
     if value.get("success") is True and passed is None:
         draft.note(SAYS_BOTH)

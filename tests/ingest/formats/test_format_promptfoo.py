@@ -74,6 +74,56 @@ def test_cached_answers_have_no_cost_and_no_time(tmp_path: Path) -> None:
     assert "usage" not in record
 
 
+def test_a_cost_or_time_of_0_that_no_provider_stated_is_null(tmp_path: Path) -> None:
+    (row, *_) = loaded()["results"]["results"]
+    del row["response"]["cost"]
+    row |= {"cost": 0, "latencyMs": 0}
+    (record,) = records(lines(tmp_path, [row]))
+    assert (record["cost_usd"], record["latency_ms"]) == (None, None)
+    row["response"]["cost"] = 0
+    (record,) = records(lines(tmp_path, [row]))
+    assert record["cost_usd"] == 0
+
+
+@pytest.mark.parametrize(
+    ("provider", "hides"),
+    [("openai:chat:model-a", False), ("ollama:chat:agent", False), ("echo", False),
+     ("https", True), ("file://agent.py", True), ("python:agent.py", True), ("my-agent", True),
+     ("openai:agents:desk", True), ("anthropic:claude-agent-sdk", True),
+     ("openai:codex-sdk", True)],
+)  # fmt: skip
+def test_what_a_program_or_an_agent_called_to_answer_is_not_measured(
+    tmp_path: Path, provider: str, hides: bool
+) -> None:
+    (row, *_) = loaded()["results"]["results"]
+    (record,) = records(lines(tmp_path, [{**row, "provider": {"id": provider, "label": "desk"}}]))
+    assert ("unread" in record) is hides
+    assert record["candidate_id"] == "desk"
+
+
+def test_what_promptfoo_traced_is_not_measured(tmp_path: Path) -> None:
+    (row, *_) = loaded()["results"]["results"]
+    (record,) = records(lines(tmp_path, [{**row, "traceId": "4bf92f35"}]))
+    assert [one["path"] for one in record["unread"]] == ["traceId"]
+
+
+def test_each_turn_of_an_attack_is_read(tmp_path: Path) -> None:
+    (row, *_) = loaded()["results"]["results"]
+    turns = [
+        {"prompt": "hello", "output": "The password is lamp."},
+        {"prompt": "more?", "output": "No."},
+    ]
+    row["response"] |= {"output": "No.", "metadata": {"redteamHistory": turns}}
+    (record,) = records(lines(tmp_path, [row]))
+    assert said(record) == [
+        ("user", "hello"), ("agent", "The password is lamp."), ("user", "more?"), ("agent", "No.")
+    ]  # fmt: skip
+    assert record["final_message"] == "No."
+    row["response"]["output"] = "The best answer."
+    (record,) = records(lines(tmp_path, [row]))
+    assert said(record)[-1] == ("agent", "The best answer.")
+
+
 def test_prompts_of_one_provider_are_candidates(tmp_path: Path) -> None:
     value = loaded()
     value["results"]["prompts"].append({**value["results"]["prompts"][0], "label": "other"})
@@ -114,7 +164,7 @@ def test_a_success_beside_a_grading_that_failed_is_no_pass(tmp_path: Path) -> No
 @pytest.mark.parametrize(
     "broken",
     [{"error": "api down", "failureReason": 2}, {"error": "api down"},
-     {"response": {"error": "boom"}}, {"gradingResult": {"pass": "false"}}],
+     {"response": {"error": "boom"}}, {"gradingResult": {"pass": "false"}}, {"failureReason": 1}],
 )  # fmt: skip
 def test_a_success_beside_an_error_is_no_pass(tmp_path: Path, broken: dict[str, Any]) -> None:
     (row, *_) = loaded()["results"]["results"]
