@@ -286,6 +286,39 @@ def test_a_trace_of_which_only_the_outermost_span_is_there_is_not_measured(tmp_p
 
 
 @pytest.mark.parametrize(
+    ("spans", "whole"),
+    [
+        ([model(2, parent=8), model(3, parent=8)], True),  # of the service that called
+        ([model(2, parent=8), model(3, parent=9)], False),
+        ([agent(1), model(2, parent=1), model(3, parent=9)], False),
+        ([agent(1, parent=8), model(2, parent=1)], True),
+    ],
+)
+def test_a_trace_with_spans_missing_within_it_is_not_measured(
+    tmp_path: Path, spans: list[dict[str, Any]], whole: bool
+) -> None:
+    """An export of the model calls alone is one: tools may have been called beside them."""
+    record = one(tmp_path, *spans)
+    expected = [] if whole else ["spans named as parents (cut off)"]
+    assert [part["path"] for part in record.get("unread", ())] == expected
+
+
+def test_a_parent_in_another_episode_of_the_trace_is_not_missing(tmp_path: Path) -> None:
+    named = [{"metadata__episode_id": name} for name in ("e1", "e2")]
+    path = tmp_path / "x.json"
+    path.write_text(
+        json.dumps(
+            request(
+                *(agent(number) for number in (1, 2)),
+                *(model(4 + n, parent=1 + n % 2, **named[n // 2]) for n in range(4)),
+            )
+        )
+    )
+    found = told(READER, path)
+    assert not any("unread" in record for record in found.values())
+
+
+@pytest.mark.parametrize(
     ("reason", "alone", "with_agent"),
     [
         ("stop", "stop", "completed"),

@@ -147,11 +147,14 @@ _DEEP = 4
 _MOST = 1 << 20
 
 
-def account_for(tree: Tree, draft: Draft) -> None:
+def account_for(tree: Tree, draft: Draft, heading: "Heading") -> None:
     """Enter into the draft what the spans of the agent hold and no reader took; and that its work
-    is not in them, where they describe neither a model's call nor a tool's."""
+    is not in them, where they describe neither a model's call nor a tool's, or where spans between
+    them are missing."""
     if not (tree.calls or tree.tools or any(map(_tells, tree.own))):
         draft.unread(f"spans of models and tools{CUT}")
+    elif tree.has_gaps(heading.elsewhere):
+        draft.unread(f"spans named as parents{CUT}")
     for span in tree.own:
         place = f"spans[{span.name[:60] or span.id}]"
         for member in span.unread:
@@ -281,6 +284,8 @@ class Heading(NamedTuple):
     """Places of the file that could not be read."""
     lacks: tuple[str, ...] = ()
     """What may come later."""
+    elsewhere: Callable[[], Container[str]] = frozenset
+    """The ids of spans that other episodes hold of the same traces."""
 
 
 def native(tree: Tree, heading: Heading) -> Foreign:
@@ -289,7 +294,7 @@ def native(tree: Tree, heading: Heading) -> Foreign:
     calls = read_texts(tree, [exchange_of(call) for call in tree.calls])
     cast, ending = Actors(tree), ending_of(tree)
     tell(tree, cast, calls, Conversation(draft))
-    account_for(tree, draft)
+    account_for(tree, draft, heading)
     tell_lost(draft, heading.lost)
     for what in heading.lacks:
         draft.note(f"not measured yet: {what}")

@@ -3,9 +3,9 @@ second reads the spans of one episode at a time."""
 
 from abc import ABC, abstractmethod
 from array import array
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import ExitStack, suppress
-from functools import partial
+from functools import cache, partial
 from itertools import islice
 from math import inf
 from pathlib import Path as FilePath
@@ -358,7 +358,14 @@ class _Files:
 
     def _episodes(self, group: Group) -> Iterator[Foreign | Broken]:
         items = [self._index.item(number) for number in group.items]
-        for part in episodes_in(group, self._load):
+        parts = episodes_in(group, self._load)
+
+        @cache
+        def elsewhere() -> frozenset[str]:
+            numbers = group.items if len(parts) > 1 else []
+            return frozenset(span.id for number in numbers for span in self._load(number))
+
+        for part in parts:
             if len(part) > MOST_ITEMS or sum(item.size for item in items) > MOST_BYTES:
                 most = f"over {MOST_ITEMS:,} spans or {MOST_BYTES >> 20} MiB in one episode"
                 yield Broken((f"too_large: {most}",))
@@ -370,11 +377,11 @@ class _Files:
             for attempt in attempts:
                 tree = Tree(attempt)
                 if tree.spans:
-                    yield self._told(tree)
+                    yield self._told(tree, elsewhere)
                 else:
                     self._source.notes.add(OF_OTHERS)
 
-    def _told(self, tree: Tree) -> Foreign | Broken:
+    def _told(self, tree: Tree, elsewhere: Callable[[], frozenset[str]]) -> Foreign | Broken:
         source = self._source
 
         def make() -> Foreign:
@@ -392,6 +399,7 @@ class _Files:
                     source.called,
                     tuple(self._lost),
                     source.lacks,
+                    elsewhere,
                 ),
             )
 

@@ -7,7 +7,7 @@ Google's ADK, pydantic-ai, Traceloop, LangSmith, Langfuse and Laminar.
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from functools import cached_property
 from typing import Literal, NamedTuple
 
@@ -209,6 +209,20 @@ class Tree:
         return sum(
             bool(span.parent) and (span.trace, span.parent) not in self._by_id for span in self.all
         )
+
+    def has_gaps(self, elsewhere: Callable[[], Container[str]]) -> bool:
+        """Return whether spans within a trace are known to be missing: several that are named as
+        parents, or one beside a root. A single one may be that of the service that called.
+        `elsewhere` returns the ids of spans that other episodes hold of the same traces."""
+        return self._gaps(()) and self._gaps(elsewhere())
+
+    def _gaps(self, elsewhere: Container[str]) -> bool:
+        here = {span.id for span in self.all}
+        above: dict[str, set[str]] = {}
+        for span in self.own:
+            if not span.parent or (span.parent not in here and span.parent not in elsewhere):
+                above.setdefault(span.trace, set()).add(span.parent)
+        return any(len(parents) > 1 for parents in above.values())
 
     def _other(self, span: Span) -> Other | None:
         """Return whether a span says of itself that it is a judge's or a simulated user's."""
