@@ -413,15 +413,22 @@ def knock(port: int) -> None:
         connection.recv(1)
 
 
-def relays(folder: str) -> bool:
-    """Return whether a relay of this folder is alive. Only Linux tells."""
+def relays(folder: str, proc: str = "/proc") -> bool:
+    """Return whether a relay of this folder is alive, or a process that may become one. Only Linux
+    tells."""
     if sys.platform != "linux":
         return False
     words = (folder.encode(), os.path.join(folder, "relay").encode())
-    for name in os.listdir("/proc"):
+    for name in os.listdir(proc):
         if name.isdigit():
-            with contextlib.suppress(OSError), open(f"/proc/{name}/cmdline", "rb") as file:
-                if any(word in words for word in file.read().split(b"\0")):
+            with contextlib.suppress(OSError):
+                with open(f"{proc}/{name}/cmdline", "rb") as file:
+                    line = file.read()
+                if any(word in words for word in line.split(b"\0")):
+                    return True
+                # In the middle of an exec a process has a program and no words yet. Threads of the
+                # kernel and processes that have ended have no program.
+                if not line and os.readlink(f"{proc}/{name}/exe"):
                     return True
     return False
 

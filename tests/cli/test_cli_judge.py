@@ -3,6 +3,7 @@
 import base64
 import importlib.util
 import json
+import os
 import signal
 from pathlib import Path
 from types import ModuleType
@@ -152,9 +153,12 @@ def test_ctrl_c_keeps_what_was_answered_and_leaves_with_130(full: Door) -> None:
         until(lambda: server.calls == 7, "the seventh call")
         process.send_signal(signal.SIGINT)
         until(lambda: full.rows("SELECT count(*) FROM judgment") == [(6,)], "six answers")
+        told = b""
+        while b"stopping" not in told:  # a second signal that comes before is one with the first
+            told += os.read(process.stderr.fileno(), 4096) or pytest.fail(told.decode())
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=60)
-        assert process.returncode == 130, err
+        assert process.returncode == 130, told + err
         assert b"6 of 18 calls made" in out
         assert b"12 of 18 calls were not made" in err
         server.says = always_left

@@ -29,6 +29,7 @@ from run_guests import (
 from reviewer.running.attempt import run_attempt
 from reviewer.running.candidates import check_runnable
 from reviewer.running.candidates.mcp import McpCandidate, WireLines, printed
+from reviewer.running.mcp_child import relays
 from reviewer.running.model import Brief, Call, CandidateFault, Task, ToolSpec, Turn, Unrunnable
 from reviewer.suite.candidate import read_candidate
 from reviewer.suite.errors import ContractError
@@ -215,6 +216,24 @@ async def test_a_call_whose_relay_is_still_starting_is_made(suite: Path) -> None
             turn = await guest.proceed(answers(turn, {"error": "denied"}, status="denied"))
     assert tools == ["pay"]
     assert turn.message == "Nothing was done."
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells who is alive")
+def test_a_process_in_the_middle_of_an_exec_may_become_a_relay(tmp_path: Path) -> None:
+    """It has no command line for a moment, and a call that it carries would be lost."""
+
+    def process(number: int, cmdline: bytes, program: bool) -> None:
+        place = tmp_path / str(number)
+        place.mkdir()
+        (place / "cmdline").write_bytes(cmdline)
+        if program:
+            (place / "exe").symlink_to("/bin/sh")
+
+    process(2, b"", False)  # a thread of the kernel, or one that has ended
+    process(3, b"sh\0-c\0true\0", True)
+    assert not relays("/attempt/mcp", str(tmp_path))
+    process(4, b"", True)
+    assert relays("/attempt/mcp", str(tmp_path))
 
 
 async def test_names_that_clients_refuse_are_written_otherwise_and_back(suite: Path) -> None:
