@@ -56,12 +56,30 @@ READ_WHOLE = [
 
 
 def without_tools(value: Any) -> Any:
-    """A document of spans without those of tools: its calls stand in messages alone."""
-    if isinstance(value, dict):
-        return {name: without_tools(one) for name, one in value.items()}
-    if isinstance(value, list):
-        return [without_tools(one) for one in value if not is_tool_span(one)]
+    """A document of spans without those of tools and what is below them: its calls stand in
+    messages alone."""
+    gone: set[str] = set()
+    before = -1
+    while len(gone) > before:
+        before = len(gone)
+        value = less_tools(value, gone)
     return value
+
+
+def less_tools(value: Any, gone: set[str]) -> Any:
+    if isinstance(value, dict):
+        return {name: less_tools(one, gone) for name, one in value.items()}
+    if not isinstance(value, list):
+        return value
+    for one in value:
+        if is_tool_span(one) or (isinstance(one, dict) and one.get("parentSpanId") in gone):
+            gone.add(one.get("spanId") or one.get("spanID") or "")
+    gone.discard("")
+    return [
+        less_tools(one, gone)
+        for one in value
+        if not is_tool_span(one) and not (isinstance(one, dict) and one.get("spanId") in gone)
+    ]
 
 
 def is_tool_span(value: Any) -> bool:

@@ -33,7 +33,7 @@ class Span(NamedTuple):
     is the start as the file writes it. Attributes are flat: dotted name to any JSON value.
     `resource` says what emitted it. `said` is the text of its status. `row` is the source's own
     object, for sources that write one operation in several; `unread` names members of it that may
-    be acts and were not understood."""
+    be acts and were not understood. `entered` says that another process called for it."""
 
     trace: str
     id: str
@@ -50,6 +50,7 @@ class Span(NamedTuple):
     scope: str = ""
     row: Any = None
     unread: tuple[str, ...] = ()
+    entered: bool = False
 
     @property
     def lasted_ms(self) -> float | None:

@@ -131,7 +131,11 @@ def span_of(value: Any) -> Span:
         attributes=read,
         events=_events(value.get("events")),
         resource={},
+        entered=value.get("kind") in _ENTERED,
     )
+
+
+_ENTERED = (2, "2", "SPAN_KIND_SERVER", 5, "5", "SPAN_KIND_CONSUMER")
 
 
 def _of(value: dict[str, Any], name: str) -> Any:
@@ -310,6 +314,7 @@ class JaegerReader(SpanReader):
                 events=_logs(value.get("logs")),
                 resource={_PROCESS: value.get("processID")},
                 scope=_scope(tags),
+                entered=tags.get("span.kind") in ("server", "consumer"),
             )
         ]
 

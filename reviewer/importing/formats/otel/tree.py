@@ -211,18 +211,28 @@ class Tree:
         )
 
     def has_gaps(self, elsewhere: Callable[[], Container[str]]) -> bool:
-        """Return whether spans within a trace are known to be missing: several that are named as
-        parents, or one beside a root. A single one may be that of the service that called.
-        `elsewhere` returns the ids of spans that other episodes hold of the same traces."""
+        """Return whether spans within a trace are known to be missing: what describes the agent's
+        work is below several that are named as parents and not here, or below one beside a root. A
+        single one may be that of the service that called, as is that of a span that another process
+        called for. `elsewhere` returns the ids of spans that other episodes hold of these traces."""
         return self._gaps(()) and self._gaps(elsewhere())
 
     def _gaps(self, elsewhere: Container[str]) -> bool:
         here = {span.id for span in self.all}
+        tops = {id(span): span for span in map(self._top, self.spans)}
         above: dict[str, set[str]] = {}
-        for span in self.own:
+        for span in tops.values():
+            if span.entered:
+                continue
             if not span.parent or (span.parent not in here and span.parent not in elsewhere):
                 above.setdefault(span.trace, set()).add(span.parent)
         return any(len(parents) > 1 for parents in above.values())
+
+    def _top(self, span: Span) -> Span:
+        """Return the outermost span around a span, itself where there is none."""
+        for above in self.above(span):
+            span = above
+        return span
 
     def _other(self, span: Span) -> Other | None:
         """Return whether a span says of itself that it is a judge's or a simulated user's."""
