@@ -85,6 +85,10 @@ SAMPLES: dict[str, tuple[Sample, ...]] = {
     "acp": (Sample("formats_c/acp", "opencode.jsonl"),),
     "mcp-traffic": (Sample("formats_c/mcp", "traffic.jsonl"),),
     "gaia": (Sample("smolagents", "rows.jsonl"),),
+    "smolagents-memory": (
+        Sample("smolagents", "memory.json"),
+        Sample("smolagents", "run_result.json"),
+    ),
     "google-adk-session": (
         Sample("formats_c/google-adk", "lamp-return-1.session.json"),
         Sample("formats_c/google-adk", "text_search_floral_dress.session.json"),

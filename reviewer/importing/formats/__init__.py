@@ -36,6 +36,7 @@ OURS = (
     "agentlab:AgentLabReader",
     "osworld:OsWorldReader",
     "gaia:GaiaReader",
+    "smolagents_memory:SmolagentsMemoryReader",
     "hal:HalReader",
     "agentbench:AgentBenchReader",
     "bfcl:BfclReader",

@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 from reviewer.importing.draft import Draft, amount, elapsed_ms, measured, tokens, words
 from reviewer.importing.facts import FormatFacts
 from reviewer.importing.foreign_json import NotJson, parse
-from reviewer.importing.formats.base import Format, at_path, each_record, objects, slug, tell_rest
-from reviewer.importing.formats.smolagents import add_steps, asks, steps_of
+from reviewer.importing.formats.base import Format, each_record, objects, slug, tell_rest
+from reviewer.importing.formats.smolagents import add_steps, asks, calls_of_code, steps_of
 from reviewer.importing.head import Head
 from reviewer.importing.pipeline.opening import opened
 from reviewer.importing.pipeline.split import Piece, Unreadable, pieces_of
@@ -220,7 +220,7 @@ class GaiaReader(Format):
         draft = Draft("gaia-submission" if key == "model_answer" else "smolagents")
         question = first_text(row, "original_question", "question", "Question")
         _conversation(draft, row, question)
-        tell_rest(row, draft, told=_as_code(row))
+        tell_rest(row, draft, told=calls_of_code(row.get("intermediate_steps")))
         answer = None if row[key] is None else as_text(row[key])
         exception = _exception(draft, row, answer)
         episode = _episode(draft, row, question, common)
@@ -247,21 +247,6 @@ class GaiaReader(Format):
             return source.home if "/" in source.home else self.candidate_id(source.path)
         named = ("smolagents", first_text(row, "agent_action_type"), model)
         return " ".join(part for part in named if part)
-
-
-def _as_code(row: dict[str, Any]) -> list[Any]:
-    """Return the calls whose argument is the code that was run: the calls in that code are read."""
-    listed = [
-        step["tool_calls"]
-        for step in objects(row.get("intermediate_steps"))
-        if isinstance(step.get("tool_calls"), list)
-    ]
-    return [calls for calls in listed if all(map(_is_code, calls))]
-
-
-def _is_code(call: Any) -> bool:
-    named = at_path(call, "function", "name") == "python_interpreter"
-    return named and isinstance(call["function"].get("arguments"), str)
 
 
 def _conversation(draft: Draft, row: dict[str, Any], question: str) -> None:

@@ -204,6 +204,19 @@ def _add_text_result(draft: Draft, text: str) -> None:
     draft.result(rest, own.group(1) if own else None, status=status)
 
 
+def calls_of_code(steps: Any) -> list[Any]:
+    """Return the calls whose argument is the code that was run: the calls in that code are read."""
+    listed = [
+        step["tool_calls"] for step in objects(steps) if isinstance(step.get("tool_calls"), list)
+    ]
+    return [calls for calls in listed if all(map(_is_code, calls))]
+
+
+def _is_code(call: Any) -> bool:
+    named = at_path(call, "function", "name") == "python_interpreter"
+    return named and isinstance(call["function"].get("arguments"), str)
+
+
 # Steps --------------------------------------------------------------------------------------------
 
 MOST_STEPS = 5000
@@ -389,4 +402,5 @@ def _add(draft: Draft, step: _Step) -> None:
     elif step.error:
         draft.error(step.error)
     elif step.seen:
+        draft.unread("observations", len(draft.events) + 1)  # of what, is not in the step
         draft.message("environment", step.seen)
