@@ -214,7 +214,7 @@ class Tree:
         """Return whether spans within a trace are known to be missing: what describes the agent's
         work is below several that are named as parents and not here, or below one beside a root. A
         single one may be that of the service that called, as is that of a span that another process
-        called for. `elsewhere` returns the ids of spans that other episodes hold of these traces."""
+        called for. `elsewhere` returns the ids of spans that others hold of these traces."""
         return self._gaps(()) and self._gaps(elsewhere())
 
     def _gaps(self, elsewhere: Container[str]) -> bool:
