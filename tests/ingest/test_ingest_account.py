@@ -12,6 +12,7 @@ from reviewer.gates import compile_contract, score
 from reviewer.importing.account import Account, names_act
 from reviewer.importing.draft import Draft
 from reviewer.importing.foreign_json import parse
+from reviewer.importing.messages import Transcript
 from reviewer.suite.gates import GATES
 from reviewer.suite.model import Episode, Tools
 from reviewer.trace.validate import decode
@@ -173,3 +174,30 @@ _AS_ONE = re.compile(
 def test_names_of_acts_in_a_text_are_those_that_one_pattern_finds(parts: list[str]) -> None:
     text = "".join(parts)
     assert names_act(text) is (_AS_ONE.search(text) is not None)
+
+
+@pytest.mark.parametrize(
+    ("block", "member"),
+    [
+        ({"type": "tool_use", "id": "c1", "name": "wire"}, "input"),
+        ({"toolUse": {"toolUseId": "c1", "name": "wire"}}, "input"),
+        ({"type": "tool-call", "toolCallId": "c1", "toolName": "wire"}, "input"),
+        ({"type": "tool-wire", "toolCallId": "c1", "state": "output-available"}, "input"),
+    ],
+)
+def test_a_call_that_does_not_state_what_it_was_given_is_not_measured(
+    block: dict[str, Any], member: str
+) -> None:
+    """Each of these dialects states it even of a call without arguments."""
+
+    def unread(one: dict[str, Any]) -> bool:
+        draft = Draft("x")
+        transcript = Transcript(draft)
+        transcript.say({"role": "assistant", "content": [one]})
+        transcript.finish()
+        return "unread" in json.loads(draft.foreign(episode_id="e", candidate_id="c").raw)
+
+    inner = block.get("toolUse", block)
+    assert unread(block)
+    inner[member] = {}
+    assert not unread(block)

@@ -23,17 +23,23 @@ Read = Callable[[dict[str, Any], Account], list[Part]]
 
 
 def _call(
-    members: tuple[str, ...], id_name: str, names: tuple[str, ...], beside: frozenset[str]
+    members: tuple[str, ...],
+    id_name: str,
+    names: tuple[str, ...],
+    beside: frozenset[str],
+    always: bool = False,
 ) -> Read:
     """Return a reader of calls: `members` may hold the arguments, `id_name` holds the id, `names`
-    the tool's name, and `beside` are members that may be there with them."""
+    the tool's name, and `beside` are members that may be there with them. `always` is whether the
+    dialect states arguments even where there are none."""
 
     def read(value: dict[str, Any], account: Account) -> list[Part]:
         member, arguments = given(value, *members)
         account.read(value, beside | {member}, strict=True)
         account.whole(arguments)
         name = first(value, *names) if names[1:] else text_of(value.get(names[0]))
-        return [Part("call", arguments, first(value, id_name), name, None, value)]
+        whole = bool(member) or not always
+        return [Part("call", arguments, first(value, id_name), name, None, value, whole)]
 
     return read
 
@@ -113,7 +119,9 @@ def _server_result(value: dict[str, Any], account: Account) -> list[Part]:
 
 
 _HOLDERS: dict[str, Read] = {
-    "toolUse": _call(("input",), "toolUseId", ("name",), frozenset((*_ANTHROPIC, "toolUseId"))),
+    "toolUse": _call(
+        ("input",), "toolUseId", ("name",), frozenset((*_ANTHROPIC, "toolUseId")), always=True
+    ),
     "toolResult": _converse_result,
     **dict.fromkeys(
         ("functionCall", "function_call"),
@@ -215,7 +223,7 @@ def vercel_tool_part(value: dict[str, Any], account: Account) -> list[Part]:
     approval, own = value.get("approval"), first(value, "toolCallId")
     account.whole(arguments, output, approval)
     state = text_of(value.get("state"))
-    whole = state not in ("input-streaming", "partial-call")
+    whole = bool(member) and state not in ("input-streaming", "partial-call")
     parts = [Part("call", arguments, own, name, None, value, whole)]
     if isinstance(approval, dict):
         said = _decision(approval) if "approved" in approval else {"decision": "pending"}
@@ -240,10 +248,14 @@ def _vercel_names(value: dict[str, Any]) -> tuple[str, str]:
 _TYPES: dict[str, Read] = {
     **dict.fromkeys(
         ("tool_use", "server_tool_use", "mcp_tool_use"),
-        _call(("input", "partial_json"), "id", ("name",), _ANTHROPIC | {"input", "partial_json"}),
+        _call(
+            *(("input", "partial_json"), "id", ("name",)),
+            _ANTHROPIC | {"input", "partial_json"},
+            always=True,
+        ),
     ),
     **dict.fromkeys(("tool_result", "mcp_tool_result"), _anthropic_result),
-    "tool-call": _call(("input", "args"), "toolCallId", ("toolName",), _VERCEL_BESIDE),
+    "tool-call": _call(("input", "args"), "toolCallId", ("toolName",), _VERCEL_BESIDE, always=True),
     "tool-result": _vercel_result,
     "tool-error": _vercel_error,
     "tool-approval-request": _approval_request,

@@ -394,7 +394,7 @@ class VercelModelReader(DialectReader):
         transcript.account.read(value, ("steps",))
         transcript.account.every(steps)
         for step in steps:
-            transcript.say(step, "assistant", tokens=tokens_of(step.get("usage")))
+            transcript.say(step, "assistant", tokens=tokens_of(mapping(step).get("usage")))
         return steps
 
     def foreign(
