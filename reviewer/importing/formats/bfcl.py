@@ -45,7 +45,7 @@ _GROUPS = frozenset(
 class BfclReader(Format):
     name = "bfcl"
     facts = FormatFacts(
-        by="`id` and `result` with `latency`, token counts or a `traceback`",
+        by="`id` and `result` with `latency`, token counts or a `traceback`, or BFCL's file name",
         steps="with several turns; else the answer",
         tools="calls; of one turn not run",
         times="the model's, summed",
@@ -56,10 +56,11 @@ class BfclReader(Format):
     )
 
     def sniff(self, head: Head) -> bool:
+        is_one = _has_result if _FILE.match(head.path.name) else _is_result
         value = head.value
         if isinstance(value, list):
-            return any(map(_is_result, value[:20]))
-        return _is_result(value) or any(map(_is_result, head.lines(20)))
+            return any(map(is_one, value[:20]))
+        return is_one(value) or any(map(is_one, head.lines(20)))
 
     def suite_id(self, path: Path) -> str:
         return "bfcl"
@@ -80,10 +81,12 @@ class BfclReader(Format):
                 yield source.attempt(partial(_result, source, value, scores), name)
 
 
+def _has_result(value: Any) -> bool:
+    return isinstance(value, dict) and isinstance(value.get("id"), str) and "result" in value
+
+
 def _is_result(value: Any) -> bool:
-    if not isinstance(value, dict) or not isinstance(value.get("id"), str):
-        return False
-    return "result" in value and bool({*_COUNTS, "traceback"} & value.keys())
+    return _has_result(value) and bool({*_COUNTS, "traceback"} & value.keys())
 
 
 def _result(source: Source, value: Any, scores: "_Scores") -> Foreign:
@@ -213,7 +216,7 @@ class _Told:
         if calls is None:
             content = answer if isinstance(answer, str) else str(answer)
             self.transcript.say({"role": "assistant", "content": content})
-            if not isinstance(answer, str) or calls_in(_bare(answer)) is not None:
+            if not isinstance(answer, str) or _may_call(answer):
                 self.draft.unread("result", 1)
             return
         listed = []
@@ -234,8 +237,21 @@ def _calls_of(answer: Any) -> list[tuple[str, Any]] | None:
         return [pair for one in answer for pair in one.items()]
     if not isinstance(answer, str):
         return None
+    if (written := _as_json(answer)) is not None:
+        return _calls_of(written)
     found = calls_in(_bare(answer))
     return list(found.calls) if found and found.understood and not found.words.strip() else None
+
+
+def _may_call(answer: str) -> bool:
+    return _as_json(answer) is not None or calls_in(_bare(answer)) is not None
+
+
+def _as_json(answer: str) -> list[Any] | None:
+    """Return the objects of a text that lists some as JSON, as handlers write calls down."""
+    bare = _bare(answer).removeprefix("json").lstrip()
+    parsed = parse_text(bare) if bare[:1] == "[" and "{" in bare[:20] else None
+    return parsed if isinstance(parsed, list) and any(objects(parsed)) else None
 
 
 def _bare(answer: str) -> str:

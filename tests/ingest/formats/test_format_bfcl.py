@@ -9,6 +9,7 @@ import pytest
 from span_files import DATA, events, read, said, used
 
 from reviewer.importing.formats.bfcl import BfclReader
+from reviewer.importing.head import Head
 from reviewer.importing.pipeline.units import claim, find_units
 from reviewer.importing.reader import Foreign
 from reviewer.importing.source import Source
@@ -80,6 +81,19 @@ def test_calls_are_read_from_both_ways_of_writing_them(name: str) -> None:
     assert not [one for one in records(TEXT / name) if "unread" in one]
 
 
+def test_results_without_counts_are_known_by_their_file_and_calls_written_as_json_are_read(
+    tmp_path: Path,
+) -> None:
+    turns = [['[{"Files.mv": {"source": "a"}}]', "[]", "Moved."], [[{"Files.ls": "{}"}]]]
+    value = {"id": "multi_turn_base_1", "result": turns}
+    path = written(tmp_path / "BFCL_v4_multi_turn_base_result.json", [value])
+    assert READER.sniff(Head(path))
+    (record,) = records(path)
+    assert calls_of(record) == [("Files.mv", {"source": "a"}), ("Files.ls", {})]
+    assert "unread" not in record
+    assert not READER.sniff(Head(written(tmp_path / "other.json", [value])))
+
+
 def test_verdicts_are_those_of_the_score_file() -> None:
     found = attempts(FC / SIMPLE)
     assert [one.verdict.passed for one in found if one.verdict] == [True, False, True]
@@ -133,7 +147,7 @@ def test_scores_of_other_results_give_no_pass(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "result",
     ["[f(x=open('a'))]", "[Node.set(value=new Foo())]", [{"f": "{}", "g": "{}"}], {"f": 1},
-     "I call <tool_call>wire</tool_call>."],
+     "I call <tool_call>wire</tool_call>.", '[{"name": "f", "arguments": {}}]', '[{"f": {}}, 1]'],
 )  # fmt: skip
 def test_an_answer_that_may_be_a_call_is_not_measured(tmp_path: Path, result: Any) -> None:
     value = {"id": "simple_java_1", "result": result, "latency": 1}
