@@ -1,8 +1,9 @@
-"""Moving payloads into files outside the database, and back.
+"""Move payloads into files outside the database, and back.
 
-A file is written whole, synced and read back before the store says, in one transaction with its
-journal entry, that the frames are there and lets go of its own. Killed at any moment, each frame is
-in the store or in a file that the store names; a file that no store names holds copies only.
+A file is written completely, synced and read back before one transaction, with its journal entry,
+records that the frames are in the file and empties the store's own copies. Whenever the process is
+killed, each frame is in the store or in a file that the store names; a file that no store names
+holds copies only.
 """
 
 import fcntl
@@ -42,16 +43,16 @@ class Unit(NamedTuple):
 
 
 class Chosen(NamedTuple):
-    """What is to be moved, and the number of packs and large traces that stay because they hold
-    records that were not chosen, or are not indexed yet."""
+    """The payloads to be moved, and the number of packs and large traces that stay because they
+    hold records that were not chosen or are not indexed yet."""
 
     units: list[Unit]
     staying: int
 
 
 def chosen(connection: sqlite3.Connection, before: str, candidates: Sequence[int] | None) -> Chosen:
-    """Return the payloads of which every record was imported before a moment (ISO 8601, UTC), by
-    these candidates, or by any."""
+    """Return the payloads whose records were all imported before a moment (ISO 8601, UTC), by these
+    candidates or (None) by any."""
     among = "1" if candidates is None else f"t.candidate IN ({','.join(map(str, candidates))})"
     fits = (
         f"s.state='done' AND s.at < ?1 AND {among}"
@@ -74,7 +75,7 @@ def chosen(connection: sqlite3.Connection, before: str, candidates: Sequence[int
 
 
 def files_of(units: Sequence[Unit]) -> Iterator[list[Unit]]:
-    """Yield what goes into one file each."""
+    """Yield the units of one file after another."""
     held: list[Unit] = []
     size = 0
     for unit in units:
@@ -88,7 +89,7 @@ def files_of(units: Sequence[Unit]) -> Iterator[list[Unit]]:
 
 
 class _Placed(NamedTuple):
-    """A frame that was written: its pack, or its trace and number, and where it lies."""
+    """A frame that was written: its pack, or its trace and number, and its place in the file."""
 
     unit: Unit
     n: int
@@ -109,8 +110,8 @@ class Written(NamedTuple):
 
 
 def write_file(connection: sqlite3.Connection, units: Sequence[Unit], folder: Path) -> Written:
-    """Copy frames, each proved, into a file of this folder that is named by its content. Raises
-    StoreError for one that is damaged or cannot be written."""
+    """Copy frames, each checked against its digest, into a file of this folder that is named by its
+    content. Raises StoreError for a frame that is damaged or cannot be written."""
     part = folder / ".part"
     placed: list[_Placed] = []
     whole, at = hashlib.sha256(), 0
@@ -172,8 +173,8 @@ def _frames(connection: sqlite3.Connection, unit: Unit) -> Iterator[tuple[int, b
 def record_file(
     connection: sqlite3.Connection, store: Path, written: Written, now: str
 ) -> ArchiveRow:
-    """Say in the store that these frames lie in a file, and let go of them. Raises StoreError when
-    another process changed one meanwhile."""
+    """Record in the store that these frames are in a file, and empty the store's copies. Raises
+    StoreError when another process changed a frame meanwhile."""
     with transaction(connection, store):
         key = connection.execute("SELECT coalesce(max(id), 0) + 1 FROM payload_archive")
         path = _told(written.path, store)
@@ -199,8 +200,8 @@ def record_file(
 
 
 def _let_go(connection: sqlite3.Connection, one: _Placed, archive: int) -> bool:
-    """Empty the frame of a pack or a chunk and say where it is; False where it is not what was
-    copied."""
+    """Empty the frame of a pack or a chunk and record where it is; return False where the frame in
+    the store is not the one that was copied."""
     key, (offset, length, sha256) = one.unit.key, one.frame
     if one.unit.chunks:
         connection.execute(
@@ -223,14 +224,15 @@ def _let_go(connection: sqlite3.Connection, one: _Placed, archive: int) -> bool:
 
 
 def _told(path: Path, store: Path) -> str:
-    """Return a path as the store keeps it: below the store's folder, or whole."""
+    """Return a path as the store keeps it: relative to the store's folder where it lies below it,
+    else absolute."""
     folder, whole = store.parent.resolve(), path.resolve()
     return str(whole.relative_to(folder) if whole.is_relative_to(folder) else whole)
 
 
 def take_back(connection: sqlite3.Connection, store: Path, one: ArchiveRow, now: str) -> None:
     """Put the frames of a file back into the store, in one transaction. Raises NotAvailable for a
-    file that is gone or was changed, StoreError."""
+    file that is missing or was changed, StoreError."""
     if fault := archive_fault(connection, one):
         raise StoreError(fault)
     with transaction(connection, store):

@@ -1,7 +1,8 @@
-"""Reading many stored records: in the order of their packs, each pack opened and proved once.
+"""Read many stored records in the order of their packs, so that each pack is opened and checked
+once.
 
-Whoever walks the store reads through here: one record at a time costs a digest and a decompression
-of the 64 that lie with it.
+Code that walks the store reads through this module: reading a single record costs a digest and a
+decompression of its whole pack of up to 64 records.
 """
 
 import sqlite3
@@ -27,16 +28,16 @@ P = TypeVar("P", bound=Placed)
 
 
 class Packs:
-    """Opens packs for one connection and keeps the last one, so that records that lie together are
-    opened together."""
+    """Opens packs for one connection and keeps the last one, so that records of one pack are read
+    together."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
         self._held, self._frame = -1, b""
 
     def record(self, pack: int | None, offset: int | None, length: int | None) -> bytes | None:
-        """Return the record at a place, None where there is none. Raises StoreError for a pack that
-        does not match its digest."""
+        """Return the record at a place, None where the place is empty. Raises StoreError for a pack
+        that does not match its digest."""
         if pack is None or offset is None or length is None:
             return None
         if pack != self._held:
@@ -44,7 +45,7 @@ class Packs:
         return self._frame[offset : offset + length]
 
     def records(self, rows: Sequence[P]) -> Iterator[tuple[P, bytes | None]]:
-        """Yield rows, each with its record as stored, in the order of their packs; None for one
+        """Yield each row with its record as stored, in the order of their packs; None for a row
         without a place in a pack. Raises StoreError."""
         for row in sorted(rows, key=_place):
             yield row, self.record(row.pack, row.offset, row.length)
@@ -55,7 +56,8 @@ def _place(row: Placed) -> tuple[int, int]:
 
 
 class Page:
-    """The traces of some candidates with ids in a range, with what is said of them."""
+    """The traces of some candidates with ids in a range, with their findings and numbers of
+    revisions."""
 
     def __init__(
         self, connection: sqlite3.Connection, candidates: Sequence[int], first: int, last: int
@@ -70,4 +72,4 @@ class Page:
                 (first, last),
             ).fetchall()
         )
-        """How many further records an attempt has, where it has some."""
+        """Number of further records, by trace; traces without any are absent."""

@@ -31,7 +31,7 @@ _SIX = struct.Struct("<6f")
 
 
 def pack_gates(results: Sequence[Result], findings: Iterable[Finding]) -> int:
-    """Two bits per gate, lowest first, in the order of GATES."""
+    """Return two bits per gate, lowest first, in the order of GATES."""
     mask = 0
     for position, result in enumerate(results):
         if result != "pass":
@@ -44,7 +44,7 @@ def pack_gates(results: Sequence[Result], findings: Iterable[Finding]) -> int:
 
 
 def gate_codes(mask: int) -> tuple[int, ...]:
-    """PASS, FAIL, UNKNOWN or CRITICAL of each gate."""
+    """Return PASS, FAIL, UNKNOWN or CRITICAL for each gate."""
     return tuple((mask >> (2 * position)) & 3 for position in range(len(GATES)))
 
 
@@ -57,7 +57,8 @@ def mask_of(verdict: Verdict) -> int:
 
 
 def pack_diagnostics(values: Sequence[float | None]) -> bytes | None:
-    """Six floats in the order of DIAGNOSTICS, None as NaN; None when all are undefined."""
+    """Pack six floats in the order of DIAGNOSTICS, None as NaN; return None when all are
+    undefined."""
     if values.count(None) == len(values):
         return None
     return _SIX.pack(*[math.nan if value is None else value for value in values])
@@ -70,8 +71,8 @@ def unpack_diagnostics(blob: bytes | None) -> tuple[float | None, ...]:
 
 
 def diagnostic_columns(blobs: Sequence[bytes]) -> "list[array[float]]":
-    """A column for each of DIAGNOSTICS, NaN where it is undefined: `unpack_diagnostics` of many at
-    once. Raises ValueError for a blob of another size."""
+    """Return a column for each of DIAGNOSTICS, NaN where it is undefined: `unpack_diagnostics` for
+    many blobs at once. Raises ValueError for a blob of another size."""
     values = array("f", b"".join(blobs))
     if len(values) != len(DIAGNOSTICS) * len(blobs):
         raise ValueError("diagnostics of another size")

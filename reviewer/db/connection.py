@@ -1,8 +1,9 @@
-"""Opening the store: one writer at a time, readers that can never write.
+"""Open the store: one writer at a time, and readers that can never write.
 
-A write takes a cross-process lock for the length of its transaction (and of the checkpoint that
-a commit may run), never longer: SQLite before 3.51.3 can lose data when two connections write or
-checkpoint at the same instant, and an import, a run and a workstation must live side by side.
+A write holds a cross-process lock for the length of its transaction (and of the checkpoint that a
+commit may run), never longer: SQLite before 3.51.3 can lose data when two connections write or
+checkpoint at the same instant, and an import, a run and a workstation use the store at the same
+time.
 """
 
 import errno
@@ -25,20 +26,20 @@ APPLICATION_ID = 0x52565752  # "RVWR"
 BUSY_MS = 10_000
 LOCK_SECONDS = 60.0
 CHECK_KB = 64 << 10
-"""Memory for pages of the file while it is checked; they are read again and again."""
+"""Cache for pages of the file while it is checked; the check reads them again and again."""
 SQLITE_VERSION = sqlite3.sqlite_version
 Connection = sqlite3.Connection
 DatabaseError = sqlite3.Error
-"""Errors of reading and writing a store besides StoreError; modules outside this package name them
+"""Errors of reading and writing a store besides StoreError; modules outside this package catch them
 without importing sqlite3."""
 
 
 class StoreError(Exception):
-    """The store cannot be used this way; the text says what is wrong, where, and the way out."""
+    """The store cannot be used in this way; the text says what is wrong, where, and the way out."""
 
 
 class EmptyStore(StoreError):
-    """A file with nothing in it yet: a store that another is just making, or never made."""
+    """An empty file: a store that another process is creating, or whose creation was cut off."""
 
 
 DAMAGE = (
@@ -53,12 +54,12 @@ DAMAGE = (
     msgspec.MsgspecError,
 )
 """Errors that reading a file with a flipped bit can raise, wherever the bit is. Catch them only
-where the store is then examined, or a bug of reviewer would be called damage."""
+where the store is examined afterwards; otherwise a bug of reviewer would be reported as damage."""
 
 
 def integrity_faults(connection: sqlite3.Connection, most: int = 1) -> list[str]:
     """Return what SQLite's own check finds wrong with the file, at most so many lines."""
-    # Every row is looked for in every index, all over the file.
+    # SQLite looks for every row in every index, all over the file.
     connection.execute(f"PRAGMA cache_size=-{CHECK_KB}")
     rows = connection.execute(f"PRAGMA integrity_check({most})").fetchall()
     found = [str(row[0]) for row in rows]
@@ -66,15 +67,17 @@ def integrity_faults(connection: sqlite3.Connection, most: int = 1) -> list[str]
 
 
 def scripts() -> list[Path]:
-    """The numbered schema files, oldest first; their number is the schema version we know."""
+    """Return the numbered schema files, oldest first; their number is the schema version of this
+    program."""
     return sorted((data_folder("store") / "schema").glob("*.sql"))
 
 
 def reader(path: Path, linked: bool = False) -> sqlite3.Connection:
     """Return a read-only connection, which can neither change nor create the file. `linked` also
-    accepts a file behind a link, which the store itself may not be; a backup may.
+    accepts a file behind a link: allowed for a backup, never for the store itself.
 
-    Raises StoreError when the file is missing, not a store of ours, or of a newer reviewer.
+    Raises StoreError when the file is missing, is not a store of reviewer, or was written by a
+    newer reviewer.
     """
     if not linked:
         refuse_links(path)
@@ -109,7 +112,8 @@ def reader_if_made(path: Path) -> sqlite3.Connection | None:
 
 
 def writer(path: Path) -> sqlite3.Connection:
-    """A connection for `transaction`; settings are read back, since durability rests on them.
+    """Return a connection for `transaction`; settings are read back, since durability depends on
+    them.
 
     The caller holds the write lock: turning a new file to WAL is a write. Raises StoreError.
     """
@@ -143,8 +147,8 @@ def writer(path: Path) -> sqlite3.Connection:
 
 
 def refuse_network(path: Path) -> None:
-    """Refuse a store on a network file system: machines that have it open at once do not see each
-    other's log, and damage it. Raises StoreError."""
+    """Refuse a store on a network file system: machines that have it open at the same time do not
+    see each other's log, and damage the store. Raises StoreError."""
     if (kind := network_kind(path.parent)) is not None:
         raise StoreError(
             f"{path}: is on a network file system ({kind}), where two machines that open one "
@@ -158,19 +162,20 @@ def _has_log(path: Path) -> bool:
     """Return whether a file is a database with a write-ahead log, as a store in use is and a copy
     by `reviewer backup` is not.
 
-    Never ask this of a store that this process may have open: closing any handle of a file drops
-    every POSIX lock of the process on it, SQLite's among them, and another process would then
-    change pages that are being read."""
+    Never call this for a store that this process may have open: closing any handle of a file drops
+    every POSIX lock of the process on it, SQLite's among them, and another process could then
+    change pages while they are read.
+    """
     try:
         with path.open("rb") as handle:
             return handle.read(20)[18:] == b"\2\2"
     except OSError:
-        return False  # opening it says why
+        return False  # opening the file says why
 
 
 def refuse_links(path: Path) -> None:
-    """Refuse a store behind a symbolic link or under a second name: another program could write
-    what is read here. Raises StoreError for its folder, itself or its log."""
+    """Refuse a store behind a symbolic link or with a second name: another program could write what
+    is read here. Raises StoreError, which names the folder, the file or its log."""
     if path.parent.is_symlink():
         raise StoreError(
             f"{path.parent}: is a link, and a store must be in a real folder: replace the link "
@@ -180,7 +185,7 @@ def refuse_links(path: Path) -> None:
         try:
             found = os.lstat(one)
         except OSError:
-            continue  # most do not exist; opening says why another cannot be read
+            continue  # most do not exist; for any other, opening it says why it cannot be read
         if stat.S_ISLNK(found.st_mode):
             raise StoreError(
                 f"{one}: is a link, and a store must be a real file: put the file itself there"
@@ -193,7 +198,7 @@ def refuse_links(path: Path) -> None:
 
 
 def _set_aside(path: Path, found: os.stat_result) -> bool:
-    """Return whether the second name is the one that a restore, cut off, was giving it."""
+    """Return whether the second name was given by a restore that was cut off."""
     others = [
         one
         for one in path.parent.glob(f"{path.name}.replaced-*")
@@ -213,10 +218,10 @@ def _harden(connection: sqlite3.Connection) -> None:
 
 
 def _identify(connection: sqlite3.Connection, path: Path) -> bool:
-    """Return whether this is a store of ours; False for an empty file.
+    """Return whether this is a store of reviewer; False for an empty file.
 
-    Raises StoreError for any other database: most have no application_id either, so an unnamed one
-    is ours to fill only while it is empty.
+    Raises StoreError for any other database. Most databases have no application_id either, so a
+    file without one may be filled only while it is empty.
     """
     found = connection.execute("PRAGMA application_id").fetchone()[0]
     if found != APPLICATION_ID:
@@ -260,7 +265,7 @@ def write_lock(path: Path, seconds: float = LOCK_SECONDS) -> Iterator[None]:
 
 @contextmanager
 def transaction(connection: sqlite3.Connection, path: Path) -> Iterator[sqlite3.Connection]:
-    """One durable write: lock, BEGIN IMMEDIATE, commit; anything raised inside rolls back."""
+    """Do one durable write: lock, BEGIN IMMEDIATE, commit; roll back whatever is raised inside."""
     with write_lock(path):
         try:
             connection.execute("BEGIN IMMEDIATE")
@@ -277,9 +282,9 @@ def transaction(connection: sqlite3.Connection, path: Path) -> Iterator[sqlite3.
 
 @contextmanager
 def one_moment(connection: sqlite3.Connection) -> Iterator[None]:
-    """Read the store as it is now in several queries, whatever others write meanwhile: counting
-    rows after reading the journal would else accuse a row that was just added. Within another such
-    reading it is the same one."""
+    """Read the store at one moment in several queries while other processes write: without this,
+    counting rows after reading the journal would report a row that was added in between. Nested
+    calls use the outer moment."""
     own = not connection.in_transaction
     if own:
         connection.execute("BEGIN")
@@ -291,9 +296,9 @@ def one_moment(connection: sqlite3.Connection) -> Iterator[None]:
 
 
 def unwritten(path: Path, error: sqlite3.Error | OSError) -> str:
-    """Why nothing was written to `path`, in a line of the workstation, and what helps."""
+    """Return why nothing was written to `path`, and what helps, as one line for the workstation."""
     number = error.errno if isinstance(error, OSError) else None
-    name = getattr(error, "sqlite_errorname", "")  # not on an error that SQLite did not raise
+    name = getattr(error, "sqlite_errorname", "")  # missing on an error that SQLite did not raise
     if number in (errno.ENOSPC, errno.EDQUOT) or name.startswith("SQLITE_FULL"):
         return f"{path}: disk full, nothing written; free some space, then try again"
     if number in (errno.EACCES, errno.EPERM, errno.EROFS) or name.startswith("SQLITE_READONLY"):
@@ -303,13 +308,14 @@ def unwritten(path: Path, error: sqlite3.Error | OSError) -> str:
 
 
 def close_writer(connection: sqlite3.Connection, path: Path) -> None:
-    """Close under the lock: the last connection to close runs a checkpoint."""
+    """Close under the lock: the last connection that is closed runs a checkpoint."""
     with write_lock(path):
         connection.close()
 
 
 def create_file(path: Path) -> None:
-    """Make an empty store file, mode 0600, refusing to follow a symlink or touch an old file."""
+    """Create an empty store file, mode 0600, without following a symlink or touching an existing
+    file."""
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     flags = os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC
     os.close(os.open(path, flags, 0o600))

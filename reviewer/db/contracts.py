@@ -1,8 +1,8 @@
-"""The contracts of a suite, each in a row of its own: a hundred thousand of them are a body of
-fifty megabytes, and most questions are about one.
+"""The contracts of a suite, each in a row of its own: together, a hundred thousand of them are
+fifty megabytes, and most queries need only one.
 
-The suite's own body is kept without its episodes. Both together are, byte for byte, the JSON of the
-whole suite, whose digest the journal holds.
+The suite's own body is kept without its episodes. Body and contracts together are, byte for byte,
+the JSON of the whole suite, whose digest the journal holds.
 """
 
 import hashlib
@@ -68,7 +68,7 @@ _episode = msgspec.json.Decoder(Episode)
 _outline_fields = msgspec.json.Decoder(_OutlineFields)
 _brief = msgspec.json.Decoder(_BriefFields)
 _NO_STATE: dict[str, Any] = {}
-"""Of every outline: a hundred thousand empty ones take 6 MB."""
+"""Shared by all outlines: a hundred thousand empty dicts take 6 MB."""
 _whole = msgspec.json.Decoder(_Whole)
 _names = msgspec.json.Decoder(list[str])
 
@@ -84,14 +84,14 @@ def outline(episode: Episode | _OutlineFields) -> Outline:
 
 
 def head_of(suite: Suite) -> bytes:
-    """The suite's JSON without its episodes."""
+    """Return the suite's JSON without its episodes."""
     return msgspec.json.encode(msgspec.structs.replace(suite, episodes=()))
 
 
 def put_episodes(
     connection: sqlite3.Connection, suite: int, first: int, episodes: Iterable[Episode]
 ) -> None:
-    """Give a suite episodes, from position `first` on; those it has are left as they are."""
+    """Add episodes to a suite from position `first` on; existing ones are left unchanged."""
     connection.executemany(
         "INSERT INTO episode (suite, position, episode_id, title, tags, category, critical)"
         " VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
@@ -100,7 +100,7 @@ def put_episodes(
 
 
 def put_contracts(connection: sqlite3.Connection, suite: int, episodes: Iterable[Episode]) -> None:
-    """Keep the contracts of episodes that are in the store."""
+    """Store the contracts of episodes that are already in the store."""
     connection.executemany(
         "INSERT INTO contract (episode, body)"
         " SELECT id, ? FROM episode WHERE suite=? AND episode_id=?",
@@ -109,7 +109,7 @@ def put_contracts(connection: sqlite3.Connection, suite: int, episodes: Iterable
 
 
 def head(connection: sqlite3.Connection, suite: int) -> Suite:
-    """A suite without its episodes."""
+    """Return a suite without its episodes."""
     raw: bytes = connection.execute("SELECT body FROM suite WHERE id=?", (suite,)).fetchone()[0]
     start = raw.find(_EPISODES)
     if start < 0 or raw[start + len(_EPISODES) :].startswith(b"]"):
@@ -136,7 +136,7 @@ def cost_cap(connection: sqlite3.Connection, suite: int) -> float | None:
     """Return the greatest `max_cost_usd` of a suite's episodes; None when one of them has none."""
     cost = "json_extract(CAST(c.body AS TEXT), '$.budget.max_cost_usd')"
     found = connection.execute(
-        # With a limit SQLite reads each contract once and not for each figure.
+        # LIMIT -1 makes SQLite read each contract once instead of once per figure.
         f"SELECT count(*), count(cost), max(cost) FROM (SELECT {cost} AS cost FROM episode e"
         " JOIN contract c ON c.episode = e.id WHERE e.suite=? LIMIT -1)",
         (suite,),
@@ -158,7 +158,7 @@ _played = msgspec.json.Decoder(_Played)
 def by_person(connection: sqlite3.Connection, suite: int) -> dict[int, str]:
     """Return key → id of the episodes of a suite whose user a person plays."""
     rows = connection.execute(
-        # Word for word the condition of an index, which holds the few that meet it.
+        # The same text as the condition of a partial index, which holds only the few matching rows.
         "SELECT e.id, e.episode_id, c.body FROM contract c CROSS JOIN episode e ON e.id = c.episode"
         " WHERE e.suite=? AND instr(c.body, CAST('\"person\"' AS BLOB)) > 0 ORDER BY c.episode",
         (suite,),
@@ -168,7 +168,7 @@ def by_person(connection: sqlite3.Connection, suite: int) -> dict[int, str]:
 
 
 def outlines(connection: sqlite3.Connection, suite: int) -> tuple[Episode, ...]:
-    """Return the episodes of a suite with the fields that have columns, in the suite's order."""
+    """Return the episodes of a suite, in its order, with only the fields that have columns."""
     known: dict[str, tuple[str, ...]] = {}
 
     def names(raw: str) -> tuple[str, ...]:
@@ -194,12 +194,12 @@ def outlines(connection: sqlite3.Connection, suite: int) -> tuple[Episode, ...]:
 
 
 def whole(connection: sqlite3.Connection, suite: int) -> Suite:
-    """A suite with every contract."""
+    """Return a suite with every contract."""
     return _suite.decode(b"".join(_pieces(connection, suite)))
 
 
 def digest(connection: sqlite3.Connection, suite: int) -> str:
-    """sha256 of the whole suite's JSON, hex."""
+    """Return the sha256 of the whole suite's JSON, hex."""
     found = hashlib.sha256()
     for piece in _pieces(connection, suite):
         found.update(piece)
@@ -207,7 +207,8 @@ def digest(connection: sqlite3.Connection, suite: int) -> str:
 
 
 def digest_of(suite: Suite, episodes: Iterable[Episode]) -> str:
-    """Return what `digest` is in a store of a suite, given without its episodes, and of these."""
+    """Return what `digest` returns for a stored suite, from the suite without its episodes and the
+    episodes."""
     raw = head_of(suite)
     cut = raw.find(_EPISODES) + len(_EPISODES)
     found = hashlib.sha256(raw[:cut])
@@ -220,8 +221,8 @@ def digest_of(suite: Suite, episodes: Iterable[Episode]) -> str:
 def proven(
     connection: sqlite3.Connection, suite: int, body: str, decode: Callable[[bytes], Episode]
 ) -> tuple[Episode, ...] | None:
-    """Return the contracts of a suite in its order, as `decode` (`episode_of`, `brief`) reads
-    each; None where the whole suite's JSON has another digest than `body`."""
+    """Return the contracts of a suite in its order, each read by `decode` (`episode_of`, `brief`);
+    None where the digest of the whole suite's JSON is not `body`."""
     raw: bytes = connection.execute("SELECT body FROM suite WHERE id=?", (suite,)).fetchone()[0]
     cut = raw.find(_EPISODES) + len(_EPISODES)
     found, episodes = hashlib.sha256(raw[:cut]), []
@@ -237,13 +238,13 @@ def proven(
 
 
 def episode_of(body: bytes) -> Episode:
-    """Return a contract whole."""
+    """Return a whole contract."""
     return _episode.decode(body)
 
 
 def brief(body: bytes) -> Episode:
-    """Return of a contract what a report may speak of: its outline, or all of it where it asks for
-    approvals or names a text that messages are compared with."""
+    """Return the part of a contract that a report may mention: its outline, or all of it where it
+    asks for approvals or names a text that messages are compared with."""
     found = _brief.decode(body)
     said = found.expected
     if found.tools.approvals or said.message_contains or said.message_reference is not None:
@@ -260,12 +261,13 @@ def brief(body: bytes) -> Episode:
 
 @lru_cache(4096)
 def _same(names: tuple[str, ...]) -> tuple[str, ...]:
-    """Return one tuple for all that are equal: the episodes of a large suite are much alike."""
+    """Return one shared tuple for equal ones: the episodes of a large suite have few distinct
+    values."""
     return names
 
 
 def _pieces(connection: sqlite3.Connection, suite: int) -> Iterator[bytes]:
-    """The whole suite's JSON."""
+    """Yield the whole suite's JSON in pieces."""
     raw: bytes = connection.execute("SELECT body FROM suite WHERE id=?", (suite,)).fetchone()[0]
     cut = raw.find(_EPISODES) + len(_EPISODES)
     rows = connection.execute(_IN_ORDER, (suite,)).fetchall()
@@ -292,7 +294,7 @@ def wrong_outlines(connection: sqlite3.Connection, suite: int) -> bool:
 
 def split_old(connection: sqlite3.Connection) -> None:
     """Fill the tables of `008_contracts.sql` for the suites already stored. A body that was changed
-    is left alone: the examination of the store reports it."""
+    is left as it is: the examination of the store reports it."""
     for suite, raw in connection.execute("SELECT id, body FROM suite").fetchall():
         try:
             bodies = [bytes(each) for each in _whole.decode(raw).episodes]

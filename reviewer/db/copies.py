@@ -14,8 +14,8 @@ class StoreInUse(StoreError):
 
 
 def copy_whole(source: sqlite3.Connection, target: Path) -> Head:
-    """Copy a store through SQLite's backup while others may write; returns the head of the copy's
-    journal. Raises sqlite3.Error."""
+    """Copy a store through SQLite's backup while other processes may write; return the head of the
+    copy's journal. Raises sqlite3.Error."""
     with closing(sqlite3.connect(target)) as copy:
         source.backup(copy)
         copy.execute("PRAGMA journal_mode=DELETE")
@@ -23,20 +23,20 @@ def copy_whole(source: sqlite3.Connection, target: Path) -> Head:
 
 
 RESTORED = "store.restored"
-"""The journal entry of a backup that took the place of a later store."""
+"""The journal entry of a backup that replaced a later store."""
 
 
 def note_restored(copy: Path, lost: int, now: str) -> Head:
-    """Enter into the journal of a backup that it takes the place of a store with `lost` more
-    entries, durably; returns its head. What they held would else be gone without a word."""
+    """Record durably in the journal of a backup that it replaces a store with `lost` more entries,
+    and return its new head. Otherwise their loss would leave no mark."""
     with closing(sqlite3.connect(copy)) as connection, connection:
         return journal.append(connection, {"type": RESTORED, "lost": lost, "at": now})
 
 
 def fold_log(store: Path, head: Head) -> int | None:
-    """Write a store's log into the store and remove it; returns how many entries its journal has
-    behind `head`, None when it does not hold that entry. Raises InUse when another process has the
-    store open, any of DAMAGE when it cannot be read."""
+    """Write a store's log into the store and remove it; return how many entries its journal has
+    after `head`, None when it does not hold that entry. Raises StoreInUse when another process has
+    the store open, any of DAMAGE when it cannot be read."""
     try:
         with closing(reader(store)) as connection:
             last = journal.head(connection).seq

@@ -1,14 +1,14 @@
 """Counts per candidate and episode, derived from traces and kept beside them.
 
 `roll` counts every attempt made, `first_set` those of the first complete set, and `gate_count`
-holds what both count per gate. Adding a batch (`add_rolls`), counting again (`rebuild_rolls`) and
-checking (`wrong_rolls`) go through `add_to_roll` or its like in SQL, which a property test holds to
-it.
+holds the counts of both per gate. Adding a batch (`add_rolls`), counting again (`rebuild_rolls`)
+and checking (`wrong_rolls`) go through `add_to_roll` or the same rule in SQL; a property test
+compares the two.
 
-The first complete set of an episode is what rates are made of when attempts were made beyond the
-plan: its attempts numbered within the plan, and for each of those that infrastructure lost the next
-one beyond. All of it is numbered up to `last`, so that a trace belongs to it exactly when its
-attempt is at most that. `first_set` has a row only where an attempt is numbered beyond the plan;
+When attempts were made beyond the plan, rates are computed from the first complete set of an
+episode: its attempts numbered within the plan, and for each of those that infrastructure lost the
+next one beyond the plan. The set ends at attempt `last`: a trace belongs to it exactly when its
+attempt is at most `last`. `first_set` has a row only where an attempt is numbered beyond the plan;
 elsewhere the roll-up counts the set.
 """
 
@@ -91,8 +91,9 @@ STORED = "candidate, episode, attempt, gates, passed, critical, infra, cost_usd,
 
 
 def roll_rows(traces: Iterable[CountedTrace], plans: Mapping[int, Plan]) -> list[list[int]]:
-    """Counts per candidate × episode: [candidate, episode, *counts in the order of COUNTS, then how
-    many fail and of how many is not measured each gate of GATES].
+    """Return the counts per candidate × episode: [candidate, episode, *counts in the order of
+    COUNTS, then for each gate of GATES how many attempts fail it and for how many it is not
+    measured].
 
     `plans` holds each candidate's plan.
     """
@@ -129,7 +130,8 @@ def add_to_roll(row: list[int], trace: CountedTrace, planned: int) -> None:
 
 
 def gate_rows(row: Sequence[int], first: bool) -> Iterator[tuple[int, int, int, str, int, int]]:
-    """The rows of `gate_count` in one of `roll_rows`: none for a gate that every attempt passes."""
+    """Yield the rows of `gate_count` for one row of `roll_rows`: none for a gate that every attempt
+    passes."""
     for n, gate in enumerate(GATES):
         failed, unknown = row[_AHEAD + 2 * n], row[_AHEAD + 2 * n + 1]
         if failed or unknown:
@@ -150,8 +152,8 @@ def move_rolls(
     changed: Sequence[tuple[CountedTrace, CountedTrace]],
     plans: Mapping[int, Plan],
 ) -> None:
-    """Count traces as they are now (second) in place of how they were (first), inside the caller's
-    transaction: what did not change is not read again."""
+    """Count traces as they are now (second) instead of as they were (first), inside the caller's
+    transaction. Unchanged traces are not read again."""
     was = {(row[0], row[1]): row for row in roll_rows((old for old, _ in changed), plans)}
     moved = [
         [*row[:2], *(new - old for new, old in zip(row[2:], was[row[0], row[1]][2:], strict=True))]
@@ -167,7 +169,7 @@ def move_rolls(
 
 
 def add_gates(connection: sqlite3.Connection, rows: Iterable[Sequence[int]], first: bool) -> None:
-    """Add the gates of rows of `roll_rows` to `gate_count`."""
+    """Add the gate counts in rows of `roll_rows` to `gate_count`."""
     connection.executemany(_ADD_GATES, [one for row in rows for one in gate_rows(row, first)])
 
 
@@ -181,7 +183,7 @@ def forget_gates(
 
 
 def stored_gates(connection: sqlite3.Connection, candidate: int, first: bool) -> set[object]:
-    """The rows of `gate_count` of a candidate."""
+    """Return the rows of `gate_count` of a candidate."""
     return set(
         connection.execute(
             "SELECT candidate, first, episode, gate, failed, unknown FROM gate_count"
@@ -192,11 +194,11 @@ def stored_gates(connection: sqlite3.Connection, candidate: int, first: bool) ->
 
 
 _MOST_USD = 9e6
-"""Up to here a cost in nano-USD is exact as a double, and so is what it is rounded by."""
+"""Up to this cost, nano-USD and the remainder that decides the rounding are exact as doubles."""
 _OUTSIDE = "(t.infra <> 0 AND t.passed IS NULL)"
 _SCALED = "(t.cost_usd * 1e9)"
 _WHOLE = f"CAST({_SCALED} AS INTEGER)"
-_NANO = (  # rounded as `nano` does: a half to the even number
+_NANO = (  # rounds as `nano` does: half to even
     f"{_WHOLE} + ({_SCALED} - {_WHOLE} > 0.5 OR ({_SCALED} - {_WHOLE} = 0.5 AND {_WHOLE} % 2 = 1))"
 )
 _COUNTED = (
@@ -210,13 +212,13 @@ _COUNTED = (
     "sum(t.cost_usd IS NULL)",
     "sum(t.steps)",
 )
-"""In the order of COUNTS."""
+"""SQL for each of COUNTS, in its order."""
 
 
 def stored_trace(
     row: tuple[int, int, int, int, int | None, bool, bool, float | None, int],
 ) -> StoredTrace:
-    """A row of the columns STORED; SQLite has no booleans."""
+    """Return a trace from a row of the columns STORED; SQLite has no booleans."""
     c, e, n, gates, passed, critical, infra, cost, steps = row
     verdict = None if passed is None else bool(passed)
     return StoredTrace(c, e, n, gates, verdict, critical, infra, cost, steps)
@@ -247,7 +249,7 @@ def recount_rolls(
 
 def wrong_rolls(connection: sqlite3.Connection, candidate: int, plan: Plan) -> int:
     """Return how many of a candidate's roll-ups differ from the counts of its traces, which the
-    database makes as `roll_rows` does."""
+    database computes by the rule of `roll_rows`."""
     of = traces_clause(connection, candidate).replace("?", ":of")
     bound = {"of": candidate, "planned": plan.attempts}
     beyond = f"SELECT 1 FROM trace t WHERE {of} AND NOT t.cost_usd BETWEEN 0 AND {_MOST_USD}"
@@ -278,7 +280,8 @@ def wrong_rolls(connection: sqlite3.Connection, candidate: int, plan: Plan) -> i
 
 
 def _wrong_rolls_slowly(connection: sqlite3.Connection, candidate: int, plan: Plan) -> int:
-    """As `wrong_rolls`, trace by trace: for costs that are no exact number of nano-USD."""
+    """Do the same as `wrong_rolls` trace by trace, for costs that are no exact number of
+    nano-USD."""
     there = set(
         connection.execute(
             f"SELECT candidate, episode, {', '.join(COUNTS)} FROM roll WHERE candidate=?",
@@ -305,8 +308,8 @@ def update_firsts(
     written: Iterable[tuple[int, int, int]],
     plans: Mapping[int, Plan],
 ) -> None:
-    """Update the sets after traces were written, given as (candidate, episode, attempt), inside the
-    caller's transaction. `plans` holds each candidate's plan."""
+    """Update the first sets after traces were written, given as (candidate, episode, attempt),
+    inside the caller's transaction. `plans` holds each candidate's plan."""
     least: dict[int, dict[int, int]] = {}
     beyond: set[tuple[int, int]] = set()
     for candidate, episode, attempt in written:
@@ -316,7 +319,7 @@ def update_firsts(
             beyond.add((candidate, episode))
     for candidate, lowest in least.items():
         if plans[candidate].counted >= registry.ANY_ATTEMPT:
-            continue  # no attempt is beyond the plan of a probe, so it has no such set
+            continue  # a probe has no plan, hence no attempt beyond one and no first set
         known = connection.execute(
             "SELECT episode, last, attempts FROM first_set WHERE candidate=?"
             " AND episode IN (SELECT value FROM json_each(?))",
@@ -331,7 +334,7 @@ def update_firsts(
 
 
 def rebuild_firsts(connection: sqlite3.Connection, candidate: int, plan: Plan) -> None:
-    """Count one candidate's sets again, inside the caller's transaction."""
+    """Count one candidate's first sets again, inside the caller's transaction."""
     connection.execute("DELETE FROM first_set WHERE candidate=?", (candidate,))
     forget_gates(connection, candidate, True)
     for episode in _episodes_beyond_plan(connection, candidate, plan):
@@ -341,7 +344,8 @@ def rebuild_firsts(connection: sqlite3.Connection, candidate: int, plan: Plan) -
 def recount_firsts(
     connection: sqlite3.Connection, candidate: int, episodes: Iterable[int], plan: Plan
 ) -> None:
-    """Count the sets of some episodes of one candidate again, inside the caller's transaction."""
+    """Count the first sets of some episodes of one candidate again, inside the caller's
+    transaction."""
     for episode in episodes:
         key = candidate, episode
         connection.execute("DELETE FROM first_set WHERE candidate=? AND episode=?", key)
@@ -358,7 +362,7 @@ def firsts_touched(
     connection: sqlite3.Connection, changed: Sequence[tuple[StoredTrace, StoredTrace]]
 ) -> dict[int, set[int]]:
     """Return, by candidate, the episodes whose first set counts one of these traces, or whose end
-    they move: those that were lost to infrastructure, or are now."""
+    one of them moves because it was or is now lost to infrastructure."""
     episodes: dict[int, set[int]] = {}
     for _, now in changed:
         episodes.setdefault(now.candidate, set()).add(now.episode)
@@ -384,7 +388,7 @@ def _is_lost(trace: StoredTrace) -> bool:
 
 
 def wrong_firsts(connection: sqlite3.Connection, candidate: int, plan: Plan) -> int:
-    """Return how many of a candidate's sets differ from the counts of its traces."""
+    """Return how many of a candidate's first sets differ from the counts of its traces."""
     there = set(
         connection.execute(
             f"SELECT {', '.join(_FIRST_COLUMNS)} FROM first_set WHERE candidate=?", (candidate,)
@@ -400,7 +404,7 @@ def wrong_firsts(connection: sqlite3.Connection, candidate: int, plan: Plan) -> 
 
 
 def _episodes_beyond_plan(connection: sqlite3.Connection, candidate: int, plan: Plan) -> list[int]:
-    """Episodes with an attempt numbered beyond the plan."""
+    """Return the episodes with an attempt numbered beyond the plan."""
     episodes = connection.execute(
         "SELECT DISTINCT episode FROM trace WHERE candidate=? AND attempt>?",
         (candidate, plan.counted),
@@ -417,15 +421,15 @@ def _put_first(connection: sqlite3.Connection, candidate: int, episode: int, pla
 
 
 def _first_columns(last: int, row: list[int]) -> tuple[int, ...]:
-    """A row of `first_set`."""
+    """Return a row of `first_set`."""
     return (*row[:2], last, *row[2 : 2 + len(COUNTS)])
 
 
 def _first_set(
     connection: sqlite3.Connection, candidate: int, episode: int, plan: Plan
 ) -> tuple[int, list[int]]:
-    """The last attempt of an episode's set, and its counts as `roll_rows` gives them; reads no
-    further than the set goes."""
+    """Return the last attempt of an episode's first set, and its counts as `roll_rows` gives them.
+    Reads only the traces of the set."""
     of = "FROM trace WHERE candidate=? AND episode=? AND attempt"
     key = candidate, episode, plan.counted
     owed = connection.execute(f"SELECT count(*) {of}<=? AND {_LOST}", key).fetchone()[0]
@@ -443,7 +447,7 @@ CountedEpisode = tuple[int, int]
 
 
 def counted_episodes(connection: sqlite3.Connection, traces: Iterable[int]) -> set[CountedEpisode]:
-    """Return the episodes that count these traces."""
+    """Return the episodes that these traces count in."""
     found: set[CountedEpisode] = set()
     for trace in traces:
         found |= set(

@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple
 from reviewer.db import journal
 
 SIGNED, COSIGNED, TAKEN = "decision.signed", "decision.cosigned", "decision.taken"
-"""A decision signed here first, signed by one more, taken in from where it was signed."""
+"""Signed here first; signed by one more person; taken over from the store where it was signed."""
 Standing = Literal["signed", "pending"]
 _COLUMNS = (
     "number, suite, candidate, decision, principal, payload_sha256, report_sha256, file, envelope,"
@@ -38,13 +38,13 @@ class DecisionRow(NamedTuple):
 
 
 def rows(connection: sqlite3.Connection) -> list[DecisionRow]:
-    """Every decision, by number."""
+    """Return every decision, by number."""
     found = connection.execute(f"SELECT {_COLUMNS} FROM decision ORDER BY number").fetchall()
     return [DecisionRow(*row) for row in found]
 
 
 def files(connection: sqlite3.Connection) -> list[tuple[int, str]]:
-    """(number, file) of every decision, by number."""
+    """Return (number, file) of every decision, by number."""
     return connection.execute("SELECT number, file FROM decision ORDER BY number").fetchall()
 
 
@@ -63,7 +63,7 @@ def by_payload(connection: sqlite3.Connection, payload_sha256: str) -> DecisionR
 
 
 def newest_on(connection: sqlite3.Connection, candidate: int) -> DecisionRow | None:
-    """The newest decision on a candidate."""
+    """Return the newest decision on a candidate."""
     found = connection.execute(
         f"SELECT {_COLUMNS} FROM decision WHERE candidate=? ORDER BY number DESC LIMIT 1",
         (candidate,),
@@ -74,8 +74,8 @@ def newest_on(connection: sqlite3.Connection, candidate: int) -> DecisionRow | N
 def on_agent_after(
     connection: sqlite3.Connection, candidate: int, number: int
 ) -> list[DecisionRow]:
-    """Return the decisions after this number on other candidates of the same agent, newest first:
-    one on a release covers more suites than the one that it is kept under."""
+    """Return the decisions after this number on other candidates of the same agent, newest first: a
+    decision on a release covers more suites than the one it is stored under."""
     found = connection.execute(
         f"SELECT {_COLUMNS} FROM decision WHERE candidate<>?1 AND number>?2 AND agent="
         " (SELECT json_extract(CAST(manifest AS TEXT), '$.agent') FROM candidate WHERE id=?1)"
@@ -86,7 +86,7 @@ def on_agent_after(
 
 
 def pending(connection: sqlite3.Connection, candidate: int) -> list[DecisionRow]:
-    """Decisions on a candidate that wait for another signature, newest first."""
+    """Return the decisions on a candidate that wait for another signature, newest first."""
     found = connection.execute(
         f"SELECT {_COLUMNS} FROM decision WHERE candidate=? AND standing='pending'"
         " ORDER BY number DESC",
@@ -132,7 +132,7 @@ def keyids(connection: sqlite3.Connection, number: int) -> set[str]:
 
 
 def signers(connection: sqlite3.Connection, number: int) -> list[str]:
-    """The principals who signed a decision, in the order in which they did."""
+    """Return the principals who signed a decision, in the order of their signatures."""
     found = connection.execute(
         "SELECT principal FROM signature WHERE decision=? ORDER BY seq, keyid", (number,)
     ).fetchall()
@@ -205,7 +205,7 @@ def faults(connection: sqlite3.Connection) -> list[str]:
         number = entry["number"]
         if entry["type"] != COSIGNED:
             told[number] = entry["decision"], entry["principal"], entry["payload_sha256"]
-        standing[number] = entry.get("standing", "")  # entries of before there were two people
+        standing[number] = entry.get("standing", "")  # entries from before several could sign
         signed[number, entry["principal"]] = seq
     wrong = []
     for one in rows(connection):
@@ -229,7 +229,8 @@ def faults(connection: sqlite3.Connection) -> list[str]:
 
 
 def signed_here(connection: sqlite3.Connection) -> list[tuple[int, str]]:
-    """(journal entry, payload) of every decision that was first signed in this store, in order."""
+    """Return (journal entry, payload) of every decision that was first signed in this store, in
+    order."""
     elsewhere = taken(connection)
     found = connection.execute(
         "SELECT number, seq, payload_sha256 FROM decision ORDER BY seq"
@@ -238,7 +239,7 @@ def signed_here(connection: sqlite3.Connection) -> list[tuple[int, str]]:
 
 
 def taken(connection: sqlite3.Connection) -> set[int]:
-    """Numbers of decisions that were signed under another store's journal."""
+    """Return the numbers of decisions that were signed under another store's journal."""
     found = connection.execute(
         "SELECT body FROM journal WHERE instr(body, ?)", (f'"{TAKEN}"'.encode(),)
     ).fetchall()
@@ -269,7 +270,8 @@ def fill_old(connection: sqlite3.Connection) -> None:
 def newest_before(
     connection: sqlite3.Connection, agent: str, environment: str, number: int | None = None
 ) -> tuple[int, str] | None:
-    """(number, payload sha256) of the decision that number `number` (None: the next) follows."""
+    """Return (number, payload sha256) of the decision that number `number` (None: the next)
+    follows."""
     bound: tuple[Any, ...] = (agent, environment, number if number is not None else 1 << 62)
     found = connection.execute(
         "SELECT number, payload_sha256 FROM decision WHERE agent=? AND environment=? AND number<?"

@@ -1,9 +1,9 @@
 """Digests of stored rows, as the journal has them.
 
 Each batch enters the journal with a digest over its traces as the store then held them: every
-column a report reads, the texts behind the keys, the findings, and what was measured of what ran. A
-changed byte of a verdict, a cost or a name contradicts it, and judging again puts a new digest into
-the same chain.
+column that a report reads, the texts behind the keys, the findings, and what the runner measured of
+the code that ran. A changed byte of a verdict, a cost or a name contradicts the digest, and judging
+again adds a new digest to the same chain.
 """
 
 import hashlib
@@ -19,8 +19,8 @@ from reviewer.db.payload_archives import chunk_lengths
 
 _TRACES = "SELECT * FROM trace WHERE id >= ? AND id < ? ORDER BY id"
 _SLOTS = "SELECT id, candidate, episode, attempt FROM trace WHERE id >= ? AND id < ? ORDER BY id"
-# The texts behind the keys of those traces, once each: joined to every row they cost as much as
-# writing it.
+# The texts behind the keys of those traces, once each: joining them to every row would cost as much
+# as writing the rows.
 _NAMES = (
     "SELECT c.id, s.suite_id, c.candidate_id FROM candidate c JOIN suite s ON s.id = c.suite"
     " WHERE c.id IN (SELECT candidate FROM trace WHERE id >= ? AND id < ?) ORDER BY c.id",
@@ -37,13 +37,13 @@ _CHUNKS = (
     "SELECT trace, n, first_seq, events, length(frame) FROM chunk WHERE trace >= ? AND trace < ?"
     " ORDER BY trace, n"
 )
-# Older batches have no measurement, and nothing of one is in their digest.
+# Older batches have no such measurement, and their digest covers none.
 _RAN = (
     "SELECT t.first, t.traces, t.candidate, r.uid, r.body FROM ran_traces t"
     " JOIN ran r ON r.id = t.ran WHERE t.first >= ? AND t.first < ? ORDER BY t.first"
 )
 Part = Literal["verdicts", "findings", "chunks", "ran"]
-"""What a store has beside the row of a trace, in tables of its own."""
+"""What a store keeps of a trace in tables besides its row."""
 EVERY_PART: frozenset[Part] = frozenset(("verdicts", "findings", "chunks", "ran"))
 RecordTable = Literal[
     "label",
@@ -84,10 +84,10 @@ def batch_digests(
     traces: Sequence[tuple[Any, ...]] | None = None,
     beside: frozenset[Part] = EVERY_PART,
 ) -> tuple[str, str]:
-    """Return `batch_digest`, and with `slots` the `slots_digest` of the same traces (else ""), from
-    one reading of them and of their names. `traces` are their rows when the caller has just written
-    them, in the table's own columns and types; reading them back would cost a fifth of the
-    writing. `beside` is what else was written of them then."""
+    """Return `batch_digest`, and with `slots` the `slots_digest` of the same traces (else ""),
+    reading them and their names once. `traces` are their rows when the caller has just written
+    them, in the table's own columns and types; reading them back would cost a fifth of the writing.
+    `beside` says which other parts were written with them."""
     span = first, first + count
     rows = connection.execute(_TRACES, span).fetchall() if traces is None else traces
     names = _names(connection, span)
@@ -96,7 +96,7 @@ def batch_digests(
 
 
 def batch_digest(connection: sqlite3.Connection, first: int, count: int) -> str:
-    """sha256 over `count` traces from id `first`, as the store holds them now."""
+    """Return the sha256 over `count` traces from id `first`, as the store holds them now."""
     return batch_digests(connection, first, count, slots=False)[0]
 
 
@@ -104,7 +104,7 @@ _Rows = Sequence[tuple[Any, ...]]
 
 
 def _names(connection: sqlite3.Connection, span: tuple[int, int]) -> list[bytes]:
-    """The names of candidates, episodes and sources of some traces, each encoded."""
+    """Return the names of candidates, episodes and sources of some traces, each encoded."""
     found = (connection.execute(query, span).fetchall() for query in _NAMES)
     return [msgspec.msgpack.encode(rows) for rows in found]
 
@@ -136,7 +136,8 @@ def _of_facts(
 
 
 def _chunks(connection: sqlite3.Connection, span: tuple[int, int]) -> list[tuple[int, ...]]:
-    """The chunks of some traces, each with the length of its frame, wherever that lies."""
+    """Return the chunks of some traces, each with the length of its frame, whether in the store or
+    archived."""
     rows: list[tuple[int, ...]] = connection.execute(_CHUNKS, span).fetchall()
     if all(row[-1] for row in rows):
         return rows
@@ -145,14 +146,15 @@ def _chunks(connection: sqlite3.Connection, span: tuple[int, int]) -> list[tuple
 
 
 def slots_digest(connection: sqlite3.Connection, first: int, count: int) -> str:
-    """sha256 over the slots of `count` attempts from id `first`: suite, candidate, episode, number.
-    Judging again and later records change the facts of a batch, and never this."""
+    """Return the sha256 over the slots of `count` attempts from id `first`: suite, candidate,
+    episode, number. Judging again and later records change the facts of a batch, but never this
+    digest."""
     span = first, first + count
     return _of_slots(connection.execute(_SLOTS, span).fetchall(), _names(connection, span))
 
 
 def quarantine_digest(connection: sqlite3.Connection, source: int) -> str:
-    """sha256 over the refused records of one source."""
+    """Return the sha256 over the refused records of one source."""
     rows = connection.execute(
         "SELECT record, candidate_id, episode_id, suite_id, attempt, reasons FROM quarantine"
         " WHERE source=? ORDER BY record",
@@ -162,7 +164,8 @@ def quarantine_digest(connection: sqlite3.Connection, source: int) -> str:
 
 
 def rows_digest(connection: sqlite3.Connection, table: RecordTable, first: int, count: int) -> str:
-    """sha256 over `count` labels or judgments from id `first`, as the store holds them now."""
+    """Return the sha256 over `count` labels or judgments from id `first`, as the store holds them
+    now."""
     rows = connection.execute(
         f"SELECT * FROM {table} WHERE id >= ? AND id < ? ORDER BY id", (first, first + count)
     ).fetchall()
@@ -170,7 +173,7 @@ def rows_digest(connection: sqlite3.Connection, table: RecordTable, first: int, 
 
 
 def batches_of(connection: sqlite3.Connection, traces: list[int]) -> dict[int, int]:
-    """first id → number of traces, of every batch that holds one of `traces`."""
+    """Return first id → number of traces, of every batch that holds one of `traces`."""
     wanted, found = sorted(traces), {}
     for (body,) in connection.execute("SELECT body FROM journal ORDER BY seq").fetchall():
         entry = _batch.decode(body)
@@ -195,7 +198,7 @@ _batch = msgspec.json.Decoder(_Batch)
 def journal_rescored(
     connection: sqlite3.Connection, traces: Sequence[int], why: str, now: str
 ) -> None:
-    """Enter in the journal, by suite, what the batches of these traces hold now."""
+    """Enter in the journal, by suite, new digests of the batches of these traces."""
     by_suite: dict[str, list[int]] = {}
     for trace in traces:
         (suite_id,) = connection.execute(

@@ -1,8 +1,8 @@
-"""The events of a trace as one row: narrow facts of each, in numbers that are exact.
+"""The events of a trace as one row: a few facts of each, in exact numbers.
 
-What events have in common (kind, tool, status, actor) is a row of `event_shape`, named by its id. A
-latency is a whole number of nanoseconds, a cost one of nano-USD: divided again they give the very
-figure that was told, or else the figure is kept by itself in `event_figure`.
+A combination of kind, tool, status and actor is a row of `event_shape`, and events refer to it by
+its id. A latency is stored as whole nanoseconds and a cost as whole nano-USD where dividing again
+gives exactly the recorded figure; any other figure is kept as it is in `event_figure`.
 """
 
 import sqlite3
@@ -14,17 +14,17 @@ import msgspec
 from reviewer.trace.record import Event, kind_of
 
 Shape = tuple[str, str | None, str | None, str | None]
-"""Kind, tool, status and actor; the short form's missing status is ok."""
+"""Kind, tool, status and actor in full; where the short form omits the status, it is ok."""
 Told = tuple[str | None, str | None, str | None, str | None]
-"""The same as the event tells it."""
+"""The same four as the event states them."""
 Figure = tuple[int, float | None, float | None]
-"""Place, from 0, with the latency and the cost that are no whole numbers."""
+"""Place, from 0, with the latency and the cost where they are no whole numbers."""
 NS_PER_MS = 1e6
 NANO_PER_USD = 1e9
 _FEW = 16
-"""Shapes of one tool that are looked for one by one."""
+"""Most shapes of one tool that a query names one by one."""
 _MOST = 1 << 53
-"""Whole numbers below are exact as doubles, so that dividing one rounds once."""
+"""Whole numbers below this are exact as doubles, so that dividing one rounds once."""
 _SHAPE = (
     "SELECT id FROM event_shape WHERE tool IS ? AND kind = ? AND status IS ? AND actor IS ? LIMIT 1"
 )
@@ -36,14 +36,14 @@ class EventList(NamedTuple):
     trace: int
     shapes: list[Told]
     seqs: list[int] | None
-    """Their numbers; None where each is its place from 1."""
+    """Their `seq`; None where every event's seq is its place from 1."""
     latencies: list[float | None]
     costs: list[float | None]
 
 
 def event_list(trace: int, events: Sequence[Event]) -> EventList:
-    """Return the events of a trace; of those with one number only the first."""
-    given = [event.seq for event in events]  # a pass per column: each is one tight loop
+    """Return the events of a trace; of several events with the same seq only the first."""
+    given = [event.seq for event in events]  # one pass per column: each is a tight loop
     seqs = None
     if any(given):
         first: dict[int, Event] = {}
@@ -66,7 +66,8 @@ def event_list(trace: int, events: Sequence[Event]) -> EventList:
 
 
 def _shape(told: Told) -> Shape:
-    """Return the shape in full: a tool without a kind is called, and a call has ended."""
+    """Return the shape in full: an event with a tool and no kind is a tool call, which has
+    ended."""
     kind, tool, status, actor = told
     return (kind, tool, status, actor) if kind else ("tool_call", tool, status or "ok", actor)
 
@@ -92,11 +93,11 @@ def take_event_list(connection: sqlite3.Connection, trace: int) -> None:
 
 
 def _ids(connection: sqlite3.Connection, told: Set[Told]) -> dict[Told, int]:
-    """Return the ids of shapes; new ones are added."""
+    """Return the ids of shapes; new shapes are added."""
     full = {one: _shape(one) for one in told}
     ids: dict[Shape, int] = {}
     new: list[Shape] = []
-    # In an order, so that a store does not depend on how Python hashes.
+    # Sorted, so that the ids in a store do not depend on Python's hashes.
     for shape in sorted(set(full.values()), key=repr):
         kind, tool, status, actor = shape
         row = connection.execute(_SHAPE, (tool, kind, status, actor)).fetchone()
@@ -116,7 +117,7 @@ def _ids(connection: sqlite3.Connection, told: Set[Told]) -> dict[Told, int]:
 
 
 def _written(one: EventList, ids: dict[Told, int]) -> tuple[str, list[Figure]]:
-    """Return the row of a list, and the figures beside it."""
+    """Return the row of a list, and the figures stored separately."""
     ns = _whole(one.latencies, NS_PER_MS)
     nano = _whole(one.costs, NANO_PER_USD)
     shapes = [ids[shape] for shape in one.shapes]
@@ -137,12 +138,13 @@ def _written(one: EventList, ids: dict[Told, int]) -> tuple[str, list[Figure]]:
 
 
 def _whole(figures: Sequence[float | None], unit: float) -> Sequence[int | None]:
-    """Return figures as whole numbers of a unit, None for one that is none."""
+    """Return figures as whole numbers of a unit, None for a figure that is no whole number of
+    it."""
     try:
         whole = [int(figure * unit + 0.5) for figure in figures]  # type: ignore[operator]
         if [number / unit for number in whole] == figures and max(whole, default=0) < _MOST:
             return whole
-    except (TypeError, OverflowError):  # one is not measured, or beyond all bounds
+    except (TypeError, OverflowError):  # a figure is not measured, or infinite
         pass
     return [None if figure is None else _one_whole(figure, unit) for figure in figures]
 
@@ -163,11 +165,13 @@ def listed_events(connection: sqlite3.Connection) -> int:
 
 
 _COUNT = "length(CAST(body AS BLOB)) - length(CAST(replace(body, '[', '') AS BLOB)) - 1"
-"""Each event opens one bracket: quicker than reading the JSON, and than counting characters."""
+"""Each event opens one bracket: counting brackets is quicker than parsing the JSON, and counting
+bytes is quicker than counting characters."""
 
 
 def list_lengths(connection: sqlite3.Connection, done: int) -> list[tuple[int, int, int]]:
-    """Return (trace, events, events listed) of each trace up to `done` where the two differ."""
+    """Return (trace, events, events listed) of each trace up to `done` where the two numbers
+    differ."""
     return connection.execute(
         f"SELECT t.id, t.events, coalesce({_COUNT}, 0) AS held FROM trace t LEFT JOIN event_list l"
         " ON l.trace = t.id WHERE t.id <= ? AND held <> t.events ORDER BY t.id",
@@ -176,7 +180,7 @@ def list_lengths(connection: sqlite3.Connection, done: int) -> list[tuple[int, i
 
 
 def stray_lists(connection: sqlite3.Connection, done: int, most: int) -> list[int]:
-    """Return the first lists of what is no trace up to `done`."""
+    """Return the first lists up to `done` that belong to no trace."""
     rows = connection.execute(
         "SELECT trace FROM event_list WHERE trace > ? OR trace NOT IN (SELECT id FROM trace)"
         " ORDER BY trace LIMIT ?",
@@ -186,7 +190,7 @@ def stray_lists(connection: sqlite3.Connection, done: int, most: int) -> list[in
 
 
 def shapes_missing(connection: sqlite3.Connection) -> int:
-    """Return how many shapes were taken away: what names one of them has no tool."""
+    """Return how many shapes were removed: an event that names one of them has no tool."""
     (missing,) = connection.execute(
         "SELECT CAST(value AS INTEGER) - (SELECT count(*) FROM event_shape) FROM meta"
         " WHERE key='event_shapes'"
@@ -200,7 +204,7 @@ def calls_tool(connection: sqlite3.Connection, tool: str, name: str, trace: str)
     ids = connection.execute(
         "SELECT id FROM event_shape WHERE tool = ? LIMIT ?", (tool, _FEW + 1)
     ).fetchall()
-    if len(ids) > _FEW:  # many actors call it
+    if len(ids) > _FEW:  # many actors call this tool
         return (
             "EXISTS (SELECT 1 FROM event_list l CROSS JOIN json_each(l.body) v"
             " CROSS JOIN event_shape s ON s.id = json_extract(v.value, '$[0]')"
@@ -224,8 +228,8 @@ def tools_of_newest(connection: sqlite3.Connection, most: int) -> list[str]:
 def event_maxima(connection: sqlite3.Connection, trace: int) -> tuple[float | None, float | None]:
     """Return the greatest latency (ms) and cost (USD) of one event, of the events that are listed.
 
-    Not of the view `event`: SQLite before 3.41 refuses the functions of JSON in a view of a store
-    that it does not trust.
+    This does not use the view `event`: SQLite before 3.41 refuses JSON functions in a view of an
+    untrusted store.
     """
     row = connection.execute(
         "SELECT max(coalesce(json_extract(e.value, '$[1]') / 1e6, f.latency_ms)),"

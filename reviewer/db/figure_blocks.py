@@ -1,4 +1,4 @@
-"""Sources, latencies and sums of diagnostics, kept for blocks of consecutive traces beside them.
+"""Sources, latencies and sums of diagnostics, precomputed for blocks of consecutive traces.
 
 A block is written in the transaction that writes its last trace. A trigger deletes it when one of
 its traces changes, and the code that changed the trace writes it again. Traces whose block is not
@@ -26,8 +26,8 @@ _EXACT = 2.0**53
 
 
 class Sum(NamedTuple):
-    """The sum of `known` values. `denominator` is the greatest of them as fractions; infinite where
-    the sum may depend on the order."""
+    """The sum of `known` values. `denominator` is the greatest denominator of the values as
+    fractions; infinite where the sum may depend on the order."""
 
     known: int
     total: float
@@ -46,15 +46,15 @@ _LOST = "infra = 1 AND passed IS NULL"
 
 
 def _joined(sums: Iterable[Sum]) -> Sum:
-    """Return the sum of several; what it says holds if it `is_exact`."""
+    """Return the sum of several sums; the result is valid if it `is_exact`."""
     counts, totals, denominators = zip(*(_NOTHING, *sums), strict=True)
     return Sum(sum(counts), math.fsum(totals), max(denominators))
 
 
 def _sum_of(values: "array[float]") -> Sum:
-    """Return the sum of those that are defined."""
+    """Return the sum of the defined values."""
     known: Sequence[float] = values
-    if (total := sum(known)) != total:  # NaN is not defined
+    if (total := sum(known)) != total:  # NaN means undefined
         known = [value for value in values if value == value]
         total = sum(known)
     if not known:
@@ -79,7 +79,7 @@ def make_finished(connection: sqlite3.Connection, first: int, last: int) -> None
 
 
 def make_again(connection: sqlite3.Connection, traces: Iterable[int]) -> None:
-    """Make the blocks of traces that were changed again, inside the caller's transaction."""
+    """Rebuild the blocks of traces that were changed, inside the caller's transaction."""
     (last,) = connection.execute("SELECT coalesce(max(id), 0) FROM trace").fetchone()
     finished = (last + 1) // SIZE
     put_blocks(connection, sorted({at for one in traces if (at := one // SIZE) < finished}))
@@ -92,7 +92,7 @@ def make_all(connection: sqlite3.Connection) -> None:
 
 
 def wrong_blocks(connection: sqlite3.Connection) -> list[int]:
-    """Return the kept blocks that differ from their traces."""
+    """Return the kept blocks that contradict their traces."""
     stored = f"SELECT {_COLUMNS} FROM figure_block WHERE block=? ORDER BY candidate"
     return [
         block
@@ -102,13 +102,13 @@ def wrong_blocks(connection: sqlite3.Connection) -> list[int]:
 
 
 def missing_blocks(connection: sqlite3.Connection) -> list[int]:
-    """Return the blocks that could be kept and are not."""
+    """Return the blocks that could be kept and are missing."""
     (last,) = connection.execute("SELECT coalesce(max(id), 0) FROM trace").fetchone()
     return sorted(set(range((last + 1) // SIZE)).difference(_kept(connection)))
 
 
 def put_blocks(connection: sqlite3.Connection, blocks: Iterable[int]) -> None:
-    """Make these blocks again, inside the caller's transaction."""
+    """Rebuild these blocks, inside the caller's transaction."""
     for block in blocks:
         _put(connection, block)
 
@@ -116,8 +116,8 @@ def put_blocks(connection: sqlite3.Connection, blocks: Iterable[int]) -> None:
 def kept_latencies(
     connection: sqlite3.Connection, candidate: int
 ) -> Iterator[tuple[int, "array[int]", "array[float]"]]:
-    """Yield of each kept block how many of the candidate's attempts have no latency, and those that
-    have one: their episodes, and the latencies."""
+    """Yield, for each kept block, how many of the candidate's attempts have no latency, and for the
+    other attempts their episodes and latencies."""
     for unknown, episodes, latencies in connection.execute(
         "SELECT unknown, episodes, latencies FROM figure_block WHERE candidate=?",
         (candidate,),
@@ -166,7 +166,7 @@ def exact_sums(connection: sqlite3.Connection, candidate: int) -> list[Sum] | No
 
 
 def loose(connection: sqlite3.Connection) -> list[str]:
-    """Return the clauses that pick the traces `t` of a candidate whose blocks are not kept."""
+    """Return SQL clauses that select the traces `t` of a candidate in blocks that are not kept."""
     (last,) = connection.execute("SELECT coalesce(max(id), 0) FROM trace").fetchone()
     found, start = [], 0
     for block in [*_kept(connection), last // SIZE + 1]:
@@ -209,7 +209,7 @@ def _row(
     block: int, candidate: int, traces: list[tuple[int, int, float | None, int, bytes, int]]
 ) -> _Row:
     counted = [row for row in traces if not row[3]]
-    # In order, so that all of them are sorted in two thirds of the time.
+    # Already in order, which sorts all of them in two thirds of the time.
     known = sorted([(row[2], row[1]) for row in counted if row[2] is not None])
     episodes = array("q", [episode for _, episode in known])
     latencies = array("d", [latency for latency, _ in known])
@@ -223,7 +223,7 @@ def _row(
 
 
 def _native(values: "array[Any]") -> "array[Any]":
-    """Turn little-endian numbers into those of this machine, and back."""
+    """Convert little-endian numbers to this machine's byte order, or back."""
     if sys.byteorder == "big":
         values.byteswap()
     return values

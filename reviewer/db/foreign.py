@@ -1,6 +1,6 @@
-"""Databases that other tools made: rows of their tables, in order, bounded. Nothing of one is
-executed: only tables that were created as such are read, by SELECTs of this module's own; views,
-triggers, virtual tables and functions are denied."""
+"""Databases that other tools made: rows of their tables, in order, bounded. Nothing in such a file
+is executed: only ordinary tables are read, by this module's own SELECTs; views, triggers, virtual
+tables and functions are denied."""
 
 import sqlite3
 from collections.abc import Iterator, Sequence
@@ -9,14 +9,14 @@ from typing import Any
 from urllib.parse import quote
 
 MOST_STEPS = 2_000_000_000
-"""Instructions of SQLite's machine that may be spent on one file."""
+"""Instructions of SQLite's virtual machine that may be spent on one file."""
 _EVERY = 1_000_000
 MOST_TABLES = 1000
 MOST_VALUE = 64 << 20
 _HARDENED = ("query_only=ON", "trusted_schema=OFF", "cell_size_check=ON", "mmap_size=0")
 _ALLOWED = (sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ)
 ROWID = "rowid"
-"""In an order: as rows were written."""
+"""An order: as the rows were written."""
 
 Row = tuple[Any, ...]
 DAMAGED = (sqlite3.Error, UnicodeError)
@@ -24,9 +24,9 @@ DAMAGED = (sqlite3.Error, UnicodeError)
 
 
 class ForeignDatabase:
-    """A database that is open for reading. `copy` says that it is a copy, in which a journal is
-    taken back or applied; any other file is opened as one that does not change, and is never
-    written to. Raises DAMAGED."""
+    """A database that is open for reading. `copy` says that the file is a copy, so that SQLite may
+    roll back or apply its journal; any other file is opened as immutable, and is never written to.
+    Raises DAMAGED."""
 
     def __init__(self, path: Path, *, copy: bool = False) -> None:
         how = "mode=rw" if copy else "mode=ro&immutable=1"
@@ -37,7 +37,7 @@ class ForeignDatabase:
         )
         try:
             self.tables = self._prepared()
-            """Columns by table, without those that are computed."""
+            """Columns by table, without computed columns."""
         except BaseException:
             self.close()
             raise
@@ -62,7 +62,7 @@ class ForeignDatabase:
             name = as_text(raw)
             columns = connection.execute(f"PRAGMA table_info({_quoted(name)})").fetchall()
             found[name] = tuple(as_text(column[1]) for column in columns)
-        connection.set_authorizer(_authorized)  # from here on tables are read, and nothing else
+        connection.set_authorizer(_authorized)  # from here on, only tables can be read
         return found
 
     def _step(self) -> bool:
@@ -77,8 +77,8 @@ class ForeignDatabase:
         where: str = "",
         value: Any = None,
     ) -> Iterator[Row]:
-        """Yield rows of a table; texts are bytes. A column that the table has not is None. Raises
-        KeyError for a table that is not there, DAMAGED."""
+        """Yield rows of a table; texts are bytes. A column that the table lacks is None. Raises
+        KeyError for a table that does not exist, DAMAGED."""
         there = self.tables[table]
         wanted = ", ".join(_quoted(name) if name in there else "NULL" for name in columns)
         by = ", ".join(_quoted(name) for name in order if name in there or name == ROWID)
@@ -93,7 +93,8 @@ def _quoted(name: str) -> str:
 
 
 def _authorized(action: int, *about: str | None) -> int:
-    """Return whether SQLite may do this; the last of `about` names the view or trigger it is in."""
+    """Return whether SQLite may do this; the last of `about` names the view or trigger that asks
+    for it."""
     return sqlite3.SQLITE_OK if action in _ALLOWED and not about[-1] else sqlite3.SQLITE_DENY
 
 
@@ -105,5 +106,5 @@ def as_text(value: Any) -> str:
 
 
 def said(error: Exception) -> str:
-    """Return what is wrong with a database, without its values."""
+    """Return what is wrong with a database, without quoting its values."""
     return getattr(error, "sqlite_errorname", "") or type(error).__name__

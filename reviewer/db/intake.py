@@ -1,4 +1,4 @@
-"""Writing judged traces: one durable transaction per batch, roll-ups and journal with it."""
+"""Write judged traces: one durable transaction per batch, with its roll-ups and journal entry."""
 
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
@@ -19,8 +19,8 @@ from reviewer.judging import judging_version
 class NewTrace(NamedTuple):
     """One judged record, as it is written once it has its slot. `record` is its number in its
     source, `pack` an index into the packs that are written with it; `pack`, `offset` and `length`
-    are None when nothing of it may be stored, or when it is in `chunks`. `ran` is what our runner
-    measured of what it ran."""
+    are None when its payload may not be stored, or when it is in `chunks`. `ran` is what the runner
+    measured of the code that ran."""
 
     candidate: int
     episode: int
@@ -53,7 +53,8 @@ class NewTrace(NamedTuple):
         return self.candidate, self.episode, self.attempt
 
     def at(self, key: tuple[int, int], attempt: int, record: int, packs: int = 0) -> "NewTrace":
-        """The same in its slot. `packs` is the number of packs before those of its group."""
+        """Return the trace placed in its slot. `packs` is the number of packs before those of its
+        group."""
         pack = None if self.pack is None else packs + self.pack
         return NewTrace._make((*key, attempt, record, pack, *self[_FIRST_UNPLACED:]))
 
@@ -76,7 +77,7 @@ class Chunk(NamedTuple):
 
 
 class NewRefusal(NamedTuple):
-    """One record for the quarantine. No text has raw values any more."""
+    """One record for the quarantine. Its texts no longer contain raw values."""
 
     record: int
     candidate_id: str | None
@@ -116,8 +117,8 @@ def write_batch(
     now: str,
     first_pack: int,
 ) -> list[int]:
-    """Write one batch inside the caller's transaction; returns the new trace ids. `plans` holds
-    the plan of each candidate with a trace in it; `first_pack` is the `next_pack`."""
+    """Write one batch inside the caller's transaction; return the new trace ids. `plans` holds the
+    plan of each candidate with a trace in it; `first_pack` is the result of `next_pack`."""
     first = connection.execute("SELECT coalesce(max(id), 0) + 1 FROM trace").fetchone()[0]
     pack_id = write_packs(connection, packs, first_pack)
     ids = list(range(first, first + len(traces)))
@@ -178,7 +179,7 @@ _BEHIND_DIGEST = NewTrace._fields.index("sha256") + 1
 
 
 def next_pack(connection: sqlite3.Connection) -> int:
-    """Return the id of the pack that is written next, inside the caller's transaction."""
+    """Return the id of the next pack, inside the caller's transaction."""
     found: int = connection.execute("SELECT coalesce(max(id), 0) + 1 FROM pack").fetchone()[0]
     return found
 
@@ -186,8 +187,8 @@ def next_pack(connection: sqlite3.Connection) -> int:
 def write_packs(
     connection: sqlite3.Connection, packs: Sequence[Pack], first: int | None = None
 ) -> int:
-    """Write packs inside the caller's transaction; returns the store's id of the first one, which
-    is `first` where the caller has asked for it."""
+    """Write packs inside the caller's transaction; return the store's id of the first one, which is
+    `first` where the caller has already asked for it."""
     first = next_pack(connection) if first is None else first
     connection.executemany(
         "INSERT INTO pack (id, size, sha256, frame) VALUES (?, ?, ?, ?)",
@@ -197,8 +198,8 @@ def write_packs(
 
 
 def trace_row(key: int, t: NewTrace, source: int, first_pack: int) -> tuple[Any, ...]:
-    """The columns of a trace's row, in the table's order. `first_pack` is the store's id of the
-    batch's first pack."""
+    """Return the columns of a trace's row, in the table's order. `first_pack` is the store's id of
+    the batch's first pack."""
     return (
         key,
         *t[:3],
@@ -219,8 +220,8 @@ def trace_row(key: int, t: NewTrace, source: int, first_pack: int) -> tuple[Any,
 def write_parts(
     connection: sqlite3.Connection, rows: Iterable[tuple[int, NewTrace]]
 ) -> frozenset[Part]:
-    """Write the findings, chunks and source verdicts of new traces, given with their ids; returns
-    which of these there are."""
+    """Write the findings, chunks and source verdicts of new traces, given with their ids; return
+    which of these parts exist."""
     findings, chunks, verdicts = [], [], []
     for key, trace in rows:
         for n, finding in enumerate(trace.findings):
@@ -248,7 +249,7 @@ def write_parts(
 def replace_verdict(
     connection: sqlite3.Connection, trace: int, verdict: Verdict, diagnostics: bytes | None
 ) -> None:
-    """Put a new verdict in a trace's place, inside the caller's transaction."""
+    """Replace the verdict of a trace, inside the caller's transaction."""
     connection.execute(
         "UPDATE trace SET gates=?, passed=?, critical=?, infra=?, steps=?, timeouts=?,"
         " diagnostics=? WHERE id=?",
@@ -267,7 +268,7 @@ def replace_verdict(
 
 
 def put_findings(connection: sqlite3.Connection, trace: int, found: Iterable[Finding]) -> None:
-    """Put findings in the place of a trace's, inside the caller's transaction."""
+    """Replace the findings of a trace, inside the caller's transaction."""
     connection.execute("DELETE FROM finding WHERE trace=?", (trace,))
     connection.executemany(
         "INSERT INTO finding VALUES (?, ?, ?, ?, ?, ?, ?)",

@@ -1,8 +1,8 @@
-"""Contradictions between the store and its journal: of every row, or at the ends of the store.
+"""Contradictions between the store and its journal: in every row, or at the ends of the store.
 
 `whole_faults` reads every row. `end_faults` costs the same however large the store is: it reads the
 first and the last journal entry, the last row of each table against the last entry about it, and
-the newest decision. A store that is small (`is_small`) is checked whole instead.
+the newest decision. A small store (`is_small`) is checked whole instead.
 """
 
 import base64
@@ -29,9 +29,9 @@ from reviewer.db.payload_archives import ARCHIVED, RESTORED, archiving_faults
 def content_faults(connection: sqlite3.Connection) -> list[str]:
     """Return everything that differs from the journal; the chain itself is checked elsewhere.
 
-    Reads every trace, and leaves counts derived from traces to `wrong_counts`. Raises ValueError,
-    KeyError or TypeError for a journal body that is no entry of ours, sqlite3.Error for a file that
-    cannot be read.
+    Reads every trace, but leaves counts derived from traces to `wrong_counts`. Raises ValueError,
+    KeyError or TypeError for a journal body that is not a valid entry, sqlite3.Error for a file
+    that cannot be read.
     """
     batches: dict[int, tuple[int, str]] = {}
     slots: dict[int, tuple[int, str]] = {}
@@ -118,7 +118,7 @@ def _wrong_batches(
 def _wrong_rows(
     connection: sqlite3.Connection, table: RecordTable, entries: list[tuple[int, int, str]]
 ) -> Iterator[str]:
-    """Labels, or judgments, that were edited, taken away or put in by other means."""
+    """Yield labels, or judgments, that were edited, removed or added by other means."""
     for first, added, digest in entries:
         if rows_digest(connection, table, first, added) != digest:
             last = first + added - 1
@@ -164,7 +164,8 @@ def _finished(connection: sqlite3.Connection, source: int) -> bool:
 
 
 def wrong_counts(connection: sqlite3.Connection) -> Iterator[str]:
-    """Yield roll-ups that differ from the counts of their traces; `reviewer score` counts again."""
+    """Yield the roll-ups that differ from the counts of their traces; `reviewer score` counts
+    again."""
     for suite in registry.suites(connection):
         body = registry.suite_head(connection, suite.suite_id)
         for one in registry.candidates(connection, suite.id):
@@ -182,7 +183,7 @@ def wrong_counts(connection: sqlite3.Connection) -> Iterator[str]:
 
 
 SMALL_ENTRIES, SMALL_TRACES = 1_000, 500
-"""Proving as much as this whole takes a few milliseconds."""
+"""Checking a store of this size whole takes a few milliseconds."""
 _TABLES = (
     *("journal", "suite", "candidate", "episode", "trace"),
     *("roll", "first_set", "gate_count", "figure_block", "decision"),
@@ -192,7 +193,7 @@ _ENTRY_OF["trace"] = "traces.added"
 
 
 def is_small(connection: sqlite3.Connection) -> bool:
-    """Return whether the whole proof costs no more than a few milliseconds."""
+    """Return whether checking the whole store takes no more than a few milliseconds."""
     traces = connection.execute("SELECT coalesce(max(id), 0) FROM trace").fetchone()[0]
     return bool(journal.head(connection).seq <= SMALL_ENTRIES and traces <= SMALL_TRACES)
 
@@ -213,14 +214,14 @@ def whole_faults(connection: sqlite3.Connection) -> list[str]:
 
 
 def end_faults(connection: sqlite3.Connection) -> list[str]:
-    """Return what contradicts itself at the ends of the store. May raise any of DAMAGE."""
+    """Return the contradictions at the ends of the store. May raise any of DAMAGE."""
     if posing := _missing_tables(connection):
         return [posing]
     return [*_journal_faults(connection), *_row_faults(connection), *_decision_faults(connection)]
 
 
 def _missing_tables(connection: sqlite3.Connection) -> str | None:
-    """Return a fault when a view has the name of a table: it could return anything."""
+    """Return a fault when a table was replaced by a view, which could return anything."""
     marks = ", ".join("?" * len(_TABLES))
     found = connection.execute(
         f"SELECT name FROM sqlite_master WHERE type='table' AND name IN ({marks})", _TABLES
@@ -230,7 +231,8 @@ def _missing_tables(connection: sqlite3.Connection) -> str | None:
 
 
 def _journal_faults(connection: sqlite3.Connection) -> Iterator[str]:
-    """The first entry, which names the journal, and the last two: each must follow and fit."""
+    """Yield faults of the first entry, which names the journal, and of the last two: each must
+    follow its predecessor and match its hash."""
     entries = connection.execute(
         "SELECT seq, body, prev, hash FROM journal WHERE seq=1 OR seq > ? ORDER BY seq",
         (journal.head(connection).seq - 2,),
@@ -257,7 +259,7 @@ def _row_faults(connection: sqlite3.Connection) -> Iterator[str]:
     for table, kind in _ENTRY_OF.items():
         held = connection.execute(f"SELECT max(id) FROM {table}").fetchone()[0]
         if held is None and table != "trace":
-            continue  # what was emptied is found by the whole proof
+            continue  # a table that was emptied is found by the whole check
         told = _last_entry(connection, kind)
         last = told["first"] + told["added"] - 1 if told is not None else None
         if held != last:
@@ -270,8 +272,8 @@ def _row_faults(connection: sqlite3.Connection) -> Iterator[str]:
 
 
 def _last_entry(connection: sqlite3.Connection, *kinds: str) -> dict[str, Any] | None:
-    """The last journal entry of one of these types. Its body is in RFC 8785 bytes, in which no text
-    can hold a bare quotation mark."""
+    """Return the last journal entry of one of these types. Its body is in RFC 8785 bytes, where
+    quotation marks inside texts are escaped."""
     wanted = " OR ".join("instr(body, ?)" for _ in kinds)
     found = connection.execute(
         f"SELECT seq, body FROM journal WHERE {wanted} ORDER BY seq DESC LIMIT 1",
@@ -281,7 +283,7 @@ def _last_entry(connection: sqlite3.Connection, *kinds: str) -> dict[str, Any] |
 
 
 def _decision_faults(connection: sqlite3.Connection) -> Iterator[str]:
-    """The newest decision: its row, what was signed, and the journal say the same."""
+    """Yield where the newest decision's row, its signed payload and the journal differ."""
     told = _last_entry(connection, decisions.SIGNED, decisions.TAKEN)
     newest = connection.execute("SELECT number FROM decision ORDER BY seq DESC LIMIT 1").fetchone()
     row = decisions.row(connection, newest[0]) if newest else None

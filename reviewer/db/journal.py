@@ -44,20 +44,20 @@ def head(connection: sqlite3.Connection) -> Head:
 
 
 def uri(connection: sqlite3.Connection) -> str:
-    """The store by the first entry of its journal, which it and its copies alone begin with, so
-    that an older copy put in its place is known for what it is."""
+    """Return the store's name by the first entry of its journal. Only the store and its copies
+    begin with that entry, so an older copy that replaces the store is recognized."""
     row = connection.execute("SELECT hash FROM journal WHERE seq=1").fetchone()
     return f"store/review.db?journal={row[0].hex()[:32]}" if row else "store/review.db"
 
 
 def hash_at(connection: sqlite3.Connection, seq: int) -> str | None:
-    """The hash of an entry, hex; None when there is no entry of that number."""
+    """Return the hash of an entry, hex; None when there is no entry of that number."""
     row = connection.execute("SELECT hash FROM journal WHERE seq=?", (seq,)).fetchone()
     return row[0].hex() if row else None
 
 
 def entry_body(connection: sqlite3.Connection, seq: int) -> bytes | None:
-    """The body of an entry; None when there is no entry of that number."""
+    """Return the body of an entry; None when there is no entry of that number."""
     row = connection.execute("SELECT body FROM journal WHERE seq=?", (seq,)).fetchone()
     return None if row is None else bytes(row[0])
 
@@ -65,14 +65,14 @@ def entry_body(connection: sqlite3.Connection, seq: int) -> bytes | None:
 def entries_between(
     connection: sqlite3.Connection, after: int, last: int
 ) -> list[tuple[int, bytes]]:
-    """(number, body) of the entries after number `after` up to number `last`, in order."""
+    """Return (number, body) of the entries after number `after` up to number `last`, in order."""
     return connection.execute(
         "SELECT seq, body FROM journal WHERE seq>? AND seq<=? ORDER BY seq", (after, last)
     ).fetchall()
 
 
 def hashes_at(connection: sqlite3.Connection, seqs: Iterable[int]) -> dict[int, str]:
-    """Return the hashes (hex) of those of these entries that the journal has, by number."""
+    """Return the hashes (hex) by number of those of the given entries that the journal has."""
     return dict(
         connection.execute(
             "SELECT seq, lower(hex(hash)) FROM journal"
@@ -91,7 +91,8 @@ class Entry(NamedTuple):
 
 
 def entries_after(connection: sqlite3.Connection, seq: int, types: Iterable[str]) -> list[Entry]:
-    """Return the entries behind number `seq`, in order, each with whether it is of these types."""
+    """Return the entries after number `seq`, in order, each with whether it is of one of these
+    types."""
     wanted = [f'"{one}"'.encode() for one in types]
     match = " OR ".join("instr(body, ?) > 0" for _ in wanted)
     rows = connection.execute(
@@ -101,7 +102,7 @@ def entries_after(connection: sqlite3.Connection, seq: int, types: Iterable[str]
 
 
 def bodies(connection: sqlite3.Connection, kind: str) -> list[dict[str, Any]]:
-    """Return what the entries of one type say, oldest first."""
+    """Return the bodies of the entries of one type, oldest first."""
     rows = connection.execute(
         "SELECT body FROM journal WHERE instr(body, ?) ORDER BY seq", (f'"{kind}"'.encode(),)
     ).fetchall()
@@ -121,14 +122,14 @@ def _is_plain(name: str, value: Any) -> bool:
 
 
 def canonical(body: dict[str, Any]) -> bytes:
-    """Return the RFC 8785 bytes of an entry. An object of plain texts and whole numbers under ASCII
-    names, as most are, is written as msgspec sorts it: the same bytes, where `rfc8785` walks in
-    Python."""
+    """Return the RFC 8785 bytes of an entry. Most entries are an object of plain texts and whole
+    numbers under ASCII names; msgspec writes these sorted, with the same bytes as `rfc8785`, which
+    is slower."""
     if all(_is_plain(name, value) for name, value in body.items()):
         try:
             return _SORTED(body)
         except UnicodeEncodeError:
-            pass  # half of a surrogate pair: `rfc8785` says so
+            pass  # half of a surrogate pair: `rfc8785` reports it
     import rfc8785
 
     return rfc8785.dumps(body)
@@ -144,7 +145,7 @@ def append(connection: sqlite3.Connection, body: dict[str, Any]) -> Head:
 
 
 def verify(connection: sqlite3.Connection) -> tuple[Head, ChainFault | None]:
-    """Walk the chain from the first entry; returns the head reached and the first fault."""
+    """Walk the chain from the first entry; return the head reached and the first fault."""
     reached = Head(0, GENESIS)
     for seq, body, prev, digest in connection.execute(
         "SELECT seq, body, prev, hash FROM journal ORDER BY seq"

@@ -1,7 +1,8 @@
-"""What kind of file system a store lies on.
+"""The kind of file system that a store is on.
 
-SQLite's write-ahead log is kept together by memory that the processes of one machine share. Over a
-network each machine has its own, and two that write at once damage the file without noticing.
+SQLite's write-ahead log is coordinated through memory that the processes of one machine share. Over
+a network each machine has its own such memory, and two machines that write at once damage the file
+without noticing.
 """
 
 import os
@@ -9,12 +10,12 @@ from functools import lru_cache
 from pathlib import Path
 
 MOUNTS = Path("/proc/self/mountinfo")
-"""What Linux says of the mounted file systems; elsewhere the kind is not known."""
+"""Linux's list of mounted file systems; on other systems the kind is not known."""
 NETWORK = frozenset((
     *("9p", "afs", "beegfs", "ceph", "cifs", "coda", "davfs", "davfs2", "glusterfs", "gpfs"),
     *("lustre", "ncpfs", "nfs", "nfs4", "ocfs2", "orangefs", "pvfs2", "smb", "smb3", "smbfs"),
 ))  # fmt: skip
-"""Kinds that several machines can have mounted at once."""
+"""Kinds that several machines can mount at once."""
 _FUSE = frozenset((
     *("blobfuse", "blobfuse2", "ceph", "davfs2", "gcsfuse", "glusterfs", "goofys", "juicefs"),
     *("lustre", "moosefs", "mountpoint-s3", "nfs", "rclone", "s3fs", "smbnetfs", "sshfs"),

@@ -1,6 +1,6 @@
-"""Trace payloads: packing them for the store, and reading one, or a window of one, back.
+"""Trace payloads: pack them for the store, and read one, or a window of one, back.
 
-Payloads of up to 1 MB are kept together, up to 64 in a zstd frame; a larger trace has its head (all
+Payloads of up to 1 MB are kept together, up to 64 in a zstd frame. A larger trace has its head (all
 but the events) and its events in frames of about 256 KB, so that opening it reads one frame.
 """
 
@@ -22,7 +22,7 @@ CHUNK_BYTES = 256 * 1024
 PACK_TRACES = 64
 PACK_BYTES = 512 * 1024
 MOST_BYTES = 256 << 20
-"""No frame of ours holds more: a record is at most 64 MiB."""
+"""No valid frame holds more: a record is at most 64 MiB."""
 _LEVEL = 1
 _T = TypeVar("_T")
 
@@ -41,36 +41,36 @@ _members = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
 
 class Packer:
-    """Makes packs one after another, in one thread: starting a compressor costs a fifth of its
-    work on one pack."""
+    """Makes packs one after another, in one thread: starting a compressor costs a fifth of the work
+    on one pack."""
 
     def __init__(self) -> None:
         self._squeeze = zstandard.ZstdCompressor(level=_LEVEL)
 
     def pack(self, payloads: Sequence[bytes]) -> Pack:
-        """One frame of several payloads, in order, end to end."""
+        """Compress several payloads, in order, end to end, into one frame."""
         raw = b"".join(payloads)
         frame = self._squeeze.compress(raw)
         return Pack(len(raw), hashlib.sha256(frame).digest(), frame)
 
 
 class CopyingPacker(Packer):
-    """Makes packs, and takes over as it is a frame of another store that holds the very payloads,
-    in their order, and nothing else."""
+    """Makes packs. Where a frame of another store holds exactly the same payloads in the same
+    order, that frame is copied instead of compressed again."""
 
     def __init__(self) -> None:
         super().__init__()
         self._opened: list[tuple[bytes, Pack]] = []
 
     def open(self, packs: Mapping[int, Pack]) -> dict[int, bytes]:
-        """Open packs of another store, by key; what is packed next may be one of them. Raises
+        """Open packs of another store, by key, so that `pack` can copy their frames. Raises
         StoreError for one that does not match its digest."""
         opened: dict[int, bytes] = {}
         self._opened = []
         for key, pack in packs.items():
             try:
                 raw = opened[key] = open_pack(key, pack, alone=True)
-            except StoreError:  # there is more in it, or it does not open at all
+            except StoreError:  # the frame has trailing data, or does not open at all
                 opened[key] = open_pack(key, pack)
                 continue
             if zstandard.frame_content_size(pack.frame) == len(raw) >= len(pack.frame):
@@ -86,12 +86,12 @@ class CopyingPacker(Packer):
 
 
 def compress(payloads: Sequence[bytes]) -> Pack:
-    """One pack, as a `Packer` makes it."""
+    """Return one pack, as a `Packer` makes it."""
     return Packer().pack(payloads)
 
 
 def slices(pack: Pack, places: Sequence[tuple[int, int]]) -> list[bytes]:
-    """The payloads at some (offset, length) of a pack."""
+    """Return the payloads at some (offset, length) of a pack."""
     raw = zstandard.ZstdDecompressor().decompress(pack.frame, max_output_size=pack.size)
     return [raw[offset : offset + length] for offset, length in places]
 
@@ -116,12 +116,12 @@ def chunk(payload: bytes) -> list[Chunk]:
 
 
 def frame_bytes(connection: sqlite3.Connection, pack: int) -> bytes:
-    """A pack, decompressed. Raises StoreError when it does not match its digest."""
+    """Return a pack, decompressed. Raises StoreError when it does not match its digest."""
     return open_pack(pack, pack_of(connection, pack))
 
 
 def pack_of(connection: sqlite3.Connection, pack: int) -> Pack:
-    """A pack as it is stored. Raises StoreError when it is missing."""
+    """Return a pack as it is stored. Raises StoreError when it is missing."""
     row = connection.execute("SELECT size, sha256, frame FROM pack WHERE id=?", (pack,)).fetchone()
     if row is None:
         raise StoreError(f"pack {pack} is missing from the store: restore a backup")
@@ -132,8 +132,8 @@ def pack_of(connection: sqlite3.Connection, pack: int) -> Pack:
 
 
 def open_pack(key: int, pack: Pack, alone: bool = False) -> bytes:
-    """A pack that was read, decompressed. Raises StoreError when it does not match its digest, and
-    with `alone` when anything is behind its frame."""
+    """Decompress a pack that was read. Raises StoreError when it does not match its digest, and
+    with `alone` when data follows its frame."""
     size, digest, frame = pack
     if not isinstance(frame, bytes) or hashlib.sha256(frame).digest() != digest:
         raise StoreError(f"pack {key} does not match its digest: the file is damaged")
@@ -141,12 +141,12 @@ def open_pack(key: int, pack: Pack, alone: bool = False) -> bytes:
 
 
 def open_chunk(trace: int, frame: object) -> bytes:
-    """A frame of a trace that is kept in chunks, decompressed. Raises StoreError."""
+    """Decompress a frame of a trace that is kept in chunks. Raises StoreError."""
     return _opened(frame, f"a chunk of trace {trace}")
 
 
 def _opened(frame: object, name: str, size: int = 0, alone: bool = False) -> bytes:
-    """A frame, decompressed. Raises StoreError; a damaged header may claim any size at all."""
+    """Decompress a frame. Raises StoreError; a damaged header may claim any size at all."""
     if not isinstance(frame, bytes):
         raise StoreError(f"{name} is not a frame: the file is damaged")
     try:
@@ -175,7 +175,7 @@ def _chunks(connection: sqlite3.Connection, trace: int, where: str, *values: int
 
 
 def pack_keys(connection: sqlite3.Connection) -> list[int]:
-    """Return the keys of every pack whose frame is to be in the store, in order."""
+    """Return the keys of every pack whose frame should be in the store, in order."""
     rows = connection.execute(
         "SELECT id FROM pack WHERE length(frame) > 0 OR id NOT IN (SELECT pack FROM archived_pack)"
         " ORDER BY id"
@@ -206,14 +206,16 @@ def raw_record(
 
 
 def large_head(connection: sqlite3.Connection, trace: int) -> TraceRecord | None:
-    """The head of a chunked trace: everything but its events; None when it is not chunked."""
+    """Return the head of a chunked trace: everything but its events; None when it is not
+    chunked."""
     raw = large_head_bytes(connection, trace)
     return None if raw is None else _decoded(_record, raw, f"the head of trace {trace}")
 
 
 def large_head_bytes(connection: sqlite3.Connection, trace: int) -> bytes | None:
-    """The head of a chunked trace as it is stored, for who reads a part of it: a decoded head does
-    not encode again, as members that were absent have no bytes. None when it is not chunked."""
+    """Return the head of a chunked trace as it is stored, for callers that read a part of it: a
+    decoded head does not encode again, as absent members have no bytes. None when it is not
+    chunked."""
     heads = _chunks(connection, trace, "n=0")
     return heads[0] if heads else None
 
@@ -229,7 +231,7 @@ class ChunkPlace(NamedTuple):
 def chunk_places(
     connection: sqlite3.Connection, trace: int, first: int, count: int
 ) -> list[ChunkPlace]:
-    """The chunks that hold events at positions first..first+count-1 (from 0), in order."""
+    """Return the chunks that hold events at positions first..first+count-1 (from 0), in order."""
     rows = connection.execute(
         "SELECT n, first_seq, events FROM chunk WHERE trace=? AND first_seq > 0 AND first_seq <= ?"
         " AND first_seq + events > ? ORDER BY n",
@@ -239,14 +241,14 @@ def chunk_places(
 
 
 def chunk_events(connection: sqlite3.Connection, trace: int, n: int) -> tuple[list[Event], int]:
-    """The events of one chunk, and how many bytes they are."""
+    """Return the events of one chunk, and their size in bytes."""
     name = f"a chunk of trace {trace}"
     raw = b"".join(_chunks(connection, trace, "n=?", n))
     return _decoded(_events, raw, name), len(raw)
 
 
 def large_events(connection: sqlite3.Connection, trace: int, first: int, count: int) -> list[Event]:
-    """Events at positions first..first+count-1 (from 0) of a chunked trace."""
+    """Return the events at positions first..first+count-1 (from 0) of a chunked trace."""
     found: list[Event] = []
     for place in chunk_places(connection, trace, first, count):
         start = place.first_seq - 1
@@ -256,8 +258,8 @@ def large_events(connection: sqlite3.Connection, trace: int, first: int, count: 
 
 
 def large_record(connection: sqlite3.Connection, trace: int) -> bytes | None:
-    """A chunked trace put together again: the same JSON as was imported, not the same blanks. None
-    when it is not chunked. Raises StoreError when a chunk does not open."""
+    """Join a chunked trace again: the same JSON as was imported, except for its white space. Return
+    None when it is not chunked. Raises StoreError when a chunk does not open."""
     frames = _chunks(connection, trace, "1=1")
     if not frames:
         return None
@@ -275,12 +277,12 @@ def stored_record(
     offset: int | None,
     length: int | None,
 ) -> bytes | None:
-    """The record as stored, in a pack or in chunks (of a revision: under the negative of its id);
-    None when its payload was refused. Raises StoreError."""
+    """Return the record as stored, in a pack or in chunks (of a revision: under the negative of its
+    id); None when its payload was refused. Raises StoreError."""
     raw = raw_record(connection, pack, offset, length)
     return large_record(connection, trace) if raw is None else raw
 
 
 def decode_record(raw: bytes) -> TraceRecord:
-    """A stored record as values: it was valid when it was written, so StoreError means damage."""
+    """Decode a stored record. It was valid when it was written, so StoreError means damage."""
     return _decoded(_record, raw, "a payload")

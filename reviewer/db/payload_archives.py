@@ -1,8 +1,8 @@
-"""Payloads in files outside the database: where each frame lies, and reading one there.
+"""Payloads in files outside the database: where each frame lies, and how it is read there.
 
-A file holds zstd frames end to end and is never changed. The row of a pack or a chunk keeps its
-place in the store with an empty frame. A frame is proved against its digest whenever it is read.
-One whose file is gone or was changed is not available, which is never taken for an empty payload.
+A file holds zstd frames end to end and is never changed. The row of a pack or a chunk stays in the
+store with an empty frame. A frame is checked against its digest whenever it is read. A payload
+whose file is missing or was changed is reported as not available, never as empty.
 """
 
 import hashlib
@@ -19,13 +19,13 @@ import msgspec
 from reviewer.db.connection import StoreError
 
 FOLDER = "payloads"
-"""Where archives lie beside the store. One that lay elsewhere is also looked for here."""
+"""Folder of archives beside the store. An archive that was elsewhere is also looked for here."""
 ARCHIVED, RESTORED = "payloads.archived", "payloads.restored"
 _BLOCK = 1 << 20
 
 
 class NotAvailable(StoreError):
-    """A payload lies in a file outside the store that is gone or was changed."""
+    """A payload is in a file outside the store that is missing or was changed."""
 
 
 class ArchiveRow(NamedTuple):
@@ -73,7 +73,7 @@ def frames_in(connection: sqlite3.Connection, archive: int) -> list[Frame]:
 
 
 def places_digest(frames: Sequence[Frame]) -> str:
-    """sha256 over the frames of a file: what the journal holds of them."""
+    """Return the sha256 over the frames of a file, which the journal holds."""
     return hashlib.sha256(msgspec.msgpack.encode([tuple(one) for one in frames])).hexdigest()
 
 
@@ -128,7 +128,7 @@ def _frame(connection: sqlite3.Connection, archive: int, frame: Frame) -> bytes:
 
 
 def _opened(path: Path) -> int:
-    """Open a file without waiting: a store of others may name a pipe."""
+    """Open a file without blocking: a store from elsewhere may name a pipe."""
     handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     if not stat.S_ISREG(os.fstat(handle).st_mode):
         os.close(handle)
@@ -153,7 +153,7 @@ def store_path(connection: sqlite3.Connection) -> Path:
 
 
 def found_path(connection: sqlite3.Connection, one: ArchiveRow) -> Path:
-    """Return where a file of payloads lies: where it was put, else beside the store."""
+    """Return the path of a file of payloads: where it was written, else beside the store."""
     folder = store_path(connection).parent
     path = folder / one.path
     beside = folder / FOLDER / path.name
@@ -161,7 +161,7 @@ def found_path(connection: sqlite3.Connection, one: ArchiveRow) -> Path:
 
 
 def archive_fault(connection: sqlite3.Connection, one: ArchiveRow) -> str | None:
-    """Return what is wrong with a file of payloads, every frame of it proved; None when nothing
+    """Return what is wrong with a file of payloads, after checking every frame; None when nothing
     is."""
     path, at = found_path(connection, one), 0
     try:
@@ -186,15 +186,15 @@ def _holds(handle: Any, frame: Frame) -> bool:
 
 
 def archive_faults(connection: sqlite3.Connection, *suite_ids: str) -> list[str]:
-    """Return what is wrong with the files of payloads, of some suites or of all; every frame is
-    proved."""
+    """Return what is wrong with the files of payloads, of some suites or of all, after checking
+    every frame."""
     rows = archives_of(connection, suite_ids) if suite_ids else archive_rows(connection)
     return [fault for one in rows if (fault := archive_fault(connection, one)) is not None]
 
 
 def missing_archives(connection: sqlite3.Connection, *suite_ids: str) -> list[str]:
-    """Return which files with payloads of these suites are not there, or not of their size. No
-    frame is read: `archive_faults` proves them all."""
+    """Return which files with payloads of these suites are missing or have another size. No frame
+    is read: `archive_faults` checks them all."""
     found = []
     for one in archives_of(connection, suite_ids):
         path = found_path(connection, one)
@@ -235,8 +235,8 @@ def archives_of(connection: sqlite3.Connection, suite_ids: Sequence[str]) -> lis
 def archiving_faults(
     connection: sqlite3.Connection, entries: Sequence[dict[str, Any]]
 ) -> Iterator[str]:
-    """Yield where the store says other than these entries of its journal which frames lie in which
-    files. The files are not looked at."""
+    """Yield where the store and these entries of its journal disagree about which frames lie in
+    which files. The files are not looked at."""
     told: dict[str, dict[str, Any]] = {}
     for entry in entries:
         if entry["type"] == ARCHIVED:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 
 class RanTrace(NamedTuple):
-    """A new trace with its measurement; None for one that nothing was measured of."""
+    """A new trace with its measurement; None when nothing was measured."""
 
     trace: int
     candidate: int
@@ -15,7 +15,7 @@ class RanTrace(NamedTuple):
 
 
 class RanRow(NamedTuple):
-    """One measurement, and of how many of a candidate's traces it is."""
+    """One measurement, and the number of a candidate's traces that it applies to."""
 
     uid: str
     body: bytes
@@ -39,8 +39,8 @@ def write_ran(connection: sqlite3.Connection, made: Sequence[RanTrace]) -> None:
 
 
 def put_ran(connection: sqlite3.Connection, trace: int, candidate: int, body: bytes | None) -> None:
-    """Write the measurement of a stored trace whose record another one takes the place of: nothing
-    that was measured of the one before is said of it. Inside the caller's transaction."""
+    """Write the measurement of a stored trace whose record was replaced, in place of the one of the
+    replaced record. Inside the caller's transaction."""
     row = connection.execute(
         "SELECT first, traces, candidate, ran FROM ran_traces WHERE first <= ?"
         " ORDER BY first DESC LIMIT 1",
@@ -68,7 +68,7 @@ def _ran_id(connection: sqlite3.Connection, body: bytes) -> int:
 
 def ran_of_candidate(connection: sqlite3.Connection, candidate: int) -> list[RanRow]:
     """Return the measurements of a candidate's traces, in the order in which they came. Traces that
-    infrastructure ended are left out, as they are wherever attempts are counted."""
+    infrastructure ended are left out, as wherever attempts are counted."""
     rows = connection.execute(
         "SELECT r.uid, r.body, count(*) FROM ran_traces t JOIN ran r ON r.id = t.ran"
         " JOIN trace x ON x.id >= t.first AND x.id < t.first + t.traces AND x.infra = 0"
@@ -79,7 +79,7 @@ def ran_of_candidate(connection: sqlite3.Connection, candidate: int) -> list[Ran
 
 
 def any_ran(connection: sqlite3.Connection, traces: Sequence[int]) -> bool:
-    """Return whether anything was measured of one of these traces."""
+    """Return whether any of these traces has a measurement."""
     row = connection.execute(
         "SELECT 1 FROM ran_traces WHERE first <= ? AND first + traces > ? LIMIT 1",
         (max(traces, default=0), min(traces, default=0)),

@@ -1,4 +1,4 @@
-"""The names the store knows: suites, their episodes, candidates."""
+"""The names that the store knows: suites, their episodes, candidates."""
 
 import hashlib
 import sqlite3
@@ -28,7 +28,7 @@ class SuiteRow(NamedTuple):
 
 
 class CandidateRow(NamedTuple):
-    """`planned` is what its first run declared, where that is more than the suite's policy."""
+    """`planned` is the number that its first run declared, where it exceeds the suite's policy."""
 
     id: int
     candidate_id: str
@@ -40,7 +40,7 @@ class CandidateRow(NamedTuple):
 
 class Plan(NamedTuple):
     """Attempts per episode: how many a suite plans, and up to which number they count in rates
-    (more only where the policy's pass^k needs more)."""
+    (beyond the plan only where the policy's pass^k needs more)."""
 
     attempts: int
     counted: int
@@ -51,7 +51,8 @@ ANY_ATTEMPT = 1 << 62
 
 
 def plan_of(suite: Suite, declared: int | None) -> Plan:
-    """The policy's plan, or more when the candidate's first run declared more in advance."""
+    """Return the policy's plan, or a larger one when the candidate's first run declared more in
+    advance."""
     if suite.probe:
         return Plan(ANY_ATTEMPT, ANY_ATTEMPT)
     attempts = max(suite.policy.attempts, declared or 0)
@@ -78,13 +79,13 @@ def suite_row(connection: sqlite3.Connection, suite_id: str) -> SuiteRow | None:
 
 
 def suite_body(connection: sqlite3.Connection, suite_id: str) -> Suite:
-    """The suite as registered, with every contract. Raises StoreError when the store does not know
-    it."""
+    """Return the suite as registered, with every contract. Raises StoreError when the store does
+    not know it."""
     return contracts.whole(connection, _suite_key(connection, suite_id))
 
 
 def suite_head(connection: sqlite3.Connection, suite_id: str) -> Suite:
-    """The suite as registered, without its episodes. Raises as `suite_body`."""
+    """Return the suite as registered, without its episodes. Raises as `suite_body` does."""
     return contracts.head(connection, _suite_key(connection, suite_id))
 
 
@@ -111,7 +112,7 @@ def register_suite(connection: sqlite3.Connection, suite: Suite, now: str) -> Su
     """
     known = suite_row(connection, suite.suite_id)
     if known is not None:
-        # A probe is known by its name: its episodes come with its files.
+        # A probe is identified by its name: its episodes come with its files.
         if known.digest != suite.digest and not (known.probe and suite.probe):
             raise StoreError(
                 f"suite {suite.suite_id}: its digest is {suite.digest}, but traces in this store "
@@ -146,7 +147,7 @@ def register_suite(connection: sqlite3.Connection, suite: Suite, now: str) -> Su
         ),
     )
     row = suite_row(connection, suite.suite_id)
-    assert row is not None  # inserted just above, in this very transaction
+    assert row is not None  # inserted above, in the same transaction
     contracts.put_episodes(connection, row.id, 0, suite.episodes)
     contracts.put_contracts(connection, row.id, suite.episodes)
     return row
@@ -155,8 +156,8 @@ def register_suite(connection: sqlite3.Connection, suite: Suite, now: str) -> Su
 def add_episodes(
     connection: sqlite3.Connection, suite: SuiteRow, episodes: list[Episode]
 ) -> dict[str, int]:
-    """Give a probe suite episodes its source named later (a private suite never grows); returns
-    their keys."""
+    """Add episodes to a probe suite that its source named later (a private suite never grows);
+    return their keys."""
     (last,) = connection.execute(
         "SELECT max(position) FROM episode WHERE suite=?", (suite.id,)
     ).fetchone()
@@ -172,7 +173,7 @@ def episode_ids(connection: sqlite3.Connection, suite: int) -> dict[str, int]:
 
 
 def episode_key(connection: sqlite3.Connection, suite: int, episode_id: str) -> int | None:
-    """The key of one episode, None when the suite has none of this name."""
+    """Return the key of one episode, None when the suite has none of this name."""
     row = connection.execute(
         "SELECT id FROM episode WHERE suite=? AND episode_id=?", (suite, episode_id)
     ).fetchone()
@@ -187,8 +188,8 @@ def count_episodes(connection: sqlite3.Connection, suite: int) -> int:
 def episode_keys(
     connection: sqlite3.Connection, suite: int, names: Iterable[str]
 ) -> dict[str, int]:
-    """Keys of those of these episodes that the suite has."""
-    # Bound one by one: json_each ends a name at a NUL in it, and a stranger's name may hold one.
+    """Return the keys of those of these episodes that the suite has."""
+    # Bound one by one: json_each ends a name at a NUL in it, and an imported name may contain one.
     wanted = list(names)
     found: dict[str, int] = {}
     for start in range(0, len(wanted), MOST_NAMES):
@@ -208,7 +209,7 @@ EMPTIED = (
     "(SELECT probe FROM suite s WHERE s.id = candidate.suite)"
     " AND NOT EXISTS (SELECT 1 FROM trace t WHERE t.candidate = candidate.id)"
 )
-"""SQL: a candidate of a probe has no attempt left, since all turned out to be another's."""
+"""SQL: a candidate of a probe has no attempt left, since all of them turned out to be another's."""
 
 
 def candidates(
@@ -234,7 +235,7 @@ def candidate_row(
 
 
 def digests_of(connection: sqlite3.Connection, candidate: int) -> tuple[str, str]:
-    """Return the digests of a candidate's suite and of its manifest; "" where there is none."""
+    """Return the digests of a candidate's suite and of its manifest; "" where one is missing."""
     found = connection.execute(
         "SELECT s.digest, coalesce(c.digest, '') FROM candidate c JOIN suite s ON s.id = c.suite"
         " WHERE c.id=?",
@@ -251,7 +252,8 @@ def register_candidate(
     manifest: bytes | None,
     now: str,
 ) -> CandidateRow:
-    """Register at first use; a manifest that arrives later fills the gap, but never replaces one.
+    """Register a candidate at first use; a manifest that arrives later is added, but never replaces
+    another.
 
     Raises StoreError when the manifest differs from the one registered with earlier traces.
     """
@@ -286,13 +288,13 @@ def register_candidate(
             "UPDATE candidate SET digest=?, manifest=? WHERE id=?", (digest, manifest, known.id)
         )
     row = candidate_row(connection, suite.id, candidate_id)
-    assert row is not None  # written just above, in this very transaction
+    assert row is not None  # written above, in the same transaction
     return row
 
 
 def unbound(connection: sqlite3.Connection, source: int) -> list[tuple[str, str]]:
-    """Return (suite id, candidate id) of the candidates of private suites that came with this file
-    and have no digest."""
+    """Return (suite id, candidate id) of the candidates of private suites that were imported with
+    this file and have no digest."""
     return connection.execute(
         "SELECT s.suite_id, c.candidate_id FROM candidate c JOIN suite s ON s.id = c.suite"
         " WHERE c.digest IS NULL AND s.probe = 0 AND EXISTS"
@@ -304,7 +306,7 @@ def unbound(connection: sqlite3.Connection, source: int) -> list[tuple[str, str]
 def declare(connection: sqlite3.Connection, candidate: int, attempts: int) -> bool:
     """Record how many attempts per episode a candidate is to make, inside the caller's transaction.
 
-    False, and nothing changes, once it has a trace or a plan: the number was not declared in
+    Return False, and change nothing, once it has a trace or a plan: the number was not declared in
     advance.
     """
     changed = connection.execute(
@@ -317,7 +319,7 @@ def declare(connection: sqlite3.Connection, candidate: int, attempts: int) -> bo
 
 def put_plan(connection: sqlite3.Connection, candidate: int, attempts: int) -> None:
     """Set how many attempts per episode a candidate is to make, inside the caller's transaction.
-    The caller has seen that none was made."""
+    The caller has checked that none was made."""
     connection.execute("UPDATE candidate SET planned=? WHERE id=?", (attempts, candidate))
 
 

@@ -1,8 +1,8 @@
-"""Writing what judging again changed, a page of traces per transaction.
+"""Write the results of judging again, a page of traces per transaction.
 
-A transaction holds the write lock for no longer than its page takes: counts are moved by what
-changed, and of the journal only new entries are read. A batch that does not match the journal is
-refused, since a new digest would cover what was changed in it by other means.
+A transaction holds the write lock no longer than its page takes: counts are adjusted by the
+changes, and of the journal only new entries are read. A batch that contradicts the journal is
+refused, since a new digest would hide the contradiction.
 """
 
 import json
@@ -34,13 +34,13 @@ Codes = tuple[str, ...]
 
 
 class ChangedElsewhere(StoreError):
-    """Rows are not as the journal says."""
+    """Rows contradict the journal."""
 
 
 class Differs(NamedTuple):
-    """A trace whose stored verdict is not the one that it gets now: as it was read (`row`, its
-    findings, and how many further `records` it has), the verdict, and the codes of both. `other`
-    says that the codes or gates differ, and not notes alone."""
+    """A trace whose stored verdict differs from the one it gets now: as it was read (`row`, its
+    findings, and how many further `records` it has), the new verdict, and the codes of both.
+    `other` says that codes or gates differ, and not only notes."""
 
     row: TraceRow
     stated: list[FindingRow]
@@ -77,7 +77,7 @@ _BATCHES = (
 
 
 class Batches:
-    """The batches of a store by its journal, of which each refresh reads what is new."""
+    """The batches of a store according to its journal; each refresh reads only new entries."""
 
     def __init__(self) -> None:
         self._firsts: list[int] = []
@@ -99,12 +99,12 @@ class Batches:
         self._read = head
 
     def of(self, traces: Iterable[int]) -> dict[int, int]:
-        """Return first id → number of traces of every batch that holds one of these."""
+        """Return first id → number of traces of every batch that holds one of these traces."""
         firsts = {self._first(trace) for trace in traces}
         return {first: self._added[first][0] for first in sorted(firsts)}
 
     def code(self, trace: int) -> str:
-        """Return the version of the code that judged the batch of a trace; empty: not known."""
+        """Return the version of the code that judged the batch of a trace; empty if not known."""
         return self._added[self._first(trace)][1]
 
     def _first(self, trace: int) -> int:
@@ -114,8 +114,8 @@ class Batches:
         return self._firsts[place - 1]
 
     def prove(self, connection: sqlite3.Connection, of: Mapping[int, int]) -> None:
-        """Raise ChangedElsewhere for a batch that does not match the journal. One that was digested
-        here is not read again before another connection has written."""
+        """Raise ChangedElsewhere for a batch that contradicts the journal. A batch whose digest was
+        computed here is read again only after another connection has written."""
         version = data_version(connection)
         if version != self._version:
             self._version, self._proved = version, set()
@@ -132,8 +132,8 @@ class Batches:
 def still_so(
     connection: sqlite3.Connection, some: Sequence[Differs]
 ) -> tuple[list[Differs], list[int]]:
-    """Return those that the store holds as they were read, and the ids of the others, which
-    somebody changed meanwhile."""
+    """Return those that the store still holds as they were read, and the ids of the others, which
+    were changed meanwhile."""
     keys = [one.row.id for one in some]
     rows = {row.id: row for row in traces_by_id(connection, keys)}
     stated: dict[int, list[FindingRow]] = {}
@@ -165,9 +165,9 @@ def write_verdicts(
     batches: Batches,
     now: str,
 ) -> list[tuple[str, str]]:
-    """Put verdicts in the place of the stored ones, inside the caller's transaction, with their
-    counts and the journal. Returns, for each whose codes changed, the versions of the code that
-    judged before and that judged now. Raises ChangedElsewhere."""
+    """Replace stored verdicts, inside the caller's transaction, with their counts and journal
+    entries. Return, for each verdict whose codes changed, the versions of the code that judged
+    before and now. Raises ChangedElsewhere."""
     batches.refresh(connection)
     of = batches.of(one.row.id for one in some)
     batches.prove(connection, of)
@@ -195,7 +195,7 @@ def write_verdicts(
 
 
 def _counted(one: Differs, verdict: Verdict | None) -> StoredTrace:
-    """Return what counts of a trace as it was, or under another verdict."""
+    """Return the counted fields of a trace as it was, or under another verdict."""
     row = one.row
     was = stored_trace(
         (
@@ -225,9 +225,9 @@ def record_rescored(
     batches: Batches,
     now: str,
 ) -> list[tuple[str, str]]:
-    """Keep (trace, codes before, codes after) of every verdict that changed, inside the caller's
-    transaction. Returns, for each, the versions of the code that judged before and that judged
-    now; the first is empty where it is not known."""
+    """Store (trace, codes before, codes after) of every verdict that changed, inside the caller's
+    transaction. Return, for each, the versions of the code that judged before and now; the first is
+    empty where it is not known."""
     if not changes:
         return []
     first = next_rescored(connection)
@@ -255,7 +255,7 @@ def record_rescored(
 
 
 def next_rescored(connection: sqlite3.Connection) -> int:
-    """Return the id of the next change of codes that is recorded."""
+    """Return the id of the next change of codes to be recorded."""
     (first,) = connection.execute("SELECT coalesce(max(id), 0) + 1 FROM rescored").fetchone()
     return int(first)
 
@@ -299,13 +299,13 @@ def recorded_since(connection: sqlite3.Connection, first: int) -> list[Recorded]
     ]  # fmt: skip
 
 
-# How far it came ----------------------------------------------------------------------------------
+# Progress of a walk ------------------------------------------------------------------------------
 
 
 class Reached(msgspec.Struct, frozen=True):
-    """How far a walk came that was not ended: the code that judged, what was asked for, the digest
+    """The progress of a walk that was cut off: the code that judged, what was asked for, the digest
     of each suite, the suite and the trace reached, how many were scored, the first change of codes
-    that it recorded, and the journal entry behind which others may have written."""
+    that it recorded, and the journal entry after which others may have written."""
 
     code: str
     asked: str
@@ -324,7 +324,8 @@ def reached(
     connection: sqlite3.Connection, code: str, asked: str, suites: dict[str, str]
 ) -> Reached | None:
     """Return how far the same walk came before it was cut off; None when there was none. Where
-    records were revised or judged by others since, it starts over and knows what it changed."""
+    others revised or judged records since, the walk starts over but keeps the changes it
+    recorded."""
     row = connection.execute("SELECT value FROM meta WHERE key=?", (_KEY,)).fetchone()
     try:
         held = None if row is None else msgspec.json.decode(row[0], type=Reached)
@@ -339,7 +340,7 @@ def reached(
 
 
 def put_reached(connection: sqlite3.Connection, held: Reached | None) -> None:
-    """Record how far the walk is, or that it is at its end; inside the caller's transaction."""
+    """Record how far the walk is, or that it has ended; inside the caller's transaction."""
     if held is None:
         connection.execute("DELETE FROM meta WHERE key=?", (_KEY,))
         return
@@ -352,7 +353,7 @@ def put_reached(connection: sqlite3.Connection, held: Reached | None) -> None:
 
 
 def span_of(connection: sqlite3.Connection, candidates: Iterable[int]) -> tuple[int, int, int]:
-    """Return the first and the last trace of some candidates, and how many there are."""
+    """Return the first and the last trace of some candidates, and the number of their traces."""
     least, most, count = 0, -1, 0
     for candidate in candidates:
         first, last, some = connection.execute(

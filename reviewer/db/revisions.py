@@ -1,9 +1,9 @@
-"""Attempts with several records: the one that is judged, and every other record, kept.
+"""Attempts with several records: the judged one, and every other record.
 
-`trace` holds the record that is judged as the attempt, `revision` all others. Nothing is deleted or
-moved: a record that continues the attempt takes the row and leaves the one before it here, one that
-contradicts it is kept here itself. Counts, event rows and the journal follow in the same
-transaction.
+`trace` holds the record that is judged for the attempt, `revision` all others. No record is
+deleted. A record that continues the attempt replaces the judged one in `trace`, which moves to
+`revision`; a record that contradicts it goes to `revision` itself. Counts, event rows and the
+journal follow in the same transaction.
 """
 
 import json
@@ -38,11 +38,11 @@ _WHOLE = f"SELECT {', '.join(_TRACE)} FROM trace WHERE id=?"
 
 
 class Revision(NamedTuple):
-    """A further record of a stored attempt. `holds` says that it continues the one that is judged,
-    `whole` that it contains every other record of it too, `contained` that the one that is judged
-    contains it (it came from another store). `part` says that all its acts are among those judged:
-    its own findings are none of the attempt's. `answered` are findings, by gate and code, of the
-    record judged so far that the new one resolves."""
+    """A further record of a stored attempt. `holds` says that it continues the judged record,
+    `whole` that it also contains every other record of the attempt, `contained` that the judged
+    record contains it (it came from another store). `part` says that all its acts are among those
+    judged, so that its own findings do not count for the attempt. `answered` are findings, by gate
+    and code, of the record judged so far that the new one resolves."""
 
     trace: int
     new: NewTrace
@@ -56,7 +56,7 @@ class Revision(NamedTuple):
 
 
 class KeptRecord(NamedTuple):
-    """A record of an attempt that is not the one judged, with the fields that judging again
+    """A record of an attempt other than the judged one, with the fields that judging again
     needs."""
 
     id: int
@@ -73,10 +73,10 @@ class KeptRecord(NamedTuple):
 def kept_records(
     connection: sqlite3.Connection, trace: int, of_events: int | None = None
 ) -> list[KeptRecord]:
-    """Return every record of an attempt that is not the one judged, in order. Raises StoreError for
-    one that cannot be opened. One is settled when a later judged record contains it. `of_events`
-    leaves out settled ones of another number of events: of a session that is followed there are
-    hundreds, and to open each takes long."""
+    """Return every record of an attempt other than the judged one, in order. Raises StoreError for
+    a record that cannot be opened. A record is settled when a later judged record contains it.
+    `of_events` leaves out settled records with another number of events: a session that is followed
+    has hundreds of them, and opening each takes long."""
     rows = connection.execute(
         "SELECT id, n, stands, whole, pack, offset, length, findings, final_state, source,"
         " record, events FROM revision"
@@ -103,7 +103,8 @@ def kept_records(
 
 
 def _settled(n: int, stands: str, last: int) -> bool:
-    """Return whether a later judged record contains one; `last` is the newest that all precede."""
+    """Return whether a later judged record contains a record; `last` is the newest whose
+    predecessors all are contained."""
     return stands == "contained" or n < last
 
 
@@ -118,7 +119,7 @@ def contradicted(connection: sqlite3.Connection, trace: int) -> bool:
 
 
 def judged_record(connection: sqlite3.Connection, trace: int) -> bytes | None:
-    """The record that is judged, None when it may not be stored."""
+    """Return the record that is judged, None when it may not be stored."""
     pack, offset, length = connection.execute(
         "SELECT pack, offset, length FROM trace WHERE id=?", (trace,)
     ).fetchone()
@@ -149,8 +150,8 @@ def revise(
     first_pack: int,
     now: str,
 ) -> None:
-    """Take these in, one after the other, inside the caller's transaction. `first_pack` is the
-    store's id of their packs' first one."""
+    """Store these records, one after the other, inside the caller's transaction. `first_pack` is
+    the store's id of their first pack."""
     if not revised:
         return
     (first,) = connection.execute("SELECT coalesce(max(id), 0) + 1 FROM revision").fetchone()
@@ -193,7 +194,8 @@ def revise(
 def _goes_on(
     connection: sqlite3.Connection, key: int, source: int, one: Revision, first_pack: int, now: str
 ) -> None:
-    """Let the new record take the row, and keep the one that was judged here."""
+    """Put the new record into the row of the trace, and keep the record that was judged as a
+    revision."""
     stands = stored_verdict(connection, one.trace)
     row = connection.execute(_WHOLE, (one.trace,)).fetchone()
     said = connection.execute(
@@ -236,7 +238,7 @@ def _goes_on(
 def _beside(
     connection: sqlite3.Connection, key: int, source: int, one: Revision, first_pack: int, now: str
 ) -> None:
-    """Keep the new record here; both it and the one judged count."""
+    """Keep the new record as a revision; both it and the judged one count."""
     new = one.new
     row = trace_row(one.trace, new, source, first_pack)[_PLACE:]
     name = "contained" if one.contained else "beside"
@@ -312,7 +314,7 @@ def _combined_source_verdict(
     new: tuple[bool | None, float | None, str] | None, said: Sequence[Any] | None
 ) -> tuple[bool | None, float | None, str] | None:
     """Combine the source's verdict with an earlier one: an earlier verdict is not lost, and a
-    failure is not lifted."""
+    failure never becomes a pass."""
     if said is None or (said[0] is None and said[1] is None):
         return new
     if new is None or new[0] is None or (said[0] == 0 and new[0]):
@@ -324,7 +326,8 @@ def _combined_source_verdict(
 def slots_by_evidence(
     connection: sqlite3.Connection, evidences: Iterable[int]
 ) -> Mapping[int, list[tuple[int, int, int]]]:
-    """Evidence that is among the revisions → the slots (candidate, episode, attempt) of those."""
+    """Return evidence that is among the revisions → the slots (candidate, episode, attempt) that
+    have it."""
     found: dict[int, list[tuple[int, int, int]]] = {}
     for evidence, *slot in connection.execute(
         "SELECT r.evidence, t.candidate, t.episode, t.attempt FROM revision r"
@@ -338,8 +341,8 @@ def slots_by_evidence(
 def revisions_of_candidate(
     connection: sqlite3.Connection, candidate: int
 ) -> list[tuple[int, int, int]]:
-    """Return (trace, id, evidence) of every record of a candidate's attempts that is not the one
-    judged, oldest first."""
+    """Return (trace, id, evidence) of every record of a candidate's attempts other than the judged
+    one, oldest first."""
     return connection.execute(
         "SELECT r.trace, r.id, r.evidence FROM revision r JOIN trace t ON t.id = r.trace"
         " WHERE t.candidate=? ORDER BY r.id",
@@ -348,7 +351,7 @@ def revisions_of_candidate(
 
 
 class OtherRecord(NamedTuple):
-    """A record of an attempt that is not the one judged: its slot, and how and why it is kept."""
+    """A record of an attempt other than the judged one: its slot, and how and why it is kept."""
 
     episode_id: str
     attempt: int
@@ -357,9 +360,9 @@ class OtherRecord(NamedTuple):
 
 
 def other_records(connection: sqlite3.Connection, candidate: int) -> list[OtherRecord]:
-    """Return the records of a candidate's attempts that are not the one judged, in suite order."""
+    """Return the records of a candidate's attempts other than the judged ones, in suite order."""
     rows = connection.execute(
-        # A cross join is read from left to right: most stores have few of these records.
+        # SQLite keeps the order of a CROSS JOIN: most stores have few of these records.
         "SELECT e.episode_id, t.attempt, r.stands, r.why FROM revision r"
         " CROSS JOIN trace t ON t.id = r.trace JOIN episode e ON e.id = t.episode"
         " WHERE t.candidate=? ORDER BY e.position, t.attempt, r.n",
@@ -369,7 +372,7 @@ def other_records(connection: sqlite3.Connection, candidate: int) -> list[OtherR
 
 
 def digests_of(connection: sqlite3.Connection, candidate: int) -> set[str]:
-    """Return the sha256 (hex) of every record of a candidate, earlier ones included."""
+    """Return the sha256 (hex) of every record of a candidate, including earlier ones."""
     found = connection.execute(
         "SELECT lower(hex(sha256)) FROM trace WHERE candidate=:of UNION"
         " SELECT lower(hex(r.sha256)) FROM revision r JOIN trace t ON t.id=r.trace"
@@ -382,7 +385,7 @@ def digests_of(connection: sqlite3.Connection, candidate: int) -> set[str]:
 def revision_as_trace(
     connection: sqlite3.Connection, key: int
 ) -> tuple[TraceRow, tuple[Finding, ...], int]:
-    """Return one such record as a row of `trace`, its findings, and its evidence. Its chunks are
+    """Return such a record as a row of `trace`, its findings, and its evidence. Its chunks are
     under the negative of its id, which the row has."""
     values = connection.execute(
         "SELECT t.candidate, t.episode, t.attempt, r.gates, r.passed, r.critical, r.infra,"

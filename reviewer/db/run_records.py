@@ -1,8 +1,9 @@
-"""What the journal says of runs: which run made each record, here and in the stores merged into
-this one, and which shards of a plan they were.
+"""What the journal says of runs: which run made each record, in this store and in the stores merged
+into it, and which shards of a plan the runs were.
 
-Two attempts of our own runner may be equal to the byte, so their evidence does not tell whether one
-store has the other's attempt. The entry with which their run began does, with their number in it.
+Two attempts of reviewer's runner may be equal to the byte, so their evidence does not show whether
+one store has the other's attempt. The entry with which their run began, together with their number
+in the run, does.
 """
 
 import sqlite3
@@ -22,7 +23,8 @@ UNTIL = 1 << 62
 
 
 class PlanSource(NamedTuple):
-    """The source of a run by its whole plan, as it is called whether or not the run had shards."""
+    """The source of a run by its whole plan, under the name it has whether or not the run had
+    shards."""
 
     path: str
     sha256: str
@@ -80,8 +82,8 @@ _decode = msgspec.json.Decoder(_Entry).decode
 
 
 class RunRecords:
-    """The runs that a journal knows. `shards` are by (suite id, candidate id), in the order they
-    came."""
+    """The runs that a journal knows. `shards` are by (suite id, candidate id), in order of
+    import."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self.shards: dict[tuple[str, str], list[ShardOfPlan]] = {}
@@ -99,7 +101,7 @@ class RunRecords:
                 raise StoreError(said) from None
             if entry.type == "run.started":
                 each = found.setdefault(entry.source, [])
-                # An entry from before the count was kept continues the run that it resumed.
+                # An entry from before the count was stored continues the run that it resumed.
                 if not each or entry.records:
                     each.append((entry.records + 1, UNTIL, digest.hex(), entry.records + 1))
                 if entry.shard is not None:
@@ -136,10 +138,10 @@ class RunRecords:
                 self._alone[entry.source, *of] = None
 
     def of(self, source: int, record: int) -> RunRecord | None:
-        """Return the run that made a record and its number in it; None for one that was imported,
-        or merged by a version that did not keep it."""
+        """Return the run that made a record and its number in it; None for a record that was
+        imported, or merged by a version that did not keep it."""
         each = self._spans.get(source)
-        if each is None:  # most records are of no run
+        if each is None:  # most records belong to no run
             return None
         place = bisect_right(each, record, key=itemgetter(0))
         if not place or record > each[place - 1][1]:
@@ -153,26 +155,27 @@ class RunRecords:
         return made is not None and made[0] in self._sharded
 
     def plan_sources(self, source: int, suite_id: str, candidate_id: str) -> list[PlanSource]:
-        """Return the sources of the plans whose shards alone a merged source brought; empty for
+        """Return the sources of the plans of which a merged source brought only shards; empty for
         any other source."""
         return self._alone.get((source, suite_id, candidate_id)) or []
 
 
 class EarlyEnds(NamedTuple):
     """How many runs of a candidate ended before they had made all their attempts, and how many
-    attempts they left. One that was under way in such a run left no record, whatever it had done
-    by then."""
+    attempts were missing. An attempt in progress when such a run ended left no record, whatever it
+    had done."""
 
     runs: int
     attempts: int
 
 
 def early_ends(connection: sqlite3.Connection, suite_digest: str, candidate_id: str) -> EarlyEnds:
-    """Return the runs here that ended early. A run that nothing followed may still go on."""
+    """Return the runs in this store that ended early. The last run is left out, since it may still
+    be going on."""
     rows = connection.execute(
         "SELECT body FROM journal WHERE instr(body, '\"run.started\"') AND instr(body, ?)"
         " ORDER BY seq",
-        (candidate_id.encode(),),  # entries of other candidates are not read
+        (candidate_id.encode(),),  # leaves out entries of other candidates
     ).fetchall()
     entries = [
         entry
@@ -193,8 +196,8 @@ def early_ends(connection: sqlite3.Connection, suite_digest: str, candidate_id: 
 
 
 def made_spans(records: Iterable[tuple[int, RunRecord]]) -> list[dict[str, Any]]:
-    """Return, of (number here, record of a run), each run with the spans of its records: first and
-    last here, and the number of the first in the run."""
+    """Return, from (number here, record of a run), each run with the spans of its records: first
+    and last number here, and the number of the first in the run."""
     apart: dict[tuple[str, int], list[int]] = {}
     for here, (run, number) in records:
         apart.setdefault((run, number - here), []).append(here)
@@ -210,8 +213,9 @@ def plan_entries(
     alone: Collection[tuple[str, str]],
     masked: Callable[[str], str],
 ) -> Iterator[dict[str, Any]]:
-    """Yield what an entry of a merge says of the plans whose shards came. `alone` are the suites
-    and candidates of which nothing else came; `masked` masks what the other store wrote."""
+    """Yield what the journal entry of a merge says of the plans whose shards were merged. `alone`
+    are the suites and candidates of which nothing else was merged; `masked` masks what the other
+    store wrote."""
     for of, each in sorted(shards.items()):
         plans: dict[tuple[PlanSource, str], set[tuple[int, int, str]]] = {}
         for shard in each:
@@ -236,8 +240,8 @@ def _merged(entry: _Entry) -> Iterator[tuple[int, int, str, int]]:
 
 
 def _settled(named: list[tuple[int, int, str, int]]) -> list[tuple[int, int, str, int]]:
-    """Return the spans in order, so that the last one to begin before a record has it: a merge that
-    was cut off named what was left of it again."""
+    """Return the spans in order, so that the last span beginning before a record contains it: a
+    merge that was cut off and continued named the remaining records again."""
     apart: dict[tuple[str, int], list[tuple[int, int]]] = {}
     for first, last, run, number in named:
         apart.setdefault((run, number - first), []).append((first, last))

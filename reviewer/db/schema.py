@@ -1,9 +1,9 @@
-"""The schema of the store: applying `store/schema/*.sql`, and finding parts that are not of it.
+"""The schema of the store: apply `store/schema/*.sql`, and find parts that do not belong to it.
 
 Scripts are applied in order, through sqlite-utils migrations; a new store gets their outcome from
-one script, `store/schema/new/store.sql`. A store received from elsewhere may
-hold a view in a table's place that never ends, or a trigger that changes what is written after it;
-neither is damage that `integrity_check` or the journal sees.
+one script, `store/schema/new/store.sql`. A store received from elsewhere may have a never-ending
+view in place of a table, or a trigger that changes later writes; neither `integrity_check` nor the
+journal detects them.
 """
 
 import sqlite3
@@ -43,7 +43,7 @@ def open_writer(path: Path) -> sqlite3.Connection:
         try:
             create_file(path)
         except FileExistsError:
-            pass  # another process made it between the look and the act
+            pass  # another process created it between the check and the call
         except OSError as error:
             raise StoreError(unwritten(path, error)) from error
     with write_lock(path):
@@ -59,17 +59,17 @@ def open_writer(path: Path) -> sqlite3.Connection:
 
 
 def version_of(connection: sqlite3.Connection) -> int:
-    """The number of the last schema file applied."""
+    """Return the number of the last schema file applied."""
     return int(connection.execute("PRAGMA user_version").fetchone()[0])
 
 
 def bring_up_to_date(path: Path) -> None:
-    """Apply what an older reviewer did not know yet. Raises StoreError."""
+    """Apply the scripts that the store does not have yet. Raises StoreError."""
     close_writer(open_writer(path), path)
 
 
 def _apply(connection: sqlite3.Connection, known: list[Path]) -> None:
-    """Apply all scripts or none, names and numbers included: a run killed here leaves the file
+    """Apply all scripts or none, names and numbers included: a process killed here leaves the file
     unchanged. An empty file gets the outcome of the scripts at once."""
     connection.execute("BEGIN IMMEDIATE")
     try:
@@ -98,7 +98,7 @@ def _make(connection: sqlite3.Connection, known: list[Path]) -> None:
 
 
 def _upgrade(connection: sqlite3.Connection, known: list[Path]) -> None:
-    """Apply the numbered scripts that the store does not have. sqlite-utils pulls numpy, and is
+    """Apply the numbered scripts that the store does not have. sqlite-utils imports numpy, so it is
     imported only here."""
     from sqlite_utils import Database
     from sqlite_utils.migrations import Migrations
@@ -129,8 +129,8 @@ def new_store_file() -> Path:
 
 
 def new_store_script() -> str:
-    """Return the script for new stores: the parts that the numbered scripts leave, in their order,
-    the rows they put in, and their number."""
+    """Return the script for new stores: the parts that remain after the numbered scripts, in their
+    order, the rows they insert, and their number."""
     known = scripts()
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as made:
         _upgrade(made, known)
@@ -156,12 +156,13 @@ _HEAD = """\
 _WITH_BLOCKS = 21
 """The first version whose stores have `figure_block`."""
 _SET = "reviewer"
-"""The name of our scripts in the table where sqlite-utils notes which were applied."""
+"""The name of reviewer's scripts in the table where sqlite-utils records which were applied."""
 
 
 def _statements(script: str) -> Iterator[str]:
-    """The statements of a script, each of which ends a line: inside a transaction sqlite-utils
-    looks for their ends at every character, and that takes longer than all else here."""
+    """Yield the statements of a script, each of which ends a line. Inside a transaction
+    sqlite-utils would look for their ends at every character, which takes longer than all the
+    rest."""
     held = ""
     for line in script.splitlines(keepends=True):
         held += line
@@ -191,15 +192,15 @@ _PARTS = (
 
 
 def foreign_parts(connection: sqlite3.Connection) -> list[str]:
-    """Return kind and name of the parts of the schema that none of our schema files makes. Missing
-    parts are not among them: reading reports those. Raises sqlite3.Error."""
+    """Return kind and name of the parts of the schema that no schema file creates. Missing parts
+    are not included: reading the store reports those. Raises sqlite3.Error."""
     found = set(connection.execute(_PARTS).fetchall()) - _newest_parts()
     return [name for name, _ in sorted(found - _own_parts())] if found else []
 
 
 def foreign_code(connection: sqlite3.Connection) -> list[str]:
-    """The views and triggers among `strange`, by their text alone: a hundredth of its cost, which
-    a report can pay each time. Raises sqlite3.Error."""
+    """Return the views and triggers among `foreign_parts`, found by their text alone: this costs a
+    hundredth, which a report can afford each time. Raises sqlite3.Error."""
     found = connection.execute(
         "SELECT type || ' ' || name, sql FROM sqlite_master WHERE type IN ('view', 'trigger')"
     ).fetchall()
@@ -209,8 +210,8 @@ def foreign_code(connection: sqlite3.Connection) -> list[str]:
 
 @cache
 def _newest_parts() -> frozenset[tuple[str, str | None]]:
-    """Return every part of the newest schema: what a store that is up to date consists of. The
-    parts of earlier versions take the numbered scripts twenty times as long."""
+    """Return every part of the newest schema, of which an up-to-date store consists. Collecting the
+    parts of earlier versions through the numbered scripts takes twenty times as long."""
     with closing(sqlite3.connect(":memory:")) as empty:
         empty.executescript(new_store_file().read_text(encoding="utf-8"))
         return frozenset(empty.execute(_PARTS).fetchall())

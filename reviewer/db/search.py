@@ -29,13 +29,14 @@ from reviewer.trace.record import ABSENT, Event
 
 BATCH = 512
 BATCH_BYTES = 8 << 20
-"""Payloads after which a batch ends: what is made of them is held until it is written."""
+"""Bytes of payloads after which a batch ends: what is derived from them is held in memory until it
+is written."""
 TEXT_PER_TRACE = 1 << 20
 MOST_NAMED = 5
 _TEXT = "INSERT INTO search (rowid, body) VALUES (?, ?)"
 
 MOST_COUNTED = 10_000
-"""Traces counted at most by one search."""
+"""Most traces that one search counts."""
 
 
 class FoundTrace(NamedTuple):
@@ -76,7 +77,8 @@ def _term(word: str) -> str:
 
 
 def is_word(connection: sqlite3.Connection, word: str) -> bool:
-    """Return whether the index takes this for one word: its Unicode is older than Python's."""
+    """Return whether the index takes a text as one word: the index uses an older Unicode version
+    than Python."""
     try:
         connection.execute("SELECT 1 FROM search WHERE search MATCH ? LIMIT 1", (_term(word),))
     except sqlite3.OperationalError:
@@ -107,7 +109,7 @@ def unindexed_traces(connection: sqlite3.Connection, candidate: int) -> int:
 
 
 def pending_events(connection: sqlite3.Connection) -> int:
-    """Events that are not listed yet."""
+    """Return the number of events that are not listed yet."""
     row = connection.execute(
         "SELECT coalesce(sum(events), 0) FROM trace"
         " WHERE id > (SELECT CAST(value AS INTEGER) FROM meta WHERE key='indexed')"
@@ -116,7 +118,7 @@ def pending_events(connection: sqlite3.Connection) -> int:
 
 
 def more_pending(connection: sqlite3.Connection, than: int = 0) -> bool:
-    """Return whether more than so many events are not listed yet. Looks no further than needed."""
+    """Return whether more than `than` events are not listed yet. Counts only up to that number."""
     (last,) = connection.execute(
         "SELECT CAST(value AS INTEGER) FROM meta WHERE key='indexed'"
     ).fetchone()
@@ -135,9 +137,9 @@ def more_pending(connection: sqlite3.Connection, than: int = 0) -> bool:
 
 def index_faults(connection: sqlite3.Connection) -> list[str]:
     """Return where event lists or full text differ from the payloads of the indexed traces: a
-    search would miss what was removed there. Traces not indexed yet are no fault.
+    search would miss what is absent there. Traces not indexed yet are no fault.
 
-    Counts alone are compared, and payloads opened where they differ. May raise any of DAMAGE.
+    Compares counts, and opens payloads only where counts differ. May raise any of DAMAGE.
     """
     (done,) = connection.execute(
         "SELECT CAST(value AS INTEGER) FROM meta WHERE key='indexed'"
@@ -167,7 +169,7 @@ def _wrong_events(connection: sqlite3.Connection, done: int) -> list[int]:
     """Return the first traces whose event lists differ from their payloads."""
     wrong = stray_lists(connection, done, MOST_NAMED)
     for trace, _, held in list_lengths(connection, done):
-        # A number that occurs twice in a trace is one event, and a refused payload has none.
+        # Events with the same number in a trace are one event, and a refused payload has none.
         if held != len(event_list(trace, _stored_events(connection, trace)).shapes):
             wrong.append(trace)
         if len(wrong) >= MOST_NAMED:
@@ -184,8 +186,8 @@ def catch_up(connection: sqlite3.Connection, store: Path) -> int:
 
 
 def index_batch(connection: sqlite3.Connection, store: Path) -> int:
-    """Index the next batch; returns the number of traces, 0 when there is nothing left. Others may
-    write while payloads are read: what they changed is read again."""
+    """Index the next batch; return the number of traces, 0 when there is nothing left. Others may
+    write while payloads are read: traces that they changed are read again."""
     while True:
         lists, texts, size = list[EventList](), list[tuple[int, str]](), 0
         with one_moment(connection):
@@ -223,7 +225,7 @@ def _next_traces(connection: sqlite3.Connection) -> list[tuple[Any, ...]]:
 def _events(
     connection: sqlite3.Connection, trace: int, raw: bytes | None, count: int
 ) -> list[Event]:
-    """The events of a trace: of its payload, or of its chunks when it has none."""
+    """Return the events of a trace: of its payload, or of its chunks when it has none."""
     if raw is None:
         return large_events(connection, trace, 0, count)
     return decode_record(raw).events
@@ -231,12 +233,12 @@ def _events(
 
 def unindex_trace(connection: sqlite3.Connection, trace: int) -> bool:
     """Remove a trace from the event lists and the full text before it is changed, inside the
-    caller's transaction; return whether it was there."""
+    caller's transaction; return whether it was in them."""
     (done,) = connection.execute("SELECT value FROM meta WHERE key='indexed'").fetchone()
     if trace > int(done):
         return False
     take_event_list(connection, trace)
-    # The full text does not store its words: to delete a row, FTS5 needs them again.
+    # The full-text index does not store its words: to delete a row, FTS5 needs them again.
     text = searchable(_stored_events(connection, trace))
     connection.execute(
         "INSERT INTO search (search, rowid, body) VALUES ('delete', ?, ?)", (trace, text)
@@ -245,7 +247,7 @@ def unindex_trace(connection: sqlite3.Connection, trace: int) -> bool:
 
 
 def index_trace(connection: sqlite3.Connection, trace: int) -> None:
-    """Put a changed trace back in, inside the caller's transaction."""
+    """Index a changed trace again, inside the caller's transaction."""
     events = _stored_events(connection, trace)
     put_event_lists(connection, [event_list(trace, events)])
     connection.execute(_TEXT, (trace, searchable(events)))
@@ -260,9 +262,9 @@ def _stored_events(connection: sqlite3.Connection, trace: int) -> list[Event]:
 
 
 def searchable(events: Sequence[Event]) -> str:
-    """The words of a trace: tools, arguments, observations and messages, up to a megabyte.
+    """Return the words of a trace: tools, arguments, observations and messages, up to a megabyte.
 
-    The index keeps neither places nor times, so each tool stands once, in whatever order.
+    The index keeps neither positions nor frequencies, so each tool occurs once, in any order.
     """
     tools = " ".join(sorted({event.tool for event in events if event.tool is not None}))
     raws = [event.arguments for event in events]
@@ -279,7 +281,8 @@ def searchable(events: Sequence[Event]) -> str:
 
 
 def searchable_in_order(events: Sequence[Event]) -> str:
-    """The same words as they follow one another: what is beyond the megabyte is the last events."""
+    """Return the same words in the order of the events, so that only the last events are cut off at
+    a megabyte."""
     parts: list[str] = []
     size = 0
     for event in events:
@@ -298,6 +301,6 @@ def searchable_in_order(events: Sequence[Event]) -> str:
 def _readable(data: bytes) -> str:
     """JSON as text, with the letters that it writes as escapes."""
     if b"\\u" in data:
-        with suppress(msgspec.MsgspecError):  # half of a surrogate pair is no text
+        with suppress(msgspec.MsgspecError):  # half of a surrogate pair is not valid text
             data = msgspec.json.encode(msgspec.json.decode(data))
     return data.decode("utf-8", "replace").replace("\\n", " ").replace("\\t", " ")

@@ -1,8 +1,8 @@
 """The slot that each trace fills: suite × candidate × episode × attempt.
 
-A record without an attempt takes the next free number; the same record again is known, also when it
-is one of the attempt's earlier records; the same evidence for a second attempt of one candidate at
-one episode is refused and reported. Under another candidate it is a binding of its own.
+A record without an attempt number takes the next free one. The same record again is known, also
+when it is one of the attempt's earlier records. The same evidence for a second attempt of one
+candidate at one episode is refused and reported; under another candidate it gets a slot of its own.
 """
 
 import sqlite3
@@ -16,17 +16,17 @@ from reviewer.db.revisions import slots_by_evidence
 Slot = tuple[int, int, int]
 """(candidate, episode, attempt)"""
 Shape = tuple[float | None, float | None, int]
-"""Cost, latency and number of events: alike wherever one record is written in other ways."""
+"""Cost, latency and number of events: equal for one record however it is written."""
 MOST_HELD = 20_000
-"""Candidate × episode pairs remembered from one batch to the next."""
+"""Most candidate × episode pairs remembered from one batch to the next."""
 
 
 class Placement(NamedTuple):
     """The outcome for one record: an attempt number, or why it gets none.
 
     `outcome` is `new`, `known` (nothing to add), or a refusal code such as `slot_filled`; `holder`
-    is the slot (candidate, episode, attempt) that is in the way, or of a `new` one another binding
-    of the same evidence.
+    is the slot (candidate, episode, attempt) that blocks it, or for `new` another slot with the
+    same evidence.
     """
 
     outcome: str
@@ -35,16 +35,16 @@ class Placement(NamedTuple):
 
 
 class Slots:
-    """Slots of one import, with what it has claimed but not yet written.
+    """Slots of one import, including those it has claimed but not yet written.
 
     `share_evidence` says that attempts may be alike. A record of such a source that names no
     attempt is still known when another source brought the same evidence for the same episode: a
     file that a harness keeps appending to is imported again and again. `number_on` says that
-    attempt numbers are valid within one source only (a benchmark's epochs restart with each run):
-    one that another source has taken becomes the next free one.
+    attempt numbers are valid within one source only (a benchmark's epochs restart with each run): a
+    number that another source has taken becomes the next free one.
 
-    Keeps the filled attempts per candidate × episode, and from which number on one may be free;
-    forget them (`refresh`) when another process has written.
+    Remembers, per candidate × episode, the filled attempts and the first number that may be free;
+    call `refresh` when another process may have written.
     """
 
     def __init__(
@@ -68,7 +68,8 @@ class Slots:
         self._version = data_version(self._connection)
 
     def refresh(self) -> bool:
-        """Drop what is remembered when another connection has committed; True when it had."""
+        """Forget what is remembered when another connection has committed; return whether it
+        had."""
         version = data_version(self._connection)
         changed = version != self._version
         if changed:
@@ -80,7 +81,7 @@ class Slots:
         return changed
 
     def look_up(self, keys: Iterable[tuple[int, int]], evidences: Iterable[int]) -> None:
-        """Read what the next placements will ask for: two queries for many records."""
+        """Read what the next placements need, with two queries for many records."""
         self._stored, self._elsewhere = {}, {}
         wanted = list(evidences)
         for found, candidate, episode, attempt, source in self._connection.execute(
@@ -109,15 +110,15 @@ class Slots:
                 self._filled[candidate, episode].add(attempt)
                 if not self._share_evidence:
                     self._shape((candidate, episode), (shape[0], shape[1], shape[2]), attempt)
-        # Claims are among the remembered slots, unless those were dropped after the claims.
+        # Remembered slots include the claims, unless they were forgotten after the claims.
         for slots in self._claimed.values() if self._forgot else ():
             for candidate, episode, attempt in slots:
                 if episode in fresh.get(candidate, ()):
                     self._filled[candidate, episode].add(attempt)
 
     def known(self, candidate: int, episode: int, evidence: int) -> bool:
-        """Return whether this candidate and episode have this evidence, which was looked up
-        before."""
+        """Return whether this candidate and episode have this evidence, which must have been looked
+        up."""
         there = self._twins(evidence)
         return bool(there) and any(slot[:2] == (candidate, episode) for slot in there)
 
@@ -134,7 +135,8 @@ class Slots:
         held.setdefault(shape, []).append(attempt)
 
     def alike(self, candidate: int, episode: int, shape: Shape) -> list[int]:
-        """Attempts of this candidate and episode that may be the same record in other writing."""
+        """Return the attempts of this candidate and episode that may be the same record in other
+        writing."""
         held = self._shapes.get((candidate, episode))
         return held.get(shape, []) if held else []
 
@@ -149,7 +151,7 @@ class Slots:
     ) -> Placement:
         """Claim a slot. `evidence` is the identity of what was observed, without its slot.
 
-        Its key and evidence must have been looked up (`look_up`) since the last `refresh`.
+        The key and the evidence must have been looked up (`look_up`) since the last `refresh`.
         """
         filled = self._filled[candidate, episode]
         if attempt is not None and attempt in filled:
@@ -169,7 +171,7 @@ class Slots:
         own = twins and [slot for slot in twins if slot[:2] == (candidate, episode)]
         if not self._share_evidence:
             if own:
-                # The very slot: another process filled it since its attempts were read.
+                # The exact slot is taken: another process filled it since its attempts were read.
                 same = attempt is None or any(slot[2] == attempt for slot in own)
                 return Placement("known" if same else "duplicate_evidence", own[0][2], own[0])
         elif attempt is None:
@@ -189,7 +191,7 @@ class Slots:
         return Placement("new", attempt, other)
 
     def written(self) -> None:
-        """Forget the claims, which are in the store now, and the attempts of slots when they are
+        """Forget the claims, which are in the store now, and the remembered attempts when they are
         many."""
         self._claimed.clear()
         self._forgot = False
@@ -199,7 +201,7 @@ class Slots:
             self._shapes.clear()
 
     def rename(self, keys: dict[int, int]) -> None:
-        """Episodes claimed under a placeholder have got their real keys."""
+        """Replace the placeholders of claimed episodes by their real keys."""
         self._filled = {(c, keys.get(e, e)): held for (c, e), held in self._filled.items()}
         self._next = {(c, keys.get(e, e)): free for (c, e), free in self._next.items()}
         self._shapes = {(c, keys.get(e, e)): held for (c, e), held in self._shapes.items()}

@@ -1,4 +1,5 @@
-"""Imported files: how far each was read, by which tool maps, and which records our runner made."""
+"""Imported files: how far each was read, by which tool maps, and which records reviewer's runner
+made."""
 
 import json
 import sqlite3
@@ -60,19 +61,19 @@ def source_by_id(connection: sqlite3.Connection, source: int) -> SourceRow | Non
 
 
 def size_known(connection: sqlite3.Connection, size: int) -> bool:
-    """Return whether a file of exactly this size was imported, or begun: it may be the same
-    file."""
+    """Return whether a file of exactly this size was imported, or its import begun: it may be the
+    same file."""
     row = connection.execute("SELECT 1 FROM source WHERE size=? LIMIT 1", (size,)).fetchone()
     return row is not None
 
 
 def reopen_source(connection: sqlite3.Connection, source: int) -> None:
-    """Note that a source is read again, inside the caller's transaction."""
+    """Record that a source is read again, inside the caller's transaction."""
     connection.execute("UPDATE source SET state='reading' WHERE id=?", (source,))
 
 
 def source_progress(connection: sqlite3.Connection, source: int) -> tuple[int, int, int, int]:
-    """(records, added, known, refused) of a source as the store has them."""
+    """Return (records, added, known, refused) of a source as the store has them."""
     row = connection.execute(
         "SELECT records, added, known, refused FROM source WHERE id=?", (source,)
     ).fetchone()
@@ -82,7 +83,7 @@ def source_progress(connection: sqlite3.Connection, source: int) -> tuple[int, i
 def add_known(
     connection: sqlite3.Connection, source: int, added: int, known: int, notes: Iterable[str]
 ) -> None:
-    """Add to the counts of a source the attempts that were stored already, inside the caller's
+    """Add to the counts of a source the attempts that were already stored, inside the caller's
     transaction."""
     connection.execute(
         "UPDATE source SET added=added+?, known=known+?, notes=? WHERE id=?",
@@ -91,8 +92,8 @@ def add_known(
 
 
 def settle_source(connection: sqlite3.Connection, source: int) -> None:
-    """Count the refused records of a source that two processes read where they are; what was
-    neither added nor refused was known. Inside the caller's transaction."""
+    """Recount a source that two processes read: refused records by the quarantine, and as known all
+    that were neither added nor refused. Inside the caller's transaction."""
     connection.execute(
         "UPDATE source SET refused=(SELECT count(*) FROM quarantine q WHERE q.source=source.id)"
         " WHERE id=?",
@@ -104,14 +105,14 @@ def settle_source(connection: sqlite3.Connection, source: int) -> None:
 
 
 def episode_map_of(connection: sqlite3.Connection, source: int) -> str:
-    """Return the digest of the map under which an import named its episodes; empty without one, and
-    for imports from before it was kept."""
+    """Return the digest of the map under which an import named its episodes; empty without a map,
+    and for imports from before the digest was stored."""
     row = connection.execute("SELECT map FROM source_file WHERE source=?", (source,)).fetchone()
     return "" if row is None else str(row[0])
 
 
 def other_imports(connection: sqlite3.Connection, source: int) -> list[int]:
-    """Other imports of the very file: for another candidate, map or suite."""
+    """Return the other imports of the same file: for another candidate, map or suite."""
     rows = connection.execute(
         "SELECT o.source FROM source_file f JOIN source_file o ON o.sha256 = f.sha256"
         " WHERE f.source=? AND o.source IS NOT f.source ORDER BY o.source",
@@ -126,8 +127,8 @@ _OPENED = ("sha256", "path", "size", "reader", "suite", "candidate")
 def open_source(
     connection: sqlite3.Connection, values: dict[str, Any], file: str = "", names: str = ""
 ) -> SourceRow:
-    """Note that a file is being read, unless that is noted already. `file` is its digest, `names`
-    that of the map of episodes."""
+    """Record that a file is being read, unless that is recorded already. `file` is its digest,
+    `names` the digest of the map of episodes."""
     made = connection.execute(
         "INSERT INTO source (sha256, path, size, reader, suite, candidate, state, at)"
         " VALUES (:sha256, :path, :size, :reader, :suite, :candidate, 'reading', :at)"
@@ -139,7 +140,7 @@ def open_source(
         row = SourceRow._make((made.lastrowid, *own, "reading", 0, 0, 0, 0, "[]", values["at"]))
     else:
         found = source_row(connection, values["sha256"], values["suite"], values["candidate"])
-        assert found is not None  # it was there before
+        assert found is not None  # the conflicting row already existed
         row = found
     if file:
         connection.execute(
@@ -153,16 +154,17 @@ Spans = Sequence[tuple[int, int]]
 
 
 class Origins(NamedTuple):
-    """The sources of our own runner, and of each merged store which of its records were one's."""
+    """The sources of reviewer's runner, and for each merged store which of its records the runner
+    made."""
 
     runs: frozenset[int]
     merged: dict[int, Spans]
     maps: dict[int, list[tuple[Spans | None, ToolMap]]]
-    """For each source, the maps that named its tools, each with the records of a merge it applies
-    to (None: all)."""
+    """For each source, the maps that named its tools, each with the records of a merge that it
+    applies to (None: all)."""
 
     def tools(self, source: int, record: int) -> ToolMap:
-        """The map under which this record was imported."""
+        """Return the map under which this record was imported."""
         for within, tools in self.maps.get(source, ()):
             if within is None or _within(within, record):
                 return tools
@@ -181,7 +183,8 @@ def _within(found: Spans, number: int) -> bool:
 
 
 def made_here(connection: sqlite3.Connection, candidate: int, sources: Iterable[int]) -> bool:
-    """Return whether our runner made every record of a candidate, which are from these sources."""
+    """Return whether reviewer's runner made every record of a candidate, all of which are from
+    these sources."""
     made = origins(connection)
     for source in sources:
         if source in made.runs:
@@ -213,8 +216,8 @@ _decode = msgspec.json.Decoder(_Entry).decode
 
 
 def origins(connection: sqlite3.Connection) -> Origins:
-    """Read from the journal what runs and merges imported. Raises StoreError for an entry that is
-    none of ours."""
+    """Read from the journal what runs and merges imported. Raises StoreError for an invalid
+    entry."""
     runs: set[int] = set()
     merged: dict[int, Spans] = {}
     maps: dict[int, list[tuple[Spans | None, ToolMap]]] = {}
@@ -229,7 +232,7 @@ def origins(connection: sqlite3.Connection) -> Origins:
         if entry.type == "run.started":
             runs.add(entry.source)
         elif entry.type == "store.merged":
-            # One that was cut off names what was left of it again, with gaps.
+            # A merge that was cut off and continued named the remaining records again, with gaps.
             merged[entry.source] = joined((*merged.get(entry.source, ()), *entry.runs))
             for one in entry.mapped:
                 maps.setdefault(entry.source, []).append(
@@ -241,14 +244,14 @@ def origins(connection: sqlite3.Connection) -> Origins:
 
 
 def journal_tool_map(connection: sqlite3.Connection, source: int, tools: ToolMap, now: str) -> None:
-    """Put into the journal by which map a source's tools are named, inside the caller's
+    """Record in the journal by which map a source's tools are named, inside the caller's
     transaction."""
     said = {"type": "tools.mapped", "source": source, "map": tools.digest, "at": now}
     journal.append(connection, {**said, "tools": dict(tools.names)})
 
 
 def tool_maps(connection: sqlite3.Connection) -> dict[int, ToolMap]:
-    """The map that the tools of each source are named by, as the journal has it."""
+    """Return the map by which the tools of each source are named, from the journal."""
     rows = connection.execute(
         "SELECT body FROM journal WHERE instr(body, '\"tools.mapped\"') ORDER BY seq DESC"
     ).fetchall()
@@ -257,8 +260,8 @@ def tool_maps(connection: sqlite3.Connection) -> dict[int, ToolMap]:
 
 
 def tool_maps_of(connection: sqlite3.Connection, sources: Sequence[int]) -> list[ToolMap]:
-    """The maps that the records of these sources were imported under, by digest: those that name
-    tools with their names, those that name episodes alone without any."""
+    """Return the maps under which the records of these sources were imported, by digest. A map of
+    tools includes its names; a map of episodes alone has none."""
     told = connection.execute(
         "SELECT map FROM source_file WHERE map <> ''"
         " AND source IN (SELECT value FROM json_each(?))",
@@ -276,7 +279,7 @@ def _tool_map(digest: str, tools: dict[str, str]) -> ToolMap:
 
 
 def spans(records: Iterable[int]) -> list[tuple[int, int]]:
-    """Numbers as spans."""
+    """Return numbers as spans."""
     found: list[tuple[int, int]] = []
     for number in sorted(records):
         if found and found[-1][1] == number - 1:
@@ -287,7 +290,7 @@ def spans(records: Iterable[int]) -> list[tuple[int, int]]:
 
 
 def joined(named: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Return spans that may overlap as spans that do not."""
+    """Merge spans that may overlap into spans that do not."""
     found: list[tuple[int, int]] = []
     for first, last in sorted(named):
         if found and first <= found[-1][1] + 1:
@@ -308,7 +311,7 @@ class SourceResult(NamedTuple):
 
 def source_results(connection: sqlite3.Connection, candidate: int) -> list[SourceResult]:
     """Return the results of each source that gave this candidate a trace, in import order. An
-    attempt that was lost to infrastructure has no verdict."""
+    attempt that infrastructure lost has no verdict."""
     found: dict[int, list[tuple[str, int, int | None, str]]] = {}
     for source, *attempt in connection.execute(
         "SELECT t.source, e.episode_id, t.attempt, CASE WHEN t.infra THEN NULL ELSE t.passed END,"
@@ -322,7 +325,8 @@ def source_results(connection: sqlite3.Connection, candidate: int) -> list[Sourc
 
 
 def source_files_of(connection: sqlite3.Connection, candidate: int) -> list[tuple[int, str, str]]:
-    """(key, path, sha256) of every file that gave this candidate a trace, in import order."""
+    """Return (key, path, sha256) of every file that gave this candidate a trace, in import
+    order."""
     return connection.execute(
         "SELECT id, path, sha256 FROM source WHERE id IN (SELECT value FROM json_each(?))"
         " ORDER BY id",

@@ -1,7 +1,7 @@
 """The append-only tables of records: labels, judgments, notes, leak checks, costs, signed records.
 
-Rows are written with their journal entry, and read back. What a row means is not known here: it is
-its narrow columns and the bytes of its record.
+Rows are written with their journal entry, and read back. This module does not know what a row
+means: it handles the columns and the bytes of the record.
 """
 
 import json
@@ -20,7 +20,7 @@ Row = TypeVar("Row", bound=tuple[Any, ...])
 
 
 class StoredRecord(NamedTuple):
-    """A row's place in the store, from 1, and the bytes it travels as."""
+    """A row's place in the store, from 1, and the bytes of its record as they are exported."""
 
     id: int
     body: bytes
@@ -28,7 +28,7 @@ class StoredRecord(NamedTuple):
 
 class Table(Generic[Row]):
     """The table of one kind of record. `columns` are those of a row without its id, `uid` first;
-    `entry` is the type of the journal entries about it."""
+    `entry` is the type of its journal entries."""
 
     def __init__(
         self,
@@ -44,7 +44,7 @@ class Table(Generic[Row]):
     def record(
         self, connection: sqlite3.Connection, store: Path, rows: Iterable[Row], now: str
     ) -> tuple[str, ...]:
-        """Add the rows that are not there yet, as one durable transaction; returns their uids.
+        """Add the rows that are not stored yet, as one durable transaction; return their uids.
 
         Raises StoreError when nothing could be written.
         """
@@ -97,7 +97,7 @@ class Table(Generic[Row]):
         return row.fetchone() is not None
 
     def suites(self, connection: sqlite3.Connection) -> list[str]:
-        """Digests of the suites that have a row."""
+        """Return the digests of the suites that have a row."""
         rows = connection.execute(f"SELECT DISTINCT suite FROM {self._name} ORDER BY suite")
         return [row[0] for row in rows.fetchall()]
 
@@ -144,8 +144,8 @@ JUDGMENTS: Table[JudgmentRow] = Table("judgment", JudgmentRow._fields, JUDGMENTS
 def judgments_by_request(
     connection: sqlite3.Connection, requests: Sequence[str]
 ) -> dict[str, list[bytes]]:
-    """The judgments under each of these request digests, oldest first; those with none are
-    absent."""
+    """Return the judgments under each of these request digests, oldest first; a request without any
+    is absent."""
     found: dict[str, list[bytes]] = {}
     rows = connection.execute(
         "SELECT request, body FROM judgment WHERE request IN (SELECT value FROM json_each(?))"
@@ -170,8 +170,8 @@ NOTES_RECORDED = "notes.recorded"
 
 
 class NoteRow(NamedTuple):
-    """One bookmark or note on an event, or its removal. `suite` and `trace` are ids, `body` the
-    bytes whose digest the uid is."""
+    """One bookmark or note on an event, or its removal. `suite` and `trace` are ids; the uid is the
+    digest of the bytes in `body`."""
 
     uid: str
     suite: str
@@ -184,7 +184,7 @@ class NoteRow(NamedTuple):
 
 
 NOTES: Table[NoteRow] = Table("note", NoteRow._fields, NOTES_RECORDED)
-# Of the records of one person on one event and kind the latest counts, in any order of import.
+# The latest record of one person on one event and kind counts, in any order of import.
 _LATEST_NOTES = (
     "SELECT body FROM note AS one WHERE {} AND NOT EXISTS (SELECT 1 FROM note AS later"
     " WHERE later.trace=one.trace AND later.seq=one.seq AND later.kind=one.kind"
@@ -228,7 +228,7 @@ def _current_notes(connection: sqlite3.Connection, where: str, value: str) -> li
 def last_note_time(
     connection: sqlite3.Connection, trace_id: str, seq: int, kind: str, reviewer: str
 ) -> str:
-    """Return when this person last wrote or removed one of this kind on this event; "" for
+    """Return when this person last wrote or removed a note of this kind on this event; "" for
     never."""
     row = connection.execute(
         "SELECT max(at) FROM note WHERE trace=? AND seq=? AND kind=? AND reviewer=?",
@@ -241,8 +241,8 @@ LEAKS_CHECKED = "leaks.checked"
 
 
 class LeakRow(NamedTuple):
-    """One leak check or withdrawal. `suite` is the digest, `body` the bytes whose digest the uid
-    is."""
+    """One leak check or withdrawal. `suite` is the digest; the uid is the digest of the bytes in
+    `body`."""
 
     uid: str
     suite: str
@@ -277,7 +277,7 @@ def cost_entries(connection: sqlite3.Connection, suite_id: str, candidate_id: st
 
 
 def cost_places(connection: sqlite3.Connection) -> list[tuple[str, str]]:
-    """(suite id, candidate id) of everything that has an entry, by id."""
+    """Return (suite id, candidate id) of everything that has an entry, by id."""
     return connection.execute(
         "SELECT DISTINCT suite, candidate FROM cost ORDER BY suite, candidate"
     ).fetchall()
@@ -316,8 +316,8 @@ class RunResultRow(NamedTuple):
 
 
 class LossRow(NamedTuple):
-    """One statement that journal was lost; `uid` is the sha256 of its payload, `decisions` a JSON
-    array of the payloads signed on the lost part."""
+    """One statement that a part of the journal was lost; `uid` is the sha256 of its payload,
+    `decisions` a JSON array of the payloads signed on the lost part."""
 
     uid: str
     journal: str
@@ -353,7 +353,7 @@ def break_glass_rows(
 def journal_entry_of(
     connection: sqlite3.Connection, table: Literal["break_glass", "loss"], uid: str
 ) -> int:
-    """Return the number of the journal entry about a row, 0 without one."""
+    """Return the number of the journal entry about a row, 0 when there is none."""
     row = connection.execute(f"SELECT id FROM {table} WHERE uid=?", (uid,)).fetchone()
     kind = {"break_glass": "breakglass.signed", "loss": "journal.lost"}[table]
     for seq, body in connection.execute(
@@ -367,7 +367,7 @@ def journal_entry_of(
 
 
 def loss_rows(connection: sqlite3.Connection) -> list[LossRow]:
-    """Return every statement that journal was lost, in order."""
+    """Return every statement that a part of the journal was lost, in order."""
     found = connection.execute(f"SELECT {_LOSS_COLUMNS} FROM loss ORDER BY id").fetchall()
     return [LossRow(*one) for one in found]
 

@@ -1,4 +1,4 @@
-"""Giving back the free pages of a store."""
+"""Give back the free pages of a store."""
 
 import sqlite3
 import time
@@ -10,16 +10,16 @@ from reviewer.db.queries.sizes import FilePages, file_pages
 from reviewer.db.schema import open_writer
 
 STEPS = 1_000
-"""Steps of SQLite's machine between two looks at the clock."""
+"""Instructions of SQLite's virtual machine between two checks of the time."""
 
 
 class TooLong(StoreError):
-    """Others would have had to wait longer than they may; nothing was changed."""
+    """Other processes would have waited too long; nothing was changed."""
 
 
 class VacuumResult(NamedTuple):
     """The pages before and after. `later` says that another process still reads the store as it
-    was: the file gets smaller when that has ended."""
+    was: the file becomes smaller when that process has finished."""
 
     before: FilePages
     after: FilePages
@@ -28,8 +28,8 @@ class VacuumResult(NamedTuple):
 
 def vacuum(path: Path, seconds: float) -> VacuumResult:
     """Rewrite the store without its free pages, in one transaction: no fact, number or journal
-    entry changes. Others can read meanwhile; who wants to write waits, so what takes longer than
-    `seconds` is taken back. Raises TooLong, StoreError."""
+    entry changes. Others can read meanwhile but must wait to write, so a rewrite that takes longer
+    than `seconds` is rolled back. Raises TooLong, StoreError."""
     connection = open_writer(path)
     try:
         with write_lock(path):

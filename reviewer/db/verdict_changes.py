@@ -1,6 +1,5 @@
 """Changes of stored verdicts: by a later verdict of the source, and by a record shared with another
-candidate. Judging again under newer code is `rescoring`.
-"""
+candidate. `rescoring` handles judging again under newer code."""
 
 import json
 import sqlite3
@@ -16,11 +15,12 @@ from reviewer.db.revisions import stored_verdict
 from reviewer.gates.model import SHARED, Finding, without
 
 Answer = Literal["same", "empty", "failed", "other"]
-"""`failed`: it says that the attempt failed, where the stored verdict says that it passed."""
+"""`failed`: the source says that the attempt failed, but the stored verdict says that it passed."""
 LATER = "verdicts of the source came later"
 CONTRADICTED = "a later verdict says otherwise: that it failed holds"
 _OPEN = 2
-"""Completeness is not measured: no verdict of a source makes it a pass."""
+"""The bits of a gate mask in which only completeness is not measured; a source's verdict does not
+make that a pass."""
 
 
 class LateVerdict(NamedTuple):
@@ -77,8 +77,8 @@ def _answer(stands: _StoredVerdict, late: LateVerdict) -> Answer:
 
 def fill_late(connection: sqlite3.Connection, lates: Iterable[LateVerdict], now: str) -> int:
     """Write verdicts where there are none, inside the caller's transaction: episodes are counted
-    again and the journal gets the new digests of the batches. Further facts of a source that agrees
-    are added. Returns how many verdicts were filled."""
+    again and the journal gets the new digests of the batches. Where a source agrees with the stored
+    verdict, its further facts are added. Return how many verdicts were written."""
     filled: list[int] = []
     touched: list[int] = []
     for late in lates:
@@ -101,7 +101,7 @@ def fill_late(connection: sqlite3.Connection, lates: Iterable[LateVerdict], now:
         touched.append(stands.trace)
         if answer != "same":
             filled.append(stands.trace)
-            if stands.probe:  # elsewhere our gates say what passed
+            if stands.probe:  # in other suites, the gates of reviewer decide
                 passed = None if stands.infra or (late.said and stands.open) else late.said
                 connection.execute("UPDATE trace SET passed=? WHERE id=?", (passed, stands.trace))
     if touched:
@@ -112,7 +112,7 @@ def fill_late(connection: sqlite3.Connection, lates: Iterable[LateVerdict], now:
 
 
 def merged_detail(stands: str, more: str) -> str:
-    """Facts of a verdict as JSON, with those of another that are not among them."""
+    """Return the facts of a verdict as JSON, with those of another that are not among them."""
     both: dict[str, Any] = {**json.loads(more), **json.loads(stands)}
     return canonical_detail(both)
 
@@ -128,7 +128,7 @@ RUN_CONTINUES = (
     "its run continues in {}, under another contract: import that file for this suite too"
 )
 _MADE = ("run/1",)
-"""Readers of what was really made: two of theirs may be alike."""
+"""Readers of attempts that were really made, two of which may be equal."""
 _BINDINGS = (
     "SELECT t.id, c.candidate_id, s.suite_id || '/' || c.candidate_id || '/' || e.episode_id ||"
     " '/' || t.attempt, o.candidate, o.reader, t.latency_ms, t.record, t.evidence, s.probe"
@@ -157,10 +157,10 @@ def settle_shared(
     now: str,
     pairs: Mapping[int, Sequence[int]] = {},
 ) -> int:
-    """Decide for these traces, and for those with the same record under another candidate, for whom
-    a pass counts; inside the caller's transaction. `siblings` are other imports of the same file,
-    `names` the candidate that each of its records names itself, `pairs` traces known to have the
-    same record. Returns how many passes do not count."""
+    """Decide for these traces, and for those with the same record under another candidate, under
+    which candidate a pass counts; inside the caller's transaction. `siblings` are other imports of
+    the same file, `names` the candidate that each of the file's records names, `pairs` traces known
+    to have the same record. Return how many passes do not count."""
     lost: dict[int, str] = {}
     for one in _bindings(connection, "t.id IN (SELECT value FROM json_each(?))", list(fresh)):
         group = [other for other in _twins(connection, one, siblings) if other.trace != one.trace]
@@ -181,8 +181,8 @@ def settle_shared(
 def withhold_passes(
     connection: sqlite3.Connection, lost: dict[int, str], now: str, text: str = PASS_ELSEWHERE
 ) -> int:
-    """Record that the passes of these traces do not count here: by default, because they count
-    under another trace id. `text` says why, with `{}` for that id."""
+    """Record that the passes of these traces do not count: by default, because they count under
+    another trace id. `text` gives the reason, with `{}` for that id."""
     noted: list[int] = []
     for trace, other in lost.items():
         stands = stored_verdict(connection, trace)
@@ -208,7 +208,7 @@ def _twins(
     connection: sqlite3.Connection, one: _Binding, siblings: Collection[int]
 ) -> list[_Binding]:
     """Return other bindings of a record: in the same file, or the same evidence in a private suite.
-    Runs without a clock may be alike, and a source that names its candidate is trusted."""
+    Runs without times may be equal, and a source that names its candidate is trusted."""
     found: dict[int, _Binding] = {}
     if siblings:
         where = "t.source IN (SELECT value FROM json_each(?)) AND t.record=?"

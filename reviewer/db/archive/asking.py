@@ -1,4 +1,5 @@
-"""Asking archives in SQL: their tables and the ready views, and nothing else of this machine."""
+"""Ask archives in SQL: only their tables and the ready views can be read, nothing else of this
+machine."""
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
@@ -49,8 +50,9 @@ class Answer(NamedTuple):
 
 
 class Asked:
-    """Some archives under question. What is asked can read their tables, and no file, variable or
-    network: DuckDB is told so, and its settings are locked. Use it in one thread."""
+    """Several archives open for questions. A question can read their tables, but no file,
+    variable or network: DuckDB is configured so, and its settings are locked. Use an instance in
+    one thread."""
 
     def __init__(self, origins: Sequence[Origin], scratch: Path, memory: str = MEMORY) -> None:
         self._base = connect(scratch, memory)
@@ -80,13 +82,13 @@ class Asked:
     def _view(self, called: str, sql: str) -> None:
         try:
             self._base.execute(f"CREATE VIEW {name(called)} AS {sql}")
-        except error_class() as error:  # a file that is no Parquet
+        except error_class() as error:  # not a Parquet file
             raise ArchiveError(f"table {called}: {str(error).partition(chr(10))[0]}") from error
         self.views.append(called)
 
     def ask(self, sql: str, limit: int) -> Answer:
-        """Return the answer of a question, at most so many rows (0: all). Raises Refused for one
-        that could do more than read, QueryError for one that fails."""
+        """Return the answer to a question, at most `limit` rows (0: all). Raises Refused for a
+        question that could do more than read, QueryError for one that fails."""
         try:
             columns, rows = interruptible(self._base, lambda: self._read(sql, limit))
         except error_class() as error:
@@ -126,7 +128,7 @@ def _paths(origins: Iterable[Origin]) -> list[Path]:
 
 def _union(table: Table, origins: Sequence[Origin]) -> str:
     """Return the SQL of one table over all archives. A column that an older archive lacks is null
-    there, as is every one of an archive without rows."""
+    there, and so is every column of an archive without rows."""
     parts = []
     for one in origins:
         held = one.manifest.tables[table.name].columns
@@ -143,7 +145,7 @@ def _union(table: Table, origins: Sequence[Origin]) -> str:
 
 
 def _failure(said: str, sql: str) -> QueryError:
-    """Return what DuckDB says of a question, with the place in it."""
+    """Return DuckDB's message about a question as an error, with the place in the question."""
     head, _, told = said.partition(": ")
     try:
         found = json.loads(told)

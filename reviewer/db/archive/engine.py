@@ -1,5 +1,6 @@
-"""DuckDB, which writes and asks archives: opened so that it reads no file, no variable and no
-network by itself. It comes with the extra `archive` and is imported here alone, when needed."""
+"""DuckDB, which writes archives and answers questions about them, opened so that it reads no file,
+no variable and no network by itself. It comes with the extra `archive`; only this module imports
+it, when it is needed."""
 
 import importlib.util
 import os
@@ -15,13 +16,13 @@ from reviewer.db.archive.tables import SCHEMA, WHOSE, Table
 T = TypeVar("T")
 INSTALL = "pip install 'release-reviewer[archive]'"
 MEMORY = "1GB"
-"""What DuckDB may hold in memory; more goes to a file in its own temporary folder."""
+"""Memory that DuckDB may use; the excess goes to a file in its own temporary folder."""
 _WRITING = "512MB"
 _ROW_GROUP = 122_880
 
 
 class ArchiveError(Exception):
-    """An archive cannot be written or read this way; the text says what is wrong, and where."""
+    """An archive cannot be written or read in this way; the text says what is wrong, and where."""
 
 
 @cache
@@ -31,8 +32,8 @@ def is_installed() -> bool:
 
 
 def connect(scratch: Path, memory: str = MEMORY) -> Any:
-    """Return a connection to a database in memory. What does not fit goes below `scratch`, a
-    private folder; extensions and secrets of the user are not looked at."""
+    """Return a connection to a database in memory. Data that does not fit goes below `scratch`, a
+    private folder; the user's extensions and secrets are ignored."""
     import duckdb
 
     return duckdb.connect(
@@ -60,14 +61,15 @@ def error_class() -> type[Exception]:
 
 
 def interruptible(base: Any, work: Callable[[], T]) -> T:
-    """Return what `work`, which asks this connection, returns. It runs in a thread beside, since
-    DuckDB does not look for Ctrl-C while it computes: that ends it, and is raised."""
+    """Return the result of `work`, which queries this connection. `work` runs in another thread,
+    since DuckDB does not look for Ctrl-C while it computes: Ctrl-C interrupts the query here, and
+    is raised again."""
     with ThreadPoolExecutor(1) as beside:
         running = beside.submit(work)
         try:
             return running.result()
         except KeyboardInterrupt:
-            while not running.done():  # it may come just before the question begins
+            while not running.done():  # Ctrl-C may come just before the query begins
                 base.interrupt()
                 wait([running], 0.1)
             raise
@@ -84,7 +86,7 @@ def name(value: str) -> str:
 
 
 def path(value: Path) -> str:
-    """Return a path as a literal of SQL, in which no character stands for others."""
+    """Return a path as a literal of SQL, in which no character is a wildcard."""
     return text(_MAGIC.sub(r"[\1]", str(value)))
 
 
@@ -98,8 +100,8 @@ class Writer:
         self._base = connect(scratch, _WRITING)
 
     def write(self, table: Table, lines: Path, longest: int, target: Path) -> int:
-        """Write the rows in `lines`, the longest of which has so many bytes, to a new file; return
-        how many there were. A member that is absent is null."""
+        """Write the rows in `lines`, the longest of which has `longest` bytes, to a new file and
+        return how many there were. An absent member becomes null."""
         lists = table.columns[len(WHOSE) :] if table.listed else ()
         columns = ", ".join(
             f"{name(one.name)}: {text(one.type + '[]' if one in lists else one.type)}"

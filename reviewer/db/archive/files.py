@@ -1,5 +1,5 @@
 """The files of an archive while it is written: rows are collected as lines of JSON, then made into
-Parquet files that are there whole or not at all."""
+Parquet files, each of which exists completely or not at all."""
 
 import hashlib
 import os
@@ -12,11 +12,11 @@ from reviewer.db.archive.engine import Writer
 from reviewer.db.archive.tables import TABLES
 
 Part = tuple[str, ...]
-"""Where rows belong: a table, and its suite, candidate and day where it is parted."""
+"""Where rows belong: a table, and the suite, candidate and day where the table is partitioned."""
 _SPOOL_BYTES = 128 << 20
-"""Lines of one part that are kept on the disk before they become a file."""
+"""Bytes of one part's lines on the disk, above which they become a file."""
 _HELD_BYTES = 16 << 20
-"""Lines that are kept in memory before they go to the disk."""
+"""Bytes of lines in memory, above which they are written to the disk."""
 _LONGEST_NAME = 180
 
 
@@ -31,7 +31,7 @@ class ArchiveFile(msgspec.Struct, frozen=True, order=True):
 
 
 class _Lines:
-    """Lines of one part that are not in a file yet."""
+    """Lines of one part that are not in a Parquet file yet."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -40,7 +40,7 @@ class _Lines:
 
 
 class Files:
-    """Writes the files of one stretch of an archive in `root`. `stretch` begins their names."""
+    """Writes the files of one stretch of an archive into `root`. Their names contain `stretch`."""
 
     def __init__(self, root: Path, spool: Path, writer: Writer, stretch: str) -> None:
         self._root, self._spool, self._writer, self._stretch = root, spool, writer, stretch
@@ -62,7 +62,7 @@ class Files:
             self._to_disk()
 
     def finish(self) -> list[ArchiveFile]:
-        """Write what is left, and return every file."""
+        """Write the remaining rows, and return every file."""
         self._to_disk(all_of_it=True)
         return sorted(self.written)
 
@@ -108,8 +108,9 @@ def folders(part: Part) -> tuple[str, ...]:
 
 
 def folder_name(key: str) -> str:
-    """Return a value as the name of a folder: percent-encoded as readers of such folders decode it.
-    A very long one is cut and ends with its digest; the column in the files has it in full."""
+    """Return a value as the name of a folder: percent-encoded, as readers of such folders decode
+    it. A very long name is cut and ends with its digest; the column in the files has the full
+    value."""
     told = quote(key, safe="")
     if len(told) <= _LONGEST_NAME:
         return told

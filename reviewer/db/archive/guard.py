@@ -1,7 +1,8 @@
 """What may be asked of an archive: one question that reads its tables, and nothing else.
 
-DuckDB itself is shut off before a question is asked (`asking`). This looks at the question's parsed
-form, so that what could write, load or read elsewhere is refused by name before anything runs.
+DuckDB itself is locked down before a question is asked (`asking`). This module also looks at the
+question's parsed form, so that anything that could write, load or read elsewhere is refused by name
+before it runs.
 """
 
 import json
@@ -11,7 +12,7 @@ from typing import Any
 READS = frozenset({"SELECT_NODE", "SET_OPERATION_NODE", "RECURSIVE_CTE_NODE", "CTE_NODE"})
 """Parts of a question that only read."""
 TABLE_FUNCTIONS = frozenset({"generate_series", "range", "unnest"})
-"""Functions that make rows of their arguments alone."""
+"""Functions that produce rows from their arguments alone."""
 REFUSED = frozenset(
     {
         *("current_setting", "getenv", "getvariable", "json_execute_serialized_sql"),
@@ -19,17 +20,17 @@ REFUSED = frozenset(
         *("query_table", "read_blob", "read_text", "set_config", "which_secret", "write_log"),
     }
 )
-"""Functions of one value that see or change something beside the question's own tables."""
+"""Scalar functions that see or change something outside the question's own tables."""
 WAY_OUT = "ask one SELECT (also WITH, FROM, VALUES, DESCRIBE, SUMMARIZE, SHOW TABLES)"
 
 
 class Refused(Exception):
-    """A question that is not asked; the text says which part of it is why."""
+    """A question that is not run; the text names the part of it that is refused."""
 
 
 def check(kinds: list[str], serialized: str) -> None:
-    """Raise Refused unless the statements of a question, by their kinds and as DuckDB's parser
-    gives them in JSON, are one that only reads tables."""
+    """Raise Refused unless these statements, given by their kinds and as DuckDB's parser states
+    them in JSON, are a single question that only reads tables."""
     if len(kinds) != 1:
         raise Refused("no question" if not kinds else f"{len(kinds)} statements at once")
     if kinds[0] != "SELECT":

@@ -1,5 +1,5 @@
-"""The manifest of an archive: what it was made of, and every file of it. A folder without one is no
-archive."""
+"""The manifest of an archive: what it was made from, and every file in it. A folder without a
+manifest is no archive."""
 
 import hashlib
 from collections.abc import Container, Sequence
@@ -16,8 +16,8 @@ _MOST_BYTES = 256 << 20
 
 
 class MadeOf(msgspec.Struct, frozen=True):
-    """What an archive was made of: the store by its journal, up to which entry of it, which suites
-    (none named: all), which tables, and by which version of the program."""
+    """What an archive was made from: the store (identified by its journal), the last entry covered,
+    the suites (none named: all), the tables, and the version of the program."""
 
     store: str
     journal_seq: int
@@ -36,7 +36,7 @@ class ListedTable(msgspec.Struct, frozen=True):
 
 
 class Manifest(msgspec.Struct, frozen=True):
-    """The manifest. It holds no clock, so the same store gives the same one."""
+    """The manifest. It contains no time, so the same store gives the same manifest."""
 
     schema: str
     made_of: MadeOf
@@ -70,8 +70,9 @@ class _Named(msgspec.Struct):
 
 
 def read_manifest(folder: Path) -> Manifest:
-    """Return the manifest of an archive. Raises ArchiveError for a folder without one, for one of
-    another version, and where a file is missing, of another size, or not within the archive."""
+    """Return the manifest of an archive. Raises ArchiveError for a folder without a manifest, for
+    one of another version, and where a file is missing, has another size, or lies outside the
+    archive."""
     path = folder / MANIFEST
     try:
         if path.stat().st_size > _MOST_BYTES:
@@ -92,8 +93,8 @@ def read_manifest(folder: Path) -> Manifest:
 
 
 def prove(folder: Path, manifest: Manifest, tables: Container[str]) -> None:
-    """Read every file of these tables whole. Raises ArchiveError for one that is not the one that
-    was written: by its size it may be."""
+    """Read every file of these tables completely. Raises ArchiveError for a file whose digest
+    differs from the manifest's: its size may still be right."""
     for one in manifest.files:
         if one.table not in tables:
             continue

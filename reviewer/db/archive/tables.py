@@ -1,7 +1,7 @@
 """The tables of an archive: their columns, with type and meaning. docs/parquet.md lists them, and a
-test holds it to them.
+test compares the two.
 
-A change of a column's name, type or meaning takes a new `VERSION`; a column more does not.
+A change of a column's name, type or meaning requires a new `VERSION`; an added column does not.
 """
 
 from typing import NamedTuple
@@ -15,8 +15,7 @@ GATE_PREFIX = "gate_"
 
 
 class Column(NamedTuple):
-    """A column: its type in SQL, and what it holds. None of them is ever 0 for what is not
-    known: that is null."""
+    """A column: its SQL type and its meaning. An unknown value is null in every column, never 0."""
 
     name: str
     type: str
@@ -24,9 +23,9 @@ class Column(NamedTuple):
 
 
 class Table(NamedTuple):
-    """A table. One that is `parted` lies in folders by suite, candidate and day. One that is
-    `listed` is written from one line an attempt, in which all columns but the first three are
-    lists: an attempt has many of its rows."""
+    """A table. The files of a `parted` table lie in folders by suite, candidate and day. A `listed`
+    table is written from one line per attempt, in which all columns but the first three are lists,
+    because an attempt has many of its rows."""
 
     name: str
     text: str
@@ -237,4 +236,4 @@ TABLES = {
 }
 """Every table by name."""
 OPTIONAL = ("events", "payloads")
-"""Tables that an archive holds only where they were asked for."""
+"""Tables that an archive contains only on request."""

@@ -1,7 +1,7 @@
 """The ready views over the tables of an archive: the figures of a report, in SQL.
 
-docs/parquet.md lists them. `origin` says which archive or store a row is of, and every view counts
-each of them apart, so that an attempt that is in two of them is never counted twice.
+docs/parquet.md lists them. `origin` says which archive or store a row comes from. Every view counts
+each origin separately, so that an attempt that is in two of them is never counted twice.
 """
 
 from typing import NamedTuple
@@ -10,17 +10,18 @@ from reviewer.db.archive.tables import GATE_PREFIX
 from reviewer.suite.gates import GATES
 
 MACROS = (
-    # How many ways there are to choose k of n: exact, step by step.
+    # The number of ways to choose k of n: exact, computed step by step.
     "CREATE MACRO choose(n, k) AS CASE WHEN k > n THEN 0::HUGEINT ELSE"
     " list_reduce(range(1, k + 1), lambda a, i: (a * (n - k + i) // i)::HUGEINT, 1::HUGEINT) END",
-    # The share of the ways to choose k of n that are all among c: as a double, of any size.
+    # The share of the choices of k of n that lie entirely within c, as a double; n may be of any
+    # size.
     "CREATE MACRO share(n, c, k) AS"
     " list_reduce(range(0, k), lambda a, i: a * greatest(c - i, 0) / (n - i), 1::DOUBLE)",
 )
 
 
 class View(NamedTuple):
-    """A view: what it answers, its SQL, and the tables that it needs."""
+    """A view: the question it answers, its SQL, and the tables that it needs."""
 
     name: str
     text: str
@@ -32,7 +33,8 @@ _WHO = "origin, suite_id, candidate_id"
 
 
 def _by_gate(keys: str) -> str:
-    """Return the counts of each gate in force by these keys, of one reading of the facts."""
+    """Return SQL that counts the results of each gate in force, grouped by these keys, in one pass
+    over the facts."""
     words = {"passed": "'pass'", "failed": "'fail', 'critical'", "not_measured": "'not_measured'"}
     counts = ", ".join(
         f"count(*) FILTER ({GATE_PREFIX}{gate} IN ({held})) AS {word}_{gate}"
@@ -51,7 +53,7 @@ def _by_gate(keys: str) -> str:
     )
 
 
-# Attempts and passes of each episode's first complete set; of an episode without an attempt too.
+# Attempts and passes of each episode's first complete set, also of an episode without an attempt.
 _EPISODES = f"""
 WITH made AS (
   SELECT {_WHO}, episode_id,
@@ -70,8 +72,8 @@ FROM candidates c JOIN episodes e USING (origin, suite_id)
 LEFT JOIN made m USING (origin, suite_id, candidate_id, episode_id)
 """
 
-# C(passes, k) / C(measured, k), added over a common denominator, so that the mean is the exact one
-# wherever the numbers fit; where they do not, added as doubles.
+# C(passes, k) / C(measured, k), summed over a common denominator, so that the mean is exact
+# wherever the numbers fit; where they do not fit, summed as doubles.
 _PASS_K = f"""
 WITH seen AS (
   SELECT e.*, s.pass_k, s.probe,
@@ -191,4 +193,4 @@ VIEWS = (
         ("events",),
     ),
 )
-"""The ready views, each after those it is made of."""
+"""The ready views, each after the views that it is made of."""

@@ -1,1 +1,1 @@
-"""The SQL queries of the desk: one module for each thing a screen reads."""
+"""The SQL queries of the desk: one module for each subject that a screen reads."""

@@ -1,4 +1,5 @@
-"""What an archive holds of a store beside traces and findings, read whole or by ranges of keys."""
+"""The rows of a store that go into an archive besides traces and findings, read whole or by ranges
+of keys."""
 
 import json
 import sqlite3
@@ -10,8 +11,8 @@ from reviewer.suite.gates import in_force
 
 
 class ArchivedCandidate(NamedTuple):
-    """A candidate with its suite: when the journal first names it, the attempts per episode that
-    are `planned` for it (None: a probe), and which gates are in force."""
+    """A candidate with its suite: the time of the first journal entry that names it, the attempts
+    per episode that are `planned` for it (None: a probe), and the gates in force."""
 
     id: int
     candidate_id: str
@@ -23,7 +24,8 @@ class ArchivedCandidate(NamedTuple):
 
 
 class SideFacts(NamedTuple):
-    """What stands beside a trace's own row: its diagnostics, and what its source said of it."""
+    """Facts of a trace outside its own row: its diagnostics, and what its source stated about
+    it."""
 
     diagnostics: bytes | None
     said: int | None
@@ -74,12 +76,12 @@ def source_places(connection: sqlite3.Connection) -> dict[int, tuple[str, str, s
 
 
 def last_trace(connection: sqlite3.Connection) -> int:
-    """Return the greatest key of a trace, 0 without one."""
+    """Return the greatest key of a trace, 0 when there is none."""
     return int(connection.execute("SELECT coalesce(max(id), 0) FROM trace").fetchone()[0])
 
 
 def side_facts(connection: sqlite3.Connection, first: int, last: int) -> dict[int, SideFacts]:
-    """Return what stands beside the traces with keys from `first` to `last`."""
+    """Return the facts beside the rows of the traces with keys from `first` to `last`."""
     rows = connection.execute(
         "SELECT t.id, t.diagnostics, v.passed, v.reward FROM trace t"
         " LEFT JOIN source_verdict v ON v.trace = t.id WHERE t.id BETWEEN ? AND ?",
@@ -147,8 +149,8 @@ _REVISION = (
 def archived_quarantine(
     connection: sqlite3.Connection, suites: Sequence[str] = ()
 ) -> list[dict[str, Any]]:
-    """Return a row for each refused record: where it was read, what it named, every reason. Those
-    that name no suite may belong to any, and are always among them."""
+    """Return a row for each refused record: where it was read, what it named, every reason. Records
+    that name no suite may belong to any suite, and are always included."""
     rows = connection.execute(
         "SELECT o.path, o.sha256, q.record, q.suite_id, q.candidate_id, q.episode_id, q.attempt,"
         " q.reasons FROM quarantine q JOIN source o ON o.id = q.source ORDER BY q.id"
@@ -160,7 +162,7 @@ def archived_quarantine(
 def archived_revisions(
     connection: sqlite3.Connection, first: int, last: int
 ) -> list[tuple[int, dict[str, Any]]]:
-    """Return (trace, row) of every record that is not the one judged of its attempt, of the traces
+    """Return (trace, row) of every record other than the judged one of its attempt, for the traces
     with keys from `first` to `last`."""
     rows = connection.execute(
         "SELECT r.trace, r.n, r.stands, r.why, r.passed, r.critical, r.infra, r.events,"
@@ -173,6 +175,7 @@ def archived_revisions(
 
 
 def journal_of(connection: sqlite3.Connection) -> tuple[str, int, str]:
-    """Return the store's name by its journal, and the last entry of it: number and hash."""
+    """Return the store's name by its journal, and the number and hash of the journal's last
+    entry."""
     head = journal.head(connection)
     return journal.uri(connection), head.seq, head.hash.hex()

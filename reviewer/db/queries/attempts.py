@@ -37,7 +37,7 @@ def filled_slots(connection: sqlite3.Connection, suite: int, candidate: int) -> 
 
 
 def attempts_made(connection: sqlite3.Connection, candidate: int) -> int:
-    """Return how many attempts of a candidate the store holds, those lost included."""
+    """Return how many attempts of a candidate the store holds, including lost ones."""
     row = connection.execute(
         "SELECT coalesce(sum(attempts + infra), 0) FROM roll WHERE candidate=?", (candidate,)
     ).fetchone()
@@ -70,8 +70,8 @@ class NotedCalls(NamedTuple):
 def noted_calls(
     connection: sqlite3.Connection, candidate: int, heads: Iterable[str]
 ) -> list[NotedCalls]:
-    """Return what is noted under these codes (before their colon) on a candidate's traces, in suite
-    order."""
+    """Return the notes under these codes (the part before the colon) on a candidate's traces, in
+    suite order."""
     rows = connection.execute(
         "SELECT e.episode_id, f.code, f.detail, count(*), count(DISTINCT t.id) FROM trace t"
         " JOIN finding f ON f.trace = t.id JOIN episode e ON e.id = t.episode"
@@ -85,8 +85,8 @@ def noted_calls(
 
 
 class LostWaiting(NamedTuple):
-    """An attempt that infrastructure ended with a call of which this is noted: its `source` and the
-    number of its `record` there."""
+    """An attempt that infrastructure ended and whose trace has a note of this kind: its `source`
+    and the number of its `record` there."""
 
     episode_id: str
     attempt: int
@@ -97,8 +97,8 @@ class LostWaiting(NamedTuple):
 
 
 def lost_with(connection: sqlite3.Connection, candidate: int, head: str) -> list[LostWaiting]:
-    """Return what is noted under a code (before its colon) on the attempts of a candidate that
-    infrastructure ended."""
+    """Return the attempts of a candidate that infrastructure ended and that have a note under this
+    code (the part before the colon)."""
     rows = connection.execute(
         "SELECT e.episode_id, t.attempt, t.source, t.record, f.code, f.detail FROM trace t"
         " CROSS JOIN finding f ON f.trace = t.id JOIN episode e ON e.id = t.episode"
@@ -110,7 +110,7 @@ def lost_with(connection: sqlite3.Connection, candidate: int, head: str) -> list
 
 
 def signal_codes(connection: sqlite3.Connection, candidate: int) -> dict[int, tuple[str, ...]]:
-    """Return trace key → the codes that may put the trace into a queue of labels."""
+    """Return trace key → the codes that may put the trace into a labeling queue."""
     codes: dict[int, tuple[str, ...]] = {}
     for trace, code in connection.execute(
         "SELECT f.trace, f.code FROM finding f CROSS JOIN trace t ON t.id = f.trace"
@@ -122,7 +122,7 @@ def signal_codes(connection: sqlite3.Connection, candidate: int) -> dict[int, tu
 
 
 def record_digests(connection: sqlite3.Connection, suite_id: str, candidate_id: str) -> list[str]:
-    """Return the sha256 (hex) of the records judged, in order of slot."""
+    """Return the sha256 (hex) of the judged records, in order of slot."""
     rows = connection.execute(
         "SELECT lower(hex(t.sha256)) FROM trace t JOIN candidate c ON c.id = t.candidate"
         " JOIN suite s ON s.id = c.suite JOIN episode e ON e.id = t.episode"
@@ -134,7 +134,7 @@ def record_digests(connection: sqlite3.Connection, suite_id: str, candidate_id: 
 
 class ReviewableTrace(NamedTuple):
     """The fields of an attempt that locate its message, and those that flag it. `said_elsewhere` is
-    the verdict of the harness beside ours; `efficiency` is 0 to 1."""
+    the verdict of the harness beside that of the gates; `efficiency` is 0 to 1."""
 
     id: int
     episode: int
@@ -151,8 +151,7 @@ class ReviewableTrace(NamedTuple):
 
     @property
     def key(self) -> tuple[int, int]:
-        """The identity of the trace, which differs should another store be put in this one's
-        place."""
+        """The identity of the trace, which changes should another store replace this one."""
         return self.id, self.evidence
 
 
@@ -166,7 +165,7 @@ _ALL = (
     " WHERE t.candidate=?"
 )
 _REVIEWABLE = f"{_ALL} AND {_NOT_LOST}"
-# A cross join is read from left to right: what few rows there are picks the traces.
+# SQLite keeps the order of a CROSS JOIN: the few rows of the left table select the traces.
 _FLAGGABLE = (
     f"{_REVIEWABLE} AND (t.passed = 0 OR t.infra = 1) ORDER BY t.id",
     f"SELECT {_COLUMNS} FROM source_verdict v CROSS JOIN trace t ON t.id = v.trace"
@@ -197,7 +196,7 @@ class AttemptRecord(NamedTuple):
 def attempt_records(
     connection: sqlite3.Connection, candidate: int, episodes: Iterable[int]
 ) -> list[AttemptRecord]:
-    """Return every record of a candidate's attempts at some episodes, earlier ones included."""
+    """Return every record of a candidate's attempts at some episodes, including earlier ones."""
     rows = connection.execute(
         "WITH mine AS (SELECT id, sha256, episode, attempt, passed FROM trace WHERE candidate=?"
         " AND episode IN (SELECT value FROM json_each(?)))"
@@ -265,13 +264,13 @@ def reviewable_slots(connection: sqlite3.Connection, candidate: int) -> list[tup
 
 
 def flaggable_traces(connection: sqlite3.Connection, candidate: int) -> Iterator[ReviewableTrace]:
-    """Yield the attempts that can carry a high flag, by id: those that failed, that another judged
-    differently, and that a user gave a thumbs-down.
+    """Yield the attempts that can carry a high flag, by id: those that failed, those that another
+    harness judged differently, and those with a thumbs-down from a user.
 
     A million traces that pass are not read.
     """
     rows = merge(*(connection.execute(q, (candidate,)) for q in _FLAGGABLE), key=itemgetter(0))
-    for _, same in groupby(rows, key=itemgetter(0)):  # one may be there for several reasons
+    for _, same in groupby(rows, key=itemgetter(0)):  # an attempt may be found for several reasons
         yield _reviewable(next(same))
 
 

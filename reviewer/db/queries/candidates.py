@@ -1,5 +1,5 @@
-"""A candidate among others: the other suites it was run on, decisions before more attempts came,
-the last one promoted."""
+"""A candidate among others: the other suites it was run on, decisions signed before more attempts
+came, the candidate promoted last."""
 
 import json
 import sqlite3
@@ -74,8 +74,9 @@ _REQUEST = "json_extract(CAST({}.body AS TEXT), '$.user_request')"
 
 
 def failed_attempts(connection: sqlite3.Connection, candidate: int, suite: int) -> FailedAttempts:
-    """Return the attempts of a candidate on the episodes of a suite: on these, and on those of
-    another suite that have the same id and the same request. Ids such as `1` alone say nothing."""
+    """Return the failed attempts of a candidate on the episodes of a suite: on the episodes
+    themselves, and on those of another suite with the same id and the same request. An id such as
+    `1` alone does not identify an episode."""
     found = connection.execute(
         "SELECT total(r.attempts), max(total(r.measured) - total(r.passes), total(r.critical)),"
         " total(r.critical) FROM roll r JOIN episode e ON e.id = r.episode"
@@ -90,7 +91,7 @@ def failed_attempts(connection: sqlite3.Connection, candidate: int, suite: int) 
 
 
 def other_suites_of_all(connection: sqlite3.Connection, suite: int) -> list[OtherSuite]:
-    """Return the other suites that any candidate of this one was run on, with the attempts made
+    """Return the other suites that any candidate of this suite was run on, with the attempts made
     there, by id."""
     keys = connection.execute("SELECT id FROM candidate WHERE suite=?", (suite,)).fetchall()
     found: dict[str, OtherSuite] = {}
@@ -149,7 +150,7 @@ def earlier_decisions(connection: sqlite3.Connection, candidate: int) -> list[Ea
     """Return the decisions on a candidate after which more of its attempts were imported, by
     number.
 
-    A decision on evidence that has not changed since is none of them: a second signer finds the
+    A decision whose evidence has not changed since is not among them: a second signer finds the
     same report.
     """
     found = []
@@ -225,7 +226,7 @@ def last_promoted(connection: sqlite3.Connection, candidate: int) -> PromotedRow
 
 
 def candidates_of_traces(connection: sqlite3.Connection, traces: Iterable[int]) -> set[int]:
-    """The keys of the candidates that made these traces."""
+    """Return the keys of the candidates that made these traces."""
     return {
         row[0]
         for trace in traces
@@ -234,8 +235,8 @@ def candidates_of_traces(connection: sqlite3.Connection, traces: Iterable[int]) 
 
 
 def candidates_of_batch(connection: sqlite3.Connection, first: int, count: int) -> set[int]:
-    """The keys of the candidates that `count` traces from id `first` are shown for. A probe gets
-    its episodes with its traces, and every candidate of it is shown on all of them."""
+    """Return the keys of the candidates whose figures `count` traces from id `first` affect. A
+    probe gets its episodes with its traces, so all of its candidates are affected."""
     rows = connection.execute(
         "WITH found AS (SELECT DISTINCT candidate AS id FROM trace WHERE id>=? AND id<?)"
         " SELECT id FROM found UNION SELECT other.id FROM found JOIN candidate c USING (id)"
@@ -246,8 +247,8 @@ def candidates_of_batch(connection: sqlite3.Connection, first: int, count: int) 
 
 
 def candidates_refused(connection: sqlite3.Connection, source: int) -> set[int] | None:
-    """The keys of the candidates that refused records of a source name; None when one names no
-    candidate."""
+    """Return the keys of the candidates named by a source's refused records; None when a record
+    names no candidate."""
     rows = connection.execute(
         "SELECT DISTINCT c.id, q.candidate_id IS NULL FROM quarantine q LEFT JOIN candidate c"
         " ON c.candidate_id = q.candidate_id WHERE q.source=?",

@@ -1,6 +1,5 @@
-"""Episodes in a given order, filtered and in groups, and the median latencies they are ordered by.
-All of it is read from roll-ups; 100,000 episodes are one statement.
-"""
+"""Episodes in a given order, filtered and in groups, and the median latencies used for the order.
+All of it is read from roll-ups; 100,000 episodes take one statement."""
 
 import itertools
 import sqlite3
@@ -26,13 +25,14 @@ from reviewer.suite.gates import GATES
 
 GroupBy = Literal["none", "tag", "category"]
 Provide = Callable[[sqlite3.Connection], None]
-"""Puts the candidate's median latencies into `temp.latency` of a connection, where they are not."""
+"""Puts the candidate's median latencies into `temp.latency` of a connection that does not have them
+yet."""
 
 
 class EpisodeQuery(NamedTuple):
-    """Which episodes, in which order. `k` is that of pass^k, which those played `by_person` do not
-    have; `complete` says that every episode of the suite has a roll-up, so that only the columns
-    shown are read from episodes."""
+    """Which episodes, in which order. `k` is that of pass^k, which is not computed for episodes
+    played `by_person`; `complete` says that every episode of the suite has a roll-up, so that only
+    the shown columns are read from the table of episodes."""
 
     suite: int
     candidate: int
@@ -47,7 +47,7 @@ class EpisodeQuery(NamedTuple):
 
 class _From(NamedTuple):
     """FROM and WHERE with its parameters, the column with the episode's key, whether first sets are
-    among the tables, and which episodes a person plays."""
+    among the tables, and a condition that selects the episodes that a person plays."""
 
     tables: str
     clause: str
@@ -58,8 +58,8 @@ class _From(NamedTuple):
 
 
 class GroupRow(NamedTuple):
-    """Sums over the episodes of one group that have the same tags or category, attempts and
-    passes, so that pass^k is the same for each of them."""
+    """Sums over the episodes of one group that have the same tags or category, attempts and passes,
+    so that pass^k is the same for all of them."""
 
     label: str
     measured: int
@@ -86,7 +86,7 @@ _PLAIN: dict[str, tuple[tuple[str, bool], ...]] = {
         for gate in GATES
     },
 }
-"""(expression, whether it falls), the first that differs deciding; then the suite's order."""
+"""(expression, whether it falls); the first that differs decides, then the suite's order."""
 _FIGURES = {"cost": COST, "latency": LATENCY, "steps": STEPS}
 _NAMED = ("worst", "episode", "pass", "cost", "latency", "steps", "attempts", "tags")
 
@@ -97,8 +97,8 @@ def order_names(gates: tuple[str, ...] = GATES) -> tuple[str, ...]:
 
 
 def _ordered(asked: EpisodeQuery, among: _From) -> str:
-    """ORDER BY. A figure that is not known comes last either way; keys rise as the suite's order
-    does. Raises KeyError for an unknown order."""
+    """Return ORDER BY. An unknown figure comes last in both directions; keys rise as the suite's
+    order does. Raises KeyError for an unknown order."""
     falling = " DESC" if asked.descending else ""
     if asked.by in _FIGURES or asked.by == "pass":
         hat = pass_hat(asked.k, among.firsts, among.apart)
@@ -243,7 +243,7 @@ _TABLE = (
 
 class Medians:
     """Medians in ms, over every attempt that has a latency (type 7). Traces are never changed or
-    deleted, so only later ones are read again."""
+    deleted, so an update reads only the later ones."""
 
     def __init__(self, candidate: int) -> None:
         self._candidate = candidate
@@ -252,8 +252,8 @@ class Medians:
         self._stamp = 0
 
     def lend(self, connection: sqlite3.Connection) -> None:
-        """Update the medians, and put them into `temp.latency` of this connection. The store stays
-        read-only; only the connection's own tables are written."""
+        """Update the medians, and put them into `temp.latency` of this connection. The store is not
+        written; only the connection's own tables are."""
         self._bring_up(connection)
         if connection.execute("PRAGMA temp.user_version").fetchone()[0] == self._stamp:
             return
@@ -293,7 +293,7 @@ class Medians:
 def _by_episode(
     rows: sqlite3.Cursor,
 ) -> Iterator[tuple[int, list[float]]]:
-    """A million rows are not held at once."""
+    """Yield (episode, latencies), so that a million rows are never held at once."""
     for episode, group in groupby(_each(rows), key=itemgetter(0)):
         yield episode, [row[1] for row in group]
 

@@ -102,8 +102,8 @@ def gate_counts(
     keys: Sequence[int] | None = None,
 ) -> dict[int, GateCounts]:
     """Return counts per gate of a candidate's episodes by key, or only of the given ones; an
-    episode whose attempts pass every gate is absent. `first` counts the first complete sets
-    alone."""
+    episode whose attempts pass every gate is absent. `first` counts only the first complete
+    sets."""
     among = "" if keys is None else f" AND episode IN ({','.join(str(int(k)) for k in keys)})"
     rows = connection.execute(
         "SELECT episode, gate, failed, unknown FROM gate_count"
@@ -114,7 +114,7 @@ def gate_counts(
     found: dict[int, GateCounts] = {}
     for episode, several in groupby(rows, key=itemgetter(0)):
         counts = tuple(row[1:] for row in several)
-        if counts not in known:  # episodes are much alike
+        if counts not in known:  # most episodes have the same counts: share them
             known[counts] = _by_gate(counts)
         found[episode] = known[counts]
     return found
@@ -131,11 +131,13 @@ def _by_gate(counts: Iterable[tuple[str, int, int]]) -> GateCounts:
 def rolls(
     connection: sqlite3.Connection, suite: int, candidate: int, keys: Sequence[int] | None = None
 ) -> list[RollRow]:
-    """Roll-ups of a candidate in suite order, or only those of the given episode keys."""
+    """Return the roll-ups of a candidate in suite order, or only those of the given episode
+    keys."""
     among = "" if keys is None else f"IN ({','.join(str(int(k)) for k in keys)})"
     bound = {"suite": suite, "candidate": candidate}
     only = among and f" AND e.id {among}"
-    # The plus keeps SQLite from walking a whole suite for the sake of a page.
+    # The plus disables the index on `suite`, so that SQLite does not walk a whole suite for one
+    # page.
     roll = _ROLL.replace("WHERE e.suite", "WHERE +e.suite") if among else _ROLL
     rows = connection.execute(f"{roll}{only} ORDER BY e.position", bound).fetchall()
     gates = gate_counts(connection, candidate, keys=keys)
@@ -156,7 +158,7 @@ def rolls(
 
 
 def roll_sums(connection: sqlite3.Connection, candidate: int) -> tuple[int, int, int]:
-    """(episodes with an attempt, attempts, passes) of a candidate."""
+    """Return (episodes with an attempt, attempts, passes) of a candidate."""
     row = connection.execute(
         "SELECT coalesce(sum(attempts > 0), 0), coalesce(sum(attempts), 0),"
         " coalesce(sum(passes), 0) FROM roll WHERE candidate=?",
@@ -169,7 +171,7 @@ def count_rows(
     connection: sqlite3.Connection, suite: int, candidate: int
 ) -> Iterator[tuple[Any, ...]]:
     """Yield (key, episode id, counts) of every episode in suite order, zeros where the candidate
-    has no attempt. Keys rise with the place in the suite: episodes are only ever appended."""
+    has no attempt. Keys rise in suite order: episodes are only ever appended."""
     return connection.execute(
         f"SELECT e.id, e.episode_id, {_COUNTS} FROM episode e"
         " LEFT JOIN roll r ON r.candidate=? AND r.episode=e.id WHERE +e.suite=? ORDER BY e.id",
@@ -178,7 +180,7 @@ def count_rows(
 
 
 def first_rows(connection: sqlite3.Connection, candidate: int) -> list[tuple[Any, ...]]:
-    """(key, last attempt, then as `count_rows`) of each first complete set."""
+    """Return (key, last attempt, then the counts as in `count_rows`) of each first complete set."""
     return connection.execute(_FIRST, {"candidate": candidate}).fetchall()
 
 
@@ -200,7 +202,8 @@ _SIDE = ("attempts", "measured", "passes", "critical", "infra")
 def side_rows(
     connection: sqlite3.Connection, candidate: int, episodes: Sequence[int]
 ) -> list[SideRow]:
-    """Return one candidate's counts on some episodes; none for an episode without a trace of it."""
+    """Return one candidate's counts on some episodes; no row for an episode without a trace of the
+    candidate."""
     keys = ",".join(str(int(key)) for key in episodes)
     rows = connection.execute(
         f"SELECT episode, {', '.join(_SIDE)} FROM roll WHERE candidate=? AND episode IN ({keys})",
@@ -224,11 +227,11 @@ def side_total(connection: sqlite3.Connection, candidate: int) -> SideRow:
 
 
 _RED = sum(FAIL << (2 * gate) for gate in range(len(GATES)))
-"""A bit of this is set in a gate mask where a gate fails, critically or not."""
+"""A gate mask has one of these bits set where a gate fails, critically or not."""
 
 
 def maybe_red(connection: sqlite3.Connection, candidate: int) -> list[int]:
-    """Return the episodes with an attempt that fails, or fails a gate; also one lost to
+    """Return the episodes with an attempt that fails, or fails a gate; also with one lost to
     infrastructure, whose gates are shown and counted nowhere."""
     failed = (
         "EXISTS (SELECT 1 FROM gate_count g WHERE g.candidate = r.candidate AND g.first = 0"
@@ -247,7 +250,8 @@ def maybe_red(connection: sqlite3.Connection, candidate: int) -> list[int]:
 
 
 def least_measured(connection: sqlite3.Connection, suite: int, candidate: int) -> int:
-    """The fewest measured attempts on any episode of the suite; 0 where one has none."""
+    """Return the smallest number of measured attempts on any episode of the suite; 0 where an
+    episode has none."""
     row = connection.execute(
         "SELECT coalesce(min(coalesce(r.measured, 0)), 0) FROM episode e"
         " LEFT JOIN roll r ON r.candidate=? AND r.episode=e.id WHERE e.suite=?",
@@ -267,8 +271,8 @@ LARGE_TRACES = 20_000
 
 
 def is_large(connection: sqlite3.Connection, suite: int, candidate: int) -> bool:
-    """Return whether a suite has many episodes, or a candidate many traces: figures then take
-    seconds. Counts no further than that needs."""
+    """Return whether a suite has many episodes, or a candidate many traces: computing figures then
+    takes seconds. Counts only up to that threshold."""
     for table, column, key, most in (
         ("episode", "suite", suite, LARGE_EPISODES),
         ("trace", "candidate", candidate, LARGE_TRACES),

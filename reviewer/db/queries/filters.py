@@ -1,13 +1,13 @@
 """The filter of the scorecard: parsing and completing what is typed, and the filter as SQL.
 
-A filter is words and `field:value`, all of which must hold:
-`gate:authority tool:issue_refund cost>0.05 tag:refund -tag:vip "two words"`. Parsing knows no
-store; every error names the place and what may be there.
+A filter is words and `field:value`, all of which must hold: `gate:authority tool:issue_refund
+cost>0.05 tag:refund -tag:vip "two words"`. Parsing reads no store; every error names the place and
+what is allowed there.
 
-The SQL is over episodes `e` beside their roll-up `r`, their first complete set `s` where attempts
-were made beyond the plan, and their medians `l` where latency is used. SQL's own third truth value
-does the right thing for unknown figures: neither `cost>0.05` nor `-cost>0.05` finds an episode
-whose cost is not known; `cost:n/m` does.
+The SQL runs over episodes `e` joined with their roll-up `r`, their first complete set `s` where
+attempts were made beyond the plan, and their medians `l` where latency is used. SQL's NULL gives
+the right result for unknown figures: neither `cost>0.05` nor `-cost>0.05` finds an episode whose
+cost is not known; `cost:n/m` does.
 """
 
 import math
@@ -41,9 +41,9 @@ MOST_TERMS = 32
 
 
 class Term(NamedTuple):
-    """One condition. `value` is the text to find (for a gate: its name, with `result`), `number`
-    what a figure is compared with: US dollars, seconds, steps, or pass^k from 0 to 1; None where
-    the field has no figure, and for `n/m`, which finds unknown figures."""
+    """One condition. `value` is the text to find (for a gate: its name, with `result`). `number` is
+    the figure to compare with: US dollars, seconds, steps, or pass^k from 0 to 1; None where the
+    field has no figure, and for `n/m`, which finds unknown figures."""
 
     field: Field
     op: Op
@@ -62,8 +62,8 @@ class FilterError(ValueError):
 
 
 class Word(NamedTuple):
-    """A piece between blanks: its characters without quotes, which of them were quoted, and where
-    it begins (from 0). `closed` is False when a quotation is still open."""
+    """A word of the filter: its characters without quotes, which of them were quoted, and where it
+    begins (from 0). `closed` is False when a quotation is still open."""
 
     text: str
     quoted: tuple[bool, ...]
@@ -92,7 +92,7 @@ def _piece(text: str, start: int) -> tuple[Word, int]:
         char = text[at]
         if char == '"':
             inside = not inside
-            if inside and text[at + 1 : at + 2] == '"':  # nothing in quotes is still a value
+            if inside and text[at + 1 : at + 2] == '"':  # an empty quotation is still a value
                 at += 2
                 inside = False
                 continue
@@ -108,7 +108,7 @@ def _piece(text: str, start: int) -> tuple[Word, int]:
 
 
 def parse_filter(text: str) -> tuple[Term, ...]:
-    """The conditions of a filter; none for a blank one. Raises FilterError."""
+    """Return the conditions of a filter; none for a blank one. Raises FilterError."""
     found = []
     for word in words_of_filter(text):
         if not word.closed:
@@ -133,7 +133,8 @@ def _term(word: Word) -> Term:
 
 
 def _split(text: str, quoted: tuple[bool, ...]) -> tuple[str, Op | Literal[""], str]:
-    """(field, operator, value) at the first operator outside quotes; no operator: a plain word."""
+    """Return (field, operator, value) at the first operator outside quotes; without an operator: a
+    plain word."""
     for at, char in enumerate(text):
         if quoted[at]:
             continue
@@ -201,7 +202,8 @@ def _number_term(field: Field, op: Op, value: str, place: int) -> Term:
 
 
 def _number(field: Field, value: str) -> float | None:
-    """A plain decimal that is not negative, in the field's unit; None for anything else."""
+    """Parse a plain decimal that is not negative, in the field's unit; return None for anything
+    else."""
     text, factor = value, 1.0
     for unit, worth in _UNITS[field]:
         if unit == "$" and text.startswith(unit):
@@ -223,8 +225,8 @@ def _number(field: Field, value: str) -> float | None:
 
 
 def completions(text: str, values: dict[str, tuple[str, ...]]) -> tuple[str, ...]:
-    """Return what the last word of a filter may become, each as the whole word. `values` are the
-    known values of `tag`, `tool`, `code` and `episode`."""
+    """Return the possible completions of the last word of a filter, each as the whole word.
+    `values` are the known values of `tag`, `tool`, `code` and `episode`."""
     words = words_of_filter(text)
     if not text or text[-1].isspace() or not words:
         return (*(f"{each}:" for each in TEXTS), *(f"{each}>" for each in NUMBERS))
@@ -253,14 +255,16 @@ def _values(field: str, value: str, values: dict[str, tuple[str, ...]]) -> tuple
 
 
 def quoted(value: str) -> str:
-    """A value as it must be written: in quotes when it holds blanks, quotes or nothing."""
+    """Return a value as it must be written: in quotes when it contains white space or quotes, or is
+    empty."""
     if value and not any(char.isspace() or char == '"' for char in value):
         return value
     return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
 RARE = 50_000
-"""Traces that may hold a tool, up to which each is looked at; beyond, episodes are."""
+"""With at most this many traces that may hold a tool, each is looked at; with more, episodes
+are."""
 _LOWER = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
 _WORD_CHARS = frozenset(string.ascii_letters + string.digits)
 FAILS = "(coalesce(r.measured, 0) - coalesce(r.passes, 0))"
@@ -279,8 +283,9 @@ class Where(NamedTuple):
 
 
 def pass_hat(k: int, firsts: bool, apart: str) -> str:
-    """pass^k of an episode as the grid shows it: NULL with fewer than k measured attempts, with one
-    that is not measured, and for those set `apart` by a condition, which repeat nothing."""
+    """Return SQL for pass^k of an episode as the grid shows it: NULL with fewer than k measured
+    attempts, with an attempt that is not measured, and for the episodes that `apart` selects, whose
+    attempts are no repetitions."""
     made, passed, measured = (
         f"coalesce(s.{name}, r.{name})" if firsts else f"r.{name}"
         for name in ("attempts", "passes", "measured")
@@ -294,8 +299,8 @@ def pass_hat(k: int, firsts: bool, apart: str) -> str:
 
 
 def where(connection: sqlite3.Connection, terms: Iterable[Term], hat: str, key: str) -> Where:
-    """Return all terms as one condition. It binds `:candidate`, which the caller gives; `hat` is
-    the expression of pass^k, `key` the column with the episode's key."""
+    """Return all terms as one condition. It uses the parameter `:candidate`, which the caller
+    binds; `hat` is the expression of pass^k, `key` the column with the episode's key."""
     clauses: list[str] = []
     bound: dict[str, object] = {}
     for n, term in enumerate(terms):
@@ -348,7 +353,8 @@ def gate_count(gate: str, column: str) -> str:
 
 
 def _gate(gate: str, result: str, key: str) -> str:
-    """Match `:n/m` to what cells show: also an episode without any attempt."""
+    """Return the condition on a gate. `:n/m` matches what cells show: also an episode without any
+    attempt."""
     fail, unknown = gate_count(gate, "failed"), gate_count(gate, "unknown")
     made = "coalesce(r.attempts, 0)"
     if result == "critical":
@@ -371,15 +377,15 @@ def _figure(figure: str, term: Term, name: str) -> tuple[str, object]:
 
 
 def _text(value: str) -> str:
-    """A text as an SQL literal: the one place where a parameter would need a second name."""
+    """Return a text as an SQL literal, used only where a parameter would need a second name."""
     return "'" + value.replace("'", "''").replace("\0", "") + "'"
 
 
 def _tool(connection: sqlite3.Connection, tool: str, name: str, key: str) -> str:
-    """Episodes with an attempt that calls a tool.
+    """Return the condition that an attempt of the episode calls a tool.
 
-    Full text says which traces may, quickly where they are few; the event lists say which do. Where
-    they are many, an episode's first attempts soon show it.
+    The full-text index finds candidate traces, which is quick where they are few; the event lists
+    confirm them. Where they are many, the first attempts of an episode usually decide.
     """
     calls = calls_tool(connection, tool, f":{name}", "t.id")
     words = "".join(char if char in _WORD_CHARS else " " for char in tool).split()
@@ -391,7 +397,7 @@ def _tool(connection: sqlite3.Connection, tool: str, name: str, key: str) -> str
             (match, RARE + 1),
         ).fetchone()[0]
         if few <= RARE:
-            # A trace in chunks may be longer than what full text holds of it.
+            # The full-text index may hold only the beginning of a trace in chunks.
             return (
                 f"{key} IN (SELECT t.episode FROM search f CROSS JOIN trace t ON t.id = f.rowid"
                 f" WHERE f.search MATCH {_text(match)} AND t.candidate = :candidate AND {calls}"
@@ -407,11 +413,12 @@ def _tool(connection: sqlite3.Connection, tool: str, name: str, key: str) -> str
 # values ------------------------------------------------------------------------------------------
 
 _LOOKED_AT = 20_000
-"""Rows that tools and codes are named from: completion helps, and need not know them all."""
+"""Rows that tools and codes are read from: completion helps typing, and need not know every
+name."""
 
 
 def tags_of_suite(connection: sqlite3.Connection, suite: int) -> set[str]:
-    """The tags of the episodes of a suite."""
+    """Return the tags of the episodes of a suite."""
     tags: set[str] = set()
     for (raw,) in connection.execute("SELECT DISTINCT tags FROM episode WHERE suite=?", (suite,)):
         tags.update(msgspec.json.decode(raw, type=list[str]))
@@ -419,12 +426,12 @@ def tags_of_suite(connection: sqlite3.Connection, suite: int) -> set[str]:
 
 
 def newest_tools(connection: sqlite3.Connection) -> list[str]:
-    """The tools of the events stored last."""
+    """Return the tools of the newest events."""
     return tools_of_newest(connection, _LOOKED_AT)
 
 
 def newest_codes(connection: sqlite3.Connection) -> list[str]:
-    """The codes of the findings stored last."""
+    """Return the codes of the newest findings."""
     rows = connection.execute(
         "SELECT DISTINCT code FROM (SELECT code FROM finding ORDER BY trace DESC LIMIT ?)",
         (_LOOKED_AT,),

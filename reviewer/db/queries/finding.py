@@ -1,4 +1,4 @@
-"""Episodes and attempts by a part of a name, for a list to choose from."""
+"""Find episodes and attempts by a part of their name, for a list to choose from."""
 
 import sqlite3
 from typing import NamedTuple
@@ -23,7 +23,7 @@ class AttemptPlace(NamedTuple):
 
 
 def like(text: str) -> str:
-    """Return the pattern of LIKE that finds the words of a text in their order."""
+    """Return the LIKE pattern that finds the words of a text in their order."""
     words = text.replace("\\", r"\\").replace("%", r"\%").replace("_", r"\_").split()
     return f"%{'%'.join(words)}%"
 
@@ -36,7 +36,7 @@ _NAMED = (
 
 
 def episodes_named(connection: sqlite3.Connection, text: str, most: int) -> list[EpisodePlace]:
-    """Return episodes with a text in their name, those of the newest suite first."""
+    """Return episodes whose name contains a text, those of the newest suite first."""
     rows = connection.execute(_NAMED, (like(text), most)).fetchall()
     return [EpisodePlace(row[2], row[3]) for row in rows]
 
@@ -44,7 +44,7 @@ def episodes_named(connection: sqlite3.Connection, text: str, most: int) -> list
 def attempts_named(
     connection: sqlite3.Connection, text: str, episodes: int, most: int
 ) -> list[AttemptPlace]:
-    """Return attempts of the first episodes with a text in their name, of the newest candidate
+    """Return attempts of the first episodes whose name contains a text, of the newest candidate
     first."""
     rows = connection.execute(
         f"SELECT e.suite_id, c.candidate_id, e.episode_id, t.attempt, t.passed, t.critical"

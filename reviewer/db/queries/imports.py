@@ -1,6 +1,6 @@
 """The queries of an import: stored attempts by slot, name, path, shape and result, and their names.
 
-Every text is a constant, so that the connection keeps each statement prepared.
+Every query text is a constant, so that the connection keeps each statement prepared.
 """
 
 import json
@@ -11,14 +11,15 @@ from typing import NamedTuple
 from reviewer.db.slots import Slot
 
 _FILE = "/file:"
-"""Parts the name of an attempt from the source whose file holds a part of it."""
+"""Separates an attempt's name from the key of a source whose file holds a part of the attempt."""
 _BOUND = "bound:"
-"""Begins the name of an attempt to which a stored result (its trace follows) belongs by now."""
+"""Begins the name of an attempt that a stored result (its trace follows) was later found to belong
+to."""
 _IN_JSON = "IN (SELECT value FROM json_each(?))"
 
 
 class StoredAttempt(NamedTuple):
-    """A stored attempt: its trace, its slot, and the record that is judged as it."""
+    """A stored attempt: its trace, its slot, and the record that is judged for it."""
 
     trace: int
     candidate: int
@@ -62,7 +63,7 @@ _NAMES = (
 
 
 def attempt_in(connection: sqlite3.Connection, slot: Slot) -> StoredAttempt | None:
-    """The attempt that fills a slot."""
+    """Return the attempt that fills a slot."""
     row = connection.execute(
         f"{_ATTEMPT} WHERE t.candidate=? AND t.episode=? AND t.attempt=?", slot
     ).fetchone()
@@ -70,20 +71,20 @@ def attempt_in(connection: sqlite3.Connection, slot: Slot) -> StoredAttempt | No
 
 
 def filled(connection: sqlite3.Connection, slot: Slot) -> StoredAttempt:
-    """The attempt in a slot that is known to be filled."""
+    """Return the attempt in a slot that is known to be filled."""
     found = attempt_in(connection, slot)
-    assert found is not None  # its trace was written before anything is taken in as one more of it
+    assert found is not None  # a record joins an attempt only after its trace is written
     return found
 
 
 def attempt(connection: sqlite3.Connection, trace: int) -> StoredAttempt | None:
-    """The attempt of a trace."""
+    """Return the attempt of a trace."""
     row = connection.execute(f"{_ATTEMPT} WHERE t.id=?", (trace,)).fetchone()
     return StoredAttempt(*row) if row else None
 
 
 def first_attempt(connection: sqlite3.Connection, key: tuple[int, int]) -> int | None:
-    """The trace of the first attempt of a candidate at an episode."""
+    """Return the trace of the first attempt of a candidate at an episode."""
     row = connection.execute(
         "SELECT id FROM trace WHERE candidate=? AND episode=? ORDER BY attempt LIMIT 1", key
     ).fetchone()
@@ -91,7 +92,7 @@ def first_attempt(connection: sqlite3.Connection, key: tuple[int, int]) -> int |
 
 
 def trace_of_record(connection: sqlite3.Connection, source: int, record: int) -> int | None:
-    """The trace that a record of a source is judged as."""
+    """Return the trace under which a record of a source is judged."""
     row = connection.execute(
         "SELECT id FROM trace WHERE source=? AND record=? ORDER BY id DESC LIMIT 1",
         (source, record),
@@ -100,14 +101,14 @@ def trace_of_record(connection: sqlite3.Connection, source: int, record: int) ->
 
 
 def names_of(connection: sqlite3.Connection, trace: int) -> AttemptNames:
-    """The names of a stored attempt."""
+    """Return the names of a stored attempt."""
     return AttemptNames(*connection.execute(f"{_NAMES} WHERE t.id=?", (trace,)).fetchone())
 
 
 def attempts_of(
     connection: sqlite3.Connection, key: tuple[int, int], sources: Iterable[int]
 ) -> list[StoredAttempt]:
-    """Attempts of a candidate at an episode that came from these sources, in order."""
+    """Return the attempts of a candidate at an episode that came from these sources, in order."""
     rows = connection.execute(
         f"{_ATTEMPT} WHERE t.candidate=? AND t.episode=? AND t.source {_IN_JSON} ORDER BY t.id",
         (*key, json.dumps(sorted(sources))),
@@ -116,7 +117,7 @@ def attempts_of(
 
 
 def attempts_from(connection: sqlite3.Connection, sources: Iterable[int]) -> list[StoredAttempt]:
-    """Every attempt that came from these sources."""
+    """Return every attempt that came from these sources."""
     rows = connection.execute(
         f"{_ATTEMPT} WHERE t.source {_IN_JSON}", (json.dumps(sorted(sources)),)
     ).fetchall()
@@ -124,7 +125,7 @@ def attempts_from(connection: sqlite3.Connection, sources: Iterable[int]) -> lis
 
 
 def attempts_at(connection: sqlite3.Connection, key: tuple[int, int]) -> list[StoredAttempt]:
-    """Every attempt of a candidate at an episode, in order."""
+    """Return every attempt of a candidate at an episode, in order."""
     rows = connection.execute(
         f"{_ATTEMPT} WHERE t.candidate=? AND t.episode=? ORDER BY t.attempt", key
     ).fetchall()
@@ -132,7 +133,7 @@ def attempts_at(connection: sqlite3.Connection, key: tuple[int, int]) -> list[St
 
 
 def records_of(connection: sqlite3.Connection, trace: int) -> frozenset[bytes]:
-    """The digests of all records of an attempt."""
+    """Return the digests of all records of an attempt."""
     rows = connection.execute(
         "SELECT sha256 FROM trace WHERE id=?1 UNION SELECT sha256 FROM revision WHERE trace=?1",
         (trace,),
@@ -143,7 +144,8 @@ def records_of(connection: sqlite3.Connection, trace: int) -> frozenset[bytes]:
 def episodes_added(
     connection: sqlite3.Connection, source: int, first: int, traces: Iterable[int]
 ) -> dict[int, int]:
-    """Candidate → its episodes among the traces of a source from `first` on, and these traces."""
+    """Return candidate → number of its episodes among the traces of a source from `first` on, and
+    these traces."""
     rows = connection.execute(
         "SELECT candidate, count(DISTINCT episode) FROM ("
         "SELECT candidate, episode FROM trace WHERE id >= ? AND source = ? UNION "
@@ -153,16 +155,17 @@ def episodes_added(
     return dict(rows.fetchall())
 
 
-# Names by which a source calls its attempts for good.
+# Names by which sources refer to their attempts, kept permanently.
 
 
 def add_names(connection: sqlite3.Connection, names: Iterable[tuple[str, int]]) -> None:
-    """Keep names of attempts, each with the trace, inside the caller's transaction."""
+    """Store names of attempts, each with its trace, inside the caller's transaction."""
     connection.executemany("INSERT OR IGNORE INTO attempt_name VALUES (?, ?)", names)
 
 
 def linked_names(names: Sequence[str], source: int) -> Iterator[str]:
-    """Names of an attempt, each also as a source whose file holds a part of the attempt has it."""
+    """Yield the names of an attempt, and each name again with the source whose file holds a part of
+    the attempt."""
     yield from names
     for name in names:
         yield f"{name}{_FILE}{source}"
@@ -176,7 +179,7 @@ def any_named(connection: sqlite3.Connection) -> bool:
 def attempts_named(
     connection: sqlite3.Connection, name: str, key: tuple[int, int] | None = None
 ) -> list[StoredAttempt]:
-    """Attempts of this name, in order; with `key`, of that candidate at that episode."""
+    """Return the attempts of this name, in order; with `key`, of that candidate at that episode."""
     if key is None:
         rows = connection.execute(f"{_BY_NAME} WHERE n.name=? ORDER BY t.id", (name,))
     else:
@@ -194,7 +197,7 @@ def names_of_trace(connection: sqlite3.Connection, trace: int) -> list[str]:
 
 
 def names_of_named(connection: sqlite3.Connection, name: str) -> list[AttemptNames]:
-    """The names of the attempts that have this name, the first of them first."""
+    """Return the names of the attempts that have this name, in order."""
     rows = connection.execute(
         f"{_NAMES} JOIN attempt_name n ON n.trace = t.id WHERE n.name=? ORDER BY t.id", (name,)
     )
@@ -211,7 +214,8 @@ class LinkedFile(NamedTuple):
 
 
 def files_with(connection: sqlite3.Connection, name: str, candidate: str) -> list[LinkedFile]:
-    """Files that hold a part of what has this name and were imported for `candidate`."""
+    """Return the files that hold a part of the attempt of this name and were imported for
+    `candidate`."""
     start = f"{name}{_FILE}"
     rows = connection.execute(
         "SELECT DISTINCT o.path, o.reader, f.sha256, o.id FROM attempt_name n"
@@ -224,12 +228,12 @@ def files_with(connection: sqlite3.Connection, name: str, candidate: str) -> lis
 
 
 def bind_result(connection: sqlite3.Connection, result: int, attempt: int) -> None:
-    """Note that the result stored as one trace belongs to the attempt of another."""
+    """Record that the result stored as one trace belongs to the attempt of another."""
     add_names(connection, [(f"{_BOUND}{result}", attempt)])
 
 
 def bound_results(connection: sqlite3.Connection) -> frozenset[int]:
-    """Traces of results that belong to another attempt by now."""
+    """Return the traces of results that were found to belong to another attempt."""
     rows = connection.execute(
         "SELECT name FROM attempt_name WHERE name >= 'bound:' AND name < 'bound;'"
     )
@@ -240,17 +244,17 @@ def bound_results(connection: sqlite3.Connection) -> frozenset[int]:
 
 
 def source_paths(connection: sqlite3.Connection) -> Iterator[str]:
-    """The path of every source."""
+    """Yield the path of every source."""
     return (path for (path,) in connection.execute("SELECT path FROM source"))
 
 
 def source_sizes(connection: sqlite3.Connection) -> frozenset[int]:
-    """The sizes of all files that were imported, or begun."""
+    """Return the sizes of all files whose import was completed or begun."""
     return frozenset(n for (n,) in connection.execute("SELECT DISTINCT size FROM source"))
 
 
 def sources_at(connection: sqlite3.Connection, paths: Sequence[str]) -> frozenset[int]:
-    """The imports of files at these paths."""
+    """Return the imports of files at these paths."""
     rows = connection.execute(
         f"SELECT id FROM source WHERE path {_IN_JSON}", (json.dumps(list(paths)),)
     )
@@ -258,7 +262,7 @@ def sources_at(connection: sqlite3.Connection, paths: Sequence[str]) -> frozense
 
 
 def names_at(connection: sqlite3.Connection, path: str) -> list[tuple[str, str]]:
-    """(episode id, candidate id) of a few attempts that came from a path."""
+    """Return (episode id, candidate id) of a few attempts that came from a path."""
     return connection.execute(
         "SELECT DISTINCT e.episode_id, c.candidate_id FROM source s JOIN trace t ON t.source = s.id"
         " JOIN episode e ON e.id = t.episode JOIN candidate c ON c.id = t.candidate"
@@ -268,20 +272,20 @@ def names_at(connection: sqlite3.Connection, path: str) -> list[tuple[str, str]]
 
 
 def quarantined(connection: sqlite3.Connection, source: int) -> frozenset[int]:
-    """The numbers of a source's records in quarantine."""
+    """Return the numbers of a source's records in quarantine."""
     rows = connection.execute("SELECT record FROM quarantine WHERE source=?", (source,))
     return frozenset(record for (record,) in rows.fetchall())
 
 
 def clear(connection: sqlite3.Connection, source: int, records: Iterable[int]) -> None:
-    """Take records out of quarantine, inside the caller's transaction."""
+    """Remove records from quarantine, inside the caller's transaction."""
     connection.executemany(
         "DELETE FROM quarantine WHERE source=? AND record=?",
         [(source, record) for record in records],
     )
 
 
-# What is known of a suite's attempts.
+# Queries about a suite's attempts.
 
 
 def judged_before_masking(connection: sqlite3.Connection, trace: int, code: str) -> bool | None:
@@ -306,7 +310,7 @@ def any_episode(connection: sqlite3.Connection, suite_id: str) -> bool:
 
 
 def first_of_episode(connection: sqlite3.Connection, suite_id: str, episode_id: str) -> int | None:
-    """The first trace of a probe's episode."""
+    """Return the first trace of a probe's episode."""
     row = connection.execute(
         "SELECT t.id FROM trace t JOIN episode e ON e.id = t.episode JOIN suite s"
         " ON s.id = e.suite WHERE s.suite_id=? AND s.probe=1 AND e.episode_id=?"
@@ -325,8 +329,8 @@ _SHAPES = (
 def alike_elsewhere(
     connection: sqlite3.Connection, traces: Collection[int], most: int
 ) -> dict[int, list[int]]:
-    """Of these traces, those with a clock → at most `most` traces of other candidates of the suite
-    whose episode, cost, latency and length are the same, and whose evidence is not."""
+    """Return, for those of these traces that have a latency, at most `most` traces of other
+    candidates of the suite with the same episode, cost, latency and length but other evidence."""
     own: dict[tuple[int, int], list[tuple[int, tuple[object, ...], int]]] = {}
     for trace, candidate, suite, *shape, evidence in connection.execute(
         f"{_SHAPES} WHERE t.id {_IN_JSON} AND t.latency_ms IS NOT NULL",
@@ -353,11 +357,11 @@ def alike_elsewhere(
     return found
 
 
-# Attempts that results of other files may be joined to, or that are known by their results alone.
+# Attempts that results of other files may be joined to, or that are known only by their results.
 
 
 class ResultRow(NamedTuple):
-    """A stored attempt with where it came from and what its source said of it."""
+    """A stored attempt with where it came from and what its source stated about it."""
 
     id: int
     candidate: int
@@ -416,25 +420,27 @@ def _results(connection: sqlite3.Connection, query: str, **values: str) -> list[
 
 
 def results_of_episode(connection: sqlite3.Connection, suite: str, episode: str) -> list[ResultRow]:
-    """Every attempt at an episode of a suite (empty: of all probes)."""
+    """Return every attempt at an episode of a suite (empty: of all probes)."""
     return _results(connection, _OF_EPISODE, suite=suite, episode=episode)
 
 
 def results_of_models(
     connection: sqlite3.Connection, suite: str, models: Iterable[str]
 ) -> list[ResultRow]:
-    """Attempts without events of candidates that are called after these models."""
+    """Return the attempts without events of candidates that are named after these models."""
     return _results(connection, _OF_MODELS, suite=suite, models=json.dumps(list(models)))
 
 
 def first_results(connection: sqlite3.Connection, suite: str) -> list[ResultRow]:
-    """The first attempt without events of each candidate of a suite (empty: of all probes)."""
+    """Return the first attempt without events of each candidate of a suite (empty: of all
+    probes)."""
     return _results(connection, _ONE_EACH, suite=suite)
 
 
 def first_below(
     connection: sqlite3.Connection, suite: str, folders: Iterable[str]
 ) -> list[ResultRow]:
-    """The first attempt with events of each candidate whose file lies below one of the folders."""
+    """Return the first attempt with events of each candidate whose file lies below one of the
+    folders."""
     below = [{"from": f"{one}/", "to": f"{one}0"} for one in folders]
     return _results(connection, _BELOW, suite=suite, below=json.dumps(below))

@@ -1,4 +1,5 @@
-"""Reading two stores to join them: which evidence each holds, and where every record came from."""
+"""Read two stores in order to join them: the evidence that each holds, and the source of every
+record."""
 
 import sqlite3
 from collections.abc import Iterable
@@ -60,12 +61,12 @@ def evidences_of(connection: sqlite3.Connection, traces: Iterable[int]) -> dict[
 
 
 def revision_evidence(connection: sqlite3.Connection) -> list[tuple[int, int]]:
-    """Return (trace, evidence) of each record of an attempt that is not the one judged."""
+    """Return (trace, evidence) of each record of an attempt other than the judged one."""
     return connection.execute("SELECT trace, evidence FROM revision").fetchall()
 
 
 def last_trace(connection: sqlite3.Connection) -> int:
-    """Return the key of the newest trace, 0 without one."""
+    """Return the key of the newest trace, 0 when there is none."""
     return int(connection.execute("SELECT coalesce(max(id), 0) FROM trace").fetchone()[0])
 
 
@@ -75,7 +76,7 @@ def attempt_names(connection: sqlite3.Connection) -> list[tuple[str, int]]:
 
 
 def record_places(connection: sqlite3.Connection, offset: int) -> list[RecordPlace]:
-    """Return where every trace, and every revision (its id behind `offset`), was read."""
+    """Return where every trace, and every revision (as its id plus `offset`), was read."""
     rows = connection.execute(
         "SELECT id, source, record FROM trace UNION ALL"
         " SELECT id + ?, source, record FROM revision",
@@ -87,7 +88,8 @@ def record_places(connection: sqlite3.Connection, offset: int) -> list[RecordPla
 def stated_verdicts(
     connection: sqlite3.Connection, traces: Iterable[int], revisions: Iterable[int]
 ) -> list[StatedVerdict]:
-    """Return what the sources said of these traces, then of these revisions, each by key."""
+    """Return the verdicts that the sources stated on these traces, then on these revisions, each by
+    key."""
     judged = ",".join(str(int(key)) for key in traces)
     others = ",".join(str(int(key)) for key in revisions)
     rows = connection.execute(

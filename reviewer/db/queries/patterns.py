@@ -1,5 +1,5 @@
-"""Failing attempts of a candidate: their rows, and the findings that fail them; and the names that
-people give to patterns of these."""
+"""Failing attempts of a candidate: their rows, the findings that fail them, and the names that
+people give to patterns of such attempts."""
 
 import json
 import sqlite3
@@ -22,7 +22,7 @@ class FailingFinding(NamedTuple):
     detail: str
 
 
-# Said as the index on failures says it, so that attempts that passed are not read.
+# The same text as the condition of the index on failures, so that passed attempts are not read.
 _FAILING = "t.candidate=? AND (t.passed = 0 OR t.infra = 1) AND t.passed = 0"
 _PART = 500
 
@@ -46,8 +46,8 @@ def failing_traces(connection: sqlite3.Connection, candidate: int) -> list[Trace
 def failing_findings(
     connection: sqlite3.Connection, candidate: int
 ) -> dict[int, list[FailingFinding]]:
-    """Return trace key → the findings that fail it, in printed order. A trace whose verdict
-    fails without one is absent."""
+    """Return trace key → the findings that fail it, in printed order. A failed trace without such a
+    finding is absent."""
     found: dict[int, list[FailingFinding]] = {}
     for trace, gate, code, critical, seq, n, detail in connection.execute(
         "SELECT f.trace, f.gate, f.code, f.severity = 'critical', f.seq, f.n,"
@@ -82,8 +82,8 @@ def fails_with_evidence(connection: sqlite3.Connection, suite_id: str, evidence:
 
 
 class PatternNameRow(NamedTuple):
-    """One name of a pattern, or its removal. `suite` is an id, `body` the bytes whose digest the
-    uid is."""
+    """One name of a pattern, or its removal. `suite` is an id; the uid is the digest of the bytes
+    in `body`."""
 
     uid: str
     suite: str

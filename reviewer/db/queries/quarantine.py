@@ -15,7 +15,7 @@ class RefusedRecord(NamedTuple):
 
 
 class QuarantineRow(NamedTuple):
-    """One refused record with the slot it named, as far as it named one."""
+    """One refused record with the parts of its slot that it named."""
 
     id: int
     candidate_id: str | None
@@ -49,7 +49,7 @@ def quarantine(connection: sqlite3.Connection) -> list[QuarantineRow]:
 def reasons_of_source(
     connection: sqlite3.Connection, source: int, first: int, count: int
 ) -> dict[int, tuple[str, ...]]:
-    """Return record number → reasons, of the refused ones among `count` records of a source."""
+    """Return record number → reasons, for the refused records among `count` records of a source."""
     rows = connection.execute(
         "SELECT record, reasons FROM quarantine WHERE source=? AND record>=? AND record<?",
         (source, first, first + count),
@@ -75,7 +75,8 @@ def _reasons(text: str) -> tuple[str, ...]:
 def quarantined(
     connection: sqlite3.Connection, suite_id: str, candidate_id: str
 ) -> tuple[dict[str, int], int]:
-    """Refused records of this candidate on this suite per episode id, and those without a place."""
+    """Return the number of refused records of this candidate on this suite per episode id, and of
+    those that name no episode."""
     placed: dict[str, int] = {}
     unplaced = 0
     for episode_id, count in connection.execute(
@@ -93,9 +94,9 @@ def quarantined(
 def unjudged_attempts(
     connection: sqlite3.Connection, suite_id: str, candidate_id: str, candidate: int
 ) -> list[tuple[str, int | None]]:
-    """Return (episode id, attempt) of each refused record that names this candidate and an episode,
-    and of which no trace came in: none of its attempt, or, where it names none, none of a later
-    file. Records that repeat known evidence are none of them."""
+    """Return (episode id, attempt) of each refused record that names this candidate and an episode
+    and that no imported trace replaced: no trace of its attempt or, where it names no attempt, none
+    from a later file. Records that repeat known evidence are left out."""
     found: list[tuple[str, int | None]] = []
     made: dict[str, dict[int, int]] = {}
     for episode_id, attempt, source, text in connection.execute(
@@ -112,7 +113,7 @@ def unjudged_attempts(
                 (candidate, episode_id),
             )
             made[episode_id] = dict(rows.fetchall())
-        sources = made[episode_id]  # by attempt; each stands for one refused record
+        sources = made[episode_id]  # by attempt; each source replaces one refused record
         if attempt is None:
             attempt = next((one for one, of in sorted(sources.items()) if of > source), None)
             if attempt is None:

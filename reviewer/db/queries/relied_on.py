@@ -1,11 +1,11 @@
-"""Decisions and labels that are about an attempt as it is stored."""
+"""Decisions and labels that depend on a stored attempt."""
 
 import sqlite3
 
 
 def decision_on(connection: sqlite3.Connection, trace: int) -> int | None:
-    """Return the number of a decision that was signed on an attempt's candidate since its record
-    came; None when there is none."""
+    """Return the number of a decision that was signed on an attempt's candidate after the attempt's
+    record was imported; None when there is none."""
     row = connection.execute(
         "SELECT max(d.number) FROM trace t JOIN source s ON s.id = t.source"
         " JOIN decision d ON d.candidate = t.candidate AND d.at >= s.at WHERE t.id=?",

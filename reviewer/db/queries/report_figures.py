@@ -1,6 +1,5 @@
-"""Figures of a report that need every trace of a candidate: latencies, diagnostics, what is not
-measured, and what the harnesses that made the attempts said and spent.
-"""
+"""Figures of a report that need every trace of a candidate: latencies, diagnostics, codes of what
+is not measured, and the verdicts and costs that other harnesses stated."""
 
 import sqlite3
 from array import array
@@ -21,7 +20,8 @@ from reviewer.stats.figures import OtherSpent, UserTalks
 
 
 def _counted(connection: sqlite3.Connection, candidate: int) -> str:
-    """The clause that leaves out traces `t` beyond the first complete set; empty when none is."""
+    """Return the clause that leaves out traces `t` beyond the first complete set; empty when there
+    are none."""
     known = connection.execute("SELECT 1 FROM first_set WHERE candidate=? LIMIT 1", (candidate,))
     if known.fetchone() is None:
         return ""
@@ -35,8 +35,8 @@ _BLOCK = 4096
 
 
 class Latencies(NamedTuple):
-    """The latencies of every attempt that counts and has one: `ordered`, and as they were read,
-    each with the key of its episode. `unknown` counts attempts without one."""
+    """The latencies of the counted attempts that have one: `ordered`, and as they were read, each
+    with the key of its episode. `unknown` counts attempts without a latency."""
 
     ordered: Ordered
     unknown: int
@@ -44,13 +44,15 @@ class Latencies(NamedTuple):
     values: "array[float]"
 
     def within(self, bound_ms: float) -> list[tuple[int, int]]:
-        """Per episode, by key: how many latencies there are, and how many are at most the bound."""
+        """Return per episode, by key, how many latencies there are, and how many are at most the
+        bound."""
         beyond = Counter(compress(self.episodes, map(bound_ms.__lt__, self.values)))
         return [(made, made - beyond[key]) for key, made in sorted(Counter(self.episodes).items())]
 
 
 def latencies(connection: sqlite3.Connection, candidate: int) -> Latencies:
-    """Return the latencies of a candidate. A million rows at once would take 100 MB."""
+    """Return the latencies of a candidate, reading rows in blocks: a million at once would take 100
+    MB."""
     episodes, values, unknown = array("q"), array("d"), 0
     counted = _counted(connection, candidate)
     if not counted:
@@ -74,7 +76,7 @@ def latencies(connection: sqlite3.Connection, candidate: int) -> Latencies:
 
 class UnmeasuredCode(NamedTuple):
     """One code of what is not measured: how many counted traces have it, how many of these have no
-    verdict because of it, and where the first of them in suite order has it."""
+    verdict because of it, and the first trace in suite order that has it."""
 
     code: str
     traces: int
@@ -85,8 +87,9 @@ class UnmeasuredCode(NamedTuple):
 
 
 def _unmeasured(connection: sqlite3.Connection, candidate: int) -> str:
-    """The findings of what is not measured, by the candidate's traces; or as they lie where a large
-    part of all traces is this candidate's, since most traces have none."""
+    """Return SQL for the findings of what is not measured: by way of the candidate's traces, or
+    scanning the findings where a large part of all traces is this candidate's, since most traces
+    have none."""
     which = traces_clause(connection, candidate)
     joined = (
         "finding f CROSS JOIN trace t ON t.id = f.trace"
@@ -106,7 +109,8 @@ def unmeasured(connection: sqlite3.Connection, candidate: int) -> list[Unmeasure
     """Return the codes of what is not measured. Attempts that infrastructure ended are left out:
     another attempt replaces them, or is still needed."""
     rows = connection.execute(
-        # Bare columns are those of the row with the least place: SQLite does so for one `min`.
+        # Bare columns come from the row with the smallest place: SQLite guarantees this for a
+        # single `min`.
         f"SELECT f.code, {_TRACES}, t.id, f.gate, f.seq,"
         " min((t.episode << 20) | min(t.attempt, 1048575))"
         f" {_unmeasured(connection, candidate)} GROUP BY f.code ORDER BY f.code",
@@ -116,8 +120,8 @@ def unmeasured(connection: sqlite3.Connection, candidate: int) -> list[Unmeasure
 
 
 def unmeasured_traces(connection: sqlite3.Connection, candidate: int, kind: str) -> tuple[int, int]:
-    """Traces with one code or more of a kind, which is a code up to its colon, and how many of them
-    are without a verdict."""
+    """Return the number of traces with at least one code of a kind (a code up to its colon), and
+    how many of them have no verdict."""
     count: tuple[int, int] = connection.execute(
         f"SELECT {_TRACES} {_unmeasured(connection, candidate)}"
         " AND (f.code = ? OR substr(f.code, 1, ?) = ?)",
@@ -129,8 +133,8 @@ def unmeasured_traces(connection: sqlite3.Connection, candidate: int, kind: str)
 def diagnostic_means(
     connection: sqlite3.Connection, candidate: int
 ) -> dict[str, tuple[float | None, int]]:
-    """Mean of each diagnostic over the traces that count and where it is defined, with how many
-    those are."""
+    """Return the mean of each diagnostic over the counted traces where it is defined, with the
+    number of those traces."""
     counted = _counted(connection, candidate)
     known = None if counted else exact_sums(connection, candidate)
     if known is not None:
@@ -147,10 +151,10 @@ def diagnostic_means(
     while block := rows.fetchmany(_BLOCK):
         columns = diagnostic_columns([blob for (blob,) in block])
         for n, column in enumerate(columns):
-            # One after another, in the order of ids: always the same sum.
+            # Added one by one in the order of ids, so that the sum is always the same.
             values: Sequence[float] = column
             total = reduce(add, values, sums[n])
-            if total != total:  # NaN is not defined
+            if total != total:  # NaN means undefined
                 values = [value for value in column if value == value]
                 total = reduce(add, values, sums[n])
             sums[n], counts[n] = total, counts[n] + len(values)
@@ -164,9 +168,9 @@ _LOST = "t.infra = 1 AND t.passed IS NULL"
 
 
 class SourceVerdictCount(NamedTuple):
-    """Attempts with the same verdict of the source: passed or not, and which reward. `lost` to
-    infrastructure, by our gates. `epochs` counts the attempts of the same episode that the source
-    scored, where `by_episode` names the reader; else it is 1."""
+    """Number of attempts with the same verdict of the source: passed or not, and which reward.
+    `lost`: infrastructure ended them, by the gates of reviewer. `epochs` is the number of scored
+    attempts of the same episode where `by_episode` names the reader; else it is 1."""
 
     reader: str
     passed: int | None
@@ -179,9 +183,9 @@ class SourceVerdictCount(NamedTuple):
 def source_verdict_counts(
     connection: sqlite3.Connection, candidate: int, by_episode: Container[str] = ()
 ) -> list[SourceVerdictCount]:
-    """Count the verdicts of other harnesses on every attempt of a candidate, those without a
-    verdict too; empty where there is no verdict at all. `by_episode` names readers whose rows are
-    divided by how many attempts of an episode were scored."""
+    """Count the verdicts of other harnesses on every attempt of a candidate, including attempts
+    without a verdict; empty where no attempt has one. `by_episode` names the readers whose rows are
+    divided by the number of scored attempts of an episode."""
     some = connection.execute(
         "SELECT 1 FROM source_verdict v CROSS JOIN trace t ON t.id = v.trace WHERE t.candidate=?"
         " AND (v.passed IS NOT NULL OR v.reward IS NOT NULL) LIMIT 1",
@@ -190,10 +194,10 @@ def source_verdict_counts(
     if some is None:
         return []
     sources = dict(connection.execute("SELECT id, reader FROM source").fetchall())
-    # The version of a reader follows a slash.
+    # In a reader's name, a slash precedes its version.
     apart = {id for id, reader in sources.items() if reader.partition("/")[0] in by_episode}
     episode = f"iif(t.source IN ({','.join(map(str, apart))}), t.episode, 0)" if apart else "0"
-    # Counted here: SQLite would sort every row of a large probe to group them.
+    # Counted in Python: SQLite would sort every row of a large probe to group them.
     alike = Counter(
         connection.execute(
             f"SELECT t.source, v.passed, v.reward, {_LOST}, {episode} FROM trace t"
@@ -237,7 +241,7 @@ _read = msgspec.json.Decoder(_Detail).decode
 
 
 def others_spent(connection: sqlite3.Connection, candidate: int) -> list[OtherSpent]:
-    """Return one line for each kind that is there, over every attempt made."""
+    """Return one line for each kind of spending that occurs, over every attempt made."""
     rows = connection.execute(
         "SELECT v.detail FROM source_verdict v CROSS JOIN trace t ON t.id = v.trace"
         " WHERE t.candidate=?"
@@ -273,7 +277,7 @@ def _spent_by(who: str, lines: list[_Line]) -> OtherSpent:
 
 
 def _tokens(usage: dict[str, Any]) -> int | None:
-    """Return all tokens: the total, else input and output."""
+    """Return all tokens: the stated total, else input plus output."""
     total = usage.get("total_tokens")
     if isinstance(total, int):
         return total
@@ -299,7 +303,8 @@ _read_talk = msgspec.json.Decoder(_TalkDetail).decode
 
 
 class TalkFaults(NamedTuple):
-    """One conversation: its slot, how it ended, and the codes of its user's errors that matter."""
+    """One conversation: its slot, how it ended, and the codes of its user's errors that spoil the
+    attempt."""
 
     episode_id: str
     attempt: int
@@ -308,8 +313,8 @@ class TalkFaults(NamedTuple):
 
 
 def talk_faults(connection: sqlite3.Connection, candidate: int) -> Iterator[TalkFaults]:
-    """Yield the conversations with simulated users among every attempt made, with what a rule found
-    their users do wrong."""
+    """Yield the conversations with simulated users among every attempt made, with the user errors
+    found by rule."""
     rows = connection.execute(
         "SELECT e.episode_id, t.attempt, t.termination, v.detail FROM source_verdict v"
         " CROSS JOIN trace t ON t.id = v.trace JOIN episode e ON e.id = t.episode"
@@ -327,8 +332,8 @@ def talk_faults(connection: sqlite3.Connection, candidate: int) -> Iterator[Talk
 
 
 def user_talks(connection: sqlite3.Connection, candidate: int) -> UserTalks | None:
-    """Count the conversations with simulated users among every attempt made, and what the users did
-    wrong in them; None where there is no conversation."""
+    """Count the conversations with simulated users among every attempt made, and their user errors;
+    None where there is no conversation."""
     attempts = spoiled = faulty = 0
     codes: Counter[str] = Counter()
     for one in talk_faults(connection, candidate):

@@ -1,4 +1,4 @@
-"""Review sets as they are kept, and the attempts that one is drawn from."""
+"""Stored review sets, and the attempts that a set is drawn from."""
 
 import json
 import sqlite3
@@ -9,8 +9,8 @@ from reviewer.db.tables import Table
 
 
 class ReviewSetRow(NamedTuple):
-    """One set. `suite` is the id of the suite its attempts are of, `body` the bytes whose digest
-    the uid is."""
+    """One set. `suite` is the id of its attempts' suite; the uid is the digest of the bytes in
+    `body`."""
 
     uid: str
     name: str
@@ -24,7 +24,7 @@ _COLUMNS = ", ".join(ReviewSetRow._fields)
 
 
 _ABOUT_USERS = b'"about":"user"'
-"""A part of every stored set about users, and of no other: sets are canonical JSON, and a text in
+"""Occurs in every stored set about users, and in no other: sets are canonical JSON, and a text in
 one has its quotes escaped."""
 
 
@@ -89,8 +89,8 @@ def recorded_attempts(
     candidates: Sequence[str] = (),
     files: Sequence[str] = (),
 ) -> list[Recorded]:
-    """Return the attempts of a suite: all, those of candidates, or those that the record judged
-    came with a file of one of these digests."""
+    """Return the attempts of a suite: all, those of candidates, or those whose judged record came
+    with a file of one of these digests."""
     rows = connection.execute(
         "SELECT t.id, c.candidate_id, e.episode_id, t.attempt, t.pack, t.offset, t.length,"
         " t.evidence, lower(hex(t.sha256)),"

@@ -1,12 +1,12 @@
-"""How many bytes of the store are for what."""
+"""How many bytes of the store are used for what."""
 
 import sqlite3
 from typing import NamedTuple
 
 
 class CandidateSizes(NamedTuple):
-    """Counts and bytes of one candidate. A frame that holds records of several is counted by the
-    share of each in what was compressed."""
+    """Counts and bytes of one candidate. A frame that holds records of several candidates is
+    divided among them by their shares of its uncompressed bytes."""
 
     suite_id: str
     candidate_id: str
@@ -39,8 +39,8 @@ DBSTAT = "dbstat"
 
 
 def table_bytes(connection: sqlite3.Connection) -> dict[str, int] | None:
-    """Return the bytes of each table with its indexes; None where SQLite was built without the
-    table that tells (`dbstat`)."""
+    """Return the bytes of each table with its indexes; None where SQLite was built without
+    `dbstat`."""
     try:
         rows = connection.execute(
             f"SELECT coalesce(m.tbl_name, s.name), sum(s.pgsize) FROM {DBSTAT} s"
@@ -56,7 +56,7 @@ def table_bytes(connection: sqlite3.Connection) -> dict[str, int] | None:
 _SHARE = "sum(1.0 * r.length * length(p.frame) / nullif(p.size, 0))"
 
 _AWAY = "sum(1.0 * r.length * a.length / nullif(p.size, 0))"
-"""The same of a frame in a file outside the store."""
+"""The same share of a frame in a file outside the store."""
 
 
 def candidate_sizes(connection: sqlite3.Connection) -> list[CandidateSizes]:
@@ -78,7 +78,7 @@ def candidate_sizes(connection: sqlite3.Connection) -> list[CandidateSizes]:
             " JOIN pack p ON p.id = r.pack GROUP BY 1",
             "SELECT t.candidate, sum(length(c.frame)) FROM chunk c"
             " JOIN trace t ON t.id = c.trace GROUP BY 1",
-            # Chunks of a record that is not the one judged lie under its number below zero.
+            # Chunks of a record other than the judged one are stored under the negative of its id.
             "SELECT t.candidate, sum(length(c.frame)) FROM chunk c"
             " JOIN revision r ON r.id = -c.trace JOIN trace t ON t.id = r.trace GROUP BY 1",
         )

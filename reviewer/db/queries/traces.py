@@ -1,7 +1,7 @@
 """Traces and their findings, read by key or by index.
 
-Every answer is fetched whole, since an open read transaction would hide what others write; but for
-those that are yielded, which a report of many traces reads within one.
+Most queries fetch all rows at once, since an open read transaction would hide what others write.
+The exceptions yield rows; a report on many traces reads them within one transaction.
 """
 
 import json
@@ -58,7 +58,7 @@ _TRACE = (
 def traces_of(
     connection: sqlite3.Connection, candidate: int, episodes: Iterable[int]
 ) -> list[TraceRow]:
-    """Every attempt of some episodes (a page of the grid), by episode and attempt."""
+    """Return every attempt of some episodes (a page of the grid), by episode and attempt."""
     keys = ",".join(str(int(key)) for key in episodes)
     rows = connection.execute(
         f"{_TRACE} WHERE candidate=? AND episode IN ({keys}) ORDER BY episode, attempt",
@@ -68,7 +68,7 @@ def traces_of(
 
 
 def traces_by_id(connection: sqlite3.Connection, traces: Sequence[int]) -> list[TraceRow]:
-    """Some traces by their keys, in the order of these."""
+    """Return some traces by their keys, in ascending order of the keys."""
     keys = ",".join(str(int(key)) for key in traces)
     rows = connection.execute(f"{_TRACE} WHERE id IN ({keys}) ORDER BY id")
     return [TraceRow(*row) for row in rows.fetchall()]
@@ -77,7 +77,7 @@ def traces_by_id(connection: sqlite3.Connection, traces: Sequence[int]) -> list[
 def traces_from(
     connection: sqlite3.Connection, candidates: Iterable[int], first: int, last: int
 ) -> list[TraceRow]:
-    """The traces of some candidates with keys from `first` to `last`, by key."""
+    """Return the traces of some candidates with keys from `first` to `last`, by key."""
     keys = ",".join(str(int(key)) for key in candidates)
     rows = connection.execute(
         f"{_TRACE} WHERE id BETWEEN ? AND ? AND +candidate IN ({keys}) ORDER BY id", (first, last)
@@ -95,7 +95,7 @@ def trace_at(
 
 
 def trace_of_id(connection: sqlite3.Connection, key: int) -> TraceRow | None:
-    """The trace with this key of the store."""
+    """Return the trace with this key in the store."""
     row = connection.execute(f"{_TRACE} WHERE id=?", (key,)).fetchone()
     return TraceRow(*row) if row else None
 
@@ -108,7 +108,8 @@ def failed_rows(connection: sqlite3.Connection, candidate: int) -> Iterator[tupl
     was lost to infrastructure, in suite order, then by attempt."""
     return connection.execute(
         "SELECT t.id, t.episode, t.attempt, t.gates, t.critical, t.infra, t.sha256 FROM trace t"
-        # The plus keeps SQLite from reading every trace of the candidate in the order of its slots.
+        # The plus disables the index, so that SQLite does not read every trace of the candidate by
+        # slot.
         f" WHERE {_FAILED} ORDER BY +t.episode, t.attempt",
         (candidate,),
     )
@@ -116,7 +117,7 @@ def failed_rows(connection: sqlite3.Connection, candidate: int) -> Iterator[tupl
 
 def failed_findings(connection: sqlite3.Connection, candidate: int) -> Iterator[tuple[Any, ...]]:
     """Yield (trace, gate, code, seq) of the findings against those traces, in printed order within
-    each. The join is read from left to right: both sides are in this order already."""
+    each. The CROSS JOIN keeps the tables in this order, in which both sides are already sorted."""
     return connection.execute(
         "SELECT f.trace, f.gate, f.code, f.seq FROM trace t CROSS JOIN finding f ON f.trace = t.id"
         f" WHERE {_FAILED} AND f.severity <> 'note' ORDER BY t.id, f.n",
@@ -125,7 +126,7 @@ def failed_findings(connection: sqlite3.Connection, candidate: int) -> Iterator[
 
 
 def findings_of(connection: sqlite3.Connection, traces: Sequence[int]) -> list[FindingRow]:
-    """Findings of some traces, in printed order within each."""
+    """Return the findings of some traces, in printed order within each."""
     found: list[FindingRow] = []
     for start in range(0, len(traces), 500):
         keys = ",".join(str(int(key)) for key in traces[start : start + 500])
@@ -140,7 +141,7 @@ def findings_of(connection: sqlite3.Connection, traces: Sequence[int]) -> list[F
 def findings_on(
     connection: sqlite3.Connection, trace: int, seqs: Sequence[int]
 ) -> list[FindingRow]:
-    """Findings of a trace on the events with these numbers, in printed order."""
+    """Return the findings of a trace on the events with these numbers, in printed order."""
     numbers = ",".join(str(int(seq)) for seq in seqs)
     rows = connection.execute(
         "SELECT trace, gate, code, severity, seq, detail FROM finding"
@@ -151,7 +152,8 @@ def findings_on(
 
 
 def findings_from(connection: sqlite3.Connection, first: int, last: int) -> list[FindingRow]:
-    """Findings of the traces with keys from `first` to `last`, in printed order within each."""
+    """Return the findings of the traces with keys from `first` to `last`, in printed order within
+    each."""
     rows = connection.execute(
         "SELECT trace, gate, code, severity, seq, detail FROM finding"
         " WHERE trace BETWEEN ? AND ? ORDER BY trace, n",
@@ -199,8 +201,9 @@ _LOOKED = 64
 
 
 def traces_clause(connection: sqlite3.Connection, candidate: int) -> str:
-    """The clause that picks a candidate's traces `t`, read as is quicker: all traces as they lie
-    where a large part is this candidate's, else by its index. Looks at a few evenly spaced ones."""
+    """Return the clause that selects a candidate's traces `t` by the quicker way: a scan of all
+    traces where a large part is this candidate's, else the index. Decides by a few evenly spaced
+    traces."""
     held = connection.execute("SELECT coalesce(max(id), 0) FROM trace").fetchone()[0]
     looked = {held * n // _LOOKED for n in range(1, _LOOKED + 1)}
     (mine,) = connection.execute(
@@ -211,7 +214,7 @@ def traces_clause(connection: sqlite3.Connection, candidate: int) -> str:
 
 
 def slot_of(connection: sqlite3.Connection, trace: int) -> tuple[str, int]:
-    """(episode id, attempt) of a trace."""
+    """Return (episode id, attempt) of a trace."""
     row: tuple[str, int] = connection.execute(
         "SELECT e.episode_id, t.attempt FROM trace t JOIN episode e ON e.id = t.episode"
         " WHERE t.id=?",
@@ -232,7 +235,7 @@ class AttemptRow(NamedTuple):
 
 
 def attempt_rows(connection: sqlite3.Connection, candidate: int) -> list[AttemptRow]:
-    """Every attempt, by episode in the suite's order and by number."""
+    """Return every attempt, by episode in the suite's order and by number."""
     rows = connection.execute(
         "SELECT e.episode_id, t.attempt, t.passed, t.critical, t.infra, t.latency_ms"
         " FROM trace t JOIN episode e ON e.id = t.episode WHERE t.candidate=?"
@@ -251,7 +254,7 @@ class SourceVerdict(NamedTuple):
 
 
 def source_verdict(connection: sqlite3.Connection, trace: int) -> SourceVerdict | None:
-    """Return the verdict of the source of a trace; None when it gives none."""
+    """Return the verdict of the source of a trace; None when the source gives none."""
     row = connection.execute(
         "SELECT passed, reward, detail FROM source_verdict WHERE trace=?", (trace,)
     ).fetchone()
@@ -282,7 +285,7 @@ def source_counts(connection: sqlite3.Connection, candidate: int) -> tuple[int, 
 
 
 def failed_by_source(connection: sqlite3.Connection, candidate: int) -> set[int]:
-    """Return the episodes with an attempt of a candidate that its source says failed."""
+    """Return the episodes with an attempt of a candidate that failed according to its source."""
     rows = connection.execute(
         "SELECT DISTINCT t.episode FROM trace t JOIN source_verdict v ON v.trace = t.id"
         " WHERE t.candidate=? AND v.passed = 0",
@@ -292,9 +295,9 @@ def failed_by_source(connection: sqlite3.Connection, candidate: int) -> set[int]
 
 
 class RevisionRow(NamedTuple):
-    """A record of an attempt that is not the one judged. `stands` is contained or beside,
-    `findings` a JSON array of arrays, `path` and `record` its place in a source; `chunked` says
-    that its payload is kept in chunks."""
+    """A record of an attempt other than the judged one. `stands` is contained or beside, `findings`
+    a JSON array of arrays, `path` and `record` its place in a source; `chunked` says that its
+    payload is kept in chunks."""
 
     n: int
     stands: str
@@ -312,7 +315,7 @@ class RevisionRow(NamedTuple):
 
 
 def revision_rows(connection: sqlite3.Connection, trace: int) -> list[RevisionRow]:
-    """Return the records of an attempt that are not the one judged, oldest first."""
+    """Return the records of an attempt other than the judged one, oldest first."""
     rows = connection.execute(
         "SELECT r.n, r.stands, r.why, r.passed, r.infra, r.events, r.findings, r.pack, o.path,"
         " r.record, lower(hex(r.sha256)), r.at,"
@@ -324,7 +327,7 @@ def revision_rows(connection: sqlite3.Connection, trace: int) -> list[RevisionRo
 
 
 class RescoredRow(NamedTuple):
-    """A change of a verdict by judging again: the codes before and after as JSON arrays, and the
+    """A verdict changed by judging again: the codes before and after as JSON arrays, and the
     versions of reviewer that judged (empty: not known)."""
 
     before: str
