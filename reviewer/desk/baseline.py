@@ -1,5 +1,5 @@
-"""The other candidate that one is set beside where nobody names it: the same for Compare, for pairs
-to label or to judge, and for what a policy asks of labels against the baseline."""
+"""The default candidate for a comparison, where the user names none: the same for Compare, for
+pairs to label or to judge, and for a policy's limits on labels against the baseline."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -10,8 +10,8 @@ from reviewer.db.queries.candidates import last_promoted
 
 
 class OtherCandidate(NamedTuple):
-    """The candidate set beside one: `later` where that one came first of all, so that it is the
-    baseline itself."""
+    """The candidate to compare with: `later` where it was registered after, so that the first
+    candidate is the baseline."""
 
     candidate_id: str
     later: bool
@@ -20,9 +20,9 @@ class OtherCandidate(NamedTuple):
 def usual_other(
     connection: Connection, rows: Sequence[registry.CandidateRow], candidate_id: str
 ) -> OtherCandidate | None:
-    """Return the last other candidate promoted, else the one registered before, else the next: the
-    first candidate of all has none before it. None for a candidate that is alone; `rows` are the
-    candidates of its suite."""
+    """Return the last other candidate promoted, else the one registered before, else the next (the
+    first candidate has none before it). None for the only candidate; `rows` are the candidates of
+    its suite."""
     age = {row.candidate_id: (row.seq, row.id) for row in rows}
     others = sorted((name for name in age if name != candidate_id), key=age.__getitem__)
     if not others or candidate_id not in age:
@@ -38,7 +38,7 @@ def usual_other(
 
 
 def other_candidate(connection: Connection, suite_id: str, candidate_id: str) -> str | None:
-    """Return the candidate that `usual_other` finds on a suite; None without another."""
+    """Return the candidate that `usual_other` finds on a suite; None when there is no other."""
     suite = registry.suite_row(connection, suite_id)
     rows = registry.candidates(connection, suite.id) if suite else []
     found = usual_other(connection, rows, candidate_id)

@@ -1,5 +1,5 @@
-"""Where a candidate's program lies: whether what its manifest names is there, and what to say when
-it is not. Nothing of a program is run."""
+"""Where a candidate's program lies: whether the files that its manifest names exist, and what to
+say when one does not. No program is run."""
 
 import ast
 import importlib.machinery
@@ -32,9 +32,9 @@ def _identifier(text: str) -> str:
 
 
 def missing_module(base: Path, entry: str, search: Sequence[str]) -> str | None:
-    """Return the file of `candidates/` that the module of an entry would be; None when there is
-    such a module, there or installed. Raises DeskError for one without that function, and for one
-    that cannot be parsed."""
+    """Return the file of `candidates/` where the module of an entry should be; None when there is
+    such a module, in `candidates/` or installed. Raises DeskError for a module without that
+    function, and for one that cannot be parsed."""
     module, _, function = entry.partition(":")
     inside = module.replace(".", "/")
     for file in (f"{inside}/__init__.py", f"{inside}.py"):
@@ -52,20 +52,20 @@ def missing_module(base: Path, entry: str, search: Sequence[str]) -> str | None:
     installed = next(_places(spec, rest), None)
     if installed is not None:
         _check_function(installed, str(installed), function)
-    elif spec.origin is None:  # a folder without code of its own, which only lies on the path
+    elif spec.origin is None:  # a folder without code of its own, merely on the path
         return f"{inside}.py"
     return None
 
 
 def missing_script(base: Path, command: Sequence[str]) -> str | None:
-    """Return the file of `candidates/` that a command names and that is not there, if any."""
+    """Return the file of `candidates/` that a command names and that does not exist, if any."""
     word = next((word for word in command if word.startswith("./") and "\0" not in word), None)
     return None if word is None or (base / word).exists() else word[2:]
 
 
 def check_program(candidate: Candidate, folder: Path, file: str) -> None:
-    """Raise DeskError for a program that is not where its manifest says; `file` is the manifest as
-    messages name it."""
+    """Raise DeskError for a program that is not where its manifest says; `file` is the manifest's
+    name in messages."""
     runner, base = candidate.runner, folder / CANDIDATES
     if runner.get("kind") == "python":
         entry = str(runner.get("entry") or "")
@@ -87,7 +87,7 @@ def check_program(candidate: Candidate, folder: Path, file: str) -> None:
 
 
 def strays(folder: Path, candidate_id: str, place: str) -> list[str]:
-    """Return the files of that name one folder deeper in `candidates/`, but for those of other
+    """Return the files of that name one folder deeper in `candidates/`, except those of other
     candidates."""
     base = folder / CANDIDATES
     found = [str(path.relative_to(base)) for path in sorted(base.glob(f"*/{place}"))]
@@ -95,7 +95,7 @@ def strays(folder: Path, candidate_id: str, place: str) -> list[str]:
 
 
 def no_module(where: str, entry: str, place: str, near: Sequence[str]) -> DeskError:
-    """Return the error of an entry whose module is not there; `place` is where it would be, and
+    """Return the error for an entry whose module does not exist; `place` is where it should be, and
     `near` where a program of that name is."""
     module, _, function = entry.partition(":")
     if near:
@@ -119,7 +119,7 @@ def no_module(where: str, entry: str, place: str, near: Sequence[str]) -> DeskEr
 
 
 def no_script(folder: Path, where: str, place: str) -> DeskError:
-    """Return the error of a command whose file is not there."""
+    """Return the error for a command whose file does not exist."""
     return DeskError(
         f"{where}: no file {shown(place, 200)} is in {folder.name}/{CANDIDATES}/",
         "write it there: it reads and writes JSON lines (docs/candidates-command.md)",
@@ -128,7 +128,8 @@ def no_script(folder: Path, where: str, place: str) -> DeskError:
 
 
 def check_entry_name(entry: str) -> None:
-    """Raise DeskError for a module whose name has a hyphen, as the id of a candidate may."""
+    """Raise DeskError for a module whose name has a hyphen, which the id of a candidate may
+    contain."""
     module, colon, function = entry.partition(":")
     other = module.replace("-", "_")
     if colon and "-" in module and other.replace(".", "_").isidentifier():
@@ -189,7 +190,7 @@ def _check_function(path: Path, named: str, function: str) -> None:
 
 def _bound(source: bytes) -> list[str] | None:
     """Return the names of functions, classes and values that a module binds; None where it may bind
-    others while it runs."""
+    others at run time."""
     tree = ast.parse(source)
     if any(isinstance(one, ast.Name) and one.id in _DYNAMIC for one in ast.walk(tree)):
         return None

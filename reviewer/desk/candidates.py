@@ -1,4 +1,4 @@
-"""Manifests of candidates: writing a first one, and filling in the digests of what it names."""
+"""Manifests of candidates: write a first one, and fill in the digests of what it names."""
 
 import json
 from collections.abc import Sequence
@@ -52,7 +52,7 @@ class PinnedManifest(NamedTuple):
 
 def new_candidate(workspace: Workspace, suite_id: str, asked: NewCandidate) -> PinnedManifest:
     """Write the manifest of a new candidate of a suite, with the files it needs and every digest.
-    Raises DeskError; nothing that is there is written over."""
+    Raises DeskError; an existing file is never overwritten."""
     folder = _folder(workspace, suite_id)
     name = asked.candidate_id
     if (reason := id_problem(name)) is not None:
@@ -112,8 +112,8 @@ def new_candidate(workspace: Workspace, suite_id: str, asked: NewCandidate) -> P
 
 
 def pin(workspace: Workspace, suite_id: str, candidate_id: str) -> PinnedManifest:
-    """Fill in, or bring up to date, every digest of what a manifest names. Raises DeskError, also
-    for a candidate that has traces: what was judged keeps its digests."""
+    """Fill in, or update, every digest of what a manifest names. Raises DeskError, also for a
+    candidate that has traces: a judged candidate keeps its digests."""
     folder = _folder(workspace, suite_id)
     if (reason := id_problem(candidate_id)) is not None:
         raise DeskError(
@@ -155,8 +155,8 @@ def _judged(workspace: Workspace, suite_id: str, candidate_id: str) -> bool:
 
 
 def _runner(folder: Path, asked: NewCandidate) -> tuple[dict[str, Any], dict[str, str]]:
-    """Return the runner of a new candidate, and the files (path in the suite → text) that it begins
-    with where they are not there yet. Raises DeskError."""
+    """Return the runner of a new candidate, and the initial texts of files (path in the suite →
+    text) that do not exist yet. Raises DeskError."""
     kind, name = asked.kind, asked.candidate_id
     key = {"api_key_env": asked.api_key_env} if asked.api_key_env else {}
     if kind == "scripted":
@@ -181,11 +181,11 @@ def _runner(folder: Path, asked: NewCandidate) -> tuple[dict[str, Any], dict[str
 
 
 def _begun_script(folder: Path, kind: str, command: Sequence[str]) -> dict[str, str]:
-    """Return the first program of a command that names one which is not there yet."""
+    """Return the initial program of a command that names a missing file."""
     place = candidate_layout.missing_script(folder / CANDIDATES, command)
     if place is None:
         return {}
-    first = command[0] == f"./{place}"  # such a program is started by itself
+    first = command[0] == f"./{place}"  # such a program is executed directly
     if first or not place.endswith(".py") or not candidate_layout.fits_below(place):
         raise candidate_layout.no_script(folder, "--command", place)
     example = first_programs.example_of(_toolset(folder))
@@ -194,10 +194,10 @@ def _begun_script(folder: Path, kind: str, command: Sequence[str]) -> dict[str, 
 
 
 def _begun_module(folder: Path, asked: NewCandidate, entry: str) -> dict[str, str]:
-    """Return the first module of an entry that is not there yet."""
+    """Return the initial module of an entry that does not exist yet."""
     base, named = folder / CANDIDATES, Candidate(asked.candidate_id, "")
     if not _is_entry(entry):
-        return {}  # the manifest's shape is refused
+        return {}  # an invalid manifest is refused later
     place = candidate_layout.missing_module(base, entry, search_path(named))
     if place is None:
         return {}
@@ -213,7 +213,7 @@ def _is_entry(entry: str) -> bool:
 
 
 def _script(folder: Path) -> str:
-    """Return a script that says one sentence in every episode."""
+    """Return a script that sends one sentence in every episode."""
     plan = {"turns": [{"messages": ["I cannot do that yet."], "cost_usd": 0.0}]}
     episodes = {
         path.rpartition("/")[2].removesuffix(".json"): {"plans": {"only": plan}}
@@ -224,7 +224,7 @@ def _script(folder: Path) -> str:
 
 
 def _toolset(folder: Path) -> dict[str, Any]:
-    """Return toolset.json, {} for a suite without one or with one that cannot be read."""
+    """Return toolset.json, {} for a suite without one or with an unreadable one."""
     try:
         return load_object(read_bytes(folder / TOOLSET_FILE), TOOLSET_FILE)
     except ContractError:
@@ -232,7 +232,8 @@ def _toolset(folder: Path) -> dict[str, Any]:
 
 
 def _definitions(folder: Path) -> dict[str, str]:
-    """Return the tools of the suite's toolset → the digest of what the agent reads of each."""
+    """Return the tools of the suite's toolset → the digest of the definition that the agent
+    reads."""
     place = folder / TOOLSET_FILE
     if not place.exists():
         return {}
@@ -253,7 +254,7 @@ _READ = ("name", "description", "parameters")
 
 
 def _pinned(folder: Path, path: Path, raw: dict[str, Any], before: str = "") -> PinnedManifest:
-    """Fill the digests of a manifest in, check it, and write it where it changed."""
+    """Fill in the digests of a manifest, check it, and write it if it changed."""
     file, covers = f"{CANDIDATES}/{path.name}", tuple[str, ...]()
     filled: list[tuple[str, str]] = []
 
@@ -288,7 +289,7 @@ def _pinned(folder: Path, path: Path, raw: dict[str, Any], before: str = "") -> 
 
 
 def _checked(raw: dict[str, Any], file: str) -> bytes:
-    """Return the bytes of a manifest. Raises DeskError for one of the wrong shape."""
+    """Return the bytes of a manifest. Raises DeskError for an invalid one."""
     data = _text(raw).encode()
     try:
         read_candidate(data, file)

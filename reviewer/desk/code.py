@@ -1,4 +1,4 @@
-"""The code of a candidate as it lies in a folder: its files and their digest."""
+"""The code of a candidate in a folder: its files and their digest."""
 
 from pathlib import Path
 
@@ -28,8 +28,8 @@ class CodeView(View, frozen=True):
 
 
 def release_codes(plan: Release, folder: Path) -> dict[str, CandidateCode] | None:
-    """Return the code of the candidate of every gate of a release, by suite, as it lies in
-    `folder`; None unless that holds the folder of each. Raises DeskError as `code_of_manifest`."""
+    """Return the code in `folder` of the candidate of every gate of a release, by suite; None
+    unless `folder` contains the folder of each. Raises DeskError as `code_of_manifest`."""
     gates = [one for one in plan.suites if one.role == "gate"]
     if not all((folder / one.suite_id / CANDIDATES).is_dir() for one in gates):
         return None
@@ -51,7 +51,7 @@ def release_codes(plan: Release, folder: Path) -> dict[str, CandidateCode] | Non
 
 
 def manifest_digest(manifest: bytes) -> str:
-    """Return the digest that a decision has of a candidate's manifest. Raises DeskError."""
+    """Return the digest of a candidate's manifest as decisions state it. Raises DeskError."""
     try:
         raw = load_object(manifest, "candidate manifest")
         return sha256_hex(canonical_bytes(raw, "candidate manifest"))
@@ -60,9 +60,8 @@ def manifest_digest(manifest: bytes) -> str:
 
 
 def code_of_manifest(manifest: bytes, folder: Path) -> str:
-    """Return the digest of the code of a candidate as it lies in `folder`: a suite's, or its
-    `candidates/`. Raises DeskError for another folder, and for a manifest or code that cannot be
-    read."""
+    """Return the digest of a candidate's code in `folder`: a suite's folder, or its `candidates/`.
+    Raises DeskError for another folder, and for a manifest or code that cannot be read."""
     place = folder.absolute()
     if not (place / CANDIDATES).is_dir():
         if place.name != CANDIDATES or not place.is_dir():
@@ -81,7 +80,7 @@ def code_of_manifest(manifest: bytes, folder: Path) -> str:
 
 
 def code_of_candidate(workspace: Workspace, suite_id: str, candidate_id: str) -> CodeView:
-    """Return the code of a candidate of a suite here. Raises DeskError."""
+    """Return the code of a candidate of a suite in this workspace. Raises DeskError."""
     from reviewer.suite.candidate import read_candidate
 
     if (reason := id_problem(candidate_id)) is not None:

@@ -1,7 +1,7 @@
-"""The desk: the API that terminal, commands and programs share. One object per room, each made at
-first use."""
+"""The desk: the API that the terminal, the commands and other programs share. One object per room,
+each created at first use."""
 
-from __future__ import annotations  # what only types name is not loaded
+from __future__ import annotations  # names used only in annotations are not imported
 
 from typing import TYPE_CHECKING
 
@@ -31,14 +31,14 @@ if TYPE_CHECKING:
 
 
 class Desk:
-    """One workspace, for reading from any thread; a write opens a writer of its own.
+    """One workspace, for reading from any thread; each write opens its own writer.
 
     Methods of the rooms raise DeskError with the fact, the ways out and the exit code. A room is
-    imported when it is first named, so that a command loads only what it uses.
+    imported at first use, so that a command loads only what it needs.
     """
 
     role: Role | None = None
-    """The role of a served session's person; None: the person whose machine this is."""
+    """The role of the person of a served session; None: the user of this machine."""
 
     def __init__(
         self,
@@ -159,7 +159,7 @@ class Desk:
         return TrialsRoom(self.opened)
 
     def version(self) -> int:
-        """A number that changes when anything was committed, by any process."""
+        """Return a number that changes when anything was committed, by any process."""
         return self.opened.readers.version()
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""Watching a draft: after each save it is checked, and its candidates are run on it again."""
+"""Watch a draft: after each save, check it and run its candidates on it again."""
 
 import os
 import time
@@ -18,15 +18,15 @@ from reviewer.suite.strict_json import load_object
 from reviewer.suite.values import is_episode_file
 
 STEP_S = 0.2
-"""Seconds between two looks at the files. A save is complete when two looks in a row agree."""
+"""Seconds between two looks at the files. A save is complete when two consecutive looks agree."""
 _SKIPPED = ("__pycache__", "node_modules")
 
 Seen = dict[str, tuple[int, int, int]]
-"""Path inside the suite's folder → the file's time, size and number."""
+"""Path inside the suite's folder → the file's time, size and inode number."""
 
 
 class WatchedCandidate(View, frozen=True):
-    """How a candidate does on the draft: attempts that count, how many passed, the episodes that it
+    """How a candidate does on the draft: counted attempts, how many passed, the episodes that it
     fails with the gates, and why it was not run."""
 
     candidate_id: str
@@ -46,10 +46,10 @@ class WatchRound(View, frozen=True):
 
 
 class DraftWatch:
-    """The files of one draft, and what to do when some are saved."""
+    """The files of one draft, and what to do when some of them are saved."""
 
     def __init__(self, workspace: Workspace, suite_id: str, candidates: Sequence[str] = ()) -> None:
-        """Raises DeskError for a suite that is no draft."""
+        """Watch these candidates on a draft. Raises DeskError for a suite that is no draft."""
         self.folder = workspace.suite_folder(suite_id)
         if not is_draft(workspace, suite_id):
             raise DeskError(
@@ -80,7 +80,7 @@ class DraftWatch:
             yield self._round(tuple(dict.fromkeys(path for path, _ in changed)))
 
     def _settled(self) -> Seen:
-        """Return the files once they no longer change."""
+        """Return the files once they have stopped changing."""
         before = self._look()
         while True:
             time.sleep(STEP_S / 2)
@@ -95,12 +95,12 @@ class DraftWatch:
             folders[:] = [n for n in folders if not n.startswith(".") and n not in _SKIPPED]
             for name in names:
                 if name.startswith((".", "#")) or name.endswith("~"):
-                    continue  # what editors put beside a file that they save
+                    continue  # a file that editors put beside one that they save
                 path = Path(root, name)
                 try:
                     told = path.stat(follow_symlinks=False)
                 except OSError:
-                    continue  # gone since it was listed
+                    continue  # deleted since it was listed
                 key = path.relative_to(self.folder).as_posix()
                 found[key] = (told.st_mtime_ns, told.st_size, told.st_ino)
         return found
@@ -114,16 +114,16 @@ class DraftWatch:
         )
 
     def _candidates(self) -> list[tuple[str, str]]:
-        """Return the candidates to run with their kinds: those named, else every scripted one,
-        which costs nothing."""
+        """Return the candidates to run with their kinds: the named ones, else every scripted one,
+        since these cost nothing."""
         kinds = {path.stem: _kind(path) for path in candidate_files(self.folder)}
         if self._named:
             return [(name, kinds.get(name, "")) for name in self._named]
         return [(name, kind) for name, kind in kinds.items() if kind == "scripted"]
 
     def _ran(self, name: str, kind: str, changed: tuple[str, ...]) -> WatchedCandidate:
-        """Run a candidate: a scripted one in every episode, any other in the episodes that changed,
-        or in all where another file did."""
+        """Run a candidate: a scripted one on every episode, any other on the episodes that changed,
+        or on all where another file changed."""
         episodes: tuple[str, ...] = ()
         if kind != "scripted" and changed and all(map(is_episode_file, changed)):
             there = [path for path in changed if (self.folder / path).exists()]

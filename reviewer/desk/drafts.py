@@ -1,5 +1,6 @@
-"""Drafts: suites without a lock. Each version of a draft's files has a store of its own beside the
-workspace's, so an edit needs no new suite id, and nothing of a draft can be taken for evidence."""
+"""Drafts: suites without a lock. Each version of a draft's files has a store of its own beside
+the workspace's, so that an edit needs no new suite id and nothing of a draft can be taken for
+evidence."""
 
 import fcntl
 import shutil
@@ -18,8 +19,7 @@ KEPT = 10
 
 
 def is_draft(workspace: Workspace, suite_id: str) -> bool:
-    """Return whether a suite is there and has no lock. Raises DeskError for an
-    invalid suite id."""
+    """Return whether a suite exists and has no lock. Raises DeskError for an invalid suite id."""
     folder = workspace.suite_folder(suite_id)
     if not (folder / "suite.json").exists():
         return False
@@ -27,14 +27,15 @@ def is_draft(workspace: Workspace, suite_id: str) -> bool:
 
 
 def version_of(folder: Path, files: Mapping[str, bytes]) -> str:
-    """Return the digest of a draft as it is: its files, and the manifests of its candidates."""
+    """Return the digest of a draft's present state: its files, and the manifests of its
+    candidates."""
     manifests = {f"{CANDIDATES}/{path.name}": read_bytes(path) for path in candidate_files(folder)}
     return draft_digest({**files, **manifests})
 
 
 def place_for(workspace: Workspace, suite_id: str) -> Workspace:
-    """Return where the runs of a suite are kept: of a draft beside the store, else the workspace as
-    it is. Raises DeskError for a draft whose files cannot be read."""
+    """Return where the runs of a suite are kept: for a draft beside the store, else in the
+    workspace itself. Raises DeskError for a draft whose files cannot be read."""
     if not suite_id or not is_draft(workspace, suite_id):
         return workspace
     folder = workspace.suite_folder(suite_id)
@@ -58,8 +59,8 @@ def draft_place(workspace: Workspace, suite_id: str) -> Workspace:
 
 
 def make_room(place: Workspace) -> None:
-    """Make the folder of a draft's store, and delete the oldest of its other versions, but those
-    that are being run."""
+    """Create the folder of a draft's store, and delete the oldest of its other versions, except
+    those being run."""
     if not place.draft:
         return
     place.store.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -107,8 +108,8 @@ def only_draft(workspace: Workspace) -> str:
 
 
 def no_evidence(place: Workspace) -> None:
-    """Raise DeskError when this is the place of a draft. For every act that makes evidence of runs,
-    or takes some in."""
+    """Raise DeskError when this is the place of a draft. Every act that makes evidence of runs, or
+    imports evidence, calls this."""
     if place.draft:
         raise DeskError(
             f"{place.draft} is a draft: its runs are not evidence and cannot be signed, exported "

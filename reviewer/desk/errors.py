@@ -19,26 +19,26 @@ class DeskError(Exception):
 
     @property
     def line(self) -> str:
-        """Return the fact and the ways out in one line, for where there is no room for more."""
+        """Return the fact and the ways out on one line, for where there is room for only one."""
         return "; ".join((self.text, *self.ways_out))
 
 
 def meant(name: str, known: Iterable[str]) -> str:
-    """Return ` (did you mean X?)` for the known name that is nearest to one that is not known;
-    empty where none is near."""
-    import difflib  # only a typo needs it
+    """Return ` (did you mean X?)` for the known name nearest to an unknown one; empty where none is
+    near."""
+    import difflib  # only a typo needs this module
 
     near = difflib.get_close_matches(name, list(known), 1, NEAR)
     return f" (did you mean {near[0]}?)" if near else ""
 
 
 NEAR = 0.75
-"""How alike two names are that may stand for one another, from 0 to 1."""
+"""Similarity from which one name may be a typo of another, from 0 to 1."""
 
 
 class NoTrace(DeskError):
     """The store has no trace of a candidate on a suite. Code that knows that the suite is a draft
-    says so (`of_draft`). `near` names what may have been meant."""
+    calls `of_draft`. `near` names what may have been meant."""
 
     def __init__(self, suite_id: str, candidate_id: str, near: str = "") -> None:
         suite, candidate = quote(suite_id), quote(candidate_id)
@@ -50,7 +50,7 @@ class NoTrace(DeskError):
         self.suite_id, self.candidate_id = suite_id, candidate_id
 
     def of_draft(self) -> DeskError:
-        """Return the same of a draft, which nothing is imported into."""
+        """Return the error for a draft, into which nothing is imported."""
         return DeskError(
             f"{self.candidate_id} has not run on the draft {self.suite_id} since its last edit; "
             "runs before an edit no longer count",
@@ -59,8 +59,8 @@ class NoTrace(DeskError):
 
 
 def expected_failure(error: Exception) -> DeskError | None:
-    """Return what to tell the user about an error of a suite's files, of the store or of the file
-    system; None for an internal error."""
+    """Return what to tell the user about an error in a suite's files, the store or the file system;
+    None for an internal error."""
     from reviewer.db.connection import StoreError
     from reviewer.suite.errors import ContractError
 
@@ -74,14 +74,14 @@ def expected_failure(error: Exception) -> DeskError | None:
 
 
 def refusal_of(error: Exception, exit_code: int = ExitCode.INVALID) -> DeskError:
-    """Return an error of a lower floor as a refusal: with the way out that its text names, else
-    with what can be done about its kind."""
+    """Return an error of a lower layer as a refusal: with the way out that its text names, else
+    with the usual one for its kind."""
     return DeskError(*parted(str(error), *ways_out(error)), exit_code=exit_code)
 
 
 def parted(text: str, *otherwise: str) -> tuple[str, ...]:
-    """Return a line of a lower floor (`what is so; do this`) as the fact and the way out; the text
-    and `otherwise` where it names none."""
+    """Split a line of a lower layer (`what is so; do this`) into the fact and the way out; return
+    the text and `otherwise` where it names none."""
     found = None if "\n" in text else _DO.search(text)
     return (text[: found.start()], text[found.end() :]) if found else (text, *otherwise)
 
@@ -91,11 +91,11 @@ _DO = re.compile(
     "|install|keep|leave|lower|make|move|name|nothing to|pull|put|remove|rename|replace|restore"
     "|reviewer|run|save|set|take|try|upgrade|wait|write) )"
 )
-"""Before the words that say what to do."""
+"""Precedes the words that say what to do."""
 
 
 def ways_out(error: Exception) -> tuple[str, ...]:
-    """Return what can be done about an error of a lower floor, by its kind."""
+    """Return what can be done about an error of a lower layer, by its kind."""
     from reviewer.db.connection import StoreError
     from reviewer.running.model import Unrunnable
     from reviewer.signing.errors import AttestError, SignersError, StatementError

@@ -1,8 +1,8 @@
 """Signing and programs that could reach the signer: never both at once in a workspace.
 
-Where the machine cannot keep a candidate's program from ssh-agent and from our processes, its run
-holds a lock of the workspace, shared with other such runs; a signer takes it alone. So no text
-of a candidate is confirmed in the place of the one that a person was shown.
+Where the machine cannot isolate a candidate's program from ssh-agent and from reviewer's processes,
+its run holds a lock of the workspace, shared with other such runs; a signer takes the lock
+exclusively. So a candidate cannot replace the text that a person is shown and confirms.
 """
 
 import fcntl
@@ -16,8 +16,8 @@ from reviewer.exit_codes import ExitCode
 
 
 def hold_unfenced(workspace: Workspace) -> int:
-    """Return the lock of a run whose programs have no fence; the caller closes it when the run has
-    ended. Raises DeskError while somebody signs."""
+    """Return the lock of a run whose programs are not isolated; the caller closes it when the run
+    has ended. Raises DeskError while somebody signs."""
     return _taken(
         workspace,
         fcntl.LOCK_SH,
@@ -31,7 +31,8 @@ def hold_unfenced(workspace: Workspace) -> int:
 
 @contextmanager
 def nothing_unfenced(workspace: Workspace) -> Iterator[None]:
-    """No program without a fence runs in the workspace within. Raises DeskError when one does."""
+    """Keep programs that are not isolated from running in the workspace. Raises DeskError when one
+    is running."""
     lock = _taken(
         workspace,
         fcntl.LOCK_EX,

@@ -1,5 +1,5 @@
-"""The program that a new candidate begins with, for each kind that is one. Each says how an attempt
-goes, with a tool of the suite in its example."""
+"""The initial program of a new candidate, for each kind that is a program. Each explains how an
+attempt goes, with a tool of the suite in its example."""
 
 import json
 from collections.abc import Mapping
@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 
 class ExampleCall(NamedTuple):
-    """A call that an example makes."""
+    """A call that an example program makes."""
 
     tool: str
     arguments: Mapping[str, Any]
@@ -20,7 +20,7 @@ _VALUES: Mapping[str, Any] = {
 
 
 def example_of(toolset: Mapping[str, Any]) -> ExampleCall:
-    """Return a call of the first tool of a toolset, with what it requires."""
+    """Return a call of the first tool of a toolset, with its required arguments."""
     tools = toolset.get("tools")
     first = tools[0] if isinstance(tools, list) and tools else None
     if not isinstance(first, dict) or not isinstance(first.get("name"), str):
@@ -50,7 +50,7 @@ def command(example: ExampleCall) -> str:
 
 
 def in_python(example: ExampleCall) -> str:
-    """Return what stands between the brackets of `call(…)` for a call."""
+    """Return the Python text between the parentheses of `call(…)` for a call."""
     given = example.arguments
     if all(name.isidentifier() and not iskeyword(name) for name in given):
         named = [f"{name}={_value_in(value)}" for name, value in given.items()]
@@ -63,7 +63,7 @@ def _value_in(value: Any) -> str:
 
 
 def _escaped(text: str) -> str:
-    """Return a text as a docstring can hold it."""
+    """Return a text as a docstring can contain it."""
     return text.replace("\\", "\\\\").replace('"""', '\\"\\"\\"')
 
 

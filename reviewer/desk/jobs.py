@@ -1,4 +1,4 @@
-"""Jobs of this process: what runs of candidates, runs of a judge and imports share."""
+"""Jobs of this process: the code shared by runs of candidates, runs of a judge, and imports."""
 
 import os
 import threading
@@ -13,7 +13,7 @@ V = TypeVar("V")
 
 
 class Stopwatch:
-    """Seconds since it was made, and of them those that were worked."""
+    """Seconds since it was created, and how many of them were spent working."""
 
     def __init__(self) -> None:
         self._began = time.monotonic()
@@ -43,8 +43,8 @@ class Stopwatch:
 
 
 class Job(ABC, Generic[V]):
-    """A job at work, in a thread or process of its own. Every method may be called from any thread,
-    and none blocks but `wait`. `on_change` is called with the job when something happened."""
+    """A running job, in a thread or process of its own. Every method may be called from any thread,
+    and none blocks except `wait`. `on_change` is called with the job after each change."""
 
     def __init__(self, on_change: Callable[[Any], None] | None) -> None:
         self._on_change = on_change
@@ -52,10 +52,10 @@ class Job(ABC, Generic[V]):
 
     @abstractmethod
     def view(self) -> V:
-        """Return the job as it is now."""
+        """Return the present state of the job."""
 
     def wait(self, timeout: float | None = None) -> V:
-        """Return the job as it is when it has ended, or after `timeout` seconds."""
+        """Return the state of the job when it has ended, or after `timeout` seconds."""
         self._ended.wait(timeout)
         return self.view()
 
@@ -65,7 +65,7 @@ class Job(ABC, Generic[V]):
 
     def _tell(self) -> None:
         if self._on_change is not None:
-            with suppress(Exception):  # a screen that is gone must not end a job
+            with suppress(Exception):  # a closed screen must not end a job
                 self._on_change(self)
 
 
@@ -74,19 +74,19 @@ class AbandonableJob(Job[V]):
 
     @abstractmethod
     def abandon(self) -> None:
-        """End the job and what it has under way. What it finished is kept."""
+        """End the job and its unfinished work. Finished work is kept."""
 
 
 def internal_error(error: Exception) -> str:
-    """Return what a job says of an error nobody expected: no more than its kind, as its text may
-    hold what a candidate or a judge said. Call it where the error is caught."""
+    """Return what a job shows for an unexpected error: only its type, since its text may contain
+    the words of a candidate or a judge. Call it where the error is caught."""
     if os.environ.get("REVIEWER_DEBUG"):
         traceback.print_exc()
     return f"internal error: {type(error).__name__}; REVIEWER_DEBUG=1 shows where"
 
 
 def abandon_all(jobs: Sequence[AbandonableJob[Any]], patience: float) -> None:
-    """Abandon the jobs that are still at work, and give each a moment to end."""
+    """Abandon the jobs that are still running, and give each a moment to end."""
     working = [job for job in jobs if not job.ended]
     for job in working:
         job.abandon()

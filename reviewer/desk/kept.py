@@ -1,12 +1,12 @@
-"""Answers about large suites, kept beside the store until anything they were made of changes: the
-scorecard of a candidate, the trends of a suite, the comparison that was asked for last.
+"""Answers about large suites, cached beside the store until anything that they were made from
+changes: the scorecard of a candidate, the trends of a suite, the last comparison.
 
 Every row that a recommendation depends on is written together with an entry of the journal, whose
-head is a digest over all entries: as long as it is the same, so are the rows. With it are bound the
-suite, which must be proved untouched, the manifests of the candidates, the signed files that lie
-outside the store, and the code that made the figures. Anything else means that they are made again.
-What is kept is of this machine alone and no evidence: reports, signing and `verify` do not ask it,
-and `reviewer doctor --figures` makes it again and compares.
+head is a digest over all entries: as long as the head is the same, so are the rows. A cached answer
+also depends on the suite, which must be proved unchanged, the manifests of the candidates, the
+signed files outside the store, and the code that computed the figures. Any other change makes it be
+computed again. The cache is for this machine alone and no evidence: reports, signing and `verify`
+never use it, and `reviewer doctor --figures` computes the answers again and compares.
 """
 
 import hashlib
@@ -33,21 +33,22 @@ class _Kept(msgspec.Struct, Generic[Answer], frozen=True):
 
 
 class Shelf(Generic[Answer]):
-    """What is kept of one kind of answer. Each is about so many ids, the first `apart` of which
-    have a file of their own: of what differs in the others, the last one is kept."""
+    """The cache of one kind of answer. Each answer is about a fixed number of ids. There is one
+    file per combination of the first `apart` ids; it keeps the last answer, whatever the other
+    ids."""
 
     def __init__(self, suffix: str, kind: type[Answer], apart: int, most: int) -> None:
         self._suffix, self._apart, self._most = suffix, apart, most
         self._decoder = msgspec.msgpack.Decoder(_Kept[kind])  # type: ignore[valid-type]
 
     def has(self, workspace: Workspace, *about: str) -> bool:
-        """Return whether an answer of this file is kept, of now or of earlier."""
+        """Return whether an answer is cached in this file, current or not."""
         return self._file(workspace, about).exists()
 
     def kept(
         self, workspace: Workspace, about: Sequence[str], made_of: Sequence[MadeOf] | None
     ) -> Answer | None:
-        """Return the answer that is kept, if it was made of the same."""
+        """Return the cached answer, if it was made from the same state."""
         found = self._read(self._file(workspace, about))
         if found is None or not made_of or found.stamp != _stamp(made_of):
             return None
@@ -60,8 +61,8 @@ class Shelf(Generic[Answer]):
         answer: Answer,
         made_of: Sequence[MadeOf] | None,
     ) -> None:
-        """Keep an answer, where the store can be written: it spares work, and nothing depends on
-        it. All of it must have been read at one moment."""
+        """Cache an answer, where the store's folder can be written: this saves work, and nothing
+        depends on it. All of the answer must have been read at one moment."""
         if not made_of or len({one.head for one in made_of}) > 1 or not workspace.keeps:
             return
         place = self._file(workspace, about)
@@ -73,7 +74,7 @@ class Shelf(Generic[Answer]):
             place.parent.mkdir(mode=0o700, exist_ok=True)
             ignore = place.parent / ".gitignore"
             if not ignore.exists():
-                ignore.write_text("*\n", encoding="utf-8")  # true on this machine alone
+                ignore.write_text("*\n", encoding="utf-8")  # valid on this machine alone
             partial.write_bytes(data)
             partial.chmod(0o600)
             partial.replace(place)
@@ -82,13 +83,13 @@ class Shelf(Generic[Answer]):
                 partial.unlink(missing_ok=True)
 
     def drop(self, workspace: Workspace, about: Sequence[str]) -> None:
-        """Take an answer away: the next one who asks makes it again."""
+        """Delete an answer: the next request computes it again."""
         with suppress(OSError):
             self._file(workspace, about).unlink(missing_ok=True)
 
     def all(self, workspace: Workspace) -> list[tuple[tuple[str, ...], Answer]]:
-        """Return every answer that is kept where it would be looked for, of now or of earlier, with
-        what it is about."""
+        """Return every cached answer that would be looked up, current or not, with the ids it is
+        about."""
         found = []
         for file in sorted(workspace.figures.glob(f"*{self._suffix}")):
             one = self._read(file)
@@ -97,7 +98,7 @@ class Shelf(Generic[Answer]):
         return found
 
     def _file(self, workspace: Workspace, about: Sequence[str]) -> Path:
-        """Return the file: an id may be longer than a name, or none."""
+        """Return the path of the file: an id may be longer than a file name may be, or missing."""
         name = hashlib.sha256("\0".join(about[: self._apart]).encode()).hexdigest()[:32]
         return workspace.figures / f"{name}{self._suffix}"
 
@@ -111,7 +112,7 @@ class Shelf(Generic[Answer]):
 
 @lru_cache(maxsize=1)
 def _code() -> str:
-    """Return a digest of every module of the package: any of them may decide a figure."""
+    """Return a digest of every module of the package: any of them may affect a figure."""
     here = Path(reviewer.__file__).resolve().parent
     found = hashlib.sha256(reviewer.__version__.encode())
     for path in sorted(here.rglob("*.py")):

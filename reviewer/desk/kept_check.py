@@ -1,4 +1,4 @@
-"""Are the answers that are kept what the rows give?"""
+"""Check that the cached answers are what the rows give."""
 
 from collections.abc import Iterator
 from typing import NamedTuple

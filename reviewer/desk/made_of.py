@@ -1,4 +1,5 @@
-"""What a recommendation was made of, so that one that is kept can be told from one of now."""
+"""What a recommendation was made from, so that a cached one can be compared with the present
+state."""
 
 from typing import NamedTuple
 
@@ -7,9 +8,9 @@ from reviewer.report.evidence import MissingFailures, MissingLabels
 
 
 class MadeOf(NamedTuple):
-    """All that a recommendation depends on. Every row it may read is written together with an entry
-    of the journal, and the hash of the last one covers them all; the suite is proved, and the rest
-    lies outside the store."""
+    """Everything that a recommendation depends on. Every row that it may read is written together
+    with an entry of the journal, so the hash of the last entry covers them all; the suite is
+    proved, and the other fields cover what lies outside the store."""
 
     head: journal.Head
     suite: str

@@ -1,4 +1,4 @@
-"""The mark of a trace, and of each of its gates, as grids and reports show them."""
+"""The mark of a trace, and of each of its gates, in grids and reports."""
 
 from collections.abc import Iterable
 from typing import cast
@@ -42,7 +42,7 @@ def attempt_marks(
 
 
 def finding_views(found: Iterable[FindingRow]) -> tuple[FindingView, ...]:
-    """The findings of a trace as a door shows them."""
+    """Return the findings of a trace as views."""
     return tuple(
         FindingView(gate=f.gate, code=f.code, severity=f.severity, seq=f.seq, detail=f.detail)
         for f in found

@@ -1,8 +1,7 @@
 """The state that all rooms of the desk share: connections to the store, caches, and common
-queries.
-"""
+queries."""
 
-from __future__ import annotations  # what only types name is not loaded
+from __future__ import annotations  # names used only in annotations are not imported
 
 import os
 from collections.abc import Callable, Iterator
@@ -43,7 +42,7 @@ IDLE = 4
 
 
 class Readers:
-    """Connections of one store. A connection serves one question at a time."""
+    """Connections of one store. A connection serves one query at a time."""
 
     def __init__(self, store: Path) -> None:
         self._store = store
@@ -54,7 +53,7 @@ class Readers:
 
     @contextmanager
     def lend(self) -> Iterator[Connection]:
-        """A connection for the length of one question. Raises StoreError without a store, and
+        """Lend a connection for the length of one query. Raises StoreError without a store, and
         Stopped where nobody waits for the answer any more."""
         stopping.check()
         with self._lock:
@@ -77,7 +76,7 @@ class Readers:
             self._take_back(connection)
 
     def _open(self) -> Connection:
-        """Open a connection; a store of an older reviewer is brought up to date first."""
+        """Open a connection; the schema of an older store is updated first."""
         connection = reader(self._store)
         if version_of(connection) < len(scripts()):
             connection.close()
@@ -95,8 +94,8 @@ class Readers:
             connection.close()
 
     def version(self) -> int:
-        """Return a number that changes when any process commits; 0 without a store. Compare it only
-        with itself: it belongs to one connection."""
+        """Return a number that changes when any process commits; 0 without a store. It belongs to
+        one connection, so compare it only with other values of the same connection."""
         with self._lock:
             try:
                 if self._watch is None:
@@ -107,13 +106,13 @@ class Readers:
                 return 0
 
     def interrupt(self) -> None:
-        """Stop the questions at work."""
+        """Stop the running queries."""
         with self._lock:
             for connection in self._lent:
                 connection.interrupt()
 
     def close(self) -> None:
-        """Close every connection; those in use are interrupted and closed by their users."""
+        """Close every connection; those in use are interrupted, and closed by their users."""
         self.interrupt()
         with self._lock:
             idle, self._idle = self._idle, []
@@ -123,7 +122,7 @@ class Readers:
 
 
 def never_run(suite_id: str) -> DeskError:
-    """Return the error of a draft that has no runs as it is now."""
+    """Return the error for a draft whose present version has no runs."""
     return DeskError(
         f"the draft {suite_id} has no runs since its last edit (of its files, or a manifest in "
         "candidates/); earlier runs no longer count",
@@ -147,9 +146,10 @@ else:
 
 
 class DeskState:
-    """The state every room of the desk shares. Methods raise DeskError.
+    """The state shared by every room of the desk. Methods raise DeskError.
 
-    `principal` is whose keys sign for the person of a served session; "" is the reviewer.
+    `principal` is the name whose keys sign for the person of a served session; "" means the
+    reviewer.
     """
 
     def __init__(
@@ -168,21 +168,21 @@ class DeskState:
 
     @late
     def claims(self) -> Claims:
-        """Which item this person has before them, and which others have."""
+        """Return the claims: which item this person has open, and which items others have open."""
         from reviewer.desk.presence.claims import Claims
 
         return Claims(self.place.store.parent / "presence", self.workstation)
 
     @late
     def reports(self) -> Reports:
-        """The builder of reports, with its caches."""
+        """Return the builder of reports, with its caches."""
         from reviewer.desk.reports.api import Reports
 
         return Reports(self.place, self.finals, self.book, self.embedding_model)
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
-        """A read-only connection for one question."""
+        """Lend a read-only connection for one query."""
         try:
             with self.readers.lend() as connection:
                 yield connection
@@ -208,8 +208,8 @@ class DeskState:
             ) from error
 
     def has_store(self) -> bool:
-        """Return whether there is a store to read. A store that an import or a run is just creating
-        has nothing to read yet."""
+        """Return whether there is a store to read. A store that an import or a run is still
+        creating has nothing to read yet."""
         if not self.place.store.exists():
             return False
         if not self._made:
@@ -219,11 +219,11 @@ class DeskState:
             except EmptyStore:
                 return False
             except (StoreError, DatabaseError):
-                pass  # the query that follows says what is wrong
+                pass  # the query that follows reports what is wrong
         return True
 
     def info(self, connection: Connection, suite_id: str) -> SuiteInfo:
-        """A suite of the workspace or the store. Raises DeskError when neither knows it."""
+        """Return a suite of the workspace or the store. Raises DeskError when neither knows it."""
         from reviewer.desk import suites
 
         found = suites.suite_infos(self.place, connection, suite_id)
@@ -235,8 +235,8 @@ class DeskState:
         return found[0]
 
     def judged_info(self, connection: Connection, suite_id: str) -> SuiteInfo:
-        """Return the same of a suite that is looked at anyway before anything is said of it: a
-        frozen one with traces is not looked at twice."""
+        """Return the same for a suite whose files are checked anyway before any statement about it:
+        a frozen suite with traces is not checked twice."""
         from reviewer.desk import suites
 
         row = registry.suite_row(connection, suite_id)
@@ -247,7 +247,7 @@ class DeskState:
     def candidate(
         self, connection: Connection, suite_id: str, candidate_id: str
     ) -> tuple[int, int]:
-        """(suite key, candidate key). Raises DeskError when the store has neither."""
+        """Return (suite key, candidate key). Raises DeskError when the store lacks either."""
         row = registry.suite_row(connection, suite_id)
         stored = registry.candidate_row(connection, row.id, candidate_id) if row else None
         if row is None or stored is None:
@@ -257,7 +257,7 @@ class DeskState:
         return row.id, stored.id
 
     def suite(self, connection: Connection, suite_id: str, episode: int) -> Suite:
-        """Return the suite as stored, with one of its episodes, by key: for showing, even when the
+        """Return the suite as stored, with one of its episodes, by key: for display, even when the
         folder was changed or deleted."""
         found = contracts.episode(connection, episode)
         head = registry.suite_head(connection, suite_id)
@@ -265,14 +265,13 @@ class DeskState:
 
     def reviewer_name(self) -> str:
         """Return the name of the person who labels here: the one the desk was opened with, else the
-        machine's. Raises DeskError for a name that was given and identifies a person."""
+        machine's. Raises DeskError for a given name that identifies a person."""
         from reviewer.desk.labels.api import reviewer_name
 
         return reviewer_name(self.reviewer)
 
     def build_of(self, suite_id: str, candidate_id: str) -> Callable[[str | None], CandidateReport]:
-        """Return a function that builds the report of a candidate against the baseline it is
-        given."""
+        """Return a function that builds the report of a candidate against a given baseline."""
 
         def build(baseline: str | None) -> CandidateReport:
             with self.reading() as connection:

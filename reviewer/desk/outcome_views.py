@@ -1,14 +1,14 @@
-"""What sources say of attempts, as a door shows it: their verdict, its checks, expected calls."""
+"""The statements of sources about attempts, as users see them: verdict, checks, expected calls."""
 
 from typing import Literal
 
 from msgspec import Struct
 
 OUTCOME = "outcome"
-"""Stands where the name of a gate stands: the column of what sources say. It is no gate."""
+"""Used in place of the name of a gate for the column with the sources' verdicts. It is no gate."""
 Made = Literal["same", "other", "masked", "never", "unknown"]
 """Whether an expected call was made: with the same arguments, with others, with arguments that are
-the same as far as they are not masked, never, or nobody looked."""
+the same where they are not masked, never, or not known."""
 
 
 class OutcomeCell(Struct, frozen=True, kw_only=True):
@@ -24,13 +24,13 @@ class OutcomeCell(Struct, frozen=True, kw_only=True):
 
     @property
     def attempts(self) -> int:
-        """All attempts."""
+        """Return the number of all attempts."""
         return self.passed + self.failed + self.unknown
 
 
 class SourceCheck(Struct, frozen=True, kw_only=True):
-    """One check of the source's own. `met` is its word, None where it gave none; `seq` the event
-    that the check is about, as far as that is known."""
+    """One of the source's own checks. `met` is its result, None where it gave none; `seq` the event
+    that the check is about, if known."""
 
     name: str
     met: bool | None
@@ -38,9 +38,9 @@ class SourceCheck(Struct, frozen=True, kw_only=True):
 
 
 class ExpectedCall(Struct, frozen=True, kw_only=True):
-    """A call that the source expects, beside the one that was made. `met` is the source's own word
-    on it, None where it judges the end alone. `differs` are arguments as `name: expected → made`.
-    """
+    """A call that the source expects, beside the one that was made. `met` is the source's own
+    result for it, None where it judges the end alone. `differs` are arguments as `name: expected →
+    made`."""
 
     tool: str
     arguments: str
@@ -52,9 +52,9 @@ class ExpectedCall(Struct, frozen=True, kw_only=True):
 
 
 class OutcomeView(Struct, frozen=True, kw_only=True):
-    """What the source says of one attempt. `others` counts calls by tool that were made and are not
-    among the expected ones, None where the source expects none by name; `left_out` counts expected
-    calls that were too large to keep."""
+    """The source's statements on one attempt. `others` counts, by tool, calls that were made and
+    are not among the expected ones, None where the source names no expected calls; `left_out`
+    counts expected calls that were too large to store."""
 
     passed: bool | None
     reward: float | None

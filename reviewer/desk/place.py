@@ -18,15 +18,16 @@ SIGNERS_HEAD = """\
 
 
 STORE = "review.db"
-"""The file of a store, in its folder."""
+"""The name of a store's file, in its folder."""
 DRAFTS = "store/drafts"
 """Where the runs of suites without a lock are kept, inside a workspace."""
 
 
 class Workspace(NamedTuple):
-    """The paths of one workspace. A throw-away one has a folder of its own for keys (`keys`). With
-    `draft`, a suite without a lock in this `version`, only that suite is there, and its runs are
-    kept apart from all evidence. Where it `keeps` nothing, not even what spares work is written."""
+    """The paths of one workspace. A throw-away one has a folder of its own for keys (`keys`).
+    With `draft`, a suite without a lock in this `version`, the workspace contains only that
+    suite, and its runs are kept apart from all evidence. Where `keeps` is false, not even caches
+    are written."""
 
     root: Path
     keys: Path | None = None
@@ -69,23 +70,23 @@ class Workspace(NamedTuple):
 
     @property
     def proofs(self) -> Path:
-        """What was read of suites that are as they were frozen; of this machine alone."""
+        """Proofs that suites are as they were frozen; for this machine alone."""
         return self._kept / "proofs"
 
     @property
     def figures(self) -> Path:
-        """Answers about large suites as they were worked out last; of this machine alone."""
+        """Cached answers about large suites; for this machine alone."""
         return self._kept / "figures"
 
     @property
     def spool(self) -> Path:
-        """Spans that were received and are not imported yet, as they came: never in version
-        control."""
+        """Spans that were received and are not imported yet, unmasked: never in version control."""
         return self.root / "store" / "spool"
 
     @property
     def witness(self) -> Path:
-        """The heads under which was signed, for version control; most workspaces have none."""
+        """The journal heads under which signatures were made, for version control; most workspaces
+        have none."""
         return self._kept / "witness"
 
     @property
@@ -93,7 +94,8 @@ class Workspace(NamedTuple):
         return self._kept / "signers"
 
     def suite_folder(self, suite_id: str) -> Path:
-        """The folder of a suite. Raises DeskError for a name that is not a plain folder name."""
+        """Return the folder of a suite. Raises DeskError for a name that is not a plain folder
+        name."""
         if suite_id in ("", ".", "..") or "/" in suite_id or "\\" in suite_id or "\0" in suite_id:
             raise DeskError(
                 f"{suite_id!r} is not a suite id",
@@ -104,7 +106,7 @@ class Workspace(NamedTuple):
 
 
 def find(start: Path | None = None) -> Workspace:
-    """The workspace that holds `start` (or the current folder), looking upward.
+    """Return the workspace that contains `start` (or the current folder), looking upward.
 
     Raises DeskError when no folder on the way up has both `suites/` and `store/`.
     """
@@ -122,7 +124,7 @@ def find(start: Path | None = None) -> Workspace:
 
 
 def at(folder: Path) -> Workspace:
-    """The workspace named by --workspace. Raises DeskError when it is none."""
+    """Return the workspace named by --workspace. Raises DeskError when it is not a workspace."""
     if not ((folder / "suites").is_dir() and (folder / "store").is_dir()):
         raise DeskError(
             f"{folder} is not a workspace: it has no suites/ and store/",
@@ -133,7 +135,7 @@ def at(folder: Path) -> Workspace:
 
 
 def make(folder: Path, example: bool) -> Workspace:
-    """Make a workspace (existing files stay as they are), with the example suite when asked."""
+    """Make a workspace (existing files stay unchanged), with the example suite when asked."""
     import shutil
 
     (folder / "suites").mkdir(parents=True, exist_ok=True)
@@ -154,7 +156,8 @@ def make(folder: Path, example: bool) -> Workspace:
 
 
 def write_private(path: Path, data: bytes) -> None:
-    """Write a file whole or not at all, and durably: temp file, fsync, rename, fsync of folder."""
+    """Write a file completely or not at all, and durably: temp file, fsync, rename, fsync of
+    folder."""
     partial = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,11 +1,13 @@
-"""Which suites of a workspace were proved to be as they were frozen, and have not been touched.
+"""Which suites of a workspace were proved to be as they were frozen, and have not been touched
+since.
 
-Reading a hundred thousand files for each question costs more than any answer. A suite is read whole
-once; what the file system then says of its files is kept in the store's folder `proofs`, bound to
-the lock's digest and to the code that read it. As long as the same is said, nothing was written.
-Where it is not, or where file systems cannot be relied on for it, everything is read again.
+Reading a hundred thousand files for each question would cost more than any answer. A suite is read
+completely once; the times and sizes that the file system then gives for its files are stored in the
+store's folder `proofs`, together with the lock's digest and the digest of the code that read it. As
+long as these are the same, no file was written. Where they differ, or where the file system cannot
+be relied on for this, everything is read again.
 
-`reviewer suite check`, signing and `verify` do not ask this: they read.
+`reviewer suite check`, signing and `verify` do not use these proofs: they read the files.
 """
 
 import os
@@ -28,13 +30,13 @@ from reviewer.suite.on_demand import Contracts, SuiteTouched
 from reviewer.suite.untouched import Stats, stats_of
 
 GRAIN = 2_000_000_000
-"""Nanoseconds within which a file system may give two changes one time. What was changed so
-shortly before it was read could be changed again unseen, so that nothing is kept of it."""
+"""Nanoseconds within which a file system may give two changes the same time. A file that changed so
+shortly before it was read could change again unnoticed, so no proof is stored for it."""
 MOST = 1 << 16
 
 
 class _Proof(msgspec.Struct, frozen=True):
-    """`body` is the digest of the suite's contracts as a store has them: see `contracts.digest`."""
+    """`body` is the digest of the suite's contracts in a store: see `contracts.digest`."""
 
     digest: str
     stats: str
@@ -47,12 +49,12 @@ _decoder = msgspec.json.Decoder(_Proof)
 
 
 def now() -> int:
-    """Return the machine's clock, in nanoseconds: the one that files are changed by."""
+    """Return the machine's clock in nanoseconds, as used for the times of files."""
     return time.time_ns()
 
 
 def is_proved(workspace: Workspace, folder: Path, digest: str) -> bool:
-    """Return what `as_frozen` does, of a suite that the store knows by this digest. A suite that
+    """Return the same as `as_frozen`, for a suite that the store knows by this digest. A suite that
     was read before and was not touched is not read again."""
     looked = _look(workspace, folder, digest)
     if looked.kept is None and not looked.keepable:
@@ -62,15 +64,15 @@ def is_proved(workspace: Workspace, folder: Path, digest: str) -> bool:
 
 def proved_body(workspace: Workspace, folder: Path, digest: str) -> str | None:
     """Return the digest that the contracts of a suite have in a store (`contracts.digest`), where
-    the suite is proved and need not be read again; None where it has to be."""
+    the suite is proved and need not be read again; None where it has to be read."""
     looked = _look(workspace, folder, digest)
     proof = _proof(workspace, folder, digest, looked)
     return None if proof is None else proof.body
 
 
 def forget(workspace: Workspace) -> None:
-    """Have every suite read whole before it is used again. Raises DeskError when a proof cannot be
-    taken away."""
+    """Make every suite be read completely before it is used again. Raises DeskError when a proof
+    cannot be deleted."""
     try:
         for place in sorted(workspace.proofs.glob("*.json")):
             place.unlink(missing_ok=True)
@@ -79,8 +81,8 @@ def forget(workspace: Workspace) -> None:
 
 
 class _Look(NamedTuple):
-    """What is known of a suite before any file is read: the proof that still holds, or whether one
-    that is made now can be kept."""
+    """What is known of a suite before any file is read: the proof that is still valid, or whether a
+    new one could be stored."""
 
     at: int
     stats: Stats | None
@@ -93,7 +95,7 @@ class _Look(NamedTuple):
 
 
 def _look(workspace: Workspace, folder: Path, digest: str) -> _Look:
-    at = now()  # before anything is looked at
+    at = now()  # before any file is looked at
     stats = stats_of(folder)
     kept = _kept(_file(workspace, folder)) if stats is not None else None
     holds = (
@@ -107,8 +109,8 @@ def _look(workspace: Workspace, folder: Path, digest: str) -> _Look:
 
 
 def _proof(workspace: Workspace, folder: Path, digest: str, looked: _Look) -> _Proof | None:
-    """Return the proof that holds, else one that is made and kept; None for a suite that is not as
-    it was frozen, and where no proof can be kept."""
+    """Return the valid proof, else a new one that is stored; None for a suite that is not as it was
+    frozen, and where no proof can be stored."""
     if looked.kept is not None or looked.stats is None or not looked.keepable:
         return looked.kept
     if not as_frozen(folder, digest, stopping.check):
@@ -136,14 +138,14 @@ def _kept(place: Path) -> _Proof | None:
 
 
 def _keep(place: Path, proof: _Proof) -> None:
-    """Keep a proof, where the store can be written: it spares reading, and nothing depends on
-    it."""
+    """Store a proof, where the store's folder can be written: this saves reading, and nothing
+    depends on it."""
     partial = place.with_name(f".{place.name}.{os.getpid()}.part")
     try:
         place.parent.mkdir(mode=0o700, exist_ok=True)
         ignore = place.parent / ".gitignore"
         if not ignore.exists():
-            ignore.write_text("*\n", encoding="utf-8")  # true on this machine alone
+            ignore.write_text("*\n", encoding="utf-8")  # valid on this machine alone
         partial.write_bytes(msgspec.json.encode(proof))
         partial.chmod(0o600)
         partial.replace(place)

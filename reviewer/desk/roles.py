@@ -1,7 +1,7 @@
-"""What a person may ask of a desk that is served to several: look, label, or decide.
+"""What a person may do at a desk that serves several people: view, label, or decide.
 
-A method that has no row here is refused to all of them, so one that is added opens nothing by
-itself. Where no role is given, the person is the one whose machine and account this is.
+A method without a row here is refused to everyone, so that a new method grants nothing by itself.
+Where no role is given, the person is the user of this machine and account.
 """
 
 from typing import Any, Literal, get_args
@@ -13,7 +13,7 @@ from reviewer.exit_codes import ExitCode
 
 Role = Literal["view", "label", "decide"]
 ROLES: tuple[Role, ...] = get_args(Role)
-"""Each may do what those before it may."""
+"""Each role may do what the roles before it may."""
 
 MAY = {
     "view": "view, not label",
@@ -63,7 +63,7 @@ ACTS: dict[Role, dict[str, str]] = {
         "trials": "trial waive",
     },
 }
-"""The methods of each room that a role is the first to have."""
+"""The methods of each room, listed under the first role that may call them."""
 
 _NEEDED: dict[tuple[str, str], Role] = {
     (room, method): role
@@ -78,8 +78,8 @@ ANSWERS: dict[tuple[str, str], Any] = {
     ("decisions", "throw_away"): False,
     ("imports", "session_tools"): (),
 }
-"""What is answered in place of the facts of the machine that serves: no key and no coding session
-of its account is shown to anybody else, and none of these keys signs for them."""
+"""Answers that replace facts about the serving machine: the keys and coding sessions of its account
+are shown to nobody else, and none of these keys signs for them."""
 
 
 def known_role(text: str, place: str) -> Role:
@@ -93,8 +93,8 @@ def known_role(text: str, place: str) -> Role:
 
 
 def shaped(role: Role, room: str, method: str, answer: Any) -> Any:
-    """Return an answer as a person of this role gets it: a decision they may not sign is none that
-    can be chosen."""
+    """Return an answer as a person of this role gets it: a decision that they may not sign cannot
+    be chosen."""
     if (room, method) != ("decisions", "view") or role == "decide":
         return answer
     closed = [

@@ -1,4 +1,4 @@
-"""Questions that nobody waits for stop at their next step: a query, or a part of a long one."""
+"""Abandoned questions stop at their next step: a query, or a part of a long one."""
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -7,11 +7,11 @@ from typing import TypeVar
 
 T = TypeVar("T")
 STEPS = 200_000
-"""Instructions of SQLite between two looks at whether to stop: a few milliseconds."""
+"""Instructions of SQLite between two checks for stopping: a few milliseconds."""
 
 
 class Stopped(Exception):
-    """The question was given up: there is no answer, and nothing is wrong."""
+    """The question was abandoned: there is no answer, and nothing is wrong."""
 
 
 _asked: ContextVar[Callable[[], bool] | None] = ContextVar("stop", default=None)
@@ -19,7 +19,7 @@ _asked: ContextVar[Callable[[], bool] | None] = ContextVar("stop", default=None)
 
 @contextmanager
 def until(stop: Callable[[], bool]) -> Iterator[None]:
-    """Let what this thread reads within raise Stopped once `stop` answers True."""
+    """Make the reads of this thread raise Stopped within this context once `stop` returns True."""
     token = _asked.set(stop)
     try:
         yield
@@ -28,19 +28,19 @@ def until(stop: Callable[[], bool]) -> Iterator[None]:
 
 
 def watched() -> Callable[[], bool] | None:
-    """The check that says whether this thread must stop; None where nothing can stop it."""
+    """Return the check that says whether this thread must stop; None where nothing can stop it."""
     return _asked.get()
 
 
 def check() -> None:
-    """Raise Stopped where this thread is to stop."""
+    """Raise Stopped where this thread must stop."""
     stop = _asked.get()
     if stop is not None and stop():
         raise Stopped
 
 
 def steps(items: Iterable[T]) -> Iterator[T]:
-    """Yield each item, and look before it whether to stop."""
+    """Yield each item, checking before it whether to stop."""
     for item in items:
         check()
         yield item

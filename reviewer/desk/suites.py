@@ -1,7 +1,7 @@
 """Suites of a workspace: their state, reading those that may be used, and their infos for lists.
 
-A suite whose digest the store has already validated is read without pydantic; any other is checked
-in full first. A broken suite is never read: the error names the file and both digests.
+A suite whose digest the store has already validated is read without pydantic; any other is fully
+checked first. A broken suite is never read: the error names the file and both digests.
 """
 
 import base64
@@ -65,7 +65,7 @@ class ReadySuite(NamedTuple):
     power: Power | None = None
     toolset: Toolset | None = None
     contracts: Contracts | None = None
-    """Where the suite is without its episodes: their contracts, read as they are needed."""
+    """For a suite without its episodes: their contracts, read as they are needed."""
 
 
 class CandidateManifest(NamedTuple):
@@ -77,7 +77,7 @@ class CandidateManifest(NamedTuple):
 
 
 def folders(workspace: Workspace) -> list[Path]:
-    """Suite folders, by name."""
+    """Return the suite folders, by name."""
     return sorted(
         path
         for path in workspace.suites.iterdir()
@@ -89,7 +89,7 @@ def folders(workspace: Workspace) -> list[Path]:
 
 
 def state_of(folder: Path) -> tuple[FolderState | None, str]:
-    """Return the state of a folder, and the sentence that says why it may not be used."""
+    """Return the state of a folder, and a sentence that says why it may not be used."""
     try:
         state = suite_state(folder, stopping.check)
     except ContractError as error:
@@ -105,7 +105,8 @@ def state_of(folder: Path) -> tuple[FolderState | None, str]:
 
 
 def stored_digest(workspace: Workspace, suite_id: str) -> str | None:
-    """The digest under which this store's traces of a suite were judged, None without any."""
+    """Return the digest under which this store's traces of a suite were judged, None when there are
+    none."""
     connection = reader_if_made(workspace.store)
     if connection is None:
         return None
@@ -127,7 +128,7 @@ def broken_error(suite_id: str, problem: str) -> DeskError:
 
 
 def no_suite(workspace: Workspace, suite_id: str) -> DeskError:
-    """Return the error that names what there is instead."""
+    """Return the error that names the suites that do exist."""
     known = [folder.name for folder in folders(workspace)]
     there = f" (there: {', '.join(known) or 'none'}){meant(suite_id, known)}"
     return DeskError(f"no suite {suite_id} in {workspace.suites}{there}", LIST)
@@ -147,8 +148,8 @@ LIST = "reviewer suite list"
 
 
 def ready_suite(workspace: Workspace, connection: Connection | None, suite_id: str) -> ReadySuite:
-    """Return a suite that may be used now; a draft only in its own place. Raises DeskError when it
-    is broken, unknown, or a draft anywhere else."""
+    """Return a suite that may be used now; a draft only in its own place. Raises DeskError for a
+    suite that is broken or unknown, or a draft in another place."""
     return _proved(workspace, connection, suite_id, contracts.episode_of) or _read(
         workspace, connection, suite_id
     )
@@ -160,9 +161,9 @@ def ready_for_report(
     suite_id: str,
     before: ReadySuite | None = None,
 ) -> ReadySuite:
-    """Return a suite as `ready_suite` does, with no more of each episode than a report may speak
-    of (`contracts.brief`) where it need not be read again; `before` is what was returned last, and
-    is returned again where it still holds."""
+    """Return a suite as `ready_suite` does, with only the part of each episode that a report may
+    mention (`contracts.brief`) where it need not be read again; `before` is the last result, which
+    is returned again while it is valid."""
     if before is not None and before.folder == workspace.suite_folder(suite_id):
         row = registry.suite_row(connection, suite_id)
         digest = before.suite.digest
@@ -191,7 +192,7 @@ def _proved(
     decode: Callable[[bytes], Episode] | None,
 ) -> ReadySuite | None:
     """Return a suite that the store knows and that was not touched since it was read, with its
-    contracts as the store has them. None where that is not so, or anything is in doubt."""
+    contracts from the store. None where this does not apply or is in doubt."""
     folder = workspace.suite_folder(suite_id)
     row = registry.suite_row(connection, suite_id) if connection is not None else None
     if connection is None or row is None or row.probe or workspace.draft:
@@ -203,17 +204,17 @@ def _proved(
     try:
         if decode is not None:
             episodes = contracts.proven(connection, row.id, body, decode)
-            if episodes is None:  # the store's are others: read the files, which are proved
+            if episodes is None:  # the store's differ: read the files, which are proved
                 return None
         suite = structs.replace(found.files.suite(), episodes=episodes or ())
         ready = _ready(suite, found.files, folder)
     except ContractError:
-        return None  # edited at this moment: reading says what
+        return None  # being edited: reading will report it
     return ready if episodes is not None else ready._replace(contracts=found)
 
 
 def _read(workspace: Workspace, connection: Connection | None, suite_id: str) -> ReadySuite:
-    """Read a suite whole."""
+    """Read a suite completely."""
     folder = workspace.suite_folder(suite_id)
     row = registry.suite_row(connection, suite_id) if connection is not None else None
     if not (folder / "suite.json").exists():
@@ -242,9 +243,9 @@ def _read(workspace: Workspace, connection: Connection | None, suite_id: str) ->
 
 
 def _ready_draft(workspace: Workspace, folder: Path, state: FolderState) -> ReadySuite:
-    """Return a draft as it is, checked in full. Raises DeskError where it is no draft any more, or
-    was edited since the runs of this place were made."""
-    from reviewer.suite.check import check_suite  # a report on a frozen suite does without pydantic
+    """Return a draft in its present state, fully checked. Raises DeskError where the suite is no
+    longer a draft, or was edited since the runs in this place were made."""
+    from reviewer.suite.check import check_suite  # a report on a frozen suite needs no pydantic
 
     name = folder.name
     if state.state != "draft":
@@ -274,7 +275,7 @@ def _ready_draft(workspace: Workspace, folder: Path, state: FolderState) -> Read
 
 
 def _ready(suite: Suite, files: Mapping[str, bytes], folder: Path) -> ReadySuite:
-    """A suite with its rubric and judge, of files that were found to be sound."""
+    """Return a suite with its rubric and judge, from files that were already checked."""
     rubric, judge = load_trusted_rubric(files), load_trusted_judge(files)
     criteria = tuple(criterion.title for criterion in rubric.criteria) if rubric else ()
     digest = sha256_hex(files[RUBRIC_FILE]) if rubric else None
@@ -283,8 +284,8 @@ def _ready(suite: Suite, files: Mapping[str, bytes], folder: Path) -> ReadySuite
 
 
 def ready_outline(workspace: Workspace, connection: Connection, suite_id: str) -> ReadySuite:
-    """Return a suite as `ready_suite` does, with no more of each episode than its columns in the
-    store: what a recommendation needs. The folder is checked as thoroughly. Raises as
+    """Return a suite as `ready_suite` does, with only the fields of each episode that have columns
+    in the store: enough for a recommendation. The folder is checked as thoroughly. Raises as
     `ready_suite`."""
     folder = workspace.suite_folder(suite_id)
     row = registry.suite_row(connection, suite_id)
@@ -338,8 +339,8 @@ class SuitePins(NamedTuple):
 
 
 def suite_pins(folder: Path) -> SuitePins:
-    """Return the pins of a frozen suite. Raises DeskError for a folder that is none, or was changed
-    after it was frozen."""
+    """Return the pins of a frozen suite. Raises DeskError for a folder without a frozen suite, or
+    one changed after it was frozen."""
     state, problem = state_of(folder)
     if state is None or problem:
         raise DeskError(problem, f"reviewer suite check {folder.name} says what was changed")
@@ -359,7 +360,7 @@ def suite_pins(folder: Path) -> SuitePins:
 
 
 def policy_digest(policy: Policy) -> str:
-    """sha256 of a policy's RFC 8785 bytes, with every default written out."""
+    """Return the sha256 of a policy's RFC 8785 bytes, with every default written out."""
     return sha256_hex(canonical_bytes(msgspec.to_builtins(policy), "policy"))
 
 
@@ -375,10 +376,10 @@ class _StoredSuite(NamedTuple):
 def suite_infos(
     workspace: Workspace, connection: Connection | None, only: str | None = None
 ) -> list[SuiteInfo]:
-    """Return every suite folder, then the suites that only the store has (probes); `connection`
-    None without one.
+    """Return every suite folder, then the suites that only the store has (probes); `connection` is
+    None without a store.
 
-    `only` names the one suite to look at: another folder may be costly to check.
+    `only` restricts this to one suite: another folder may be costly to check.
     """
     known = {} if connection is None else _stored_suites(connection, only)
     found = [
@@ -390,7 +391,8 @@ def suite_infos(
 
 
 def stored_suite_info(workspace: Workspace, connection: Connection, suite_id: str) -> SuiteInfo:
-    """Return the info of a stored suite that was just found to be as its traces were judged."""
+    """Return the info of a stored suite that was just found unchanged since its traces were
+    judged."""
     one = _stored_suites(connection, suite_id)[suite_id]
     if workspace.draft:
         return structs.replace(_frozen_info(one), state="draft")
@@ -475,7 +477,7 @@ def _folder_info(workspace: Workspace, folder: Path, one: _StoredSuite | None) -
 def _draft_info(
     workspace: Workspace, folder: Path, one: _StoredSuite | None, problem: str
 ) -> SuiteInfo:
-    """Return the info of a draft: as it is, or why it cannot be read."""
+    """Return the info of a draft in its present state, or why it cannot be read."""
     from reviewer.desk.drafts import place_for
 
     suite: Suite | None = None
@@ -520,9 +522,9 @@ def newest_decision(connection: Connection, candidate: int) -> str | None:
 
 @lru_cache(maxsize=256)
 def _release_of(envelope: bytes) -> tuple[str, frozenset[tuple[str, str]]]:
-    """Return the name of the release that a decision of the store is on, and the digests of each
-    suite and manifest that it covers; nothing for a decision on one suite, or for one that was
-    damaged, which doctor names."""
+    """Return the name of the release that a stored decision is on, and the digests of each suite
+    and manifest that it covers; nothing for a decision on one suite, or for a damaged one, which
+    doctor reports."""
     try:
         body = json.loads(base64.b64decode(json.loads(envelope)["payload"]))
         release = body["predicate"].get("release")

@@ -1,7 +1,7 @@
 """Views: plain values that screens and commands show as they are, without computing.
 
-Unknown numbers are None and are shown as "not measured"; texts are raw (the code that
-draws passes every one of them through `reviewer.trace.safetext.visible`).
+Unknown numbers are None and are shown as "not measured"; texts are raw (the code that draws passes
+each of them through `reviewer.trace.safetext.visible`).
 """
 
 from typing import Literal
@@ -13,7 +13,7 @@ from reviewer.suite.gates import ALWAYS as ALWAYS
 
 Mark = Literal["pass", "fail", "critical", "not_measured", "infra", "missing", "quarantined"]
 RED = frozenset[Mark](("fail", "critical"))
-"""Marks of what fails."""
+"""The marks of failures."""
 Recommendation = Literal["promote", "block", "repair", "hold"]
 SuiteState = Literal["frozen", "broken", "draft"]
 
@@ -23,7 +23,7 @@ class View(Struct, frozen=True, kw_only=True):
 
 
 class SuiteInfo(View, frozen=True):
-    """One suite. `problem` is the sentence to show when the state is not frozen. Of a known public
+    """One suite. `problem` is the sentence to show when the state is not frozen. For a known public
     benchmark, `teaches` and `cannot_certify` say what its figures are worth here."""
 
     suite_id: str
@@ -62,7 +62,7 @@ class Evidence(View, frozen=True):
 
 
 class Reason(View, frozen=True):
-    """One reason of the recommendation, in the articles' words and order."""
+    """One reason of the recommendation, in the articles' terms and order."""
 
     number: int
     text: str
@@ -74,7 +74,7 @@ class Reason(View, frozen=True):
 class Rate(View, frozen=True):
     """A rate with its denominator and interval; `why` says why a bound or value is missing. With
     `unknown` verdicts among the `n` there is no value: it lies from `low_possible` to
-    `high_possible`, and is `known` of those that have a verdict."""
+    `high_possible`, and is `known` over those that have a verdict."""
 
     value: float | None
     low: float | None
@@ -123,7 +123,7 @@ class Cell(View, frozen=True):
 
 class EpisodeRow(View, frozen=True):
     """One row of the grid. `cells` is aligned with the scorecard's `gates`; `flags` are high flags
-    of reviews. Attempts whose user is played `by_person` repeat nothing: `pass_hat` is None."""
+    of reviews. Attempts whose user is played `by_person` are no repetitions: `pass_hat` is None."""
 
     key: int
     episode_id: str
@@ -138,7 +138,7 @@ class EpisodeRow(View, frozen=True):
     flags: tuple[str, ...] = ()
     by_person: bool = False
     outcome: OutcomeCell | UnsetType = UNSET
-    """Of a probe: what the sources say of its attempts."""
+    """For a probe: the sources' verdicts on its attempts."""
 
 
 class Scorecard(View, frozen=True):
@@ -155,14 +155,14 @@ class Scorecard(View, frozen=True):
     pass_hat: Rate
     critical: int
     critical_n: int
-    """Attempts that critical failures, gates and their bounds are counted over: all that were made,
-    also those beyond the plan."""
+    """Number of attempts over which critical failures, gates and their bounds are counted: all that
+    were made, including those beyond the plan."""
     critical_upper: float | None
     critical_upper_episodes: float | None
     total_cost_usd: float | None
     cpst_usd: float | None
     cpst_possible: tuple[float | None, float | None]
-    """Between which amounts it lies while it is not known; None where nothing bounds it."""
+    """The amounts between which it lies while it is not known; None where it is unbounded."""
     cpst_budget_usd: float | None
     latency_p50_ms: float | None
     latency_p95_ms: float | None
@@ -173,16 +173,16 @@ class Scorecard(View, frozen=True):
     banner: tuple[str, str] = ("", "")
     mean_cost_usd: float | None = None
     source_headlines: tuple[str, ...] = ()
-    """The headline figures of the harnesses that made the attempts, each with our figure."""
+    """The headline figures of the harnesses that made the attempts, each with reviewer's figure."""
     others_spent: tuple[tuple[str, str], ...] = ()
     """Costs of graders and simulated users, which are not the candidate's: (who, amount)."""
     users: tuple[str, ...] = ()
-    """The errors of users, and the episodes that a person plays, in a sentence each; empty where no
-    attempt was a conversation."""
+    """The errors of users, and the episodes that a person plays, in one sentence each; empty where
+    no attempt was a conversation."""
     lost: tuple[str, ...] = ()
-    """The attempts that are neither pass nor fail, in a sentence; empty where there is none."""
+    """The attempts that neither pass nor fail, in a sentence; empty where there are none."""
     outcome: OutcomeCell | UnsetType = UNSET
-    """Of a probe: what the sources say of all attempts."""
+    """For a probe: the sources' verdicts on all attempts."""
 
     @property
     def gates(self) -> tuple[str, ...]:
@@ -210,7 +210,7 @@ class FindingView(View, frozen=True):
 
 
 class Clause(View, frozen=True):
-    """One clause of the contract: a gate, its mark, the expected and observed in words, and
+    """One clause of the contract: a gate, its mark, what was expected and observed in words, and
     where."""
 
     gate: str
@@ -220,9 +220,11 @@ class Clause(View, frozen=True):
 
 
 class TraceView(View, frozen=True):
-    """One attempt: header, verdict, findings, contract. Its events come by `Desk.events`.
+    """One attempt: header, verdict, findings, contract. Its events are read by
+    `desk.traces.events`.
 
-    `position` and `siblings` serve stepping: attempts of this episode, episodes of this candidate.
+    `position` and `siblings` are for moving to other attempts of this episode, and episodes of this
+    candidate.
     """
 
     trace_id: str
@@ -251,18 +253,19 @@ class TraceView(View, frozen=True):
     payload: bool
     first_finding_seq: int | None
     said: tuple[tuple[str, str], ...] = ()
-    """What the source states of itself and of this attempt, as (name, text): evidence, no gate."""
+    """What the source states about itself and about this attempt, as (name, text): evidence, not a
+    gate."""
     slowest_ms: float | None = None
     dearest_usd: float | None = None
-    """The most that one event took, and cost; None when not measured, or not known yet."""
+    """The greatest time and cost of one event; None when not measured, or not known yet."""
     history: tuple[tuple[str, str], ...] = ()
-    """Other records of this attempt and what judging again changed, as (name, text)."""
+    """Other records of this attempt and the changes by judging again, as (name, text)."""
     in_force: tuple[str, ...] | UnsetType = UNSET
-    """The gates `results` is aligned with; left out where no optional gate is in force."""
+    """The gates that `results` is aligned with; omitted where no optional gate is in force."""
     outcome: OutcomeView | UnsetType = UNSET
-    """What the source says of this attempt, check by check; left out where it says nothing."""
+    """What the source says of this attempt, check by check; omitted where it says nothing."""
     missing: str | UnsetType = UNSET
-    """Why the payload cannot be read though it was stored; left out where it can."""
+    """Why the payload cannot be read though it was stored; omitted where it can."""
 
     @property
     def gates(self) -> tuple[str, ...]:
@@ -271,14 +274,15 @@ class TraceView(View, frozen=True):
 
     @property
     def listed(self) -> int:
-        """How many events a list can show: none where the record itself was withheld."""
+        """Return the number of events that a list can show: none where the record itself was
+        withheld."""
         return self.events if self.payload else 0
 
 
 class EventRow(View, frozen=True):
     """One line of the event list. `mark` is the worst finding on this event; `group` its (place,
-    size) among calls made together, (0, 0) outside any. `call` is what a call asked and `result`
-    what it got, each on one line and cut; empty where nothing is recorded."""
+    size) among calls made together, (0, 0) outside any. `call` is the request of a call and
+    `result` its result, each on one line and shortened; empty where nothing is recorded."""
 
     seq: int
     kind: str
@@ -296,7 +300,7 @@ class EventRow(View, frozen=True):
 
 class SourceInfo(View, frozen=True):
     """One import: the file, what was read from it, what was refused, and what its reader found
-    missing or doubtful. `suite_id` and `candidate_id` are those asked for, else empty."""
+    missing or doubtful. `suite_id` and `candidate_id` are the requested ones, else empty."""
 
     path: str
     sha256: str
@@ -322,8 +326,8 @@ class Refusal(View, frozen=True):
 
 
 class KeyInfo(View, frozen=True):
-    """A key that could sign: `where` is ssh-agent or a path; `principal` None when untrusted.
-    `public` is its public half as store/signers has it; `locked` whether its file wants a
+    """A key that could sign: `where` is ssh-agent or a path; `principal` is None when untrusted.
+    `public` is its public half as in store/signers; `locked` whether its file needs a
     passphrase."""
 
     fingerprint: str
@@ -336,7 +340,7 @@ class KeyInfo(View, frozen=True):
 
 
 class SignedDecision(View, frozen=True):
-    """A stored decision: its file, its number, when it was made and until when it holds, and the
+    """A stored decision: its file, its number, when it was made and until when it is valid, and the
     result of verifying it. `pending` means that it waits for further approvers and for nothing
     else."""
 

@@ -1,6 +1,6 @@
-"""Writing archives of a store, and querying stores and archives in SQL."""
+"""Write archives of a store, and query stores and archives in SQL."""
 
-from __future__ import annotations  # what only types name is not loaded
+from __future__ import annotations  # names used only in annotations are not imported
 
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,5 +1,5 @@
-"""Questions in SQL over stores and archives. A store is read into an archive of its own that is
-deleted with the answer, as its rows are told in one way alone."""
+"""Questions in SQL over stores and archives. A store is first exported to a temporary archive,
+deleted with the answer, so that rows come from archives only."""
 
 import re
 import tempfile
@@ -24,7 +24,7 @@ _ALL = re.compile(r"\b(show|describe|summarize|information_schema|duckdb_\w+|sql
 
 
 class Source(NamedTuple):
-    """What is asked: an archive, or a store that `opening` lends a connection to."""
+    """What a question is about: an archive, or a store that `opening` gives a connection to."""
 
     name: str
     path: Path
@@ -92,7 +92,7 @@ def asked(
                     with one.opening() as connection:
                         export(connection, folder, wanted, progress)
                 found = read_manifest(folder)
-                if one.opening is None:  # a store's own archive was written a moment ago
+                if one.opening is None:  # a store's temporary archive was just written
                     prove(folder, found, wanted.tables)
                 origins.append(asking.Origin(one.name, folder, found))
             opened = asking.Asked(_named(origins), scratch)
@@ -105,7 +105,7 @@ def asked(
 
 
 def _named(origins: Sequence[asking.Origin]) -> list[asking.Origin]:
-    """Return the origins, each by a name of its own."""
+    """Return the origins, each with a unique name."""
     names = [one.name for one in origins]
     return [
         one if names.count(one.name) == 1 else one._replace(name=f"{one.name} ({number})")
@@ -114,8 +114,8 @@ def _named(origins: Sequence[asking.Origin]) -> list[asking.Origin]:
 
 
 def needed(sql: str) -> Wanted:
-    """Return which tables a store is read for, and which of an archive are proved: those of events
-    and payloads only where the question names one, or a view of them."""
+    """Return which tables a store is read for, and which of an archive are checked: events and
+    payloads only where the question names one of them, or a view of them."""
     told = sql.lower()
     every = _ALL.search(told) is not None
     of = {
@@ -131,7 +131,7 @@ def ask(
     limit: int,
     progress: Callable[[int, int], None] = lambda _, __: None,
 ) -> QueryAnswer:
-    """Return the answer of one question, at most so many rows (0: all). Raises DeskError for a
+    """Return the answer to one question, at most `limit` rows (0: all). Raises DeskError for a
     question that could do more than read, or that fails, with the place in it."""
     with asked(sources, needed(sql), progress) as opened:
         try:
@@ -154,7 +154,8 @@ _GUESS = "\nDid you mean"
 
 
 def _place(error: asking.QueryError, sql: str) -> str:
-    """Return where a question is wrong, with what it says there; empty where it is not known."""
+    """Return where a question is wrong, with the text at that place; empty where the place is not
+    known."""
     if error.line is None or error.column is None:
         return ""
     told = sql.split("\n")[error.line - 1][error.column - 1 :][:40]

@@ -1,7 +1,8 @@
-"""Writing an archive: the whole of a store, or some suites of it, as it is at one moment.
+"""Write an archive: the whole of a store, or some of its suites, as it is at one moment.
 
-The archive is made beside its place, stretch by stretch, and put there when it is whole. One that
-was cut off is continued by the same command, while the store is as it was; else it is begun again.
+The archive is made beside its target, stretch by stretch, and moved there when it is complete. An
+export that was cut off is continued by the same command if the store has not changed; else it
+begins again.
 """
 
 import fcntl
@@ -38,8 +39,8 @@ from reviewer.durable import sync_folder
 from reviewer.exit_codes import ExitCode
 
 STRETCH = 100_000
-"""Keys of traces whose rows are written together; an export that was cut off goes on behind the
-last whole stretch."""
+"""Keys of traces whose rows are written together; an export that was cut off continues after the
+last complete stretch."""
 _PAGE = 1_000
 _STATE = "export.json"
 _SPOOL = "spool"
@@ -47,8 +48,7 @@ Progress = Callable[[int, int], None]
 
 
 class Exported(NamedTuple):
-    """An archive that is whole. `resumed` stretches were there from before; `already` says that all
-    of it was."""
+    """A complete archive. `resumed` stretches existed before; `already` says that all of it did."""
 
     folder: Path
     manifest: Manifest
@@ -57,7 +57,7 @@ class Exported(NamedTuple):
 
 
 class Wanted(NamedTuple):
-    """What an archive is to hold: these suites (none named: all), and which optional tables."""
+    """What an archive should contain: these suites (none named: all), and which optional tables."""
 
     suites: tuple[str, ...] = ()
     events: bool = True
@@ -82,8 +82,8 @@ def needs_duckdb() -> None:
 def export(
     connection: Connection, target: Path, wanted: Wanted, progress: Progress = lambda _, __: None
 ) -> Exported:
-    """Write an archive to a new folder. Raises DeskError: DuckDB is not installed, the folder is
-    taken, a suite is unknown; StoreError for a damaged store."""
+    """Write an archive to a new folder. Raises DeskError when DuckDB is not installed, the folder
+    is taken or a suite is unknown; StoreError for a damaged store."""
     needs_duckdb()
     target = target.absolute()
     if target.is_symlink():
@@ -121,8 +121,8 @@ def _made_of(connection: Connection, wanted: Wanted) -> MadeOf:
 
 
 def _taken(target: Path, made_of: MadeOf) -> Manifest | None:
-    """Return the archive that is in this place, where it is the one asked for; None for a free
-    place. Raises DeskError for anything else that is there."""
+    """Return the archive at the target where it is the requested one; None where the target is
+    free. Raises DeskError for anything else there."""
     if not target.exists() or (target.is_dir() and not any(target.iterdir())):
         return None
     way = "name a new folder: an archive is never overwritten"
@@ -137,8 +137,8 @@ def _taken(target: Path, made_of: MadeOf) -> Manifest | None:
 
 @contextmanager
 def _alone(part: Path) -> Iterator[None]:
-    """Hold the unfinished archive. Raises DeskError where another export has it, or where the
-    folder is none."""
+    """Lock the unfinished archive. Raises DeskError where another export has it, or where the path
+    is not a folder."""
     try:
         part.mkdir(mode=0o700, parents=True)
     except FileExistsError:
@@ -213,7 +213,8 @@ def _made(
 
 
 def _whole(part: Path, done: Path) -> list[ArchiveFile] | None:
-    """Return the files of a stretch that was written before; None where it was not, or not all."""
+    """Return the files of a stretch that was written before; None where some or all of them are
+    missing."""
     try:
         files = msgspec.json.decode(done.read_bytes(), type=list[ArchiveFile])
         whole = all((part / one.path).stat().st_size == one.size for one in files)
@@ -231,7 +232,7 @@ def _empty(part: Path) -> None:
 
 
 def _sweep(part: Path, listed: set[str]) -> None:
-    """Delete what is no part of the archive: what an export that was cut off left."""
+    """Delete what does not belong to the archive: the remains of an export that was cut off."""
     for one in sorted(part.rglob("*"), reverse=True):
         if one.is_dir() and not one.is_symlink():
             if not any(one.iterdir()):
@@ -289,7 +290,7 @@ class _Source:
                 files.add(("payloads", *where), told.whose | body)
 
     def rest(self, files: Files) -> None:
-        """Add the rows of the tables that are not of attempts alone."""
+        """Add the rows of the tables that are not about single attempts."""
         for first in range(1, self.last + 1, STRETCH):
             for trace, one in archiving.archived_revisions(
                 self._connection, first, first + STRETCH - 1
@@ -334,5 +335,5 @@ def _candidate(each: archiving.ArchivedCandidate, position: int) -> dict[str, An
 
 
 def suites_of(names: Sequence[str]) -> tuple[str, ...]:
-    """Return the suites asked for, each once, in an order of their own."""
+    """Return the requested suites, each once, sorted."""
     return tuple(sorted(set(names)))

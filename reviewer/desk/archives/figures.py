@@ -1,7 +1,7 @@
-"""The figures of a report, of an archive: its counts in SQL, and the report's own code on them.
+"""The figures of a report, from an archive: its counts in SQL, and the report's own code on them.
 
-Nothing is recommended of an archive: labels, signed decisions and what else a recommendation rests
-on are in the store alone.
+There is no recommendation for an archive: labels, signed decisions and the other things that a
+recommendation is based on are only in the store.
 """
 
 from collections import defaultdict
@@ -60,8 +60,8 @@ class _Candidate(NamedTuple):
 
 
 class ArchivedSuite:
-    """One suite of an archive that is open for questions. Raises DeskError where it has none of
-    that id."""
+    """One suite of an archive that is open for questions. Raises DeskError where the archive has
+    none of that id."""
 
     def __init__(self, opened: Asked, suite_id: str = "") -> None:
         self._asked = opened
@@ -149,8 +149,9 @@ class ArchivedSuite:
         )
 
     def comparison(self, candidate_id: str, baseline_id: str | None) -> Comparison:
-        """Return one candidate against another, episode by episode. Without a baseline: the one
-        registered before; the first of all is the baseline of the next."""
+        """Return one candidate against another, episode by episode. Without a baseline: the
+        candidate registered before; for the first of all, the next one, with the first as the
+        baseline."""
         who = self._pair(candidate_id, baseline_id)
         then = self.assessed(who.baseline_id)
         return comparison(self.info, who, self.assessed(who.candidate_id, then), then, {})
@@ -180,8 +181,8 @@ class ArchivedSuite:
         baseline: CandidateAssessment | None = None,
         latencies: bool = True,
     ) -> CandidateAssessment:
-        """Return the figures of a candidate, by the report's own code. Its recommendation is none:
-        `hold` stands there, and no view shows it."""
+        """Return the figures of a candidate, by the report's own code. There is no recommendation:
+        the field holds `hold`, and no view shows it."""
         gathered = self._evidence(candidate_id, baseline, latencies)
         shown = figures(gathered)
         judged = Assessment(
@@ -236,7 +237,8 @@ class ArchivedSuite:
         )
 
     def _episodes(self, of: list[str]) -> tuple[EpisodeCounts, ...]:
-        """Return the counts of every episode, in the suite's order, then others by id."""
+        """Return the counts of every episode, in the suite's order, then of episodes outside the
+        suite by id."""
         made = self._counts("true")[of[1]]
         first = self._counts("counted")[of[1]]
         names = [one.episode_id for one in self._suite.episodes]
@@ -252,7 +254,7 @@ class ArchivedSuite:
         )
 
     def _counts(self, which: str) -> dict[str, dict[str, EpisodeCounts]]:
-        """Return the counts by candidate and episode, of all candidates in one reading."""
+        """Return the counts by candidate and episode, of all candidates in one query."""
         if which in self._counted:
             return self._counted[which]
         found = self._counted[which] = defaultdict(dict)
@@ -275,7 +277,7 @@ class ArchivedSuite:
         return found
 
     def _failures(self, of: list[str]) -> tuple[FailedTrace, ...]:
-        """Return the failing traces that a figure looks at one by one: those that infrastructure
+        """Return the failing traces that a figure needs one by one: those that infrastructure
         ended, and those of red-team episodes."""
         tagged = [one.episode_id for one in self._suite.episodes if RED_TEAM in one.tags]
         gates = ", ".join(GATE_PREFIX + gate for gate in GATES)
@@ -301,8 +303,8 @@ class ArchivedSuite:
         )
 
     def _diagnostics(self, of: list[str]) -> DiagnosticMeans:
-        """Return the mean efficiency, the one diagnostic that trends show: added in the order of
-        the store, so that the sum is the same one."""
+        """Return the mean efficiency, the only diagnostic in trends: added in the order of the
+        store, so that the sum is the same."""
         values = self._asked.values(
             f"SELECT efficiency::DOUBLE FROM facts WHERE {_OF} AND counted"
             " AND efficiency IS NOT NULL ORDER BY key",
@@ -317,7 +319,7 @@ class ArchivedSuite:
 
 
 _RESULTS: dict[str | None, Result] = {
-    None: "pass",  # of a gate that is not in force: no figure counts it
+    None: "pass",  # for a gate that is not in force: no figure counts it
     "pass": "pass",
     "fail": "fail",
     "critical": "fail",

@@ -1,4 +1,4 @@
-"""The rows of an archive, made of a stored trace and its record: what is not known has no
+"""The rows of an archive, made from a stored trace and its record: an unknown value has no
 member."""
 
 from collections.abc import Iterable, Iterator
@@ -19,7 +19,7 @@ from reviewer.trace.record import ABSENT, Event, counts_nothing, kind_of
 
 Row = dict[str, Any]
 NO_DAY = "__HIVE_DEFAULT_PARTITION__"
-"""The name that readers of such folders know for what is not known."""
+"""The name that Hive readers use for an unknown value."""
 _WORDS = ("pass", "fail", "not_measured", "critical")
 assert _WORDS[CRITICAL] == "critical"
 
@@ -39,7 +39,7 @@ class _Whole(_Head):
 
 
 class Told(NamedTuple):
-    """What is known of a trace when its rows are made. `record` is None where it was refused."""
+    """The facts of a trace from which its rows are made. `record` is None where it was refused."""
 
     row: TraceRow
     of: ArchivedCandidate
@@ -65,7 +65,7 @@ _whole = msgspec.json.Decoder(_Whole)
 
 
 def record_of(raw: bytes, trace: int, events: bool) -> _Head:
-    """Return what the rows need of a record. Raises StoreError for a damaged one."""
+    """Return the parts of a record that the rows need. Raises StoreError for a damaged one."""
     try:
         return (_whole if events else _head).decode(raw)
     except msgspec.DecodeError as error:
@@ -147,13 +147,13 @@ def finding_rows(told: Told, found: Iterable[FindingRow]) -> Iterator[Row]:
 
 
 def event_lists(told: Told) -> Row | None:
-    """Return the events of an attempt as one row, with a list for each column; None without any.
-    The short form's missing status is ok."""
+    """Return the events of an attempt as one row, with a list for each column; None when there are
+    none. Where the short form omits the status, it is ok."""
     events = told.record.events if isinstance(told.record, _Whole) else ()
     if not events:
         return None
     counts = [tokens_of(event.tokens) for event in events]
-    return told.whose | {  # a pass per column: each is one tight loop
+    return told.whose | {  # one pass per column: each is a tight loop
         "place": list(range(1, len(events) + 1)),
         "seq": [event.seq or place for place, event in enumerate(events, 1)],
         "kind": [kind_of(event) for event in events],
@@ -171,7 +171,7 @@ def event_lists(told: Told) -> Row | None:
 
 
 def known(row: Row) -> Row:
-    """Return a row without the members that are not known."""
+    """Return a row without its unknown members."""
     return {name: value for name, value in row.items() if value is not None}
 
 
@@ -180,8 +180,8 @@ _MOST = 1 << 62
 
 
 def tokens_of(usage: msgspec.Raw) -> tuple[int | None, int | None]:
-    """Return the tokens sent and received, None for what was not counted: a usage of nothing but
-    zeros counted nothing, and one that is a lower bound not all."""
+    """Return the tokens sent and received, None where not counted: a usage of nothing but zeros
+    counted nothing, and a usage that is a lower bound did not count all."""
     if usage == ABSENT or counts_nothing(usage):
         return None, None
     try:
@@ -199,8 +199,8 @@ def _count(value: Any) -> int | None:
 
 
 def moment(text: str | None) -> str | None:
-    """Return a time in UTC as DuckDB reads it; None for what is no time. One that names no zone is
-    taken as UTC."""
+    """Return a time in UTC as DuckDB reads it; None for a text that is no time. A time without a
+    zone is taken as UTC."""
     found = instant_of(text)
     try:
         return None if found is None else found.astimezone(UTC).replace(tzinfo=None).isoformat()
@@ -209,5 +209,5 @@ def moment(text: str | None) -> str | None:
 
 
 def day_of(row: Row) -> str:
-    """Return the day in UTC on which an attempt began, as the name of a folder."""
+    """Return the UTC day on which an attempt began, as the name of a folder."""
     return str(row["started_at"])[:10] if "started_at" in row else NO_DAY

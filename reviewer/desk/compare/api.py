@@ -1,6 +1,6 @@
 """Two candidates of a suite, or two attempts of an episode, side by side."""
 
-from __future__ import annotations  # what only types name is not loaded
+from __future__ import annotations  # names used only in annotations are not imported
 
 from typing import TYPE_CHECKING
 
@@ -25,9 +25,9 @@ class CompareRoom(Room):
     ) -> Comparison:
         """Compare a candidate with a baseline, episode by episode, by the report's own regression.
 
-        Without a baseline: the last other promoted candidate, else the one before this; the first
-        of all candidates is the baseline of the next. Raises DeskError for the only candidate of a
-        suite.
+        Without a baseline: the last other promoted candidate, else the one registered before; for
+        the first candidate, the next one, with the first as the baseline. Raises DeskError for the
+        only candidate of a suite.
         """
         from reviewer.desk.compare.shelf import COMPARISONS
 
@@ -47,7 +47,7 @@ class CompareRoom(Room):
 
     def kept(self, suite_id: str, candidate_id: str, baseline_id: str) -> Comparison | None:
         """Return the comparison of these two if it was the last one computed on the suite and
-        nothing changed since; else None."""
+        nothing has changed since; else None."""
         from reviewer.desk.compare.shelf import COMPARISONS
 
         about = suite_id, candidate_id, baseline_id
@@ -58,7 +58,7 @@ class CompareRoom(Room):
         return COMPARISONS.kept(self._opened.place, about, made_of)
 
     def worked_out(self, suite_id: str, candidate_id: str, baseline_id: str) -> Comparison:
-        """Return the same as `candidates`, ignoring the cache."""
+        """Compute the same as `candidates`, ignoring the cache."""
         with self._opened.reading() as connection:
             who = self._pair(connection, suite_id, candidate_id, baseline_id)
         return self._compared(suite_id, who).comparison

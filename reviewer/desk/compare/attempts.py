@@ -1,6 +1,5 @@
 """Two attempts of one episode: their events aligned on tool calls, where they diverge, and which
-evidence that changed.
-"""
+evidence that changed."""
 
 from hashlib import blake2b
 from typing import Any, NamedTuple, cast
@@ -35,11 +34,11 @@ from reviewer.trace.record import ABSENT, Event, TraceRecord, by_agent, kind_of
 MOST_WORDS = 3_000
 """Words of a text that are compared, from its start."""
 SHORT = 120
-"""Characters of a value in a line."""
+"""Most characters of a value that is shown on one line."""
 
 
 def value_of(raw: msgspec.Raw) -> Any:
-    """The value of a raw field that is there; text when it is no JSON."""
+    """Return the value of a raw field that is present; text when it is not JSON."""
     try:
         return msgspec.json.decode(raw)
     except (ValueError, RecursionError):
@@ -47,19 +46,18 @@ def value_of(raw: msgspec.Raw) -> Any:
 
 
 def key_of(raw: msgspec.Raw) -> str:
-    """Return one text per JSON value: equal values, and only they, have equal texts; "" for
-    none."""
+    """Return one text per JSON value: texts are equal exactly when the values are; "" for none."""
     if raw == ABSENT:
         return ""
     try:
         return canonical(value_of(raw))
-    except ValueError:  # nested too deep to walk: its bytes are compared
+    except ValueError:  # nested too deep to walk: compare its bytes
         return bytes(raw).hex()
 
 
 def field_changes(before: dict[str, msgspec.Raw], after: dict[str, msgspec.Raw]) -> list[str]:
-    """Worded changes between fields of the same names, a line a path, as `state_changes` words
-    them; a field that is absent on one side is added or removed."""
+    """Return the changes between fields of the same names, one line per path, worded as by
+    `state_changes`; a field that is absent on one side is added or removed."""
     sides = [
         {name: value_of(raw) for name, raw in side.items() if raw != ABSENT}
         for side in (before, after)
@@ -68,14 +66,14 @@ def field_changes(before: dict[str, msgspec.Raw], after: dict[str, msgspec.Raw])
 
 
 def short(raw: msgspec.Raw) -> str:
-    """A raw field on one line of at most 120 characters; "" for none."""
+    """Return a raw field on one line of at most 120 characters; "" for none."""
     text = key_of(raw)
     return text if len(text) <= SHORT else text[: SHORT - 1] + "…"
 
 
 def word_changes(before: str, after: str) -> list[tuple[str, str]]:
-    """Runs of words in order: `=` in both, `-` before only, `+` after only. Of long texts the
-    first 3,000 words are compared; the rest is left out."""
+    """Return runs of words in order: `=` in both, `-` before only, `+` after only. Of long texts
+    the first 3,000 words are compared; the rest is left out."""
     old, new = before.split()[:MOST_WORDS], after.split()[:MOST_WORDS]
     runs: list[tuple[str, list[str]]] = []
 
@@ -102,7 +100,7 @@ ANSWER = ("observation", "approval", "state", "message")
 
 
 class StepEvent(NamedTuple):
-    """One event with the keys it is compared by. `answer` leaves out latency and ids."""
+    """One event with the keys by which it is compared. `answer` leaves out latency and ids."""
 
     row: EventRow
     event: Event
@@ -113,7 +111,7 @@ class StepEvent(NamedTuple):
 
 
 def read_steps(connection: Connection, records: Records, row: TraceRow) -> list[StepEvent]:
-    """The first 5,000 events of an attempt; none when its payload was refused."""
+    """Return the first 5,000 events of an attempt; none when its payload was refused."""
     events = records.events(connection, row, 0, MOST_EVENTS)
     rows = event_window(connection, records, row, 0, len(events))
     return [_step_event(one, event) for one, event in zip(rows, events, strict=True)]
@@ -189,7 +187,7 @@ def _lines(word: StepWord, old: StepEvent | None, new: StepEvent | None) -> list
 
 
 def _told(step: StepEvent) -> str:
-    """An event in a line: its title, and the arguments of a call."""
+    """Return an event on one line: its title, and the arguments of a call."""
     return f"{step.row.title}  {short(step.event.arguments)}".rstrip()
 
 
@@ -217,8 +215,8 @@ def compare_attempts(
     places: tuple[TracePlace, TracePlace],
     suite: Suite,
 ) -> AttemptComparison:
-    """Two attempts side by side, the baseline first. Raises DeskError when they are not attempts
-    of one episode of one suite."""
+    """Compare two attempts, the baseline first. Raises DeskError when they are not attempts of one
+    episode of one suite."""
     a, b = places
     if (a.suite.id, a.episode) != (b.suite.id, b.episode):
         raise DeskError(
@@ -264,8 +262,8 @@ def compare_attempts(
 def attempts_to_show(
     connection: Connection, suite: registry.SuiteRow, who: CandidatePair, episode_id: str
 ) -> tuple[TracePlace, TracePlace]:
-    """The attempts of an episode to look at first: the first number at which the verdicts differ,
-    else the first that both made, else the first of each.
+    """Return the attempts of an episode to look at first: the first number at which the verdicts
+    differ, else the first that both made, else the first of each.
 
     Raises DeskError for an unknown episode and where one side made no attempt.
     """
@@ -323,7 +321,7 @@ def _side(
 def _state(
     connection: Connection, records: Records, sides: tuple[AttemptSide, AttemptSide]
 ) -> list[str]:
-    """Changes of the final state, then of the state that was recorded last."""
+    """Return the changes of the final state, then of the last recorded state."""
     ends = []
     for side in sides:
         if side.head is None:

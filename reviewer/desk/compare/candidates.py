@@ -26,7 +26,7 @@ ORDER: tuple[EpisodeWord, ...] = ("lost", "gained", "changed", "unchanged", "not
 
 
 class Compared(NamedTuple):
-    """A comparison, and what its two sides were made of, as far as that can be said."""
+    """A comparison, and what its two sides were made of, as far as that is known."""
 
     comparison: Comparison
     made_of: tuple[MadeOf, ...]
@@ -43,10 +43,10 @@ class CandidatePair(NamedTuple):
 def candidate_pair(
     connection: Connection, suite: int, candidate_id: str, baseline_id: str | None
 ) -> CandidatePair:
-    """Choose the two candidates. Without a baseline: the last other one promoted, else the one
-    registered before; the first candidate of all is the baseline of the next.
+    """Choose the two candidates. Without a baseline: the last other candidate promoted, else the
+    one registered before; for the first candidate, the next one, with the first as the baseline.
 
-    Raises DeskError when the candidate is alone, unknown, or its own baseline.
+    Raises DeskError when the candidate is the only one, unknown, or its own baseline.
     """
     rows = registry.candidates(connection, suite)
     names = tuple(row.candidate_id for row in rows)
@@ -98,7 +98,7 @@ def comparison(
     then: CandidateAssessment,
     keys: dict[str, int],
 ) -> Comparison:
-    """Return the comparison of two candidates whose figures are there; `keys` are those of the
+    """Return the comparison of two candidates whose figures are given; `keys` are those of the
     episodes in the store."""
     against = now.assessment.regression
     episodes = _episodes(now, keys)
@@ -165,12 +165,13 @@ def _episodes(now: CandidateAssessment, keys: dict[str, int]) -> tuple[EpisodeCh
 
 
 def _rank(each: EpisodeChange) -> tuple[int, bool, int]:
-    """By what became of it; what is critical first."""
+    """Return a sort key: by the change of the episode, critical failures first."""
     return ORDER.index(each.change), not each.new_critical, -each.baseline.critical
 
 
 def _said(made: EpisodeCounts) -> tuple[object, ...]:
-    """The gates' results on an episode, whatever the number of its attempts."""
+    """Return the gates' results on an episode in a form that does not depend on the number of its
+    attempts."""
     e = made.counted
     whole = gcd(e.passes, e.attempts)
     rate = (e.passes // whole, e.attempts // whole) if e.attempts else None

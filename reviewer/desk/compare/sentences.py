@@ -37,8 +37,8 @@ def evidence(
     ends: tuple[Attempt, Attempt],
     message: Sequence[tuple[str, str]],
 ) -> list[EvidenceLine]:
-    """The first act that differs, gates, the final state, then other acts and the message; one
-    line when nothing changed."""
+    """Return the evidence as lines: the first act that differs, gates, the final state, then other
+    acts and the message; one line when nothing changed."""
     acts = [EvidenceLine(line, n) for n, step in enumerate(steps) if (line := _act(sides, step))]
     told = acts[:1]
     told += [
@@ -68,7 +68,8 @@ def evidence(
 def _where(
     change: GateChange, findings: tuple[Findings, Findings], steps: Sequence[AlignedStep]
 ) -> int | None:
-    """The step with the event on which the gate fails: the candidate's, else the baseline's."""
+    """Return the step with the event on which the gate fails: the candidate's, else the
+    baseline's."""
     for side, found in (("candidate", findings[1]), ("baseline", findings[0])):
         seqs = {f.seq for f in found if f.gate == change.gate and f.seq is not None}
         for n, step in enumerate(steps):
@@ -79,7 +80,7 @@ def _where(
 
 
 def _last(steps: Sequence[AlignedStep]) -> int | None:
-    """The last message."""
+    """Return the step of the last message."""
     rows = [step.candidate or step.baseline for step in steps]
     found = [n for n, row in enumerate(rows) if row is not None and row.kind == "message"]
     return found[-1] if found else None
@@ -154,14 +155,14 @@ def sentence(against: Regression, by_word: Mapping[EpisodeWord, tuple[str, ...]]
 
 
 def _named(episodes: Sequence[str]) -> str:
-    """`0`, or the count and the first names."""
+    """Return `0`, or the count and the first names."""
     if not episodes:
         return "0"
     return f"{len(episodes)} ({named(episodes)})"
 
 
 def figures(against: Regression, rates: tuple[Rate, Rate]) -> str:
-    """The rates of both sides and the difference with its bounds."""
+    """Return the rates of both sides and the difference with its bounds."""
     then, now = rates
     told = f"hard pass {_passed(then)} → {_passed(now)}"
     if against.difference is None:
@@ -173,13 +174,13 @@ def figures(against: Regression, rates: tuple[Rate, Rate]) -> str:
 
 
 def _passed(rate: Rate) -> str:
-    """`472/600`; with verdicts not measured `472 to 480/600`."""
+    """Return `472/600`, or `472 to 480/600` where some verdicts are not measured."""
     most = f" to {rate.passes + rate.unknown}" if rate.unknown else ""
     return f"{rate.passes}{most}/{rate.n}"
 
 
 def tested(against: Regression) -> str:
-    """Return what a test may conclude: no p value under six changed episodes."""
+    """Return what a test may conclude: no p value with fewer than six changed episodes."""
     if against.difference is None:
         return "no test: nothing to compare"
     count = f"{against.changed} episode{'' if against.changed == 1 else 's'} changed"
@@ -192,7 +193,7 @@ def tested(against: Regression) -> str:
 
 
 def conclusion(against: Regression) -> str:
-    """The verdict against the margin, and what it would take to show more."""
+    """Return the verdict against the margin, and what would be needed to show more."""
     margin = f"{against.margin:g}"
     if against.new_critical:
         return f"worse: new critical failure in {named(against.new_critical)}"
@@ -207,7 +208,8 @@ def conclusion(against: Regression) -> str:
 
 
 def amounts(then: Assessment, now: Assessment) -> tuple[Amount, ...]:
-    """Sums and medians of both sides; sums over other numbers of attempts have no difference."""
+    """Return sums and medians of both sides; sums over different numbers of attempts have no
+    difference."""
     a, b = then.figures, now.figures
     made = [sum(e.attempts + e.infrastructure for e in side.counted) for side in (a, b)]
     steps = [float(sum(e.steps for e in side.counted)) if n else None

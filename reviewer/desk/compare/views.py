@@ -9,16 +9,17 @@ from typing import Literal
 from reviewer.desk.views import AttemptMark, EventRow, Mark, Rate, SuiteInfo, View
 
 EpisodeWord = Literal["lost", "gained", "changed", "unchanged", "not compared"]
-"""`lost` and `gained` are the report's; `changed`: neither, but its gates say something else."""
+"""`lost` and `gained` are the report's; `changed`: neither, but the results of its gates differ."""
 
 StepWord = Literal["same", "result", "arguments", "content", "instead", "baseline", "candidate"]
 """The relation of two events: the same; the same call with another answer or status; the same tool
-with other arguments; the same kind with other content; one in place of the other; only in the
+with other arguments; the same kind with other content; one replaced by the other; only in the
 baseline; only in the candidate."""
 
 
 class Amount(View, frozen=True):
-    """One figure of both sides, `unit` usd, ms or steps; `why` says why one is not measured."""
+    """One figure of both sides, `unit` usd, ms or steps; `why` says why one is not measured or has
+    no difference."""
 
     name: str
     unit: Literal["usd", "ms", "steps"]
@@ -29,7 +30,8 @@ class Amount(View, frozen=True):
 
 
 class Outcome(View, frozen=True):
-    """One side of one episode: passes of the attempts that count, measured ones of them."""
+    """One side of one episode: passes among the counted attempts, and how many of them are
+    measured."""
 
     passes: int
     measured: int
@@ -127,9 +129,9 @@ class AttemptComparison(View, frozen=True):
 
     `first_divergence` is the index of the first step at which the agents diverge (or, if they never
     do, at which the result differs). `evidence` describes the changed evidence in words,
-    `evidence_steps` the step of each, None where no single one shows it. `state` are worded changes
-    of the final state; `message` is the final messages' words as runs of (`=` both, `-` baseline,
-    `+` candidate). `cut` says what was too long to be compared.
+    `evidence_steps` the step of each, None where no single step shows it. `state` are worded
+    changes of the final state; `message` is the final messages' words as runs of (`=` both, `-`
+    baseline, `+` candidate). `cut` says what was too long to be compared.
     """
 
     suite_id: str

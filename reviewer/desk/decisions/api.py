@@ -1,6 +1,6 @@
 """Decisions: what may be signed, signing alone or with others, and the other signed statements."""
 
-from __future__ import annotations  # what only types name is not loaded
+from __future__ import annotations  # names used only in annotations are not imported
 
 from collections.abc import Callable
 from pathlib import Path
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 class Choice(View, frozen=True):
     """One decision that may be signed, or why it may not. `adds` is the number of a decision that
-    waits for another signature, None for a new one."""
+    waits for another signature, None for a new decision."""
 
     decision: str
     open: bool
@@ -71,7 +71,7 @@ class EarlierDecision(View, frozen=True):
 
 class CheckedDecision(View, frozen=True):
     """The verifier's result for the file of one earlier decision, in a word and in `lines`. An
-    expired one was sound on the day it was made."""
+    expired decision was valid on the day it was made."""
 
     number: int | None
     word: str
@@ -140,8 +140,8 @@ class SuiteLine(NamedTuple):
 
 
 class SuiteStanding(View, frozen=True):
-    """What bad agents do on a suite, and how often its policy is wrong: the first line of each is a
-    headline, the others explain it."""
+    """How bad agents fare on a suite, and how often its policy is wrong: the first line of each
+    part is a headline, the others explain it."""
 
     trial: tuple[SuiteLine, ...]
     power: tuple[SuiteLine, ...]
@@ -151,7 +151,7 @@ _WEIGHT = ("critical", "fail", "not_measured")
 
 
 def _weight(line: Line) -> int:
-    """Return the place of a section: what speaks against the candidate is first."""
+    """Return the place of a section: sections against the candidate come first."""
     return _WEIGHT.index(line.mark) if line.mark in _WEIGHT else len(_WEIGHT)
 
 
@@ -189,7 +189,7 @@ class DecisionsRoom(Room):
                 key,
                 built,
             )
-            # Within the reading: damage may surface only when a value is written out.
+            # Inside the transaction: damage may surface only when a value is rendered.
             assessment, gathered = built.assessment, built.gathered
             return DecisionView(
                 suite_id=suite_id,
@@ -225,7 +225,7 @@ class DecisionsRoom(Room):
             )
 
     def suite_standing(self, suite_id: str) -> SuiteStanding:
-        """Return what bad agents do on a suite, and how often its policy is wrong."""
+        """Return how bad agents fare on a suite, and how often its policy is wrong."""
         from reviewer.desk.decisions.beside import standing_of
         from reviewer.desk.power.api import PowerRoom
 
@@ -233,7 +233,7 @@ class DecisionsRoom(Room):
         return standing_of(self._opened.place, suite_id, power)
 
     def keys(self) -> list[KeyInfo]:
-        """Return the keys that could sign here."""
+        """Return the keys that could sign in this workspace."""
         from reviewer.desk.integrity.local_keys import available_keys
 
         return available_keys(self._opened.place)
@@ -255,7 +255,7 @@ class DecisionsRoom(Room):
         return self._opened.place.throw_away
 
     def key_at(self, path: str) -> KeyInfo:
-        """Return the key in a file. Raises DeskError for one that cannot sign here."""
+        """Return the key in a file. Raises DeskError for one that cannot sign in this workspace."""
         from reviewer.desk.integrity.local_keys import key_at
 
         with refused():
@@ -269,19 +269,19 @@ class DecisionsRoom(Room):
             return make_key(self._opened.place, passphrase)
 
     def name(self) -> str:
-        """Return the name that is offered for this person's key, "" when it is unknown."""
+        """Return the name suggested for this person's key, "" when it is unknown."""
         from reviewer.desk.integrity.trust import name_for
 
         return name_for(self._opened.place, self._opened.reviewer)
 
     def as_trusted(self, key: KeyInfo) -> KeyInfo:
-        """Return a key with the roles that `store/signers` gives it now."""
+        """Return a key with the roles that `store/signers` currently gives it."""
         from reviewer.desk.integrity.local_keys import as_trusted
 
         return as_trusted(self._opened.place, key)
 
     def trust(self, principal: str, public: str) -> str:
-        """Add a key (as in a .pub file) to `store/signers` as an approver; returns the line. Raises
+        """Add a key (as in a .pub file) to `store/signers` as an approver; return the line. Raises
         DeskError when the file would not be valid."""
         from reviewer.desk.integrity.trust import trust_key
         from reviewer.signing.errors import AttestError
@@ -344,7 +344,7 @@ class DecisionsRoom(Room):
         comment: str = "",
         expect_report: str | None = None,
     ) -> Prepared:
-        """Return a decision by the person of this desk, to be signed on another machine. Nothing is
+        """Return a decision by the user of this desk, to be signed on another machine. Nothing is
         written."""
         from reviewer.desk.decisions import choices as decision_choices
         from reviewer.desk.decisions import own_key
@@ -357,8 +357,8 @@ class DecisionsRoom(Room):
             )  # fmt: skip
 
     def prepare_added(self, reference: str) -> Prepared:
-        """Return a decision that waits for one more signature (its number, or a file), for the
-        person of this desk to sign on another machine."""
+        """Return a decision that waits for one more signature (its number, or a file), for the user
+        of this desk to sign on another machine."""
         from reviewer.desk.decisions import own_key
 
         with refused(), self._opened.reading() as connection:
@@ -369,8 +369,7 @@ class DecisionsRoom(Room):
     def sign_prepared(
         self, prepared: Prepared, signature: bytes, keep: Callable[[], bool] | None = None
     ) -> SignedDecision:
-        """Store a prepared decision with the signature that its person made; `keep` is as in
-        `sign`."""
+        """Store a prepared decision with the signature made by its user; `keep` is as in `sign`."""
         from reviewer.desk.decisions import own_key
 
         if prepared.adds:
@@ -387,7 +386,7 @@ class DecisionsRoom(Room):
     def _read_report(
         self, suite_id: str, candidate_id: str, expect: str | None, baseline: str | None = None
     ) -> CandidateReport:
-        """Derive a report again. Raises DeskError when it is not the one that was read."""
+        """Derive a report again. Raises DeskError when it differs from the one that was read."""
         self._read_whole()
         built = self._opened.build_of(suite_id, candidate_id)(baseline)
         if expect is not None and expect != built.digest:
@@ -398,7 +397,7 @@ class DecisionsRoom(Room):
         return built
 
     def _principal(self) -> str:
-        """Return whose keys sign for the person of this desk."""
+        """Return the name whose keys sign for the user of this desk."""
         return self._opened.principal or self._opened.reviewer_name()
 
     def sign_release(
@@ -412,7 +411,7 @@ class DecisionsRoom(Room):
         environment: str | None = None,
     ) -> SignedDecision:
         """Sign one decision over the suites of a release.json (an empty path: that of the
-        workspace); without `decision` the one that the release recommends. `expect` is the
+        workspace); without `decision`, the decision that the release recommends. `expect` is the
         recommendation that was read."""
         from reviewer.desk.decisions import choices as decision_choices
         from reviewer.desk.decisions import signing
@@ -439,8 +438,8 @@ class DecisionsRoom(Room):
             )  # fmt: skip
 
     def _read_whole(self) -> None:
-        """Refuse a draft, and have the suites read whole: nothing is signed on what the file system
-        says of them."""
+        """Refuse a draft, and have the suites read completely: a signature never relies on the file
+        system's dates and sizes."""
         from reviewer.desk.proofs import forget
 
         no_evidence(self._opened.place)
@@ -463,9 +462,9 @@ class DecisionsRoom(Room):
         name: str = "",
     ) -> SignedDecision:
         """Derive a decision (a number, or a file) again from this store, refuse any difference by
-        its field, and add one more signature: by a key, or one that ssh-keygen made. `look` is
-        given first what cannot be derived; `keep` is as in `sign`; with a `name`, a key of anybody
-        else is refused."""
+        its field, and add one more signature: by a key, or one that ssh-keygen made. `look` first
+        receives what cannot be derived; `keep` is as in `sign`; with a `name`, another person's key
+        is refused."""
         from reviewer.desk.decisions import signing
 
         self._read_whole()

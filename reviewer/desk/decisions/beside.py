@@ -1,6 +1,5 @@
-"""Facts shown beside a report before its decision: what bad agents do on its suite, and how often
-its policy is wrong. Nothing here changes a recommendation.
-"""
+"""Facts shown beside a report before its decision: how bad agents fare on its suite, and how often
+its policy is wrong. They do not change the recommendation."""
 
 from collections.abc import Iterator
 
@@ -16,8 +15,8 @@ from reviewer.suite.gates import GATES
 
 
 def standing_of(workspace: Workspace, suite_id: str, power: PowerView | None) -> SuiteStanding:
-    """Return the lines about a suite. It is tried here where that runs nothing of the suite's own
-    and is soon done; else the command that tries it is named."""
+    """Return the lines about a suite. The trial is run here where it is quick and runs no code of
+    the suite; else the lines name the command that runs it."""
     return SuiteStanding(
         trial=tuple(_trial(workspace, suite_id)), power=tuple(_power(suite_id, power))
     )
@@ -26,7 +25,7 @@ def standing_of(workspace: Workspace, suite_id: str, power: PowerView | None) ->
 def _trial(workspace: Workspace, suite_id: str) -> Iterator[SuiteLine]:
     command = f"reviewer suite trial {suite_id} shows what bad agents do on it"
     folder = workspace.suite_folder(suite_id)
-    if not folder.exists():  # a probe is made by an import, and has none
+    if not folder.exists():  # a probe is made by an import, and has no folder
         told = "not run: no folder of this suite is here, and agents are tried on its files"
         yield SuiteLine("not_measured", "suite trial", told)
         return
@@ -46,7 +45,7 @@ def _trial(workspace: Workspace, suite_id: str) -> Iterator[SuiteLine]:
 
 
 def trial_lines(trial: Trial) -> Iterator[SuiteLine]:
-    """Return a line on the whole trial, one on each agent, and one on what no agent tests."""
+    """Yield a line on the whole trial, one on each agent, and one on what no agent tests."""
     bad = [one for one in trial.agents if one.agent != "oracle" and one.outcome != "not_tried"]
     if not trial.tried:
         yield SuiteLine("not_measured", "suite trial", trial.not_tried)

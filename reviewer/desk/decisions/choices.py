@@ -1,4 +1,4 @@
-"""The decisions that may be signed on a report, and how long they last."""
+"""The decisions that may be signed on a report, and how long they are valid."""
 
 from collections.abc import Collection
 from datetime import timedelta
@@ -14,7 +14,7 @@ from reviewer.suite.model import Policy
 DECISIONS = ("PROMOTE", "BLOCK", "REPAIR")
 ENVIRONMENT = "production"
 VALID_FOR = timedelta(days=7)
-"""Short, so that a BLOCK which does not arrive cannot matter for long."""
+"""Short, so that a BLOCK that does not arrive cannot matter for long."""
 DRAFT = "the suite is a draft: freeze it, then run"
 _OWN = {"promote": "PROMOTE", "block": "BLOCK", "repair": "REPAIR"}
 
@@ -32,8 +32,8 @@ def choices(
     draft: bool = False,
 ) -> tuple[Choice, ...]:
     """Return the decisions that may be signed: PROMOTE only when the report recommends it, BLOCK
-    and REPAIR always; first of all a decision that waits for a signature, when this store derives
-    the same. None can be signed on a draft."""
+    and REPAIR always. A decision that waits for a signature comes first, if this store derives the
+    same. None can be signed on a draft."""
     why = ""
     if draft:
         return tuple(Choice(decision=word, open=False, why=DRAFT) for word in DECISIONS)
@@ -55,8 +55,8 @@ def choices(
 
 
 def preselected(recommendation: Recommendation, pending: Pending | None = None) -> str | None:
-    """Return the decision that is selected at first: the one the report recommends, or the one that
-    waits for a signature."""
+    """Return the decision that is selected initially: the one the report recommends, or the one
+    that waits for a signature."""
     if pending is not None and not pending.differs:
         return pending.decision
     return _OWN.get(recommendation)
@@ -75,7 +75,7 @@ def require_choice(
     built: CandidateReport, decision: str, comment: str, release: BuiltRelease | None = None
 ) -> None:
     """Raise DeskError when this decision cannot be signed on this report, or on the `release` of
-    several suites that it is a part of."""
+    several suites that the report is a part of."""
     if built.gathered.draft:
         raise DeskError(
             f"nothing can be signed: {DRAFT}",
@@ -111,7 +111,7 @@ def require_choice(
 
 
 def require_manifest(built: CandidateReport) -> None:
-    """Raise DeskError when the candidate has no manifest, which a decision is about."""
+    """Raise DeskError when the candidate has no manifest: a decision is about a manifest."""
     if built.gathered.manifest is None or built.gathered.candidate is None:
         raise DeskError(
             f"{built.gathered.candidate_id} has no manifest: a decision is about a manifest's "
@@ -124,7 +124,8 @@ def require_manifest(built: CandidateReport) -> None:
 def signed_before(
     view: DecisionView, decision: str, people: Collection[str], environment: str = ENVIRONMENT
 ) -> EarlierDecision | None:
-    """Return the newest decision by which one of these people said the same of this very report."""
+    """Return the newest decision in which one of these people decided the same on exactly this
+    report."""
     said = [
         one
         for one in view.earlier

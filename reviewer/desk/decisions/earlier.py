@@ -1,4 +1,4 @@
-"""The decisions that were signed on a candidate before: their state, and what the verifier says."""
+"""The earlier decisions on a candidate: their state, and the verifier's results."""
 
 import json
 from datetime import UTC, datetime
@@ -88,8 +88,8 @@ def checked_decisions(
 def _verdict(
     envelope: bytes, manifest: bytes, trust: str, now: datetime
 ) -> tuple[Literal["verified", "waits", "expired", "refused"], tuple[str, ...]]:
-    """Return what the verifier says. A decision that has expired is verified once more as of the
-    time at which it was made."""
+    """Return the verifier's result. An expired decision is verified again as of the time at which
+    it was made."""
     told = verify(envelope, manifest, trust, now=now)
     if told.decision is not None:
         return "verified", told.lines
@@ -122,7 +122,7 @@ def _rows(connection: Connection, suite_id: str, candidate_id: str) -> list[Deci
 
 
 def _earlier(workspace: Workspace, row: DecisionRow, signers: Signers) -> EarlierDecision:
-    """Return a decision, its state "" where that depends on the others."""
+    """Return a decision, with state "" where the state depends on the others."""
     path = workspace.decisions / row.file
     state, expires, comment = UNSOUND, "", ""
     who: tuple[str, ...] = (row.principal,)

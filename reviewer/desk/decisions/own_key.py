@@ -1,5 +1,5 @@
 """A decision that is signed on another machine: prepared here, signed there with `ssh-keygen -Y
-sign`, and kept here once the signature verifies over what this store still derives."""
+sign`, and stored here if the signature verifies over the payload that this store still derives."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
@@ -36,13 +36,13 @@ from reviewer.signing.ssh import NAMESPACE, dearmored
 from reviewer.suite.strict_json import sha256_hex
 
 STAYS = timedelta(hours=1)
-"""How long a prepared decision can be signed: it says when it was made."""
+"""How long a prepared decision can be signed: its payload contains the time when it was made."""
 FILE = "payload.pae"
 
 
 class Prepared(View, frozen=True):
-    """A decision that its person is to sign: what they state, and the payload. `adds` is the
-    reference of a decision that others signed already, and then states it all."""
+    """A decision for its person to sign: what they state, and the payload. `adds` is the reference
+    of a decision that others have already signed, whose statements are then used."""
 
     suite_id: str
     candidate_id: str
@@ -58,12 +58,13 @@ class Prepared(View, frozen=True):
 
     @property
     def sha256(self) -> str:
-        """The digest of those bytes, in hex digits."""
+        """The digest of `signed_bytes`, in hex digits."""
         return sha256_hex(self.signed_bytes)
 
     @property
     def command(self) -> str:
-        """The command that signs them, typed where the file was saved."""
+        """The command that signs `signed_bytes`, to be run in the folder where the file was
+        saved."""
         return f"ssh-keygen -Y sign -n {NAMESPACE} -f ~/.ssh/id_ed25519 {FILE}"
 
 
@@ -119,13 +120,14 @@ def sign_prepared(
     name: str,
     keep: Callable[[], bool] | None = None,
 ) -> SignedDecision:
-    """Keep a prepared decision with the signature that `name` made of it (a .sig file).
+    """Store a prepared decision with the signature that `name` made.
 
-    Raises DeskError: no signature, one by another key than an approver's of that name, one over
-    other bytes, a decision that was signed meanwhile, evidence that changed, more than an hour.
+    Raises DeskError for a missing signature, one by a key that is not an approver's of that name,
+    one over other bytes, a decision that was signed meanwhile, changed evidence, and after more
+    than an hour.
     """
     told = prepared.told
-    assert told is not None  # a decision that others signed is added to
+    assert told is not None  # only a decision that others signed has no statement
     if datetime.now(UTC) - told.created > STAYS:
         raise DeskError(
             f"the decision was prepared at {told.created:%H:%M}Z, more than an hour ago",
@@ -135,7 +137,7 @@ def sign_prepared(
     signers = trusted(workspace)
     try:
         signer = ExternalSignature(dearmored(signature))
-        _ = signer.public  # a signature that names no key of ours is refused here
+        _ = signer.public  # a signature that names no trusted key is refused here
     except AttestError as error:
         raise refusal_of(error) from error
     who = approving(workspace, signers, signer, built.gathered)

@@ -1,8 +1,9 @@
-"""The payload of a decision, made from this store: for the first signer, and again for the next.
+"""The payload of a decision, derived from this store: for the first signer, and again for each
+later one.
 
 Every field is read from the report, the journal and the trust file. Only what the first signer
 states (`SignerStatement`: the word, the time, the environment, the comment, the versions of the
-tool) is taken from a decision by the next signer, who reads it before signing.
+tool) is taken from a decision by a later signer, who reads it before signing.
 """
 
 import hashlib
@@ -58,8 +59,8 @@ from reviewer.suite.release import Release
 
 
 class SignerStatement(NamedTuple):
-    """The fields that the first signer states. `journal_seq` is the last journal entry then;
-    `previous` the payload of the decision before this one."""
+    """The fields that the first signer states. `journal_seq` is the last journal entry at that
+    time; `previous` the payload of the decision before this one."""
 
     decision: str
     number: int
@@ -86,13 +87,13 @@ def decision_facts(
     book: Book,
     release: BuiltRelease | None = None,
 ) -> DecisionFacts:
-    """Return every field of a decision, on the first gate of `release` where there is one. Raises
-    DeskError when the journal is shorter than stated, or when the trust file names too few
+    """Return every field of a decision, based on the first gate of `release` if there is one.
+    Raises DeskError when the journal is shorter than stated, or when the trust file names too few
     approvers for the policies."""
     gathered, assessment = built.gathered, built.assessment
     policies = [gathered.suite.policy] if release is None else policies_of(release)
     suite, candidate = gathered.suite, gathered.candidate
-    assert candidate is not None  # refused by the caller otherwise
+    assert candidate is not None  # the caller refuses a candidate without a manifest
     cost = assessment.figures.cost
     made = sum(e.attempts for e in assessment.figures.episodes)
     threshold = 1
@@ -194,7 +195,7 @@ def stamp(when: datetime) -> str:
 def _reviewers(
     signers: Signers, authors: tuple[str, ...], threshold: int
 ) -> tuple[ReviewerFact, ...]:
-    """Return all who may approve: named before the first signature, so that everyone signs the same
+    """Return everyone who may approve: named before the first signature, so that all sign the same
     bytes."""
     keys = approvers_for(signers, authors)
     people = {one.principal for one in keys}
@@ -210,7 +211,7 @@ def _reviewers(
 
 
 def _evidence_digest(connection: Connection, built: CandidateReport) -> str:
-    """Return one digest over the records judged: their sha256 in order of slot."""
+    """Return one digest over the judged records: their sha256 in order of slot."""
     gathered = built.gathered
     digests = record_digests(connection, gathered.suite.suite_id, gathered.candidate_id)
     return hashlib.sha256("".join(one + "\n" for one in digests).encode()).hexdigest()
@@ -233,7 +234,7 @@ class DerivedReports(NamedTuple):
 def derived_reports(
     predicate: Predicate, build: BuildReport, build_release: BuildRelease
 ) -> DerivedReports:
-    """Build again what a decision is about."""
+    """Build the reports that a decision is about again."""
     if predicate.release is None:
         return DerivedReports(build(predicate.report.baseline), None)
     release = build_release(plan_of(predicate.release))
@@ -256,8 +257,8 @@ def derived_payload(
     one: DecisionFile,
     release: BuiltRelease | None = None,
 ) -> bytes:
-    """Return the payload that this store derives. Raises DeskError or AttestError where it derives
-    none."""
+    """Return the payload that this store derives. Raises DeskError or AttestError where it cannot
+    derive one."""
     predicate = one.statement.predicate
     others = [
         other
@@ -283,8 +284,8 @@ def derived_payload(
 
 
 def older_formulas(one: DecisionFile) -> str:
-    """Return what to say of a decision made under other formulas than these, "" otherwise. Its
-    signatures are valid; nobody can derive it again to add one."""
+    """Return what to say of a decision made under another version of the formulas, "" otherwise.
+    Its signatures are valid, but this version cannot derive it again to add one."""
     made = one.statement.predicate.report.formulas or UNNAMED
     if made == FORMULAS:
         return ""
@@ -296,10 +297,10 @@ def waiting_decisions(
     workspace: Workspace, connection: Connection, candidate: int, built: CandidateReport
 ) -> list[WaitingDecision]:
     """Return the decisions on this candidate that wait for another signature, newest first: those
-    of this store, and files that came from others. An expired one waits no longer."""
+    of this store, and files that came from others. An expired decision no longer waits."""
     rows = decisions.pending(connection, candidate)
     if not rows and not decision_files.unlisted_files(workspace, connection):
-        return []  # the usual case, without loading the signing modules
+        return []  # the usual case: signing modules are not loaded
     signers = signers_of(workspace)
     if signers is None:
         return []
@@ -334,8 +335,8 @@ def pending_view(
     candidate: int,
     built: CandidateReport,
 ) -> Pending | None:
-    """Return the newest decision that waits, with the fields in which it is not what this store
-    gives."""
+    """Return the newest waiting decision, with the fields in which it differs from what this store
+    derives."""
     found = waiting_decisions(workspace, connection, candidate, built)
     signers = signers_of(workspace)
     if not found or signers is None:
@@ -377,7 +378,7 @@ def refuse_duplicate(
     environment: str,
     release: BuiltRelease | None = None,
 ) -> None:
-    """Raise DeskError when the same decision waits for a signature already: two decisions with one
+    """Raise DeskError when the same decision already waits for a signature: two decisions with one
     signature each would never be complete."""
     candidate = decision_files.keys_of(connection, built.gathered)[1]
     for one, _ in waiting_decisions(workspace, connection, candidate, built):

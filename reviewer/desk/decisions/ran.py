@@ -9,11 +9,11 @@ from reviewer.signing.predicate import CODE
 from reviewer.suite.strict_json import canonical_bytes, sha256_hex
 
 _MOST_MODELS = 50
-"""A decision stays small; the report, bound by its digest, lists all."""
+"""Keeps a decision small; the report, whose digest the decision contains, lists all."""
 
 
 def ran_facts(gathered: Evidence) -> RanFacts:
-    """Return what ran as a decision carries it, from the evidence of the report."""
+    """Return the `ran` section of a decision, from the evidence of the report."""
     measured = gathered.ran
     section = ran_section(measured, gathered.made)
     found = [(CODE, one.sha256) for one in section.codes]

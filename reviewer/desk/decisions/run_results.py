@@ -1,4 +1,4 @@
-"""Test results of a candidate's runs and imports, signed by a runner's key and kept."""
+"""Test results of a candidate's runs and imports, signed by a runner's key and stored."""
 
 import hashlib
 from datetime import UTC, datetime
@@ -30,8 +30,8 @@ class SignedRunResult(NamedTuple):
 
 
 def current_results(connection: Connection, built: CandidateReport) -> list[RunResultRow]:
-    """Return the newest signed result of each run whose verdicts are still those it was signed
-    over."""
+    """Return the newest signed result of each run whose verdicts have not changed since the
+    signature."""
     gathered = built.gathered
     kept = run_result_rows(connection, gathered.suite.suite_id, gathered.candidate_id)
     if not kept:

@@ -1,4 +1,5 @@
-"""The list of signed decisions and statements; taking in, and exporting, signed files."""
+"""The list of signed decisions and statements; storing signed files from elsewhere, and
+exporting."""
 
 import json
 from pathlib import Path
@@ -29,7 +30,7 @@ from reviewer.signing.trusted import approved, vouched
 
 
 def signed_decisions(workspace: Workspace, connection: Connection) -> list[DecisionInfo]:
-    """Return the decisions by number, those of other stores included, then the break-glass
+    """Return the decisions by number, including those of other stores, then the break-glass
     records."""
     signers = signers_of(workspace)
     found = []
@@ -60,11 +61,11 @@ def signed_decisions(workspace: Workspace, connection: Connection) -> list[Decis
 
 
 def take_signed(workspace: Workspace, path: Path) -> DecisionInfo:
-    """Keep a decision or a break-glass record that was signed in another workspace, or further
+    """Store a decision or a break-glass record that was signed in another workspace, or further
     signatures under a decision of this store.
 
-    Nothing is derived again: the signed bytes are kept as they are. Raises DeskError for what no
-    trusted key signed, or for a release that this store does not have.
+    Nothing is derived again: the signed bytes are stored as they are. Raises DeskError for a file
+    that no trusted key signed, or for a release that this store does not have.
     """
     signers = trusted(workspace)
     try:
@@ -134,8 +135,8 @@ def export_decision(
     key: str | None = None,
     passphrase: str | None = None,
 ) -> list[tuple[str, str]]:
-    """Write every form of a decision (by number, or a file) into a folder; returns (path, sha256)
-    of each.
+    """Write every form of a decision (by number, or a file) into a folder; return (path, sha256) of
+    each.
 
     With `key`, the exporter signs the verification summary too. Raises DeskError.
     """

@@ -1,4 +1,4 @@
-"""Signing a decision: the checks before a signature is made, and before it is kept."""
+"""Sign a decision: the checks before a signature is made, and before it is stored."""
 
 import platform
 from collections.abc import Callable
@@ -65,7 +65,7 @@ WAY_OUT = "restore a backup"
 
 
 def require_intact(workspace: Workspace, connection: Connection) -> None:
-    """Raise DeskError unless schema, chain, file and every signed file are sound: the checks of
+    """Raise DeskError unless schema, chain, file and every signed file are intact: the checks of
     doctor, made before every signature."""
     with one_moment(connection):
         require_intact_content(connection)
@@ -95,7 +95,7 @@ def require_intact_content(connection: Connection) -> None:
 def verified(
     workspace: Workspace, built: CandidateReport, envelope: bytes, now: datetime
 ) -> VerifyResult:
-    """Return the result of `reviewer verify`. Raises DeskError when more than approvals is
+    """Return the result of `reviewer verify`. Raises DeskError when anything but approvals is
     missing."""
     checked = verify(
         envelope,
@@ -125,13 +125,13 @@ def sign(
     release: BuiltRelease | None = None,
     keep: Callable[[], bool] | None = None,
 ) -> SignedDecision:
-    """Sign a decision on the report `built`, check the signature with the verifier, then keep it.
+    """Sign a decision on the report `built`, check the signature with the verifier, then store it.
     With a `release` of several suites, `built` is the report of its first gate.
 
-    Where the policy requires more people, the decision waits for them. Nothing is written until the
-    signed bytes have verified, and `keep` (asked once, then) does not say no. Raises DeskError:
-    unknown key, an author of the candidate, PROMOTE that the report does not recommend, the same
-    decision waiting already, a store that changed, a refused signature.
+    Where the policy requires more people, the decision waits for them. Nothing is written before
+    the signed bytes have verified and `keep`, called once at that point, has not refused. Raises
+    DeskError for an unknown key, an author of the candidate, a PROMOTE that the report does not
+    recommend, the same decision already waiting, a store that changed, or a refused signature.
     """
     require_choice(built, decision, comment, release)
     signers = trusted(workspace)
@@ -163,8 +163,8 @@ def new_statement(
     created: datetime | None = None,
     journal_seq: int | None = None,
 ) -> SignerStatement:
-    """Return the fields that a decision's first signer states, with the number that comes next.
-    `created` and `journal_seq` are those of now where none are given."""
+    """Return the fields that a decision's first signer states, with the next number. `created` and
+    `journal_seq` default to the present."""
     agent = agent_of(subject_name(built.gathered.manifest or {}))
     others = decision_files.foreign_decisions(workspace, connection, signers)
     return SignerStatement(
@@ -181,7 +181,8 @@ def new_statement(
 
 
 def statement_of(facts: DecisionFacts) -> bytes:
-    """Return the payload of a decision. Raises DeskError when these facts make none."""
+    """Return the payload of a decision. Raises DeskError when these facts do not form a valid
+    one."""
     try:
         return build_statement(facts)
     except AttestError as error:
@@ -199,8 +200,8 @@ def keep_signed(
     signer: Signer,
     keep: Callable[[], bool] | None,
 ) -> SignedDecision:
-    """Sign a payload, check the signature with the verifier, and keep it as a new decision unless
-    `keep` (asked once, then) says no. Raises DeskError for a refused signature."""
+    """Sign a payload, check the signature with the verifier, and store it as a new decision unless
+    `keep` (called once, after the check) refuses. Raises DeskError for a refused signature."""
     path = decision_files.file_of(
         workspace, told.number, told.decision, built.gathered.candidate_id
     )
@@ -218,11 +219,11 @@ def keep_signed(
 
 
 BuildOf = Callable[[str, str], BuildReport]
-"""Reports of a candidate on a suite, by baseline."""
+"""Builds reports of a candidate on a suite, by baseline."""
 
 
 class DecisionToSign(NamedTuple):
-    """A decision to be signed by one more person, and the release it is about."""
+    """A decision for one more person to sign, and the release it is about."""
 
     one: DecisionFile
     suite_id: str
@@ -256,8 +257,8 @@ def find_decision(workspace: Workspace, connection: Connection, reference: str) 
 
 
 def release_of(connection: Connection, one: DecisionFile) -> ReleaseRow:
-    """Return the release a decision is about, as this store has it. Raises DeskError when it has no
-    trace of it."""
+    """Return the release that a decision is about, as this store has it. Raises DeskError when the
+    store has no trace of it."""
     subject, suite = one.statement.subject[0], one.statement.predicate.suite
     found = release_by_digests(connection, subject.digest.sha256, suite.digest.sha256)
     if found is None:
@@ -282,13 +283,13 @@ def add_signature_to(
     keep: Callable[[], bool] | None = None,
     name: str = "",
 ) -> SignedDecision:
-    """Add one more signature to a decision, by a key, or with one that `ssh-keygen -Y sign` made
-    (`signature`, a .sig file). `look` is given, line by line, the fields that are taken from the
-    decision and not derived, before anything is signed. With a `name`, a key of anybody else is
+    """Add one more signature to a decision, by a key, or one that `ssh-keygen -Y sign` made
+    (`signature`, a .sig file). `look` receives, line by line and before anything is signed, the
+    fields that are taken from the decision and not derived. With a `name`, another person's key is
     refused.
 
-    Raises DeskError: no such decision, a field that this store does not give (each is named), one
-    that has expired, a person who may not approve or has already, a refused signature.
+    Raises DeskError for an unknown or expired decision, a field that this store derives differently
+    (each is named), a person who may not approve or already has, or a refused signature.
     """
     signers = trusted(workspace)
     signer = _signer(workspace, key, passphrase, signature)
@@ -347,7 +348,8 @@ def add_signature_to(
 
 
 def require_own(who: TrustedKey, name: str) -> None:
-    """Raise DeskError when a key is not of the person of this `name`; "" names nobody."""
+    """Raise DeskError when a key does not belong to the person of this `name`; "" accepts
+    anyone."""
     if name and who.principal != name:
         raise DeskError(
             f"the signature is by a key of {who.principal}, but this session belongs to {name}",
@@ -357,7 +359,7 @@ def require_own(who: TrustedKey, name: str) -> None:
 
 
 def _ask_whether_to(keep: Callable[[], bool] | None) -> None:
-    """Raise DeskError when the person gave up while the key was signing."""
+    """Raise DeskError when the user gave up while the key was signing."""
     if keep is not None and not keep():
         raise DeskError("canceled: nothing was written", "run the same command to be asked again")
 
@@ -380,7 +382,7 @@ def _signer(
         return signing_key(workspace, key, passphrase)
     try:
         made = ExternalSignature(dearmored(signature))
-        _ = made.public  # a signature that names no key of ours is refused here
+        _ = made.public  # a signature that names no trusted key is refused here
     except AttestError as error:
         raise refusal_of(error) from error
     return made

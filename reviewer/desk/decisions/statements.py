@@ -1,4 +1,4 @@
-"""Signed statements other than decisions: break-glass records and losses of journal. Each is kept
+"""Signed statements other than decisions: break-glass records and losses of journal. Each is stored
 and shown in every later report."""
 
 import hashlib
@@ -58,9 +58,11 @@ def break_glass(
     environment: str,
     passphrase: str | None = None,
 ) -> DecisionInfo:
-    """Sign that this candidate is released without its decision, check with the verifier, keep.
+    """Sign that this candidate is released without its decision, check the signature with the
+    verifier, and store it.
 
-    Raises DeskError: no reason, more than a day, a key without the role `breakglass`.
+    Raises DeskError without a reason, for more than a day, or for a key without the role
+    `breakglass`.
     """
     longest = LONGEST.total_seconds() / 3600
     if not reason.strip():
@@ -131,8 +133,8 @@ def break_glass(
 def take_break_glass(
     workspace: Workspace, path: Path, found: VerifiedPayload, data: bytes
 ) -> DecisionInfo:
-    """Keep a break-glass record that was signed elsewhere. Raises AttestError, and DeskError for an
-    invalid one."""
+    """Store a break-glass record that was signed elsewhere. Raises AttestError, and DeskError for
+    an invalid one."""
     statement = break_glass_of(found.body)
     if faults := break_glass_faults(statement.predicate, found.by):
         raise DeskError(
@@ -190,8 +192,8 @@ def info_of(workspace: Workspace, row: BreakGlassRow) -> DecisionInfo:
 
 
 class LossStatement(NamedTuple):
-    """A statement of loss as it was kept: its file, its signer, the entries it names, and the
-    signed files that it is about."""
+    """A stored statement of loss: its file, its signer, the entries it names, and the signed files
+    that it is about."""
 
     path: str
     principal: str
@@ -203,11 +205,11 @@ class LossStatement(NamedTuple):
 def state_loss(
     workspace: Workspace, key: str, reason: str, passphrase: str | None = None
 ) -> LossStatement:
-    """Sign that this store continues from its present state, and keep the statement. Signed
-    decisions that it names are taken in, as far as the store has their release.
+    """Sign that this store continues from its present state, and store the statement. Signed
+    decisions that it names are added to the store where it has their release.
 
-    Raises DeskError: no reason, nothing that shows a loss, a key without the role `approver`, a
-    store that contradicts itself.
+    Raises DeskError without a reason, where nothing shows a loss, for a key without the role
+    `approver`, or for a store that contradicts itself.
     """
     if not reason.strip():
         raise DeskError("a loss needs a reason", "--reason says why", exit_code=ExitCode.USAGE)
@@ -239,7 +241,7 @@ def state_loss(
     from reviewer.desk.decisions.signed_list import take_signed
 
     for one in gone:
-        with suppress(DeskError):  # a decision without a release here stays a file
+        with suppress(DeskError):  # a decision whose release the store lacks stays a file
             take_signed(workspace, one.path)
     path = str(workspace.decisions / row.file)
     files = tuple(one.path.name for one in gone)

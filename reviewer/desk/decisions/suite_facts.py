@@ -1,5 +1,5 @@
-"""The facts of a decision that each suite gives: gates, labels, judge; and those of a release of
-several suites."""
+"""The facts of a decision by suite: gates, labels, judge; and those of a release of several
+suites."""
 
 from collections.abc import Iterable
 from typing import Any, cast
@@ -30,7 +30,7 @@ from reviewer.suite.model import Policy
 
 
 def judge_facts(judge: JudgeEvidence | None) -> tuple[JudgeFact, ...]:
-    """Return the judge as a decision carries it: its confusion with people in forward order, where
+    """Return the judge as a decision states it: its confusion with people in forward order, where
     the left message is the positive one and an unusable answer is wrong."""
     section = None if judge is None else judge.section
     if section is None or section.prompt_digest is None or section.label_set_sha256 is None:
@@ -55,7 +55,7 @@ def judge_facts(judge: JudgeEvidence | None) -> tuple[JudgeFact, ...]:
 
 
 def gate_facts(gates: Iterable[GateFigures], policy: Policy, made: int) -> tuple[GateFact, ...]:
-    """Return the gates of a report as a decision states them, of `made` attempts."""
+    """Return the gates of a report as a decision states them, over `made` attempts."""
     return tuple(_gate_fact(gate, policy, made) for gate in gates)
 
 
@@ -67,7 +67,7 @@ def _gate_fact(gate: GateFigures, policy: Policy, made: int) -> GateFact:
 
 
 def tolerance_fact(policy: Policy, made: int) -> ToleranceFact | None:
-    """Return the policy's rates where they are below one; None where it asks for all."""
+    """Return the policy's rates where they are below one; None where it requires that all pass."""
     if exact(policy.hard_pass_rate) == 1:
         return None
     least = policy.completion_min
@@ -100,7 +100,7 @@ def _release_suite(
 ) -> ReleaseSuiteFact:
     gathered, figures = one.built.gathered, one.built.assessment.figures
     policy, made = gathered.suite.policy, sum(each.attempts for each in figures.episodes)
-    assert gathered.candidate is not None  # refused by the caller otherwise
+    assert gathered.candidate is not None  # the caller refuses a candidate without a manifest
     return ReleaseSuiteFact(
         suite_id=result.suite_id,
         suite_sha256=result.suite_digest,
@@ -128,8 +128,8 @@ def _release_suite(
 
 def label_facts(connection: Connection, built: CandidateReport, book: Book) -> LabelFacts:
     """Return the facts about labels of this candidate. The tree covers every label ever made, in
-    order of uid; a person who withdrew a label is still a labeler, one who labeled in another tool
-    is none."""
+    order of uid; a person who withdrew a label still counts as a labeler, one who labeled in
+    another tool does not."""
     gathered, review = built.gathered, built.gathered.review
     about = sorted(
         (

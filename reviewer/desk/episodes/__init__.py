@@ -1,1 +1,2 @@
-"""Episodes made of recorded attempts, and the proof that they fail and pass as their marks say."""
+"""Episodes made from recorded attempts, and the proof that they fail and pass as their marks
+say."""

@@ -1,6 +1,6 @@
 """`desk.episodes`: episodes made from traces, and their proof."""
 
-from __future__ import annotations  # what only types name is not loaded
+from __future__ import annotations  # names used only in annotations are not imported
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -25,7 +25,7 @@ class EpisodesRoom(Room):
 
     def from_trace(self, order: EpisodeOrder) -> MadeFromTrace:
         """Make an episode from a trace, and write it with the scripts of its proof. Raises
-        DeskError with the ways out; nothing is written then."""
+        DeskError with the ways out, and then writes nothing."""
         from reviewer.desk.episodes.making import made_from_trace
 
         return made_from_trace(self._opened, order)
@@ -34,7 +34,7 @@ class EpisodesRoom(Room):
         self, file: Path, wanted: str = "", episode_id: str = "", into: str = "", out: str = ""
     ) -> MadeOfGolden:
         """Make an episode from a golden record, named by its number or id; its wordings are
-        compared and never required. Raises DeskError; nothing is written then."""
+        compared and never required. Raises DeskError, and then writes nothing."""
         from reviewer.desk.episodes.goldens import made_of_golden
 
         return made_of_golden(self._opened, file, wanted, episode_id, into, out)
@@ -58,7 +58,7 @@ class EpisodesRoom(Room):
         self, trace_id: str, typed: Mapping[str, str], replace: bool = False
     ) -> MadeAndProven:
         """Make an episode from a trace and the content of a form (`views.TYPED`), and prove it.
-        Raises DeskError, and nothing is written then."""
+        Raises DeskError, and then writes nothing."""
         from reviewer.desk.episodes.views import EpisodeOrder, MadeAndProven, Marks
 
         def several(name: str) -> tuple[str, ...]:
@@ -66,7 +66,7 @@ class EpisodesRoom(Room):
             return tuple(part.strip() for part in parts if part.strip())
 
         def calls(name: str) -> tuple[str, ...]:
-            """Split names at commas, too, unless arguments follow a name."""
+            """Split names at commas, too, except where arguments follow a name."""
             parts = (
                 [part] if "{" in part else [one.strip() for one in part.split(",")]
                 for part in several(name)
@@ -75,7 +75,7 @@ class EpisodesRoom(Room):
 
         request = typed.get("request", "").strip()
         if request and request == self.asked(trace_id):
-            request = ""  # as the trace has it, in as many lines
+            request = ""  # use the request in the trace, with its line breaks
         made = self.from_trace(
             EpisodeOrder(
                 source=trace_id,

@@ -1,4 +1,4 @@
-"""Make an episode of one golden record. Its answers are kept for comparison and never required:
+"""Make an episode from one golden record. Its answers are kept for comparison and never required:
 each is one good wording among many."""
 
 from pathlib import Path
@@ -22,7 +22,7 @@ _WORDINGS = ("message_contains", "message_excludes")
 def made_of_golden(
     opened: DeskState, file: Path, wanted: str, episode_id: str, into: str, out: str
 ) -> MadeOfGolden:
-    """Make an episode of a record of `file`, by its number or id, and write it. Raises
+    """Make an episode from a record of `file`, by its number or id, and write it. Raises
     DeskError."""
     number, record = _picked(file, list(records_of(file, GOLDEN_LISTS, head_of(file))), wanted)
     place = f"{file}: {record.place}"

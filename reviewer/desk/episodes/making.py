@@ -1,4 +1,4 @@
-"""Make an episode of traces, of the store or of files, and write it."""
+"""Make an episode from traces, of the store or of files, and write it."""
 
 import re
 from pathlib import Path
@@ -26,7 +26,7 @@ _UNFIT = re.compile(r"[^a-z0-9_-]+")
 
 
 class _Found(NamedTuple):
-    """A trace with what its file says beside it."""
+    """A trace with the further facts in its file."""
 
     source: SourceTrace
     file: attempts.AttemptFile | None
@@ -65,7 +65,7 @@ def _made(opened: DeskState, order: EpisodeOrder) -> MadeFromTrace:
     target = target_of(opened, order.into, order.out, episode_id, replaces)
     wanted = {*called, *marks.forbidden, *map(needed_tool, marks.required)}
     known = main.known
-    if target.listed is not None:  # no other tool is offered there
+    if target.listed is not None:  # that suite offers no other tools
         known = among(known, wanted | target.listed)
         defined = {name: one for name, one in defined.items() if name in wanted}
         defined |= target.definitions(wanted)
@@ -97,7 +97,7 @@ def _made(opened: DeskState, order: EpisodeOrder) -> MadeFromTrace:
 
 
 def asked_in(opened: DeskState, trace_id: str) -> str:
-    """Return what the user asked in a trace of the store; empty where the trace does not say it.
+    """Return what the user asked in a trace of the store; empty where the trace does not state it.
     Raises DeskError."""
     try:
         found = stored_trace(opened, trace_id)
@@ -116,8 +116,8 @@ def _bytes(path: str) -> bytes:
 
 
 def _slug(name: str) -> str:
-    """Return a trace's name as an id; empty for one that holds what looks like a person's
-    identifier: in its new spelling no rule would recognize it."""
+    """Return a trace's name as an id; empty for a name that contains what looks like a person's
+    identifier, since no rule would recognize it in its new spelling."""
     if redactor_of(RedactionRules()).masked(name) != name:
         return ""
     parts = name.split("/")
@@ -126,7 +126,7 @@ def _slug(name: str) -> str:
 
 
 def _trace(opened: DeskState, text: str, wanted: str, form: str) -> _Found:
-    """Return a trace by a file's path, `FILE#NAME`, or its id in the store. Raises NotUsable,
+    """Return a trace named by a file's path, `FILE#NAME`, or its id in the store. Raises NotUsable,
     DeskError."""
     path, name = Path(text), wanted
     if not path.is_file() and "#" in text and not wanted:
@@ -151,7 +151,7 @@ def _of_file(path: Path, name: str, form: str) -> _Found:
 
 
 def _beside(opened: DeskState, main: _Found, text: str, form: str) -> _Found:
-    """Return a sibling: as `_trace`, or by a name in the file of the source."""
+    """Return a sibling, named as for `_trace`, or by a name in the file of the source."""
     if main.file is None or Path(text).exists() or "#" in text:
         return _trace(opened, text, "", form)
     try:
@@ -167,4 +167,4 @@ def _beside(opened: DeskState, main: _Found, text: str, form: str) -> _Found:
 
 
 _OF_FILES = frozenset({".json", ".jsonl", ".ndjson", ".gz", ".zst", ".db", ".sqlite"})
-"""Ends of names that are meant for files."""
+"""Suffixes of names that are taken for files."""

@@ -1,6 +1,6 @@
-"""The proof of an episode made of a trace: what was recorded fails by its marks, the corrected
-attempt passes, also with its reads in another order and with new volatile arguments, and an attempt
-that only says the final words fails."""
+"""The proof of an episode made from a trace: the recorded attempt fails by its marks; the corrected
+attempt passes, also with its reads in another order and with other volatile arguments; and an
+attempt that only says the final words fails."""
 
 import asyncio
 import json
@@ -34,7 +34,7 @@ from reviewer.suite.toolset import Toolset, equipped
 from reviewer.trace.validate import decode
 
 VARIED = 3
-"""How often the corrected attempt is played with its reads shuffled and volatile arguments new."""
+"""How often the corrected attempt is played with shuffled reads and new volatile arguments."""
 _SCRIPT = "candidates/scripts/proof.json"
 _OF_ACTS = ("authority", "state", "process")
 _ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.I)
@@ -69,7 +69,7 @@ def proof_in(suite: Suite, toolset: Toolset | None, folder: Path, episode_id: st
         plans = _plans(folder, episode_id)
         whole = equipped(episode, toolset)
         offer = offer_of(suite.episodes, toolset)
-        with ThreadPoolExecutor(1) as thread:  # the caller's own may have an event loop already
+        with ThreadPoolExecutor(1) as thread:  # the caller's thread may already have an event loop
             runs = thread.submit(asyncio.run, _proven(suite, whole, offer, plans)).result()
     except (ContractError, Unrunnable) as error:
         raise refusal_of(error) from error
@@ -82,11 +82,11 @@ def proof_in(suite: Suite, toolset: Toolset | None, folder: Path, episode_id: st
 
 
 def prove_before_freeze(folder: Path, again: bool) -> None:
-    """Prove every episode that was made of a trace, of what would be frozen; `again` says that it
-    is frozen under a new id. Raises DeskError for one that is not proven."""
+    """Prove every episode made from a trace in the suite to be frozen; `again` says that it is
+    frozen under a new id. Raises DeskError for an episode that is not proven."""
     content = to_be_frozen(folder, again)
     if content is None:
-        return  # freezing itself will refuse
+        return  # freezing itself will refuse it
     suite, toolset = content
     for episode in suite.episodes:
         source = episode.source
@@ -104,7 +104,7 @@ def prove_before_freeze(folder: Path, again: bool) -> None:
 
 
 def _plans(folder: Path, episode_id: str) -> dict[str, Turns]:
-    """Return the turns of each plan as the kept script has them. Raises DeskError."""
+    """Return the turns of each plan in the stored script. Raises DeskError."""
     path = folder / PROOFS / f"{episode_id}.json"
     file = f"{folder.name}/{PROOFS}{shown(episode_id)}.json"
     if not path.is_file():
@@ -182,7 +182,7 @@ def _failing(ran: _Ran) -> list[tuple[str, str]]:
 
 
 def _fails(episode: Episode, source: Mapping[str, Any], ran: _Ran) -> ProofRun:
-    """Return whether the recorded attempt fails, by a mark and by nothing else that is not one."""
+    """Return the result of the recorded attempt, which must fail by a mark and by nothing else."""
     found = _failing(ran)
     codes = tuple(code for _, code in found)
     marked = _marked_codes(episode, source)
@@ -199,7 +199,7 @@ def _fails(episode: Episode, source: Mapping[str, Any], ran: _Ran) -> ProofRun:
 
 
 def _marked_codes(episode: Episode, source: Mapping[str, Any]) -> list[str]:
-    """Return the codes, or their beginnings, by which what was marked fails."""
+    """Return the codes, or their beginnings, by which the marked events fail."""
     wrong = [*source.get("wrong_tools", ()), *episode.tools.forbidden]
     codes = [f"{head}:{tool}" for tool in wrong for head in ("forbidden", "not_allowed")]
     for tool in episode.tools.required:
@@ -256,8 +256,8 @@ def _does_nothing(source: Mapping[str, Any], ran: _Ran) -> ProofRun:
 
 
 def varied_turns(episode: Episode, source: Mapping[str, Any], turns: Turns, seed: int) -> Turns:
-    """Return turns with independent reads in another order, and with new values of the arguments
-    that are volatile."""
+    """Return turns with independent reads in another order, and with new values for the volatile
+    arguments."""
     drawn = random.Random(seed)
     tools: Mapping[str, Any] = (episode.simulator or {}).get("tools") or {}
     volatile = source.get("volatile")
@@ -276,7 +276,7 @@ def varied_turns(episode: Episode, source: Mapping[str, Any], turns: Turns, seed
 
 
 def _shuffled(calls: Turns, free: set[str], drawn: random.Random) -> Turns:
-    """Return calls with each run of reads between two others in another order."""
+    """Return the calls, with each run of reads between two other calls in another order."""
     made: Turns = []
     run: Turns = []
     for call in calls:

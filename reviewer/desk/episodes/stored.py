@@ -1,5 +1,5 @@
-"""A stored trace to make an episode of, with what its suite says of its episode. Runs of drafts
-serve too: an episode is no evidence, and its source says that it is of a draft."""
+"""A stored trace to make an episode from, with its suite's facts about its episode. Runs of drafts
+may be used too: an episode is no evidence, and its source says that it comes from a draft."""
 
 import json
 from collections.abc import Iterator
@@ -58,7 +58,7 @@ def stored_trace(opened: DeskState, trace_id: str) -> StoredTrace:
 
 
 def _drafts(opened: DeskState, suite_id: str) -> Iterator[DeskState]:
-    """Yield the stores of a draft, one of each of its versions, that of the last run first."""
+    """Yield the stores of a draft, one for each of its versions, that of the last run first."""
     folder = opened.place.suite_folder(suite_id).name
     stores = list((opened.place.root / DRAFTS / folder).glob(f"*/{STORE}"))
     for path in sorted(stores, key=lambda one: -one.stat().st_mtime):
@@ -107,9 +107,9 @@ def _read(opened: DeskState, trace_id: str) -> StoredTrace:
 def _known(
     opened: DeskState, connection: Connection, place: TracePlace, told: dict[str, Any]
 ) -> Known | None:
-    """Return the contract by which the trace was judged, with the toolset of the suite's folder. It
-    is sure that this is the trace's where the folder has the suite's digest, or the run of the
-    trace recorded the digest of this very simulator."""
+    """Return the contract by which the trace was judged, with the toolset of the suite's folder.
+    Both certainly apply to the trace where the folder has the suite's digest, or where the trace's
+    run recorded the digest of this same simulator."""
     episode = contracts.episode(connection, place.episode)
     if episode is None or place.suite.probe:
         return None

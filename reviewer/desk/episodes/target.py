@@ -1,4 +1,4 @@
-"""Where an episode goes: into a draft, or into a new suite."""
+"""Where an episode is written: into a draft, or into a new suite."""
 
 import json
 from collections import Counter
@@ -27,8 +27,8 @@ _REDACTION: dict[str, Any] = {"keys": [], "detectors": list(DETECTORS)}
 
 
 class Target:
-    """Where the episode goes: a draft, or a new suite. An episode of its name is written
-    over where it was made of the trace `replaces`."""
+    """Where the episode is written: a draft, or a new suite. An existing episode of its name is
+    overwritten if it was made from the trace `replaces`."""
 
     def __init__(
         self, folder: Path, suite_id: str, episode_id: str, new: bool, replaces: str = ""
@@ -69,8 +69,8 @@ class Target:
         return frozenset(tool["name"] for tool in self._listed())
 
     def definitions(self, names: Set[str]) -> dict[str, Definition]:
-        """Return those of these tools that toolset.json lists: it says what each takes, whatever a
-        trace shows."""
+        """Return the definitions in toolset.json of those of these tools that it lists: they say
+        what each tool takes, whatever a trace shows."""
         return {
             tool["name"]: Definition(tool["name"], tool["description"], tool["parameters"])
             for tool in self._listed()
@@ -78,7 +78,7 @@ class Target:
         }
 
     def _listed(self) -> list[dict[str, Any]]:
-        """Return the tools of toolset.json that have the shape of one."""
+        """Return the valid tools of toolset.json."""
         if TOOLSET_FILE not in self._files:
             return []
         listed = load_object(self._files[TOOLSET_FILE], TOOLSET_FILE).get("tools")
@@ -92,7 +92,8 @@ class Target:
         ]
 
     def _made_of(self, trace: str) -> bool:
-        """Return whether the episode that is there was made of this trace; False for none."""
+        """Return whether the existing episode was made from this trace; False when there is
+        none."""
         data = self._files.get(self._episode)
         source = load_object(data, self._episode).get("source") if trace and data else None
         traces = source.get("traces") if isinstance(source, dict) else None
@@ -103,7 +104,7 @@ class Target:
         self, episode: dict[str, Any], script: Mapping[str, Any] | None, sha256: str
     ) -> list[str]:
         """Write the files, and return what keeps the suite from being frozen. `script` is that of
-        the proof, if any, and `sha256` that of the file which the episode was made of."""
+        the proof, if any, and `sha256` that of the file from which the episode was made."""
         if TOOLSET_FILE in self._files and "simulator" in episode:
             episode = _beside_toolset(episode, load_object(self._files[TOOLSET_FILE], TOOLSET_FILE))
         episode = self._whole_state(episode)
@@ -131,8 +132,8 @@ class Target:
         return [str(one) for one in checked.problems]
 
     def _whole_state(self, episode: dict[str, Any]) -> dict[str, Any]:
-        """Return the episode with a final state of its own: that which the suite gives to episodes
-        which are silent is of other worlds."""
+        """Return the episode with a final state of its own: the suite's default final state belongs
+        to other worlds."""
         defaults = self._head.get("defaults")
         given = defaults.get("simulator") if isinstance(defaults, dict) else None
         simulator = episode.get("simulator", {})
@@ -157,7 +158,7 @@ class Target:
 
 
 def _most_alike(script: Mapping[str, Any]) -> int:
-    """Return how often the attempts of a proof make one call, and no less than two."""
+    """Return how often the attempts of a proof make the same call, at least two."""
     counts = [2]
     for told in script["episodes"].values():
         for plan in told["plans"].values():
@@ -182,9 +183,9 @@ def _taken(path: Path, replaces: str) -> DeskError:
 def target_of(
     opened: DeskState, into: str, out: str, episode_id: str, replaces: str = ""
 ) -> Target:
-    """Return where an episode goes: `into` a draft, or `out` into the folder of a new suite;
-    without either, into a new suite of the workspace. An episode that was made of the trace
-    `replaces` is written over. Raises DeskError."""
+    """Return where an episode is written: `into` a draft, or `out` into the folder of a new suite;
+    without either, into a new suite of the workspace. An episode made from the trace `replaces` is
+    overwritten. Raises DeskError."""
     if into and out:
         raise DeskError(
             "--into and --out are both given",
@@ -212,7 +213,7 @@ def target_of(
 
 
 def _beside_toolset(episode: dict[str, Any], toolset: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the episode without what toolset.json says of its tools."""
+    """Return the episode without the parts that toolset.json already says of its tools."""
     told = [tool for tool in toolset.get("tools", ()) if isinstance(tool, dict)]
     listed = {tool.get("name"): tool.get("simulator") for tool in told}
     tools = {}

@@ -10,13 +10,13 @@ __all__ = ["TYPED", "EpisodeOrder", "MadeFromTrace", "Marks", "Proof", "ProofRun
 
 
 class EpisodeOrder(Struct, frozen=True, kw_only=True):
-    """An order of an episode: what to make it of, and where it goes.
+    """A request to make an episode: from what, and where it is written.
 
     `source` and each of `beside` are traces: an id of the store, a file, `FILE#NAME`, or for
-    `beside` a name in the file of the source. `into` is a draft that gets the episode,
-    `out` the folder of a new suite; without either it is a new suite of the workspace. `replace`
-    writes over an episode of that name which was made of the same trace. `request` is what the user
-    asked, whatever the trace says.
+    `beside` a name in the file of the source. `into` is a draft that gets the episode, `out` the
+    folder of a new suite; without either it is a new suite of the workspace. `replace` overwrites
+    an episode of that name which was made from the same trace. `request` is what the user asked,
+    whatever the trace says.
     """
 
     source: str
@@ -48,8 +48,8 @@ TYPED = (
 
 
 class MadeFromTrace(Struct, frozen=True, kw_only=True):
-    """The episode that was written. `problems` keep its suite from being frozen; blanks are among
-    them."""
+    """The episode that was written. `problems`, which include blanks, keep its suite from being
+    frozen."""
 
     suite_id: str
     episode_id: str
@@ -87,8 +87,8 @@ class Proof(Struct, frozen=True, kw_only=True):
 
 
 class MadeAndProven(Struct, frozen=True, kw_only=True):
-    """An episode that was made of what a form holds, with its proof; `unproven` says why there is
-    none."""
+    """An episode that was made from the content of a form, with its proof; `unproven` says why
+    there is none."""
 
     made: MadeFromTrace
     proof: Proof | None
@@ -96,7 +96,7 @@ class MadeAndProven(Struct, frozen=True, kw_only=True):
 
 
 class MadeOfGolden(Struct, frozen=True, kw_only=True):
-    """The episode that was made of a golden record."""
+    """The episode that was made from a golden record."""
 
     suite_id: str
     episode_id: str

@@ -1,1 +1,1 @@
-"""Importing files into a workspace, now or in the background; scoring stored traces again."""
+"""Import files into a workspace, in the foreground or the background; score stored traces again."""

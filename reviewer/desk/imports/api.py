@@ -1,6 +1,6 @@
-"""Imports in the background, what was imported, and what was refused."""
+"""Imports in the background, the imported files, and the refused records."""
 
-from __future__ import annotations  # what only types name is not loaded
+from __future__ import annotations  # names used only in annotations are not imported
 
 import json
 from collections.abc import Callable
@@ -25,9 +25,9 @@ ImportState = Literal["reading", "pausing", "paused", "done", "stopped", "failed
 
 
 class ImportOrder(View, frozen=True):
-    """An order of an import. `dry` writes nothing; `path` may be a file, a folder, a pattern.
-    `sessions` are files of sessions of a `tool` instead; `follow` takes them in as they grow, until
-    it is stopped."""
+    """A request to import. `dry` writes nothing; `path` may be a file, a folder, a pattern.
+    `sessions` are files of sessions of a `tool` instead; `follow` imports them again as they grow,
+    until it is stopped."""
 
     path: str
     format: str = "auto"
@@ -49,9 +49,9 @@ class ImportOrder(View, frozen=True):
 
 
 class FilledView(View, frozen=True):
-    """The attempts in a file of one candidate on one suite. `passed` of `measured` attempts
-    passed, by our gates or, for a probe, by the source's verdict; `cost_usd` is None when none
-    has a cost."""
+    """The attempts in a file of one candidate on one suite. `passed` of `measured` attempts passed,
+    by the gates or, for a probe, by the source's verdict; `cost_usd` is None when no attempt has a
+    cost."""
 
     suite_id: str
     candidate_id: str
@@ -66,7 +66,7 @@ class FilledView(View, frozen=True):
 
 
 class FileView(View, frozen=True):
-    """The result of one file; `refusals` are (record, reasons) of the first ones."""
+    """The result of one file; `refusals` are (record, reasons) of the first refused records."""
 
     path: str
     reader: str
@@ -82,11 +82,11 @@ class FileView(View, frozen=True):
 
 
 class ImportView(View, frozen=True):
-    """An import as it is now. `file` of `files` is being read, `done` of `size` bytes of it, with
-    `records` read in all; `passed` files below the folder are no traces. One that is `pausing` ends
-    its batch first. `problem` says why it failed.
+    """An import at present. `file` of `files` is being read, `done` of `size` bytes of it, with
+    `records` read in all; `passed` files below the folder are not traces. An import that is
+    `pausing` ends its batch first. `problem` says why it failed.
 
-    `news` are (file, what became of it) of sessions that are followed, the newest last.
+    `news` are (file, result) of sessions that are followed, the newest last.
 
     `began` is in seconds of Unix time; `seconds` counts from then, `eta_seconds` is the time left
     at this pace, None while it is unknown.
@@ -137,7 +137,7 @@ _WAYS_OUT = (
 
 def way_out(reasons: tuple[str, ...]) -> str:
     """Return what to do about a record, by its first reason; a record without events, and with
-    members that traces do not have, is something other than a trace."""
+    members that traces do not have, is probably no trace at all."""
     if "missing:events" in reasons and any(one.startswith("unknown:") for one in reasons):
         return "this is not a trace record: docs/formats.md says which files are read, and how"
     meant = next((one.partition(":")[2] for one in reasons if one.startswith("spelled:")), "")
@@ -187,11 +187,11 @@ class ImportsRoom(Room):
         return self._jobs.start(order, on_change)
 
     def views(self) -> list[ImportView]:
-        """Return the imports started here, newest first."""
+        """Return the imports started by this process, newest first."""
         return self._jobs.views() if "_jobs" in vars(self) else []
 
     def handle(self, number: int) -> ImportHandle:
-        """Return the handle that steers an import. Raises DeskError for an unknown number."""
+        """Return the handle that controls an import. Raises DeskError for an unknown number."""
         return self._jobs.handle(number)
 
     def session_tools(self) -> tuple[str, ...]:

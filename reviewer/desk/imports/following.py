@@ -1,8 +1,8 @@
-"""Following sessions that tools still write: each is taken in again as it grows.
+"""Follow sessions that tools are still writing: each is imported again as it grows.
 
-A session is read up to its last whole line. What it holds then is an attempt in progress, not
-measured until the file states its end; read at rest, when following ends, it is what any import
-makes of it. What was read before stays as evidence, whatever becomes of the file.
+A session is read up to its last complete line. Until the file states the attempt's end, it is an
+attempt in progress, not measured. When following ends, the session is read once more as any import
+reads it. Earlier readings stay as evidence, whatever happens to the file.
 """
 
 import hashlib
@@ -26,17 +26,18 @@ from reviewer.importing.reader import Foreign, by_document, foreseen
 from reviewer.importing.source import Source
 
 REST_S = 2.0
-"""Seconds between two readings of one session, at least, for each `REST_BYTES` of it: every
-reading reads all of it, and keeps what was read before."""
+"""Least seconds between two readings of one session, per `REST_BYTES` of it: every reading reads
+the whole file, and keeps the record of the reading before."""
 REST_BYTES = 1 << 20
 SHARE = 4
-"""Reading one session takes at most one part in so many of the time."""
+"""Reading one session takes at most one part in this many of the time."""
 PATIENCE_S = 20.0
-"""Seconds for which the rest of a line is waited for, before what is whole is read without it."""
+"""Seconds to wait for the rest of a line before the complete lines are read without it."""
 MORE_S = 5.0
 """Seconds between two searches for new sessions."""
 TAIL = 1 << 20
-"""Bytes of a last line that are tried; a longer one is whole when it is ended."""
+"""Bytes of a last line that are parsed to see whether it is complete; a longer line is complete
+when its newline is there."""
 CHUNK = 1 << 20
 
 GONE = "deleted or moved; what was read is kept"
@@ -49,11 +50,11 @@ HALF_READ = "its last line is still incomplete: read without it, and not measure
 NOBODY = "no model has answered yet: it is imported when one does"
 
 OnNews = Callable[[str, str], None]
-"""Called with a file, as it may be shown, and what became of it."""
+"""Called with a file's displayable name and its result."""
 
 
 class _Read(NamedTuple):
-    """A reading of a file: the state of the file, and the digest of the bytes that were read."""
+    """A reading of a file: the state of the file, and the digest of the bytes read."""
 
     state: FileState
     digest: bytes
@@ -68,11 +69,11 @@ class _Session:
         self.read: _Read | None = None
         self.pending: _Read | None = None
         self.parts: dict[Path, FileState] = {}
-        """States of its companions as they were read."""
+        """States of its companion files at the last reading."""
         self.rests_until = 0.0
         self.half_since: float | None = None
         self.tried: object = None
-        """A file that could not be read. It is tried again once it has changed."""
+        """The state of a file that could not be read. It is tried again once it has changed."""
         self.gone = self.said_half = self.said_short = self.answered = False
         self.claimed_at = 0.0
         self.last: FileResult | None = None
@@ -80,8 +81,8 @@ class _Session:
 
 
 class Followed(NamedTuple):
-    """What came of one session: how often something of it was taken in, how much of its file, and
-    what is to be said of it (`waits`: why there is nothing)."""
+    """The result of one session: how often a part of it was imported, how much of its file, and
+    what to report about it (`waits`: why nothing was imported)."""
 
     path: str
     times: int
@@ -91,8 +92,8 @@ class Followed(NamedTuple):
 
 
 class Following:
-    """Sessions and how far each was read. `more` finds new ones; `now` is a
-    monotonic clock in seconds."""
+    """Sessions and how far each was read. `more` finds new sessions; `now` is a monotonic clock in
+    seconds."""
 
     def __init__(
         self,
@@ -108,7 +109,7 @@ class Following:
         self._warned: list[FileResult] = []
 
     def ready(self) -> list[Unit]:
-        """Return the sessions that have grown since they were read, and may be read now."""
+        """Return the sessions that have grown since they were read and may be read now."""
         now = self._now()
         if now >= self._looked_for_more + MORE_S:
             self._looked_for_more = now
@@ -117,12 +118,12 @@ class Following:
         return [one.unit for one in self._sessions.values() if self._due(one, now)]
 
     def rest(self) -> list[Unit]:
-        """Return what is to be read once more, at rest: all that was read in progress, or is not
-        read yet."""
+        """Return the sessions to read once more at the end: all that were read in progress or not
+        yet read."""
         return [one.unit for one in self._sessions.values() if self._at_rest(one)]
 
     def took(self, unit: Unit, result: FileResult, seconds: float) -> None:
-        """Note what came of a session that was read, and how long that took."""
+        """Record the result of a session that was read, and how long that took."""
         one = self._sessions[unit.path]
         one.read, one.said_short = one.pending, False
         if one.last is None or result.added or result.refused or result.beside:
@@ -133,13 +134,13 @@ class Following:
         one.rests_until = self._now() + max(rest, SHARE * seconds)
 
     def new_warnings(self, found: Iterable[FileResult]) -> list[FileResult]:
-        """Return those of warnings that no reading gave before."""
+        """Return those of these warnings that no earlier reading gave."""
         fresh = [one for one in found if one not in self._warned]
         self._warned += fresh
         return fresh
 
     def sessions(self) -> list[Followed]:
-        """Return what came of each session."""
+        """Return the result of each session."""
         return [
             Followed(
                 shown_as(one.unit),
@@ -180,7 +181,8 @@ class Following:
         return self._is_answered(one) and self._begin(one, state, _states(one.unit.companions))
 
     def _looked(self, one: _Session) -> FileState | None:
-        """Return the state of a file; says when it is gone, there again, or shorter than it was."""
+        """Return the state of a file; report when it is gone, back again, or shorter than
+        before."""
         state = state_of(one.path)
         if (state is None) != one.gone:
             one.gone = state is None
@@ -196,8 +198,9 @@ class Following:
         one.unit, one.claimed_at = claim(one.path, self._asked.format) or one.unit, now
 
     def _is_whole(self, one: _Session, parts: dict[Path, FileState], now: float) -> bool:
-        """Return whether a session ends with a whole line, or has not for so long that it is read
-        without the last one. A whole document is waited for as long as it takes."""
+        """Return whether a session ends with a complete line, or has not done so for so long
+        that it is read without the last line. An incomplete JSON document is waited for without
+        limit."""
         files = [one.path, *(path for path in parts if parts[path] != one.parts.get(path))]
         half = [path for path in files if not ends_whole(path)]
         if not half:
@@ -215,18 +218,18 @@ class Following:
         return False
 
     def _is_answered(self, one: _Session) -> bool:
-        """Return whether a session says which model it is of. Taken in before, it would be an
-        attempt of nobody, and another one as soon as a model has answered."""
+        """Return whether a session says which model it is of. Imported earlier, it would be an
+        attempt of no candidate, and another one as soon as a model has answered."""
         one.answered = one.answered or bool(self._asked.candidate) or _is_named(one.unit)
         return one.answered
 
     def _begin(self, one: _Session, state: FileState, parts: dict[Path, FileState]) -> bool:
-        """Note what is about to be read, and say what is not as it was read before."""
+        """Record what is about to be read, and report what changed in the part read before."""
         before = one.read
         try:
             kept, digest = _digests(one.path, before.state.size if before else 0, state.size)
         except OSError:
-            return False  # the next look says that it is gone
+            return False  # the next look reports that it is gone
         lines = before is not None and one.path.suffix == ".jsonl"
         if before is not None and lines and kept != before.digest and not one.said_short:
             self._say(one, REPLACED if state.inode != before.state.inode else CHANGED)
@@ -243,7 +246,7 @@ def _states(paths: Iterable[Path]) -> dict[Path, FileState]:
 
 
 def _digests(path: Path, first: int, size: int) -> tuple[bytes, bytes]:
-    """Return the digests of the first bytes of a file, and of so many of it."""
+    """Return the digests of the first `first` bytes of a file, and of the first `size` bytes."""
     found = hashlib.sha256()
     kept = found.digest()
     with path.open("rb") as handle:
@@ -260,8 +263,8 @@ def _update(digest: "hashlib._Hash", handle: BinaryIO, size: int) -> None:
 
 
 def ends_whole(path: Path) -> bool:
-    """Return whether a file ends where a line ends, or a document of JSON; a file of lines may lack
-    the newline behind its last one."""
+    """Return whether a file ends at the end of a line, or of a JSON document; the last line may
+    lack its newline."""
     try:
         with path.open("rb") as handle:
             size = handle.seek(0, 2)
@@ -312,7 +315,7 @@ def follow(
     on_result: Callable[[FileResult], None],
     stop: Callable[[float], bool],
 ) -> None:
-    """Take sessions in as they grow until `stop`, which waits for so many seconds and says whether
+    """Import sessions as they grow until `stop`, which waits for so many seconds and says whether
     to end."""
     asked = asked._replace(live=True)
     while True:
@@ -328,8 +331,8 @@ def settle(
     on_file: Callable[[Path, int, int], OnProgress],
     on_result: Callable[[FileResult], None],
 ) -> None:
-    """Read what was followed once more, at rest: whether an attempt has ended is then judged as any
-    import judges it."""
+    """Read followed sessions once more at the end: whether an attempt has ended is then judged as
+    in any import."""
     _take(workspace, following, following.rest(), asked, on_file, on_result)
 
 
@@ -347,7 +350,7 @@ def _take(
         for warning in following.new_warnings(warnings):
             on_result(warning)
         lost = result.problem and not result.records and not unit.path.exists()
-        if not lost:  # else the next look says that it is gone
+        if not lost:  # else the next look reports that it is gone
             following.took(unit, result, time.monotonic() - began)
             on_result(result)
     if units:

@@ -1,4 +1,5 @@
-"""The formats that can be imported: what each feeds, what is refused by name, who takes a file."""
+"""The formats that can be imported: what each provides, what is refused by name, which reader takes
+a file."""
 
 from collections.abc import Iterable
 from functools import partial
@@ -26,8 +27,9 @@ NATIVE = FormatFacts(
 
 
 class FormatView(View, frozen=True):
-    """One format. `feeds` says in a few words where a fact comes from, `not_measured` which facts
-    it does not have; `by` is how it is recognized, empty for a package that does not say."""
+    """One format. `feeds` says in a few words where a fact comes from, `not_measured` which
+    facts the format does not have; `by` is how it is recognized, empty for a package that does
+    not say."""
 
     name: str
     version: str
@@ -57,7 +59,7 @@ class Claim(View, frozen=True):
 
 
 class Claims(View, frozen=True):
-    """`passed` counts files below folders that hold no trace."""
+    """The readers that take files. `passed` counts files below folders that contain no trace."""
 
     files: tuple[Claim, ...]
     passed: int
@@ -66,8 +68,8 @@ class Claims(View, frozen=True):
 
 
 def formats() -> tuple[FormatView, ...]:
-    """Return every format that can be imported: our own records first, then others' in the order
-    their readers are asked."""
+    """Return every format that can be imported: reviewer's own records first, then others in the
+    order in which their readers are asked."""
     ours = {id(reader) for reader in foreign_readers()[: len(OURS)]}
     return (
         _view(native_reader(), ours=True),
@@ -76,12 +78,12 @@ def formats() -> tuple[FormatView, ...]:
 
 
 def refused_by_name() -> tuple[str, ...]:
-    """Return what is recognized and not read, in alphabetical order."""
+    """Return the formats that are recognized but not read, in alphabetical order."""
     return unsupported.tools()
 
 
 def claims(paths: Iterable[Path]) -> Claims:
-    """Return who takes each file that the paths hold. Nothing is imported."""
+    """Return which reader takes each file in the paths. Nothing is imported."""
     found = find_units(paths)
     return Claims(tuple(map(_claim, found.units)), found.passed, problems())
 

@@ -1,4 +1,4 @@
-"""Importing files into a workspace, once or whenever a harness has written more."""
+"""Import files into a workspace, once or whenever a harness has written more."""
 
 import glob
 import hashlib
@@ -45,15 +45,16 @@ MAP_SHAPE = (
 
 
 class ImportMap(NamedTuple):
-    """The names of a source → ours, of the episodes and of the tools."""
+    """Maps from the names of a source to those of the suite, for episodes and for tools."""
 
     episodes: tuple[tuple[str, str], ...] = ()
     tools: ToolMap = NO_MAP
 
 
 def import_map(path: Path) -> ImportMap:
-    """Return what a file `{"schema": "reviewer/episode-map@1", "episodes": {theirs: ours}, "tools":
-    {theirs: ours}}` says, or one of the episodes alone. Raises DeskError, with the place named."""
+    """Return the maps in a file `{"schema": "reviewer/episode-map@1", "episodes": {theirs: ours},
+    "tools": {theirs: ours}}`, or in one with the episodes alone. Raises DeskError, with the place
+    named."""
     try:
         data = path.read_bytes()
         value = loads(data, str(path))
@@ -111,7 +112,7 @@ def expand(paths: Iterable[Path]) -> list[Path]:
 
 
 def is_pattern(path: Path) -> bool:
-    """Return whether a path is a pattern: it has the marks of one and names no file."""
+    """Return whether a path is a pattern: it contains wildcards and names no file."""
     return any(mark in str(path) for mark in "*?[") and not path.exists()
 
 
@@ -125,15 +126,16 @@ def clock() -> str:
 
 @lru_cache(maxsize=1)
 def _written(second: int) -> str:
-    """Return a second since 1970 as text: every file of an import asks for it several times."""
+    """Return a second since 1970 as text, cached: every file of an import asks for it several
+    times."""
     return datetime.fromtimestamp(second, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def suites_for(
     workspace: Workspace, connection: Connection, suite_id: str, whole: bool = True
 ) -> tuple[dict[str, ReadySuite], list[tuple[str, str]]]:
-    """Return the frozen suites an import may fill (only the one named, if one is), and why not
-    others. Not `whole`: contracts that need not be read again are read as they are needed.
+    """Return the frozen suites that an import may fill (only the one named, if one is), and why not
+    others. Without `whole`, contracts are read as they are needed.
 
     Raises DeskError when the suite named, or the only one there is, may not be used.
     """
@@ -164,8 +166,8 @@ def manifests_of(held: dict[str, ReadySuite]) -> FindManifest:
 
 
 class ImportResult(NamedTuple):
-    """The result of an import. `passed` files below the folders named are no traces; `problems` are
-    readers of other packages that could not be used."""
+    """The result of an import. `passed` files below the named folders are not traces; `problems`
+    are readers of other packages that could not be used."""
 
     results: list[FileResult]
     passed: int
@@ -180,8 +182,8 @@ def import_paths(
     on_result: Callable[[FileResult], None],
     store: Path | None = None,
 ) -> ImportResult:
-    """Import files one after another. `on_file(path, number, of)` gives each its progress
-    callback. A bad file costs that file; StoreError and DeskError end the import."""
+    """Import files one after another. `on_file(path, number, of)` returns the progress callback for
+    a file. A bad file costs only itself; StoreError and DeskError end the import."""
     found = find_units(expand(paths), asked.format)
     results = import_units(workspace, found.units, asked, on_file, on_result, store)
     return ImportResult(results, found.passed, readers.problems())
@@ -196,8 +198,8 @@ def import_units(
     store: Path | None = None,
     relied_on: Callable[[Connection, int], str] = lambda connection, trace: "",
 ) -> list[FileResult]:
-    """Import units that were already found, as `import_paths` does. What continues an attempt that
-    somebody relied on is kept apart (`relied_on`, in words)."""
+    """Import units that were already found, as `import_paths` does. A record that continues an
+    attempt which somebody relied on is kept apart (`relied_on` says who, in words)."""
     no_evidence(workspace)
     masked = redactor_of(RedactionRules()).masked
     for option, value in (("--suite", asked.suite), ("--candidate", asked.candidate)):
@@ -208,7 +210,7 @@ def import_units(
                 exit_code=ExitCode.USAGE,
             )
     place = store or workspace.store
-    workspace = workspace._replace(keeps=store is None)  # a dry run leaves nothing behind
+    workspace = workspace._replace(keeps=store is None)  # a dry run leaves nothing on the disk
     connection = open_writer(place)
     results: list[FileResult] = []
     try:
@@ -247,7 +249,8 @@ def import_units(
 
 
 def _check_map(asked: ImportOptions, found: list[Suite]) -> None:
-    """Raise DeskError for a map that names a forbidden tool, or a tool that is another one."""
+    """Raise DeskError for a map that names a forbidden tool, or whose name for a tool already
+    belongs to another."""
     wrong = [text for suite in found for text in map_problems(suite, asked.tools.names)]
     if wrong:
         said = f"the map of tools cannot be used with {asked.suite}: {'; '.join(wrong[:5])}"

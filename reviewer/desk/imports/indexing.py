@@ -1,8 +1,8 @@
-"""Filling event rows and full text behind an import, by one process at a time.
+"""Fill event rows and full text after an import, by one process at a time.
 
-Every batch of an import, a live listener or a watcher may ask for it. Two processes that index at
-once would read the same traces and one of them would throw its work away, so the second waits for
-the first to end, and as long as one waits no third is started: the one that waits reads the store
+Every batch of an import, a live listener or a watcher may ask for indexing. Two processes that
+index at once would read the same traces, and one would waste its work. So a second process waits
+for the first to end, and while one waits no third is started: the waiting process reads the store
 after that.
 """
 
@@ -23,8 +23,8 @@ _WORKS, _WAITS = "index.lock", "index-next.lock"
 
 
 def index_behind(workspace: Workspace) -> None:
-    """Start a process that indexes what is pending, unless one is about to begin; index the runs of
-    a draft here."""
+    """Start a process that indexes what is pending, unless another is about to begin; index the
+    runs of a draft in this process."""
     if workspace.draft:
         index_now(workspace)
         return
@@ -46,9 +46,10 @@ def index_behind(workspace: Workspace) -> None:
 
 
 def index_now(workspace: Workspace) -> int:
-    """Fill event rows and full text up to the last trace; returns how many traces were done.
+    """Fill event rows and full text up to the last trace; return how many traces were done.
 
-    Waits while another process does. Raises DeskError where the store's folder takes no file.
+    Waits while another process does the same. Raises DeskError where no file can be created in the
+    store's folder.
     """
     with _turn(workspace):
         connection = open_writer(workspace.store)
@@ -60,7 +61,8 @@ def index_now(workspace: Workspace) -> int:
 
 @contextmanager
 def _turn(workspace: Workspace) -> Iterator[None]:
-    """Hold the right to index: wait as the only one who waits, then as the only one who works."""
+    """Hold the right to index: wait as the only waiting process, then work as the only working
+    one."""
     waits = _opened(workspace, _WAITS)
     try:
         fcntl.flock(waits, fcntl.LOCK_EX)
@@ -76,8 +78,8 @@ def _turn(workspace: Workspace) -> Iterator[None]:
 
 
 def _one_waits(workspace: Workspace) -> bool:
-    """Return whether a process is about to index: it has not read the store yet. Shared, so that
-    two who ask at once do not take each other for that process."""
+    """Return whether a process is about to index: it has not read the store yet. The lock is
+    shared, so that two processes asking at once do not mistake each other for that process."""
     waits = _opened(workspace, _WAITS)
     try:
         fcntl.flock(waits, fcntl.LOCK_SH | fcntl.LOCK_NB)

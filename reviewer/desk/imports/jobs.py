@@ -1,6 +1,6 @@
-"""Imports begun from a screen: each in a process of its own, followed by its lines of JSON.
+"""Imports started from a screen: each in a process of its own, followed through its lines of JSON.
 
-Judging a file keeps a processor busy, and a screen must not feel it; a process that is stopped
+Judging a file keeps a processor busy, which must not slow the screen; a process that is stopped
 leaves the store as its last batch did, so the same import continues later.
 """
 
@@ -29,7 +29,7 @@ MOST_NEWS = 50
 _COUNTS = ("records", "added", "refused")
 PATIENCE_S = 5.0
 SURE = 0.02
-"""Share that must be done before anything is said of the rest."""
+"""Share that must be done before the remaining time is estimated."""
 _PREFIX = "reviewer: "
 
 
@@ -61,7 +61,7 @@ class ImportHandle(Job[ImportView]):
         threading.Thread(target=self._follow, name=f"import-{number}", daemon=True).start()
 
     def view(self) -> ImportView:
-        """Return the import as it is now."""
+        """Return the present state of the import."""
         with self._lock:
             view = self._view
             ends = view.state == "reading" and not view.order.follow
@@ -69,7 +69,8 @@ class ImportHandle(Job[ImportView]):
             return structs.replace(view, seconds=self._watch.seconds(), eta_seconds=left)
 
     def _eta(self, view: ImportView) -> float | None:
-        """Estimate the time left by the share of files, and of the one being read, that is done."""
+        """Estimate the time left from the share of files, and of the file being read, that is
+        done."""
         if not view.files:
             return None
         within = view.done / view.size if view.size else 0.0
@@ -77,7 +78,7 @@ class ImportHandle(Job[ImportView]):
         return self._watch.worked() * (1 - share) / share if share > SURE else None
 
     def pause(self) -> None:
-        """Read no further than this batch."""
+        """Pause after this batch."""
         with self._lock:
             if self._view.state != "reading":
                 return
@@ -85,10 +86,10 @@ class ImportHandle(Job[ImportView]):
         self._say(b"pause\n")
 
     def go_on(self) -> None:
-        """Go on reading."""
+        """Continue reading."""
         self._say(b"go on\n")
         with self._lock:
-            if self._view.state == "pausing":  # it was still at its batch
+            if self._view.state == "pausing":  # it was still in its batch
                 self._view = structs.replace(self._view, state="reading")
         self._tell()
 
@@ -100,12 +101,12 @@ class ImportHandle(Job[ImportView]):
         self._tell()
 
     def stop(self) -> None:
-        """End it: what was written stays, and the same import later continues there."""
+        """End the import: what was written stays, and the same import continues there later."""
         self._stopped = True
         if self._process.poll() is None:
             self._process.terminate()
 
-    # in the thread that follows ----------------------------------------------------------------
+    # in the thread that reads the process --------------------------------------------------------
 
     def _follow(self) -> None:
         assert self._process.stdout is not None  # both are pipes
@@ -117,7 +118,7 @@ class ImportHandle(Job[ImportView]):
             self._heard(line)
         code = self._process.wait()
         errors.join(PATIENCE_S)
-        followed = self._view.order.follow and self._through  # being stopped is its end
+        followed = self._view.order.follow and self._through  # stopping is how following ends
         state: ImportState = "stopped" if self._stopped and not followed else "done"
         problem = ""
         if not self._stopped and not self._through:
@@ -167,8 +168,8 @@ class ImportHandle(Job[ImportView]):
         self._tell()
 
     def _taken_again(self, view: ImportView, found: FileView) -> None:
-        """Note what a session that is followed has come to; of each, the newest result counts. One
-        that found nothing new says no more than the one before."""
+        """Record the newest result of a followed session. A reading that found nothing new leaves
+        the earlier result."""
         before = next((one for one in view.results if one.path == found.path), None)
         if before is not None and not found.added and not found.refused and not found.problem:
             return
@@ -188,7 +189,7 @@ class ImportHandle(Job[ImportView]):
 
 
 class ImportJobs:
-    """The imports of this process, newest last."""
+    """The imports started by this process, newest last."""
 
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
@@ -196,7 +197,7 @@ class ImportJobs:
         self._lock = threading.Lock()
 
     def start(self, order: ImportOrder, on_change: OnChange | None = None) -> ImportHandle:
-        """Begin one. Raises DeskError when it cannot begin."""
+        """Start an import. Raises DeskError when it cannot start."""
         if not order.path.strip() and not order.sessions:
             raise DeskError(
                 "no path to import", "name a file, a folder or a pattern", exit_code=ExitCode.USAGE
@@ -212,12 +213,12 @@ class ImportJobs:
             return handle
 
     def views(self) -> list[ImportView]:
-        """Return the imports begun here, newest first."""
+        """Return the imports started here, newest first."""
         with self._lock:
             return [handle.view() for handle in reversed(self._handles)]
 
     def handle(self, number: int) -> ImportHandle:
-        """Return the handle that steers an import. Raises DeskError for an unknown number."""
+        """Return the handle that controls an import. Raises DeskError for an unknown number."""
         with self._lock:
             if not 1 <= number <= len(self._handles):
                 raise DeskError(
@@ -227,7 +228,7 @@ class ImportJobs:
             return self._handles[number - 1]
 
     def close(self) -> None:
-        """Stop the imports at work; what was written stays."""
+        """Stop the running imports; what was written stays."""
         with self._lock:
             for handle in self._handles:
                 handle.stop()

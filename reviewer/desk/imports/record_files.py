@@ -1,6 +1,6 @@
-"""Files of labels, judgments, notes, costs and searches, as JSON lines: written out, and taken in.
+"""Files of labels, judgments, notes, costs and searches, as JSON lines: exported, and taken in.
 
-The kinds travel alike; each has its own rules (`Border`) for lines from elsewhere.
+All kinds share this code; each has its own rules (`Border`) for lines from elsewhere.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -21,15 +21,15 @@ from reviewer.suite.model import RedactionRules
 from reviewer.trace.redaction import redactor_of
 
 AHEAD = timedelta(days=1)
-"""How far another clock may be ahead: the youngest record of a key counts, so one from later would
-override all that people add."""
+"""How far another clock may be ahead: the youngest record of a key counts, so a record from further
+in the future would override everything that people add."""
 T = TypeVar("T", bound=LineRecord)
 R = TypeVar("R", bound=tuple[object, ...])
 Read = TypeVar("Read", bound=LineRecord, covariant=True)
 
 
 class OtherStore(NamedTuple):
-    """The other store of a merge and this one; `name` is what messages call the other."""
+    """The other store of a merge and this one; `name` is the other store's name in messages."""
 
     workspace: Workspace
     ours: Connection
@@ -38,8 +38,8 @@ class OtherStore(NamedTuple):
 
 
 class TakeResult(NamedTuple):
-    """The result of taking lines in. `known` were in the store already, or came twice; `problems`
-    say of each refused line where and why, never a value."""
+    """The result of taking in lines. `known` were in the store already, or came twice; `problems`
+    say where and why a line was refused, never a value."""
 
     added: int
     known: int
@@ -48,10 +48,10 @@ class TakeResult(NamedTuple):
 
 
 class Border(Protocol[T]):
-    """The rules for a line from elsewhere to come into this workspace."""
+    """The rules by which a line from elsewhere may enter this workspace."""
 
     def admitted(self, one: T, place: str) -> T:
-        """Return the record. Raises ContractError with every reason not to take it."""
+        """Return the record. Raises ContractError with every reason to refuse it."""
 
 
 class Book(Protocol[Read]):
@@ -79,8 +79,8 @@ def export(
     suite_id: str,
     others: Sequence[str] = (),
 ) -> bytes:
-    """Return all of a suite and of `others` (keys of rows), of all suites for "", by time: a file
-    for `take`.
+    """Return all records of a suite and of `others` (keys of rows), or of all suites for "", by
+    time: a file for `take`.
 
     Raises DeskError for a suite that the store does not know.
     """
@@ -98,9 +98,9 @@ def export(
 
 
 def take(kind: RecordKind[T, R], workspace: Workspace, data: bytes, file: str) -> TakeResult:
-    """Take in a file, as one durable transaction. An invalid line, or one that is not of this
-    workspace, costs that line only. Raises DeskError for a file without a line, StoreError when
-    nothing can be written."""
+    """Take in a file, as one durable transaction. An invalid line, or one that does not belong to
+    this workspace, costs only that line. Raises DeskError for a file without a line, StoreError
+    when nothing can be written."""
     name = redactor_of(RedactionRules()).masked(file)
     lines = [
         (f"{name}:{number}", line)
@@ -128,8 +128,8 @@ def keep_lines(
     lines: Iterable[tuple[str, bytes]],
     here: Callable[[T], T] = lambda one: one,
 ) -> TakeResult:
-    """Keep those of `lines` that the rules admit, each with what errors call its place. `here` puts
-    a record into this store's own names."""
+    """Store those of `lines` that the rules admit, each given with its place for messages. `here`
+    converts a record to this store's own names."""
     border, problems = kind.border(workspace, connection), list[Problem]()
     latest = instant((datetime.now(UTC) + AHEAD).strftime("%Y-%m-%dT%H:%M:%SZ"))
     good: list[T] = []
@@ -153,7 +153,7 @@ def keep_lines(
 def identifier_problems(
     masked: Callable[[str], str], texts: Iterable[tuple[str, str]]
 ) -> Iterator[tuple[str, str]]:
-    """Yield a problem for each of these (member, text) that holds a raw identifier."""
+    """Yield a problem for each of these (member, text) that contains a raw identifier."""
     for name, text in texts:
         if masked(text) != text:
             yield f"$.{name}", "holds an unmasked identifier: mask it at the source"

@@ -1,4 +1,4 @@
-"""Where coding agents keep their sessions, and what the start of a session's file says of it."""
+"""Where coding agents keep their sessions, and the facts at the start of a session's file."""
 
 import os
 import re
@@ -18,7 +18,7 @@ class Told(NamedTuple):
 
 
 class Tool(NamedTuple):
-    """Where a tool keeps sessions: `home` finds its folder, `files` what is in it."""
+    """Where a tool keeps sessions: `home` finds its folder, `files` the session files in it."""
 
     home: Callable[[Mapping[str, str], Path], list[Path]]
     files: Callable[[Path], Iterable[Path]]
@@ -27,7 +27,7 @@ class Tool(NamedTuple):
 
 
 def value_of(raw: bytes) -> Any:
-    """Return the object in a text; None for anything else."""
+    """Return the JSON object in a text; None for anything else."""
     try:
         return parse(raw) if raw.lstrip()[:1] == b"{" else None
     except (NotJson, RecursionError):
@@ -51,7 +51,8 @@ def _member(value: Any, *path: str) -> Any:
 
 
 def _asked(told: Told, words: str, project: Any, injected: tuple[str, ...]) -> Told:
-    """Return what is told with a prompt, unless there was one or nobody typed it."""
+    """Return the facts with a prompt added, unless they have one already or the prompt was not
+    typed by a person."""
     words = words.strip()
     if words and not told.request and not words.startswith(injected):
         told = told._replace(request=words)
@@ -107,7 +108,7 @@ _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\Z")
 
 
 def _codex_id(path: Path) -> str:
-    stem = path.name.removesuffix(".zst").removesuffix(".jsonl")  # old ones are compressed
+    stem = path.name.removesuffix(".zst").removesuffix(".jsonl")  # old files are compressed
     found = _UUID.search(stem)
     return found.group() if found else stem
 
@@ -212,7 +213,7 @@ def _pi_told(value: Any, told: Told) -> Told:
 
 
 def _listed(folder: Path, *ends: str) -> list[Path]:
-    """Return the files of a folder with these endings; none of one that cannot be read."""
+    """Return the files of a folder with these suffixes; none for a folder that cannot be read."""
     try:
         names = sorted(os.listdir(folder))
     except OSError:

@@ -1,7 +1,7 @@
-"""Sessions of coding agents where their tools keep them: found, told in a line each, chosen.
+"""Sessions of coding agents where their tools keep them: find, list and choose them.
 
-Only the start of a file is read to tell a session, so that a home with hundreds of them is listed
-at once; a file that cannot be read is listed with the reason, and costs only itself.
+Only the start of a file is read, so that a home with hundreds of sessions is listed at once; a file
+that cannot be read is listed with the reason, and costs only itself.
 """
 
 import os
@@ -20,22 +20,23 @@ from reviewer.suite.model import RedactionRules
 from reviewer.trace.redaction import redactor_of
 
 SHOWN = 256 * 1024
-"""Bytes of a file in which its project and its first request are looked for."""
+"""Bytes of a file in which its project and its first request are searched."""
 REQUEST = 120
 """Characters of a first request that are kept."""
 _LEAST_PREFIX = 4
 
 
 class SessionView(View, frozen=True):
-    """One session. `project` is the folder it worked in, as far as its start says so; `request` is
-    what was asked for first, without identifiers. `problem` says why it cannot be told."""
+    """One session. `project` is the folder it worked in, if the start of the file says so;
+    `request` is the first request, without identifiers. `problem` says why the session cannot be
+    described."""
 
     tool: str
     id: str
     project: str
     path: str
     at: str
-    """When its file was last written to, in UTC."""
+    """When its file was last written, in UTC."""
     size: int
     request: str
     problem: str = ""
@@ -48,7 +49,7 @@ def tools() -> tuple[str, ...]:
 
 def homes(tool: str, env: Mapping[str, str] | None = None) -> list[Path]:
     """Return the folders in which a tool keeps its sessions, whether they exist or not. Raises
-    DeskError for a tool that is not known."""
+    DeskError for an unknown tool."""
     env = os.environ if env is None else env
     if tool not in TOOLS:
         raise DeskError(
@@ -80,8 +81,9 @@ def sessions(
 def chosen(
     found: list[SessionView], ids: Iterable[str], projects: Iterable[str], every: bool
 ) -> list[SessionView]:
-    """Return the sessions that are meant: by id, its start or their file, by project (its folder,
-    or the folder's name), or all. Raises DeskError for a name that means none or several."""
+    """Return the chosen sessions: by id, the beginning of an id or their file, by project (its
+    folder, or the folder's name), or all. Raises DeskError for a name that matches none or
+    several."""
     if every:
         return found
     taken: dict[str, SessionView] = {}
@@ -107,12 +109,12 @@ def chosen(
 
 
 def of_project(one: SessionView, name: str) -> bool:
-    """Return whether a session is of a project: its folder, or the folder's name."""
+    """Return whether a session belongs to a project, named by its folder or the folder's name."""
     return name.rstrip("/") in (one.project, Path(one.project).name)
 
 
 def _safe(files: Iterable[Path]) -> Iterator[Path]:
-    """Yield files, each once; a folder that cannot be read has none."""
+    """Yield files, each once; a folder that cannot be read yields none."""
     seen: set[Path] = set()
     try:
         for path in files:
@@ -133,7 +135,7 @@ def _view(tool: str, kept: Tool, path: Path) -> list[SessionView]:
         moment = datetime.fromtimestamp(state.st_mtime, UTC)
         at = moment.isoformat(timespec="seconds").replace("+00:00", "Z")
         regular = stat.S_ISREG(state.st_mode)
-        told = _start_of(path, kept) if regular else told  # a pipe would never end
+        told = _start_of(path, kept) if regular else told  # reading a pipe would never end
         if not regular:
             problem = "not a regular file"
         elif not size:

@@ -1,4 +1,5 @@
-"""Watching folders into which harnesses write: what is new, has grown and has come to rest."""
+"""Watch folders into which harnesses write: which files are new, have grown, and have stopped
+changing."""
 
 import os
 import time
@@ -26,7 +27,7 @@ TAIL = 64
 
 
 class FileState(NamedTuple):
-    """What tells that a file was written to, or is another one."""
+    """A state that differs when a file was written to or replaced."""
 
     size: int
     mtime_ns: int
@@ -34,7 +35,7 @@ class FileState(NamedTuple):
 
 
 class Watch:
-    """Scans folders repeatedly; `ready` returns what is to be imported now. `now` is a monotonic
+    """Scans folders repeatedly; `ready` returns the units to be imported now. `now` is a monotonic
     clock in seconds."""
 
     def __init__(
@@ -66,8 +67,8 @@ class Watch:
         return [unit for unit in own if self._due(unit)]
 
     def _look(self) -> dict[Path, int]:
-        """Note which files changed and what each is; returns the files by their place in the
-        order."""
+        """Record which files changed and the reader of each; return the files with their place in
+        the order."""
         files: dict[Path, int] = {}
         fresh: list[Path] = []
         came: set[Path] = set()
@@ -98,8 +99,8 @@ class Watch:
         self._claims[file] = claim(file, self._wanted, inside=self._inside[file])
 
     def _touched(self, changed: set[Path], came: set[Path]) -> set[Path]:
-        """Return files whose meaning may have changed: those a changed file is a part of, and those
-        above and below a folder where a file appeared or disappeared."""
+        """Return files whose meaning may have changed: those that a changed file is a part of, and
+        those above and below a folder where a file appeared or disappeared."""
         above = {parent for folder in came for parent in (folder, *folder.parents)}
         return {
             file
@@ -109,8 +110,8 @@ class Watch:
         }
 
     def _claim_again(self) -> None:
-        """Claim files again whose neighbors changed, as far as there is time: a harness may write
-        thousands into one folder."""
+        """Ask again which reader takes the files whose neighbors changed, as far as time allows: a
+        harness may write thousands into one folder."""
         began = self._now()
         if not self._again or began < self._rested:
             return
@@ -129,7 +130,7 @@ class Watch:
         return True
 
     def _due(self, unit: Unit) -> bool:
-        """Return whether this unit is due now, and note that it was returned."""
+        """Return whether this unit is due now, and record that it was returned."""
         for other in unit.companions:  # some are in other folders
             self._changed(other)
         parts = [(path, self._states[path]) for path in (unit.path, *unit.companions)
@@ -155,7 +156,7 @@ def state_of(path: Path) -> FileState | None:
 
 
 def _ended(path: Path) -> bool:
-    """Return whether a JSON file ends where a record may end; other files always do."""
+    """Return whether a JSON file ends where a record may end; True for any other file."""
     try:
         with path.open("rb") as handle:
             start = handle.read(TAIL).removeprefix(b"\xef\xbb\xbf").lstrip()
@@ -176,8 +177,9 @@ def watch(
     on_result: Callable[[FileResult], None],
     stop: Callable[[float], bool],
 ) -> list[FileResult]:
-    """Import what is new or has grown below `paths` until `stop`, which waits for so many seconds
-    and says whether to end. A store that another process writes is waited for as ever."""
+    """Import new and grown files below `paths` until `stop`, which waits for so many seconds and
+    says whether to end. While another process writes to the store, this waits as any import
+    does."""
     found: list[FileResult] = []
     watching = Watch(paths, asked.format)
     while True:

@@ -1,4 +1,4 @@
-"""Moving the payloads of old traces out of the store, and back. Digests and findings stay."""
+"""Move the payloads of old traces out of the store, and back. Digests and findings stay."""
 
 from collections.abc import Callable
 from contextlib import closing
@@ -23,7 +23,7 @@ from reviewer.exit_codes import ExitCode
 from reviewer.trace.safetext import visible_line
 
 Told = Callable[[int, int], None]
-"""Is told how many files are done, and of how many."""
+"""Called with how many files are done, and of how many."""
 
 
 class ArchivedFile(NamedTuple):
@@ -35,7 +35,7 @@ class ArchivedFile(NamedTuple):
 
 
 class ArchiveResult(NamedTuple):
-    """What was moved; `staying` counts packs and large traces that hold other records too."""
+    """The moved payloads; `staying` counts packs and large traces that hold other records too."""
 
     files: tuple[ArchivedFile, ...]
     staying: int
@@ -57,9 +57,9 @@ def archive(
     told: Told,
 ) -> ArchiveResult:
     """Move the payloads of traces that were imported before a moment (RFC 3339, UTC) into files of
-    a folder. What is moved already stays where it is. Raises DeskError, StoreError."""
+    a folder. Payloads already moved stay where they are. Raises DeskError, StoreError."""
     _require_store(workspace)
-    index_now(workspace)  # what is indexed later is read from the file, which may be elsewhere then
+    index_now(workspace)  # later, indexing would need the file, which may have been moved
     where = workspace.store.parent / FOLDER if folder is None else folder
     connection = open_writer(workspace.store)
     try:
@@ -72,7 +72,7 @@ def archive(
             written = archiving.write_file(connection, units, where)
             row = archiving.record_file(connection, workspace.store, written, clock())
             made.append(ArchivedFile(written.path, row.size, row.frames))
-        if made and folder is None:  # as the store itself, it is no file for version control
+        if made and folder is None:  # like the store itself, this file is not for version control
             (where / ".gitignore").write_text("*\n", encoding="utf-8")
         return ArchiveResult(tuple(made), found.staying)
     finally:
@@ -80,8 +80,8 @@ def archive(
 
 
 def take_back(workspace: Workspace, told: Told) -> RestoreResult:
-    """Put the payloads of every file back into the store; one that is not as it was is left out.
-    The files stay. Raises DeskError, StoreError."""
+    """Put the payloads of every file back into the store; a file that was changed is left out. The
+    files stay. Raises DeskError, StoreError."""
     _require_store(workspace)
     connection = open_writer(workspace.store)
     try:
@@ -100,7 +100,7 @@ def take_back(workspace: Workspace, told: Told) -> RestoreResult:
 
 
 def archived_files(workspace: Workspace) -> tuple[ArchivedFile, ...]:
-    """Return the files that hold payloads of this store, whether they are there or not."""
+    """Return the files that hold payloads of this store, whether they exist or not."""
     if not workspace.store.exists():
         return ()
     with closing(reader(workspace.store)) as connection:
@@ -112,7 +112,7 @@ def _file(connection: Connection, one: ArchiveRow) -> ArchivedFile:
 
 
 def _require_store(workspace: Workspace) -> None:
-    """Raise DeskError without a store, or for one whose schema is not ours."""
+    """Raise DeskError without a store, or for one with another schema."""
     path = workspace.store
     if not path.exists():
         raise DeskError(f"{path} does not exist yet: there is nothing to archive")
@@ -133,7 +133,7 @@ def _require_store(workspace: Workspace) -> None:
 def _candidates(
     connection: Connection, suite_id: str | None, candidate_id: str | None
 ) -> list[int] | None:
-    """Return the keys of what is named; None for all. Raises DeskError where nothing has the
+    """Return the keys of the named candidates; None for all. Raises DeskError where nothing has the
     name."""
     if suite_id is None and candidate_id is None:
         return None

@@ -1,4 +1,4 @@
-"""Copying the store whole while others write, and putting such a copy in its place."""
+"""Copy the whole store while others write, and replace the store by such a copy."""
 
 import os
 import shutil
@@ -34,9 +34,9 @@ class BackupResult(NamedTuple):
 
 
 class RestoreResult(NamedTuple):
-    """A backup that became the store. `aside` is where the former store was moved, None without
-    one; `later` counts the journal entries of the former store that the backup lacks, None where
-    the two share no history."""
+    """A backup that became the store. `aside` is where the former store was moved, None when there
+    was none; `later` counts the journal entries of the former store that the backup lacks, None
+    where the two share no history."""
 
     head: Head
     aside: Path | None = None
@@ -78,10 +78,11 @@ def backup(workspace: Workspace, target: Path) -> BackupResult:
 
 
 def restore(workspace: Workspace, file: Path, replace: bool = False) -> RestoreResult:
-    """Put a backup in the store's place, once it has been proved to be as its journal says. A store
-    that is there is set aside, and only with `replace`.
+    """Replace the store by a backup, after checking that the backup agrees with its journal. An
+    existing store is set aside, and only with `replace`.
 
-    Raises DeskError: no such file, not a sound store, a store in its place, one that is in use.
+    Raises DeskError: no such file, not a sound store, an existing store without `replace`, one that
+    is in use.
     """
     store = workspace.store
     if not file.is_file():
@@ -118,7 +119,7 @@ def _copied(store: Path, target: Path, linked: bool = False) -> Head:
 
 
 def _proved(file: Path, new: Path) -> Head:
-    """Copy a backup to `new`, bring it up to date and examine it."""
+    """Copy a backup to `new`, update its schema and examine it."""
     create_file(new)
     try:
         head = _copied(file, new, linked=True)
@@ -140,7 +141,7 @@ def _proved(file: Path, new: Path) -> Head:
 
 
 def _put(new: Path, store: Path, head: Head, replace: bool) -> RestoreResult:
-    """Give the proved copy the store's name. The caller holds the write lock."""
+    """Give the checked copy the store's name. The caller holds the write lock."""
     log = _with(store, "-wal")
     restored = RestoreResult(head)
     if any(path.exists() and path.stat().st_size for path in (store, log)):
@@ -155,9 +156,9 @@ def _put(new: Path, store: Path, head: Head, replace: bool) -> RestoreResult:
             note_restored(new, later, clock())
         restored = RestoreResult(head, _free_name(store), later)
     if restored.aside is not None and store.exists():
-        os.link(store, restored.aside)  # a crash in between leaves a store, the old one or the new
+        os.link(store, restored.aside)  # after a crash here a store exists, old or new
     if restored.aside is not None and log.exists():
-        log.rename(_with(restored.aside, "-wal"))  # it must never be read with the new one
+        log.rename(_with(restored.aside, "-wal"))  # the old log must not join the new store
     for left in (log, _with(store, "-shm")):
         left.unlink(missing_ok=True)
     sync_folder(store.parent)
@@ -171,10 +172,10 @@ def _with(path: Path, suffix: str) -> Path:
 
 
 def _only_one(store: Path, head: Head) -> int | None:
-    """Fold the log of the store into it, provided that no process has it open; returns how many
-    entries it is ahead. A file that cannot be read as a store is set aside as it is."""
+    """Fold the log of the store into it, provided that no process has it open; return how many
+    entries it is ahead. A file that cannot be read as a store is set aside unchanged."""
     if not (store.exists() and store.stat().st_size):
-        return None  # opening an empty file makes SQLite remove the log beside it
+        return None  # opening an empty file makes SQLite delete the log beside it
     try:
         return fold_log(store, head)
     except StoreInUse as error:

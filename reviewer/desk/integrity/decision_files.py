@@ -1,5 +1,5 @@
-"""The decisions of the store: its rows, the files in `store/decisions/`, and files among them that
-were signed in another store."""
+"""The decisions of the store: its rows, the files in `store/decisions/`, and those of the files
+that were signed in another store."""
 
 import hashlib
 import re
@@ -50,19 +50,20 @@ class DecisionFile(NamedTuple):
 
 
 def read_envelope(path: Path) -> bytes:
-    """Return a file's bytes, at most one more than an envelope may have. Raises OSError."""
+    """Return a file's bytes, at most one more than an envelope may have, so that a larger file is
+    noticed. Raises OSError."""
     with path.open("rb") as handle:
         return handle.read(MAX_ENVELOPE_BYTES + 1)
 
 
 def envelope_files(folder: Path) -> list[Path]:
-    """Return the envelopes in a folder, by name; none without the folder."""
+    """Return the envelopes in a folder, by name; none where there is no folder."""
     return sorted(path for path in folder.glob("*.dsse.json") if path.is_file())
 
 
 def parse_decision(path: Path, data: bytes, signers: Signers) -> DecisionFile:
-    """Read an envelope as a decision. Raises AttestError unless it is one that a trusted key
-    signed."""
+    """Parse an envelope as a decision. Raises AttestError unless it is a decision that a trusted
+    key signed."""
     found = vouched(data, signers)
     return DecisionFile(path, data, found, decision_in(found))
 
@@ -76,8 +77,8 @@ def unlisted_files(workspace: Workspace, connection: Connection) -> list[Path]:
 def foreign_decisions(
     workspace: Workspace, connection: Connection, signers: Signers
 ) -> list[DecisionFile]:
-    """Return the decisions among the files that this store has no row of, except those that no
-    trusted key signed: doctor reports these."""
+    """Return the decisions in files for which this store has no row, except those that no trusted
+    key signed: doctor reports these."""
     payloads = {one.payload_sha256 for one in decisions.rows(connection)}
     found = []
     for path in unlisted_files(workspace, connection):
@@ -91,7 +92,7 @@ def foreign_decisions(
 
 
 def next_number(connection: Connection, others: list[DecisionFile]) -> int:
-    """Return the next number: above all in rows and in files."""
+    """Return the next number: greater than all in rows and in files."""
     rows = [one.number for one in decisions.rows(connection)]
     return max([0, *rows, *(one.number for one in others)]) + 1
 
@@ -138,11 +139,12 @@ def keep_decision(
     at: str,
     kind: str = decisions.SIGNED,
 ) -> DecisionRow:
-    """Keep a decision with all its signatures. `keys` are suite and candidate, `kind` says whether
-    it was signed here or taken in.
+    """Store a decision with all its signatures. `keys` are suite and candidate, `kind` says whether
+    it was signed here or elsewhere.
 
-    The file is written first, then the row: doctor sees a file without a row, and a row without a
-    file could not be checked. Both happen under the lock, so that no number is given twice.
+    The file is written first, then the row: doctor detects a file without a row, whereas a row
+    without a file could not be checked. Both happen under the lock, so that no number is given
+    twice.
     """
     predicate = one.statement.predicate
     first, *others = one.found.by
@@ -177,7 +179,8 @@ def keep_decision(
 
 
 def _refuse_other_file(one: DecisionFile) -> None:
-    """Raise DeskError when the file of a decision holds anything but the same decision."""
+    """Raise DeskError when the file of a decision exists and contains anything but the same
+    decision."""
     try:
         there = parse_envelope(read_envelope(one.path)).payload
     except FileNotFoundError:
@@ -191,7 +194,7 @@ def _refuse_other_file(one: DecisionFile) -> None:
 def keep_signatures(
     workspace: Workspace, connection: Connection, row: DecisionRow, one: DecisionFile, at: str
 ) -> DecisionRow:
-    """Keep further signatures under a decision that has a row."""
+    """Store further signatures under a decision that has a row."""
     changed = row._replace(envelope=one.data, standing=approval_state(one))
     with transaction(connection, workspace.store):
         now = decisions.row(connection, row.number)
@@ -223,7 +226,7 @@ def signed_answer(
     who: TrustedKey,
     checked: VerifyResult,
 ) -> SignedDecision:
-    """Return a signature that was kept, with the result of the verifier."""
+    """Return a stored signature with the verifier's result."""
     told = checked.statement.predicate if checked.statement is not None else None
     return SignedDecision(
         decision=row.decision,

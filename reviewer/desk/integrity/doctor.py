@@ -1,4 +1,4 @@
-"""Is this store whole? Integrity, chain, decisions, version, permissions."""
+"""Check whether the store is intact: integrity, chain, decisions, version, permissions."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -75,7 +75,7 @@ def examine(workspace: Workspace) -> list[Check]:
 
 
 def _label_files(workspace: Workspace, connection: Connection) -> list[Check]:
-    """Say which files of labels do not count, and which are gone: neither is a fault of the
+    """Say which files of labels do not count, and which are missing: neither is a fault of the
     store."""
     missing = missing_files(workspace, connection)
     told = [f"{name} is missing, although the journal names it: put it back" for name in missing]
@@ -106,8 +106,8 @@ def content(connection: Connection) -> list[Check]:
 
 
 class _Beside(NamedTuple):
-    """What is looked at in a thread beside all else; each gives its answer when it is there, or
-    raises what was raised."""
+    """A check that runs in another thread; returns its result when it is there, or raises what it
+    raised."""
 
     integrity: Callable[[], Check]
     counts: Callable[[], list[str]]
@@ -116,9 +116,9 @@ class _Beside(NamedTuple):
 
 @contextmanager
 def _beside(store: Path) -> Iterator[_Beside]:
-    """Ask what SQLite or zstd answer, without the interpreter, in a thread with a connection of its
-    own: what they look at agrees with itself at any moment."""
-    from concurrent.futures import ThreadPoolExecutor  # a report asks for payloads alone
+    """Run the checks that SQLite or zstd do without holding the interpreter lock in threads with
+    their own connections: what they read is consistent at any moment."""
+    from concurrent.futures import ThreadPoolExecutor  # a report checks only payloads
 
     connection = reader(store)
     pool = ThreadPoolExecutor(1)
@@ -143,8 +143,8 @@ def _wrong_counts(connection: Connection) -> list[str]:
 
 
 def damage(workspace: Workspace) -> str | None:
-    """Return the faults in the store's content, None without any. Tells whether an unexpected error
-    in reading comes from the file or from this program."""
+    """Return the faults in the store's content, None when there are none. This shows whether an
+    unexpected error in reading comes from the file or from this program."""
     if not workspace.store.exists():
         return None
     wrong = [check for check in examine(workspace) if check.ok is False and check.name in CONTENT]
@@ -183,7 +183,7 @@ def _integrity(connection: Connection) -> Check:
 
 
 def _chain(connection: Connection, counted: Callable[[], list[str]]) -> list[Check]:
-    """Check the chain, and when it is whole, the rows that it speaks of, and their counts."""
+    """Check the chain and, when it holds, the rows that its entries describe, and their counts."""
     head, fault = journal.verify(connection)
     if fault is not None:
         return [Check("journal", False, f"broken at entry {fault.seq}: {fault.reason}")]

@@ -1,7 +1,7 @@
-"""The files of labels in the repository, `store/labels`: which count, and which are gone. Most
-workspaces have none, and then nothing of signing is loaded."""
+"""The files of labels in the repository, `store/labels`: which count, and which are missing. Most
+workspaces have none, and then no signing code is loaded."""
 
-from __future__ import annotations  # what only types name is not loaded
+from __future__ import annotations  # names used only in annotations are not imported
 
 import os
 import stat
@@ -50,7 +50,7 @@ def file_names(workspace: Workspace) -> list[str]:
 
 
 def label_files(workspace: Workspace) -> LabelFiles:
-    """Read every file of labels in the repository; one that does not count costs no other. Raises
+    """Read every file of labels in the repository; one that does not count affects no other. Raises
     DeskError for a trust file that cannot be read."""
     from reviewer.desk.integrity.trust import signers_of
     from reviewer.signing.label_files import LabelFileError
@@ -78,7 +78,7 @@ def _read(path: Path, signers: Signers | None) -> LabelFile:
 
 
 def _bytes(path: Path, most: int) -> bytes:
-    """Read a plain file; a link, a pipe or a larger file is refused."""
+    """Read a regular file; a link, a pipe or a larger file is refused."""
     from reviewer.signing.label_files import LabelFileError
 
     way = "make it a plain file, as reviewer labels sign writes it"
@@ -96,8 +96,8 @@ def _bytes(path: Path, most: int) -> bytes:
 
 
 def label_files_state(workspace: Workspace) -> tuple[object, ...]:
-    """Return what changes whenever a file of labels, its signature or the trust file does; () where
-    there is no such file."""
+    """Return a value that changes whenever a file of labels, its signature or the trust file
+    changes; () where there is no such file."""
     try:
         with os.scandir(workspace.labels) as found:
             entries = [(one.name, one.stat(follow_symlinks=False)) for one in found]
@@ -114,9 +114,9 @@ def label_files_state(workspace: Workspace) -> tuple[object, ...]:
 def missing_labels(
     workspace: Workspace, connection: Connection, suite: Suite, candidate: str | None
 ) -> tuple[MissingLabels, ...]:
-    """Return the files of labels that the journal, or a decision of a trusted key on this candidate
-    (by the digest of its manifest), names and that are not there. Nothing is asked of a policy that
-    wants no labels."""
+    """Return the missing files of labels that are named by the journal, or by a decision of a
+    trusted key on this candidate (by the digest of its manifest). Nothing is searched for a policy
+    that requires no labels."""
     if not suite.policy.labels.wanted:
         return ()
     named = dict.fromkeys(_in_journal(connection), "the journal")
@@ -135,7 +135,7 @@ def _in_journal(connection: Connection) -> list[str]:
 
 
 def missing_files(workspace: Workspace, connection: Connection) -> list[str]:
-    """Return the files of labels that this journal names and that are not there."""
+    """Return the missing files of labels that this journal names."""
     return sorted(set(_in_journal(connection)) - set(file_names(workspace)))
 
 
@@ -152,7 +152,7 @@ def _named_by_decisions(workspace: Workspace, suite: Suite, candidate: str) -> d
         try:
             one = decision_files.parse_decision(path, decision_files.read_envelope(path), signers)
         except (AttestError, OSError):
-            continue  # no decision, or of nobody trusted: `verify` says so
+            continue  # no decision, or of no trusted key: `verify` reports it
         predicate = one.statement.predicate
         about = one.statement.subject[0].digest.sha256, predicate.suite.digest.sha256
         if about == (candidate, suite.digest):

@@ -1,6 +1,6 @@
-"""The keys of the person at this machine: those in ssh-agent and in files, and making one.
+"""The keys of the user of this machine: those in ssh-agent and in files, and creating one.
 
-A throw-away workspace has a folder of its own for keys: the person's own keys are not looked at
+A throw-away workspace has a folder of its own for keys: the user's own keys are not looked for
 there, and its key is deleted with the workspace.
 """
 
@@ -24,17 +24,17 @@ AGENT = "ssh-agent"
 
 
 def key_folder(workspace: Workspace) -> Path:
-    """Return the folder in which key files are looked for, and made."""
+    """Return the folder in which key files are looked for and created."""
     return workspace.keys or Path.home() / ".ssh"
 
 
 def key_file(workspace: Workspace) -> Path:
-    """Return the file of the key that `make_key` makes."""
+    """Return the file of the key that `make_key` creates."""
     return key_folder(workspace) / ("id_demo" if workspace.keys else "id_reviewer")
 
 
 def available_keys(workspace: Workspace) -> list[KeyInfo]:
-    """Return the keys that could sign here: those in ssh-agent, then Ed25519 files."""
+    """Return the keys that could sign in this workspace: those in ssh-agent, then Ed25519 files."""
     signers = signers_of(workspace)
     found: dict[str, KeyInfo] = {}
     if workspace.keys is None:
@@ -44,19 +44,19 @@ def available_keys(workspace: Workspace) -> list[KeyInfo]:
                 one = _info(held.public, held.comment, AGENT, signers)
                 found.setdefault(one.fingerprint, one)
         except AgentError:
-            pass  # no agent is a normal state: key files are offered instead
+            pass  # no agent is a normal state: key files are offered
     for private in _private_files(workspace):
         try:
             key = _public_of(private)
         except AttestError:
-            continue  # not an Ed25519 key: it cannot sign here
+            continue  # not an Ed25519 key: it cannot sign
         one = _info(key, private.name, shown(private), signers, _locked(private))
         found.setdefault(one.fingerprint, one)
     return list(found.values())
 
 
 def looked_in(workspace: Workspace) -> list[tuple[str, str]]:
-    """Return the places where keys are looked for, each with what is there."""
+    """Return the places where keys are looked for, each with what was found."""
     places = []
     if workspace.keys is None:
         try:
@@ -83,7 +83,7 @@ def key_at(workspace: Workspace, path: str) -> KeyInfo:
             key = load_signer(str(place)).public
             return _info(key, place.stem, shown(place), signers_of(workspace))
         locked = encrypted(place)
-        # An unlocked key is read whole: a damaged one is refused here, not when it signs.
+        # An unlocked key is decoded completely: a damaged one is refused here, not when it signs.
         key = _public_of(place) if locked else load_signer(str(place)).public
     except AttestError as error:
         raise DeskError(
@@ -94,7 +94,7 @@ def key_at(workspace: Workspace, path: str) -> KeyInfo:
 
 
 def as_trusted(workspace: Workspace, key: KeyInfo) -> KeyInfo:
-    """Return a key with the roles that the trust file gives it now."""
+    """Return a key with the roles that the trust file currently gives it."""
     signers = signers_of(workspace)
     line = signers.by_keyid(key.fingerprint) if signers else None
     if line is None:
@@ -103,8 +103,9 @@ def as_trusted(workspace: Workspace, key: KeyInfo) -> KeyInfo:
 
 
 def make_key(workspace: Workspace, passphrase: str) -> KeyInfo:
-    """Make an Ed25519 key with a passphrase, as OpenSSH keeps them, and return it. Only in a
-    throw-away workspace it may be empty. Raises DeskError; a file that is there stays as it is."""
+    """Create an Ed25519 key with a passphrase, in OpenSSH's format, and return it. The
+    passphrase may be empty only in a throw-away workspace. Raises DeskError; an existing file is
+    not changed."""
     path = key_file(workspace)
     if not passphrase and not workspace.throw_away:
         raise DeskError(
@@ -132,7 +133,7 @@ def make_key(workspace: Workspace, passphrase: str) -> KeyInfo:
 
 
 def _put(path: Path, data: bytes, mode: int) -> None:
-    """Write a new file whole or not at all. Raises FileExistsError where one is there already."""
+    """Write a new file completely or not at all. Raises FileExistsError where one exists."""
     partial = path.with_name(f".{path.name}.new")
     partial.unlink(missing_ok=True)  # left by a program that was killed
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -152,20 +153,20 @@ def _beside(private: Path) -> Path:
 
 def _private_files(workspace: Workspace) -> list[Path]:
     """Return the private files that have a .pub file beside them, and the one of `make_key`, whose
-    .pub file is missing where the program was killed between the two."""
+    .pub file is missing where the program was killed between writing the two."""
     folder = key_folder(workspace)
     named = {public.with_suffix("") for public in folder.glob("*.pub")}
     return sorted(path for path in {*named, key_file(workspace)} if path.is_file())
 
 
 def _public_of(private: Path) -> PublicKey:
-    """Return the public half of a private file: what the file itself says, where it does, and not
-    the .pub file beside it, which may be of another key."""
+    """Return the public half of a private file: from the file itself where it contains it, rather
+    than the .pub file beside it, which may belong to another key."""
     try:
         if (key := public_half(private)) is not None:
             return key
     except AttestError:
-        pass  # the .pub file names the key, and signing says what is wrong with the private one
+        pass  # the .pub file names the key; signing will report what is wrong with the private one
     return read_public_file(_beside(private))
 
 
@@ -173,11 +174,11 @@ def _locked(path: Path) -> bool:
     try:
         return encrypted(path)
     except AttestError:
-        return False  # signing with it says what is wrong
+        return False  # signing with it will report what is wrong
 
 
 def shown(path: Path) -> str:
-    """Return a path as a person writes it, `~` for the home folder."""
+    """Return a path as a person writes it, with `~` for the home folder."""
     home = Path.home()
     return f"~/{path.relative_to(home)}" if path.is_relative_to(home) else str(path)
 

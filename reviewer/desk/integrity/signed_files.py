@@ -1,5 +1,5 @@
-"""The checks of signed files: files and rows agree, signatures verify, bound journal heads
-exist."""
+"""The checks of signed files: files and rows agree, signatures verify, journal heads named in
+decisions exist."""
 
 import hashlib
 import json
@@ -28,8 +28,8 @@ class Check(NamedTuple):
 
 
 def signed_checks(workspace: Workspace, connection: Connection) -> list[Check]:
-    """Check that files and rows agree, and that the journal still has the head each decision
-    binds."""
+    """Check that files and rows agree, and that the journal still has the head that each decision
+    contains."""
     from reviewer.desk.integrity.trust import signers_of
 
     faults = [*linked_folders(workspace), *decisions.faults(connection)]
@@ -99,14 +99,14 @@ def _witness_faults(workspace: Workspace, connection: Connection) -> list[str]:
 
 
 def stray_faults(workspace: Workspace, connection: Connection) -> list[str]:
-    """Return what is wrong with the signed files that this store has no row of."""
+    """Return what is wrong with the signed files for which this store has no row."""
     from reviewer.desk.integrity.trust import signers_of
 
     return _strays(workspace, connection, signed_file_names(connection), signers_of(workspace))[0]
 
 
 def file_faults(what: str, path: Path, envelope: bytes) -> list[str]:
-    """Return whether a file is the envelope that the store keeps, or the same with more
+    """Return faults unless a file is the envelope that the store has, or the same with more
     signatures."""
     from reviewer.desk.integrity.decision_files import read_envelope
     from reviewer.signing.dsse import parse_envelope
@@ -121,7 +121,7 @@ def file_faults(what: str, path: Path, envelope: bytes) -> list[str]:
         there, here = parse_envelope(data), parse_envelope(envelope)
     except AttestError:
         there, here = None, None
-    # A file with one more person's signature is as good.
+    # A file with one more person's signature is equally valid.
     if there and here and there.payload == here.payload:
         if set(there.signatures) >= set(here.signatures):
             return []
@@ -130,8 +130,8 @@ def file_faults(what: str, path: Path, envelope: bytes) -> list[str]:
 
 
 def _signature(workspace: Workspace, what: str, envelope: bytes, trusted: object) -> list[str]:
-    """Check the signature of an envelope: the chain is only as trustworthy as a head outside it,
-    and that only as its signature."""
+    """Check the signature of an envelope: the chain is only as trustworthy as a head stored outside
+    it, and that head only as its signature."""
     from reviewer.signing.errors import AttestError
     from reviewer.signing.signers import Signers
     from reviewer.signing.trusted import vouched
@@ -204,8 +204,8 @@ def _entered_meanwhile(workspace: Workspace) -> set[str]:
 
 
 def _waits(path: Path, envelope: bytes, trusted: object) -> bool:
-    """Return whether an envelope is a decision that lacks a signature: one that a colleague passed
-    on for signing is taken in by signing it."""
+    """Return whether an envelope is a decision that lacks a signature: a decision that a colleague
+    passed on for signing enters the store when it is signed."""
     from reviewer.desk.integrity.decision_files import approval_state, parse_decision
     from reviewer.signing.errors import AttestError
     from reviewer.signing.signers import Signers
@@ -215,13 +215,13 @@ def _waits(path: Path, envelope: bytes, trusted: object) -> bool:
     try:
         return approval_state(parse_decision(path, envelope, trusted)) == "pending"
     except AttestError:
-        return False  # a break-glass, or the result of a run
+        return False  # a break-glass record, or the result of a run
 
 
 def loss_shown_by(connection: Connection, envelope: bytes) -> str | None:
     """Return why an envelope shows that this store lost entries: it was signed on this journal, at
-    an entry that the journal lacks or has with other content. None when it shows no loss, or when a
-    signed statement of loss covers it."""
+    an entry that the journal lacks or has with other content. Return None when it shows no loss, or
+    when a signed statement of loss covers it."""
     bound = _bound(envelope)
     if (
         bound is None
@@ -243,7 +243,7 @@ def loss_shown_by(connection: Connection, envelope: bytes) -> str | None:
 
 
 class LostFile(NamedTuple):
-    """A signed file that shows that the journal reached `seq`; `digest` is its payload's."""
+    """A signed file that shows that the journal reached `seq`; `digest` is that of its payload."""
 
     path: Path
     digest: str
@@ -251,8 +251,8 @@ class LostFile(NamedTuple):
 
 
 def lost_files(workspace: Workspace, connection: Connection, signers: "Signers") -> list[LostFile]:
-    """Return the files signed by trusted keys that show that this store lost journal, and that no
-    statement of loss names."""
+    """Return the files signed by trusted keys that show that this store lost a part of its journal,
+    and that no statement of loss names."""
     from reviewer.desk.integrity.decision_files import envelope_files, read_envelope
 
     listed, found = signed_file_names(connection), []
@@ -268,8 +268,8 @@ def lost_files(workspace: Workspace, connection: Connection, signers: "Signers")
 
 
 def passed_on_payloads(workspace: Workspace, connection: Connection) -> set[str]:
-    """Return the payloads of decisions that wait for a signature, in files that this store has no
-    row of and that were signed at the present end of its journal."""
+    """Return the payloads of decisions that wait for a signature, in files for which this store has
+    no row and that were signed at the present end of its journal."""
     from reviewer.desk.integrity.decision_files import envelope_files, read_envelope
     from reviewer.desk.integrity.trust import signers_of
 
@@ -292,7 +292,7 @@ def stated_losses(connection: Connection) -> set[str]:
 
 
 class _BoundEntry(NamedTuple):
-    """The journal entry that a signed file binds, and the journal it belongs to."""
+    """The journal entry that a signed file names, and the journal it belongs to."""
 
     seq: int
     head: str
@@ -302,7 +302,7 @@ class _BoundEntry(NamedTuple):
 
 
 def _bound(envelope: bytes) -> _BoundEntry | None:
-    """Return the journal entry that an envelope binds; None for one that binds none."""
+    """Return the journal entry that an envelope names; None when it names none."""
     from reviewer.signing.dsse import parse_envelope
     from reviewer.signing.errors import AttestError
     from reviewer.signing.records import LOSS_TYPE
@@ -321,7 +321,7 @@ def _bound(envelope: bytes) -> _BoundEntry | None:
 
 
 def _ours(connection: Connection, uri: str) -> bool:
-    """Return whether a decision names this store's journal, which its copies share."""
+    """Return whether a decision names this store's journal, which copies of the store share."""
     return uri.partition("#")[0] == journal.uri(connection)
 
 
@@ -331,7 +331,7 @@ def _stated(connection: Connection, envelope: bytes) -> bool:
 
 
 def _from_here(connection: Connection, envelope: bytes) -> bool:
-    """Return whether an envelope binds the journal of this store, or of a copy of it."""
+    """Return whether an envelope names the journal of this store, or of a copy of it."""
     bound = _bound(envelope)
     if bound is None:
         return False

@@ -1,4 +1,4 @@
-"""What takes the room in a store: by kind, by suite, by candidate."""
+"""What uses the space in a store: by kind, by suite, by candidate."""
 
 from itertools import groupby
 from operator import attrgetter
@@ -53,8 +53,8 @@ class SuiteSizes(View, frozen=True):
 
 
 class StoreSizes(View, frozen=True):
-    """The bytes of a store: its file, of it in free pages, and its write-ahead log. `kinds` are of
-    whole pages, indexes with their tables; None where SQLite cannot tell. `archives` are the bytes
+    """The bytes of a store: its file, the free pages in it, and its write-ahead log. `kinds` are of
+    whole pages, indexes with their tables; None where SQLite cannot say. `archives` are the bytes
     of the files that hold payloads outside the store, by path."""
 
     path: str
@@ -67,7 +67,7 @@ class StoreSizes(View, frozen=True):
 
 
 def sizes(workspace: Workspace) -> StoreSizes:
-    """Return what takes the room in the store. Raises DeskError, StoreError."""
+    """Return what uses the space in the store. Raises DeskError, StoreError."""
     path = workspace.store
     if not path.exists():
         raise DeskError(f"{path} does not exist yet", "reviewer import or reviewer run makes it")

@@ -1,15 +1,15 @@
-"""The checks before every report: the store must not contradict itself or what was signed, and must
-have the failures that a signed decision names.
+"""The checks before every report: the store must not contradict itself or the signed files, and
+must have the failures that a signed decision names.
 
-A store that was put back to a state before a failure is consistent in itself. The evidence against
-it is beside it: decisions signed on its journal at entries that it no longer has. So each report
+A store that was reset to a state before a failure is consistent in itself. The evidence against it
+is outside it: decisions signed on its journal at entries that it no longer has. So each report
 reads the names of the signed files, the newest of them, and the ends of the store; a signature
 requires the full check of doctor.
 
-A store that was made again from the traces that passed contradicts nothing, and neither does one
-for which an approver stated a loss of journal. A decision on the same candidate and suite that was
-not signed on this store's content still names the failed records by digest; nothing is promoted
-without them.
+A store that was recreated from only the traces that passed contradicts nothing, and neither does
+one for which an approver stated a loss of journal. But a decision on the same candidate and suite
+that was not signed on this store's content still names the failed records by digest, and nothing is
+promoted without them.
 """
 
 import os
@@ -30,7 +30,8 @@ from reviewer.suite.model import Suite
 from reviewer.trace.safetext import visible_line
 
 NEWEST = 20
-"""The newest decisions whose file is compared with the row; of older ones the file must exist."""
+"""Number of newest decisions whose file is compared with the row; of older ones the file must
+exist."""
 
 WAYS_OUT = (
     "reviewer doctor lists everything that is wrong",
@@ -41,16 +42,16 @@ WAYS_OUT = (
 
 
 class StoreCheck:
-    """The check of one workspace. What was found sound is not read again until the journal has
-    another head. Safe to share between threads."""
+    """The check of one workspace. What passed is not read again until the journal has another head.
+    Safe to share between threads."""
 
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
         self._sound: journal.Head | None = None
 
     def require_sound(self, connection: Connection) -> None:
-        """Raise DeskError when doctor would find a fault, as far as can be seen quickly. May raise
-        any of DAMAGE."""
+        """Raise DeskError for the faults of doctor that can be detected quickly. May raise any of
+        DAMAGE."""
         head = journal.head(connection)
         if head != self._sound:
             if strange := foreign_code(connection):
@@ -80,8 +81,8 @@ def _whole(connection: Connection) -> list[str]:
 
 
 def require_payloads(connection: Connection, suite_ids: Iterable[str]) -> None:
-    """Raise DeskError unless the archived payloads of the suites that a decision is about are there
-    and as they were: nobody signs on evidence that cannot be read."""
+    """Raise DeskError unless the archived payloads of the suites that a decision is about exist
+    unchanged: nobody signs on evidence that cannot be read."""
     if wrong := archive_faults(connection, *suite_ids):
         named = "; ".join(map(visible_line, wrong[:5]))
         raise DeskError(
@@ -92,8 +93,8 @@ def require_payloads(connection: Connection, suite_ids: Iterable[str]) -> None:
 
 def require_archives(connection: Connection, suite_ids: Iterable[str]) -> None:
     """Raise DeskError unless the files with archived payloads of the suites that a report is about
-    are there: it would recommend what nobody can look at. Those of a small store are proved whole,
-    as all of it is; signing proves every payload."""
+    exist: without them it would recommend what nobody can inspect. Those of a small store are
+    checked whole, as all of it is; signing checks every payload."""
     look = archive_faults if is_small(connection) else missing_archives
     if wrong := look(connection, *suite_ids):
         named = "; ".join(map(visible_line, wrong[:5]))
@@ -104,9 +105,8 @@ def require_archives(connection: Connection, suite_ids: Iterable[str]) -> None:
 
 
 def signed_faults(workspace: Workspace, connection: Connection) -> list[str]:
-    """Return what of the signed files is missing, or is there and should not be, and whether the
-    newest are as they were signed. No signature is checked but that of a file which no row names.
-    """
+    """Return which signed files are missing, unexpected, or (of the newest) changed. The only
+    signature checked is that of a file which no row names."""
     listed = signed_file_names(connection)
     there = envelope_names(workspace.decisions) | envelope_names(workspace.attestations)
     wrong = linked_folders(workspace)
@@ -126,7 +126,7 @@ def signed_faults(workspace: Workspace, connection: Connection) -> list[str]:
 
 
 def signed_file_names(connection: Connection) -> set[str]:
-    """Return the names of all signed files that this store has a row of."""
+    """Return the names of all signed files for which this store has a row."""
     listed = {file for _, file in decisions.files(connection)}
     listed.update(one.file for one in break_glass_rows(connection))
     listed.update(one.file for one in run_result_rows(connection))
@@ -144,7 +144,7 @@ def linked_folders(workspace: Workspace) -> list[str]:
 
 
 def envelope_names(folder: Path) -> set[str]:
-    """Return the names of the envelopes in a folder; none without the folder."""
+    """Return the names of the envelopes in a folder; none where there is no folder."""
     try:
         with os.scandir(folder) as found:
             return {one.name for one in found if one.name.endswith(".dsse.json") and one.is_file()}
@@ -173,7 +173,7 @@ def missing_failures(
     digest: str | None,
 ) -> tuple[MissingFailures, ...]:
     """Return the decisions of trusted keys that name failing traces of this candidate (by the
-    `digest` of its manifest) which the store lacks, by number. Costs next to nothing where every
+    `digest` of its manifest) which the store lacks, by number. Costs almost nothing where every
     decision was signed on this store. Raises DeskError for a trust file that cannot be read."""
     names = envelope_names(workspace.decisions)
     if digest is None or not names:
@@ -225,7 +225,8 @@ def _missing_failures(
 
 
 def _record_digests(connection: Connection, suite_id: str, candidate_id: str) -> set[str]:
-    """Return the digest of every record of the candidate, earlier ones of an attempt included."""
+    """Return the digest of every record of the candidate, including earlier records of an
+    attempt."""
     row = registry.suite_row(connection, suite_id)
     stored = registry.candidate_row(connection, row.id, candidate_id) if row else None
     if stored is None:

@@ -29,12 +29,13 @@ from reviewer.signing.ssh import PublicKey
 PASSPHRASE_ENV = "REVIEWER_PASSPHRASE"
 HOW_TO_TRUST = "reviewer keys trust PRINCIPAL KEY.pub adds a key as approver"
 DEMO = "@demo.invalid"
-"""The end of the name of a throw-away workspace's signer; no other workspace takes such a name."""
+"""The end of the name of a throw-away workspace's signer; no other workspace accepts such a
+name."""
 
 
 def trust(workspace: Workspace, principal: str, roles: str, public: Path) -> str:
-    """Add one line to `store/signers`, provided that the whole file stays valid. Returns the
-    line, with the fingerprint in place of the key."""
+    """Add one line to `store/signers`, provided that the whole file stays valid. Return the line,
+    with the fingerprint in place of the key."""
     try:
         key = read_public_file(public)
     except AttestError as error:
@@ -49,10 +50,10 @@ def trust(workspace: Workspace, principal: str, roles: str, public: Path) -> str
 
 
 def trust_key(workspace: Workspace, principal: str, roles: str, key: PublicKey) -> str:
-    """Add a key to `store/signers`, provided that the whole file stays valid. Returns the line.
+    """Add a key to `store/signers`, provided that the whole file stays valid. Return the line.
 
-    The store's write lock is held from reading the file to writing it: of two keys added at one
-    moment, neither is lost.
+    The store's write lock is held from reading the file to writing it, so that of two keys added at
+    the same moment neither is lost.
     """
     if principal.lower().endswith(DEMO) != workspace.throw_away:
         raise DeskError(
@@ -72,8 +73,8 @@ def trust_key(workspace: Workspace, principal: str, roles: str, key: PublicKey) 
 
 
 def _append(workspace: Workspace, principal: str, roles: str, key: PublicKey, line: str) -> None:
-    """Write the trust file with this line at its end. Raises DeskError where a reader of the file
-    would find another signer in it."""
+    """Append this line to the trust file. Raises DeskError where a reader of the new file would
+    find another signer in it."""
     try:
         before = workspace.signers.read_text(encoding="utf-8") if workspace.signers.exists() else ""
         text = (before or SIGNERS_HEAD).rstrip("\n") + f"\n{line}\n"
@@ -92,7 +93,7 @@ def _append(workspace: Workspace, principal: str, roles: str, key: PublicKey, li
 
 
 def name_for(workspace: Workspace, reviewer: str) -> str:
-    """Return the name that is offered for a new signer, "" when nothing is known of the person."""
+    """Return the name suggested for a new signer, "" when nothing is known of the person."""
     name = re.sub(r"[^A-Za-z0-9._@+-]+", "-", reviewer).strip("-")
     return f"{name.split('@')[0] or 'you'}{DEMO}" if workspace.throw_away else name
 
@@ -120,7 +121,7 @@ def trusted(workspace: Workspace) -> Signers:
 
 
 class QuietSigner(NamedTuple):
-    """A key that signs only while no program without a fence runs in the workspace."""
+    """A key that signs only while no program without isolation runs in the workspace."""
 
     workspace: Workspace
     signer: Signer
@@ -140,8 +141,8 @@ class QuietSigner(NamedTuple):
 
 
 def signing_key(workspace: Workspace, key: str, passphrase: str | None) -> QuietSigner:
-    """Return the key of a --key argument. A passphrase that was typed is used for its file; without
-    one, $REVIEWER_PASSPHRASE is. Raises DeskError, also while a program without a fence runs."""
+    """Return the key of a --key argument. A typed passphrase is used for its file, else
+    $REVIEWER_PASSPHRASE. Raises DeskError, also while a program without isolation runs."""
     try:
         with nothing_unfenced(workspace):
             if passphrase is not None:
@@ -193,7 +194,7 @@ def approving(
     workspace: Workspace, signers: Signers, signer: Signer, gathered: Evidence
 ) -> TrustedKey:
     """Return the line of the trust file for a key that may approve this candidate. Raises DeskError
-    (30): no approver, or an author of the candidate."""
+    (30) for a key that is no approver's, or an author's of the candidate."""
     found = in_role(workspace, signers, signer, "approver")
     candidate = gathered.candidate
     if found not in approvers_for(signers, candidate.authors if candidate is not None else ()):

@@ -1,4 +1,4 @@
-"""Giving back the free pages of a store that is sound, while others use it."""
+"""Give back the free pages of an intact store, while others use it."""
 
 from contextlib import closing
 
@@ -11,8 +11,8 @@ from reviewer.trace.safetext import visible_line
 
 
 def give_back(workspace: Workspace, seconds: float) -> VacuumResult:
-    """Give back the free pages of the store. Raises DeskError for a store that is not sound: a
-    rewrite would hide where it was damaged; and for one that takes too long."""
+    """Give back the free pages of the store. Raises DeskError for a damaged store, since rewriting
+    would hide where the damage was, and for one that takes too long."""
     path = workspace.store
     if not path.exists():
         raise DeskError(

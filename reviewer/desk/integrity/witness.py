@@ -1,4 +1,4 @@
-"""The witness of a workspace, `store/witness`: kept where the file exists, and checked by every
+"""The witness of a workspace, `store/witness`: updated where the file exists, and checked by every
 report.
 
 The file is for version control. Each first signature of a decision, each break-glass record and
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from reviewer.signing.journal import Kind
 
 NOTHING = "0" * 64
-"""The digest that the first line of a journal follows."""
+"""The predecessor named by the first line of a journal."""
 BRING_BACK = "restore the file from version control"
 
 
@@ -37,9 +37,9 @@ class WitnessLine(NamedTuple):
 
 
 def witness_lines(workspace: Workspace, connection: Connection) -> list[WitnessLine]:
-    """Return the lines about this journal; of the others it is only checked that each follows the
-    one before it of its journal, which is cheap enough for every report. Returns nothing where no
-    witness is kept. Raises DeskError for an invalid file."""
+    """Return the lines about this journal. Of lines about other journals it is only checked that
+    each follows the previous line of its journal, which is cheap enough for every report. Returns
+    nothing where there is no witness. Raises DeskError for an invalid file."""
     try:
         data = _bytes(workspace.witness)
     except FileNotFoundError:
@@ -92,7 +92,7 @@ def _bytes(place: Path) -> bytes:
 
 
 def contradicted_lines(workspace: Workspace, connection: Connection) -> list[WitnessLine]:
-    """Return the lines that this store contradicts, and that no statement of loss covers."""
+    """Return the lines that this store contradicts and that no statement of loss covers."""
     lines = witness_lines(workspace, connection)
     if not lines:
         return []
@@ -110,7 +110,7 @@ def contradicted_lines(workspace: Workspace, connection: Connection) -> list[Wit
 
 def _same_decision(connection: Connection, one: WitnessLine) -> bool:
     """Return whether this store recorded the same decision as the same entry, directly after the
-    head that it binds: a copy that added its signature recorded it with more signatures."""
+    head that it names: a copy that added its signature recorded it with more signatures."""
     row = decisions.by_payload(connection, one.signed) if one.signed is not None else None
     if row is None or row.seq != one.seq:
         return False
@@ -124,7 +124,7 @@ def _same_decision(connection: Connection, one: WitnessLine) -> bool:
 
 def _handed_on(workspace: Workspace, connection: Connection, one: WitnessLine) -> bool:
     """Return whether a line is about a decision that a colleague signed on a copy of this journal
-    and passed on to be signed here: it follows our head directly, and waits."""
+    and passed on to be signed here: it directly follows this journal's head, and waits."""
     if one.kind != "decision" or one.seq != journal.head(connection).seq + 1:
         return False
     from reviewer.desk.integrity.signed_files import passed_on_payloads
@@ -147,7 +147,8 @@ def witness_faults(workspace: Workspace, connection: Connection) -> list[str]:
 
 
 def order_faults(workspace: Workspace) -> list[str]:
-    """Return the lines that do not follow each other; for doctor and before a signature."""
+    """Return the lines that do not follow the line before; used by doctor and before a
+    signature."""
     from reviewer.signing.errors import AttestError
     from reviewer.signing.journal import read_witness
 
@@ -161,10 +162,10 @@ def order_faults(workspace: Workspace) -> list[str]:
 
 
 def add_line(workspace: Workspace, connection: Connection, kind: "Kind", payload: str) -> None:
-    """Add the entry of what was just signed here, where a witness is kept.
+    """Add the journal entry of what was just signed, where there is a witness.
 
-    Raises DeskError when the file is invalid or cannot be written: what was signed is kept all the
-    same.
+    Raises DeskError when the file is invalid or cannot be written; what was signed is kept in any
+    case.
     """
     if workspace.witness.exists():
         _write(workspace, connection, [_told(connection, kind, payload)])
@@ -172,7 +173,7 @@ def add_line(workspace: Workspace, connection: Connection, kind: "Kind", payload
 
 def bring_up_to_date(workspace: Workspace, connection: Connection) -> list[WitnessLine]:
     """Add the decisions that were signed here and are missing from the witness, and the present
-    head, creating the file where there is none; returns the lines added. Raises DeskError."""
+    head, creating the file where there is none; return the lines added. Raises DeskError."""
     head, known = (
         journal.head(connection),
         {one.signed for one in witness_lines(workspace, connection)},
@@ -218,7 +219,7 @@ def _write(
 
 
 def _append(place: Path, data: bytes) -> None:
-    """Add to the file, durably, and never through a link."""
+    """Append to the file, durably, and never through a link."""
     flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
     handle = os.open(place, flags, 0o644)
     try:
@@ -229,7 +230,7 @@ def _append(place: Path, data: bytes) -> None:
 
 
 def _told(connection: Connection, kind: "Kind", payload: str) -> WitnessLine:
-    """Return the journal entry of what was signed, which is among the last."""
+    """Return the journal entry of what was signed, which is among the newest."""
     if kind == "decision":
         row = decisions.by_payload(connection, payload)
         seq = row.seq if row is not None else 0

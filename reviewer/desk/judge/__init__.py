@@ -1,1 +1,1 @@
-"""The model judge: what it was asked, what it answered, how well it agrees with people."""
+"""The model judge: its questions, its answers, and its agreement with people."""

@@ -1,6 +1,6 @@
 """The answers of a model judge, and how far people agree with it."""
 
-from __future__ import annotations  # what only types name is not loaded
+from __future__ import annotations  # names used only in annotations are not imported
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Literal
@@ -22,8 +22,8 @@ JudgeState = Literal["running", "stopping", "done", "stopped", "failed"]
 
 
 class JudgePairRow(View, frozen=True):
-    """One pair that people and the judge have answered: A, B, tie or both bad. `slot` says where a
-    flip went."""
+    """One pair that people and the judge have answered: A, B, tie or both bad. `slot` says which
+    side a flip followed."""
 
     item: str
     pair: int
@@ -39,12 +39,12 @@ class JudgeView(View, frozen=True):
     """The role that a judge has earned. `banner` says why it has its role, `needs` what is still
     missing; of each estimate one limit is set, the one-sided 95 % bound, and `policy` holds
     (estimate, its limit). `expired` is "" while the calibration is valid. `confusion` is a table
-    with its head; `win_rate` is how often B's message is the better one, corrected for the judge's
-    mistakes where possible; `messages` are lines about single messages.
+    with its header; `win_rate` is how often B's message is the better one, corrected for the
+    judge's mistakes where possible; `messages` are lines about single messages.
 
-    All figures are of the `labeled_pairs`. `rows` are those of them that the viewer has labeled;
-    `others` are labeled only by other people, `begun` by the viewer in one order so far, and
-    `hidden` judged pairs are labeled by no one.
+    All figures are of the `labeled_pairs`. `rows` are those that the viewer has labeled; `others`
+    are labeled only by other people, `begun` by the viewer in one order so far, and `hidden` judged
+    pairs are labeled by no one.
     """
 
     suite_id: str
@@ -84,9 +84,9 @@ class JudgeDetail(View, frozen=True):
 
 
 class JudgeOrder(View, frozen=True):
-    """An order to a judge: the questions and the endpoint; without `kinds` all that the judge is
-    asked about. `api_key_env` is the name of a variable, never its value. Prices are US dollars per
-    million tokens; without both no cost is known."""
+    """A request to ask a judge: the questions and the endpoint; without `kinds`, everything that
+    the judge is asked about. `api_key_env` is the name of a variable, never its value. Prices are
+    US dollars per million tokens; without both no cost is known."""
 
     suite_id: str
     candidate_id: str
@@ -103,10 +103,10 @@ class JudgeOrder(View, frozen=True):
 
 
 class JudgePlan(View, frozen=True):
-    """The extent of an order, before anything is sent. `calls` are to be made, `cached` are
+    """The extent of a request, before anything is sent. `calls` are to be made, `cached` are
     answered already; `problem` is "" or why it cannot begin. `input_tokens` are estimated at four
-    bytes each; `cost_usd` is the most it can be by that estimate, with every reply as long as
-    judge.json allows."""
+    bytes each; `cost_usd` is the maximum by that estimate, with every reply as long as judge.json
+    allows."""
 
     calls: int
     cached: int
@@ -118,8 +118,8 @@ class JudgePlan(View, frozen=True):
 
 
 class JudgeRunView(View, frozen=True):
-    """A run of a judge: `done` of `calls` are kept, `errors` of them brought no usable answer, and
-    of these `unanswered` are asked again by the next run; `cached` calls were never made.
+    """A run of a judge: `done` of `calls` are stored, `errors` of them brought no usable answer,
+    and of these `unanswered` are asked again by the next run; `cached` calls were not needed.
     `cost_usd` and tokens are None as soon as those of one call are unknown; `unpriced` counts the
     calls without a price, and `known_usd` is the sum of the others."""
 
@@ -164,13 +164,13 @@ class JudgeRoom(Room):
             self._judges.close()
 
     def view(self, suite_id: str, candidate_id: str, baseline_id: str | None = None) -> JudgeView:
-        """Return the role and figures of the suite's judge. Pairs are called A and B by the
-        baseline named and the candidate, else by the candidate and the one that Compare takes;
-        listed are those that the reviewer has labeled. Raises DeskError without a judge."""
+        """Return the role and figures of the suite's judge. Pairs are called A and B by the named
+        baseline and the candidate, else by the candidate and the default of Compare; listed are
+        those that the reviewer has labeled. Raises DeskError without a judge."""
         try:
             me = self._opened.reviewer_name()
         except DeskError:
-            me = ""  # the figures are for all; without a name there are no own pairs
+            me = ""  # the figures are for everyone; without a name there are no own pairs
         with self._opened.reading() as connection:
             return self._judging.view(connection, me, suite_id, candidate_id, baseline_id)
 
@@ -178,14 +178,14 @@ class JudgeRoom(Room):
         self, suite_id: str, candidate_id: str, item: str, baseline_id: str | None = None
     ) -> JudgeDetail:
         """Return the messages of one labeled pair and the judge's words. Raises DeskError for a
-        pair that the reviewer has not labeled, because a person who is still to label it must not
-        see them."""
+        pair that the reviewer has not labeled, because a person who may still label it must not see
+        them."""
         me = self._opened.reviewer_name()
         with self._opened.reading() as connection:
             return self._judging.detail(connection, me, suite_id, candidate_id, item, baseline_id)
 
     def plan(self, order: JudgeOrder) -> JudgePlan:
-        """Return the extent of an order; nothing is sent. Raises DeskError for an order without
+        """Return the extent of a request; nothing is sent. Raises DeskError for a request without
         questions."""
         with self._opened.reading() as connection:
             return self._judging.plan(connection, order)
@@ -193,8 +193,8 @@ class JudgeRoom(Room):
     def start(
         self, order: JudgeOrder, on_change: Callable[[JudgeHandle], None] | None = None
     ) -> JudgeHandle:
-        """Ask the judge the questions that it has not answered yet, in a separate thread, which
-        calls `on_change` after each change. Raises DeskError if it cannot start."""
+        """Ask the judge the questions that it has not answered yet, in another thread, which calls
+        `on_change` after each change. Raises DeskError if it cannot start."""
         with self._opened.reading() as connection:
             prepared = self._judging.prepared(connection, order)
         return self._judges.start(prepared, on_change)

@@ -1,6 +1,6 @@
 """The record of a judge: judgments and labels of the store, joined for one candidate.
 
-Rows are only ever added, so what was read stays valid.
+Rows are only ever added, so cached rows stay valid.
 """
 
 import json
@@ -37,10 +37,10 @@ from reviewer.suite.rubric import JudgePrompt, JudgeQuestion, Preset
 class JudgeRecord(NamedTuple):
     """The record of one suite's judge for one candidate.
 
-    `labels` are all of the suite, and those `counted` for this candidate are what the judge is
-    compared with. `calibration` is None when the judge is asked of single messages only; `cost_usd`
-    is of the calls about this candidate's messages, None when that of one is unknown: `unpriced`
-    counts those, and `known_usd` is the sum of the others.
+    `labels` are all of the suite; the judge is compared with those `counted` for this candidate.
+    `calibration` is None when the judge is asked about single messages only; `cost_usd` is of the
+    calls about this candidate's messages, None when the cost of a call is unknown: `unpriced`
+    counts such calls, and `known_usd` is the sum of the others.
     """
 
     judge: JudgePrompt
@@ -64,7 +64,7 @@ class JudgeBook:
         self._lock = Lock()
 
     def of(self, connection: Connection, suite_digest: str) -> tuple[Judgment, ...]:
-        """Return every judgment of a suite, in the order in which they came."""
+        """Return every judgment of a suite, in the order in which they arrived."""
         with self._lock:
             last, known = self._read.get(suite_digest, (0, ()))
             fresh = JUDGMENTS.of_suite(connection, suite_digest, after=last)
@@ -126,8 +126,8 @@ def join_record(
     counted: Sequence[Label],
     judgments: Sequence[Judgment],
 ) -> JudgeRecord:
-    """Join the judge's answers with the labels, for one candidate, `counted` those that count for
-    it. `judgments` holds at least one."""
+    """Join the judge's answers with the labels, for one candidate; `counted` are the labels that
+    count for it. `judgments` holds at least one."""
     model = judge.model or max(judgments, key=lambda one: (one.kind == "pair", one.at)).model
     about = [one for one in judgments if candidate_id in candidates_of(one)]
     costs = [one.cost_usd for one in about]
@@ -213,8 +213,8 @@ def messages_of(
     said: Iterable[Label | Judgment],
 ) -> dict[str, dict[str, str]]:
     """Return item → digest → text, of the messages of each item that this candidate's traces end
-    with. Traces that the store lacks, that have no payload, or that end otherwise here than where
-    the label or judgment was made, are passed over."""
+    with. Traces are skipped that the store lacks, that have no payload, or that end otherwise here
+    than where the label or judgment was made."""
     keys = {name: key for key, name in side.names.items()}
     wanted: dict[str, set[tuple[int, int]]] = {}
     sides: dict[str, set[str | None]] = {}
@@ -248,8 +248,8 @@ def win_rate_of(
     judged: JudgeRecord,
     found: Calibration,
 ) -> WinRate:
-    """Return how often the candidate's message is the better one, over the pairs that show it and
-    another one."""
+    """Return how often the candidate's message is the better one, over the pairs that contain one
+    of its messages and another message."""
     mine = [one for one in judged.judgments if one.kind == "pair"]
     own = messages_of(connection, finals, side, mine)
     wins = {item: next(iter(texts)) for item, texts in own.items() if len(texts) == 1}
@@ -269,7 +269,8 @@ def win_rate_of(
 
 
 def _winners(judgments: Iterable[Judgment], found: Calibration) -> dict[str, str]:
-    """Return the judge's winner by both orders, of every pair it answered under the current key."""
+    """Return the judge's winner by both orders, for every pair that it answered under the current
+    key."""
     key = found.key
     given: dict[str, dict[str, str]] = {}
     for one in counting(judgments):
@@ -283,8 +284,8 @@ def _winners(judgments: Iterable[Judgment], found: Calibration) -> dict[str, str
 
 
 def _random(labels: Iterable[Label]) -> frozenset[str]:
-    """Return the items of the random part of the queue, as long as each had the same chance: only
-    then are their labels a plain sample."""
+    """Return the items of the random part of the queue, as long as each was equally likely: only
+    then are their labels a simple random sample."""
     chances: dict[str, float] = {}
     for label in counting_labels(labels):
         if label.pi is not None:

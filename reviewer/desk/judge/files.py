@@ -18,15 +18,15 @@ from reviewer.trace.redaction import redactor_of
 
 class JudgmentBorder:
     """The rules for a judgment from elsewhere: its suite is frozen here under the same digest, and
-    it holds no identifiers. Judgments by other models or prompts are taken: a calibration names the
-    model and prompt it is valid for."""
+    it contains no identifiers. Judgments by other models or prompts are accepted: a calibration
+    names the model and prompt it is valid for."""
 
     def __init__(self, workspace: Workspace, connection: Connection) -> None:
         self._workspace, self._connection = workspace, connection
         self._held: dict[str, ReadySuite | str] = {}
 
     def admitted(self, judgment: Judgment, place: str) -> Judgment:
-        """Return the judgment. Raises ContractError with every reason not to take it."""
+        """Return the judgment. Raises ContractError with every reason to refuse it."""
         held = self._suite(judgment.suite_id)
         if isinstance(held, str):
             raise ContractError(place, "$.suite_digest", held)

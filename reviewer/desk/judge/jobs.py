@@ -1,5 +1,5 @@
 """Runs of judges in this process: each in a thread of its own, with its own event loop and its own
-writer. An answer is durable before it counts; the next run asks what was not answered."""
+writer. An answer is durable before it counts; the next run asks the unanswered questions."""
 
 import asyncio
 import math
@@ -50,7 +50,7 @@ LONGEST_OBSERVATION = 4_000
 
 
 class PreparedOrder(NamedTuple):
-    """An order with all its questions. `settings` is None while `problem` says why nothing can be
+    """A request with all its questions. `settings` is None while `problem` says why nothing can be
     sent; `cached` calls are answered already."""
 
     order: JudgeOrder
@@ -66,7 +66,7 @@ class PreparedOrder(NamedTuple):
 def prepare(
     workspace: Workspace, connection: Connection, finals: FinalMessages, order: JudgeOrder
 ) -> PreparedOrder:
-    """Return an order with its questions. Raises DeskError for an order without any: no judge in
+    """Return a request with its questions. Raises DeskError for a request without any: no judge in
     the suite, no prompt for the kind of items, nothing to judge, a number out of range."""
     prices = _checked(order)
     held = ready_suite(workspace, connection, order.suite_id)
@@ -116,8 +116,8 @@ def items_of(
     order: JudgeOrder,
     kind: Kind,
 ) -> tuple[Item, ...]:
-    """Return the items of one kind: pairs against the baseline, or among the attempts of a
-    candidate that is alone; or the candidate's own messages."""
+    """Return the items of one kind: pairs against the baseline, or among the attempts of the only
+    candidate; or the candidate's own messages."""
     baseline = baseline_for(connection, order.suite_id, order.candidate_id, order.baseline_id, kind)
     mine = _ends(connection, finals, order.suite_id, order.candidate_id)
     digest = held.suite.digest
@@ -244,21 +244,21 @@ class JudgeHandle(AbandonableJob[JudgeRunView]):
         self._tally = _Tally(prepared)
 
     def view(self) -> JudgeRunView:
-        """Return the run as it is now."""
+        """Return the present state of the run."""
         return self._tally.view(self._control.state != "open")
 
     def stop(self) -> None:
-        """Begin no more calls; those under way are answered and kept."""
+        """Start no more calls; those in progress are completed and their answers stored."""
         self._control.stop()
         self._tell()
 
     def abandon(self) -> None:
-        """Abandon the calls under way too. What was kept stays."""
+        """Abandon the calls in progress too. Stored answers stay."""
         self._control.abandon()
         self._tell()
 
     def run(self) -> None:
-        """Carry the run out, in its own thread; errors are shown in its view."""
+        """Execute the run, in its own thread; errors are shown in its view."""
         problem = ""
         try:
             problem = self._carried_out()
@@ -285,7 +285,7 @@ class JudgeHandle(AbandonableJob[JudgeRunView]):
             ask_all(self._prepared.asked, self._line, jobs, self._control, answers.put)
         )
         await asyncio.wait({asking, keeping}, return_when=asyncio.FIRST_COMPLETED)
-        if keeping.done():  # before the end only when it failed
+        if keeping.done():  # before the end only if it failed
             asking.cancel()
             await asyncio.wait({asking})
         else:
@@ -294,7 +294,7 @@ class JudgeHandle(AbandonableJob[JudgeRunView]):
         await asking
 
     async def _keep(self, answers: "asyncio.Queue[Judgment | None]") -> None:
-        """Write the answers as they come, several in one transaction."""
+        """Write the answers as they arrive, several in one transaction."""
         connection = open_writer(self._store)
         try:
             going_on = True
@@ -339,7 +339,7 @@ class _Tally:
             self._tokens += ((one.input_tokens, one.output_tokens) for one in made)
 
     def end(self, problem: str) -> None:
-        """End the run: done when every call was made."""
+        """End the run; it is done when every call was made."""
         with self._lock:
             self._problem = problem
             whole = self._done == len(self._prepared.asked)
@@ -376,13 +376,13 @@ class _Tally:
 
 
 def _total(parts: Sequence[Number | None]) -> Number | None:
-    """Return the sum, None as soon as one part is unknown, or without parts."""
+    """Return the sum; None when a part is unknown, or when there are no parts."""
     known = [part for part in parts if part is not None]
     return sum(known[1:], known[0]) if known and len(known) == len(parts) else None
 
 
 class Judges:
-    """The runs of judges that this process began on one workspace."""
+    """The runs of judges that this process started on one workspace."""
 
     def __init__(self, workspace: Workspace, pace: Pace = PACE) -> None:
         self._workspace, self._pace = workspace, pace
@@ -390,8 +390,8 @@ class Judges:
         self._handles: list[JudgeHandle] = []
 
     def start(self, prepared: PreparedOrder, on_change: OnChange | None = None) -> JudgeHandle:
-        """Begin to ask. Raises DeskError when nothing can be sent, or the same judge is at work on
-        the same suite already."""
+        """Start to ask. Raises DeskError when nothing can be sent, or when the same judge is
+        already running on the same suite."""
         if prepared.settings is None:
             way = "reviewer judge --help shows what it needs; --dry-run asks nothing"
             raise DeskError(*parted(prepared.problem, way), exit_code=ExitCode.USAGE)
@@ -413,7 +413,7 @@ class Judges:
         return handle
 
     def close(self) -> None:
-        """Abandon the calls under way, and give the runs a moment to end."""
+        """Abandon the calls in progress, and give the runs a moment to end."""
         with self._lock:
             handles = list(self._handles)
         abandon_all(handles, PATIENCE)

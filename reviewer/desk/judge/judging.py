@@ -1,8 +1,8 @@
-"""The judge as a door shows it: its role, its pairs, the extent of an order; letters for
-candidates, sentences for figures.
+"""The judge as users see it: its role, its pairs, the extent of a request; letters for candidates,
+sentences for figures.
 
-The figures are for all. The answers on single pairs are shown only to a person who has labeled the
-pair: a person who is still to label it must not know them.
+The figures are for everyone. The answers on single pairs are shown only to a person who has labeled
+the pair: a person who may still label it must not know them.
 """
 
 from collections.abc import Mapping, Sequence
@@ -39,7 +39,7 @@ ORDERS = 2
 
 class OwnPairs(NamedTuple):
     """Pairs that one reviewer has labeled: `whole` ones are not shown to them again, `begun` ones
-    are still to come in their other order."""
+    will come in their other order."""
 
     whole: frozenset[str]
     begun: frozenset[str]
@@ -47,8 +47,8 @@ class OwnPairs(NamedTuple):
 
 def own_pairs(labels: Sequence[Label], reviewer: str) -> OwnPairs:
     """Return the pairs that this reviewer has labeled: as a rater in both orders, or as the
-    adjudicator who settled it. A skipped order is done, but a reviewer who skipped both has labeled
-    nothing."""
+    adjudicator who settled the pair. A skipped order is done, but a reviewer who skipped both has
+    labeled nothing."""
     said = {(x.item, x.role) for x in counting_labels(labels) if x.reviewer == reviewer}
     orders: dict[str, set[int]] = {}
     for label in done(labels, reviewer, "rater"):
@@ -74,8 +74,8 @@ class PairNames(NamedTuple):
     texts: Mapping[str, Mapping[str, str]]
 
     def a_of(self, row: PairRow) -> str:
-        """Return the digest that is called A: that of A's message, else of the message that was
-        left at first."""
+        """Return the digest that is called A: that of A's message, else of the message that was on
+        the left first."""
         sides = row.forward_left, row.forward_right
         mine = self.a.get(row.item, frozenset()) - self.b.get(row.item, frozenset())
         theirs = self.b.get(row.item, frozenset()) - self.a.get(row.item, frozenset())
@@ -101,8 +101,7 @@ def judge_view(
     wins: WinRate | None,
     own: OwnPairs,
 ) -> JudgeView:
-    """Return the view of one reviewer: of the pairs those that they have labeled, of the figures
-    all."""
+    """Return the view of one reviewer: the pairs that they have labeled, and all figures."""
     return JudgeView(
         suite_id=suite_id,
         judge_id=judged.judge.judge_id,
@@ -197,7 +196,7 @@ def pair_detail(judged: JudgeRecord, row: PairRow, texts: Mapping[str, str]) -> 
 
 
 def message_lines(figures: Sequence[MessageFigures]) -> tuple[str, ...]:
-    """Return the judge's figures on single messages, one line a preset."""
+    """Return the judge's figures on single messages, one line per preset."""
     lines = []
     for one in figures:
         parts = [
@@ -250,7 +249,7 @@ def _slots(found: Calibration) -> str:
     if not flips or found.position_p is None:
         return "no flip, no position bias seen"
     text = f"{found.primacy} first, {found.recency} last"
-    # The most one-sided outcome of so few flips would still come up by chance.
+    # Even the most one-sided outcome of so few flips would still occur by chance.
     if 2 * 0.5**flips > 0.05:
         return f"{text}: no position bias can be shown from {flips}"
     return f"{text}, p {found.position_p:.2g}"
@@ -406,8 +405,9 @@ class Judging:
     def _named(
         self, connection: Connection, about: _JudgeSubject, judged: JudgeRecord
     ) -> PairNames:
-        """Return which messages are whose, and the texts of the messages, of the labeled pairs."""
-        assert judged.calibration is not None  # or there would be nothing to name
+        """Return which messages belong to which candidate, and the texts of the messages, of the
+        labeled pairs."""
+        assert judged.calibration is not None  # without it there are no pairs to name
         items = {row.item for row in judged.calibration.rows}
         said = [one for one in judged.judgments if one.item in items]
         suite_id = about.held.suite.suite_id
@@ -431,7 +431,7 @@ class Judging:
         return win_rate_of(connection, self._finals, side, judged, judged.calibration)
 
     def plan(self, connection: Connection, order: JudgeOrder) -> JudgePlan:
-        """Return the extent of an order. Nothing is sent. Raises DeskError as `prepare` does."""
+        """Return the extent of a request. Nothing is sent. Raises DeskError as `prepare` does."""
         prepared = prepare(self._workspace, connection, self._finals, order)
         found = estimate(prepared.asked, prepared.bench.judge, prepared.prices)
         return JudgePlan(

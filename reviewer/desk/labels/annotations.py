@@ -1,9 +1,9 @@
 """Annotations of other tools, taken in as labels of attempts.
 
 Each is bound to the attempt of this store that its tool names, and kept in its words beside the
-level that the caller's map gives them. What cannot be bound or is not mapped is counted by reason,
-never guessed. Taking a file in again adds nothing; an annotation that was changed in its tool
-revises the label that was taken from it.
+level that the caller's map gives it. Annotations that cannot be bound or are not mapped are counted
+by reason, never guessed. Taking in a file again adds nothing; an annotation that was changed in its
+tool revises the label made from it.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -56,7 +56,8 @@ _QUESTIONS, _ANSWERS = 12, 8
 
 class AnnotationOrder(NamedTuple):
     """What to take in: `maps` are texts in the form of `FORM`, `candidates` MODEL=CANDIDATE (or one
-    candidate, where a tool names no model), `episodes` what the tool calls an episode → our id."""
+    candidate, where a tool names no model), `episodes` the tool's name of an episode → its id in
+    the suite."""
 
     tool: Tool
     suite_id: str
@@ -74,8 +75,8 @@ class Aside(NamedTuple):
 
 
 class AnnotationsTaken(NamedTuple):
-    """The result of taking a file in. `labels` counts added ones, of which `revised` take the place
-    of earlier ones; `aside` is not measured."""
+    """The result of taking in a file. `labels` counts added ones, of which `revised` replace
+    earlier ones; `aside` is not measured."""
 
     labels: TakeResult
     revised: int
@@ -103,8 +104,8 @@ def import_annotations(
     workspace: Workspace, order: AnnotationOrder, data: bytes, file: str
 ) -> AnnotationsTaken:
     """Take in one file of annotations, as one durable transaction. A record that cannot be read
-    costs that record only. Raises DeskError for a file that is none of the tool's and for an order
-    that the suite's rubric does not fit, StoreError when nothing can be written."""
+    costs only itself. Raises DeskError for a file that is not from the tool and for an order that
+    does not fit the suite's rubric, StoreError when nothing can be written."""
     name = redactor_of(RedactionRules()).masked(file)
     try:
         records = list(reader_of(order.tool)(data))
@@ -170,7 +171,7 @@ def asked_in(records: Iterable[Record], masked: Callable[[str], str]) -> list[st
 
 
 class _Taking:
-    """One file on its way into the store."""
+    """One file that is being taken in."""
 
     def __init__(
         self,
@@ -199,7 +200,7 @@ class _Taking:
         self._revised = self._again = 0
 
     def take(self, record: Record) -> None:
-        """Make a label of a record, or note why there is none."""
+        """Make a label from a record, or record why there is none."""
         if isinstance(record, LeftOut):
             self._asides.add(record.row, self._masked(record.why))
         elif isinstance(record, BadRecord):
@@ -208,7 +209,7 @@ class _Taking:
             self._annotation(record)
 
     def kept(self, workspace: Workspace) -> AnnotationsTaken:
-        """Write the labels as one transaction; returns the result."""
+        """Write the labels as one transaction; return the result."""
         lines = [(place, label_line(label)) for place, label in self._fresh]
         taken = keep_lines(KIND, workspace, self._connection, lines)
         fresh = [label for _, label in self._fresh]
@@ -256,7 +257,7 @@ class _Taking:
         self._fresh.append((f"{self._name}: row {one.row}", sealed))
 
     def _later(self, one: Annotation, before: Label) -> bool:
-        """Return whether what is told now is not older than what was taken before."""
+        """Return whether this annotation is at least as new as the one taken in before."""
         changed = utc(one.changed)
         was = before.origin.changed if isinstance(before.origin, Origin) else ""
         return not (changed and was) or changed >= was
@@ -311,8 +312,9 @@ class _Taking:
         )
 
     def _key(self, one: Annotation, found: Attempt) -> str:
-        """Return the annotation's id; of a row without one a digest of who said what of which
-        attempt of which candidate, so that equal rows are one and others are beside each other."""
+        """Return the annotation's id. For a row without an id, return a digest of who stated what
+        about which attempt of which candidate, so that equal rows are one annotation and different
+        rows stay separate."""
         if one.key:
             masked = self._masked(one.key)
             return one.key[:4096] if masked == one.key else _digest("masked", one.key)
@@ -320,8 +322,8 @@ class _Taking:
         return _digest("row", found.candidate_id, one.annotator, one.attempt, *answers)
 
     def _annotator(self, name: str) -> str:
-        """Return the annotator's name behind the tool's, by which nobody is confused with a person
-        here; a digest where the name is an identifier."""
+        """Return the annotator's name prefixed with the tool's, so that nobody is confused with a
+        person of this workspace; a digest where the name is an identifier."""
         known = f"{self._order.tool}:{name}"
         if self._masked(name) == name and self._masked(known) == known and not name_problem(known):
             return known
@@ -337,5 +339,5 @@ def _digest(kind: str, *parts: str) -> str:
 
 
 def _same(one: Label, other: Label) -> bool:
-    """Return whether two labels of one annotation say the same of the same attempt."""
+    """Return whether two labels of one annotation say the same about the same attempt."""
     return (one.item, one.marks, one.note) == (other.item, other.marks, other.note)

@@ -1,10 +1,11 @@
-"""Labels that people give: what is asked and answered, as plain values, and the name of the person.
+"""Labels that people give: questions and answers as plain values, and the name of the person.
 
-A labeler sees a `LabelItem`, which is blind: it holds nothing of candidates, gates, costs, judges,
-reasons, traces, attempts or chances. Texts are raw: a door makes them safe where it draws them.
+A labeler sees a `LabelItem`, which is blind: it contains nothing about candidates, gates, costs,
+judges, reasons, traces, attempts or sampling probabilities. Texts are raw: the code that displays
+them escapes them.
 """
 
-from __future__ import annotations  # what only types name is not loaded
+from __future__ import annotations  # names used only in annotations are not imported
 
 import os
 from typing import TYPE_CHECKING, Literal, get_args
@@ -34,7 +35,7 @@ OPEN_FLAG = "open_flag"
 
 
 class Session(View, frozen=True):
-    """One person's session of labeling; its order follows from the suite's digest. `review_set` is
+    """One person's labeling session; its order is determined by the suite's digest. `review_set` is
     the name of the review set that is labeled, "" for a candidate's own queue."""
 
     suite_id: str
@@ -62,8 +63,8 @@ class CriterionView(View, frozen=True):
 
 class LabelItem(View, frozen=True):
     """One showing of one item. A pair has `left` and `right`, a message `message`; None where the
-    trace ends without one. `place` counts from 1; `mean_seconds` is None before the first label.
-    `about` is `user` where the message is a whole conversation, and its user is judged."""
+    trace ends without a message. `place` counts from 1; `mean_seconds` is None before the first
+    label. `about` is `user` where the message is a whole conversation, and its user is judged."""
 
     item: str
     showing: int
@@ -85,8 +86,8 @@ class LabelItem(View, frozen=True):
 
 class LabelDraft(View, frozen=True):
     """A person's answer to a showing. `marks` are criterion id → level, `decided` criterion id →
-    side, `skipped` the reason not to answer. `evidence_opened` says whether the person saw what was
-    done; None where the door cannot know, and then nothing is recorded of it."""
+    side, `skipped` the reason for not answering. `evidence_opened` says whether the person saw the
+    evidence; None where the caller cannot know, and then it is not recorded."""
 
     item: str
     showing: int
@@ -101,8 +102,8 @@ class LabelDraft(View, frozen=True):
 
 
 class EvidenceLine(View, frozen=True):
-    """One call, result, approval or error of an attempt, in masked words. `number` counts calls
-    from 1, 0 for other lines; `by_user` marks an act of the user's side."""
+    """One call, result, approval or error of an attempt, with identifying words masked. `number`
+    counts calls from 1, 0 for other lines; `by_user` marks an act of the user's side."""
 
     kind: Literal["call", "result", "approval", "error"]
     number: int
@@ -113,7 +114,7 @@ class EvidenceLine(View, frozen=True):
 
 
 class SideEvidence(View, frozen=True):
-    """What was done before one message. `end_state` is in masked words, "" where none is recorded;
+    """What was done before one message. `end_state` is masked too, "" where none is recorded;
     `left_out` counts events of a large trace that are not among the lines; `missing` says why there
     is nothing to show."""
 
@@ -124,15 +125,15 @@ class SideEvidence(View, frozen=True):
 
 
 class ItemEvidence(View, frozen=True):
-    """What was done before the messages of a showing: of a message `left` alone. Candidates,
-    models, costs, times and ids of runs are masked, in the same way on both sides."""
+    """What was done before the messages of a showing; for a single message `left` alone is used.
+    Candidates, models, costs, times and ids of runs are masked, in the same way on both sides."""
 
     left: SideEvidence
     right: SideEvidence | None
 
 
 class ItemTrace(View, frozen=True):
-    """A trace behind an item that is shown, for an act that shows neither its id nor whose it is
+    """A trace behind a shown item, for code that shows neither its id nor its candidate
     (`candidate_id`)."""
 
     trace_id: str
@@ -140,8 +141,7 @@ class ItemTrace(View, frozen=True):
 
 
 class SavedLabel(View, frozen=True):
-    """A label that is durable; only now may the item's `reasons` be shown. `at` is RFC 3339,
-    UTC."""
+    """A durable label; only now may the item's `reasons` be shown. `at` is RFC 3339, UTC."""
 
     uid: str
     at: str
@@ -153,8 +153,8 @@ class SavedLabel(View, frozen=True):
 
 
 class Holder(View, frozen=True):
-    """A person other than the viewer who has `items` open now, the first of them since `since`, in
-    seconds since 1970. It does not say which items."""
+    """Another person who has `items` open now, the first of them since `since`, in seconds since
+    1970. It does not say which items."""
 
     reviewer: str
     items: int
@@ -162,7 +162,7 @@ class Holder(View, frozen=True):
 
 
 class GivenLabel(View, frozen=True):
-    """That a person labeled, skipped or took back something at a time (RFC 3339, UTC)."""
+    """States that a person labeled, skipped or took back something at a time (RFC 3339, UTC)."""
 
     reviewer: str
     at: str
@@ -172,7 +172,7 @@ class GivenLabel(View, frozen=True):
 class ReasonLine(View, frozen=True):
     """One person's showings under one reason: `left` to come, `done`. `open` counts high flags of
     the candidate's traces that no label has closed; `note` says what the reason means for a
-    release; `holders` are those who have an item of it before them."""
+    release; `holders` are the people who have an item under this reason open."""
 
     reason: str
     priority: Priority
@@ -185,7 +185,8 @@ class ReasonLine(View, frozen=True):
 
 class FlagLine(View, frozen=True):
     """The high flags of one candidate's traces, of which no label has closed `open`. They stop the
-    release of that candidate and of no other: `stops` says whether it is the one under review."""
+    release of that candidate and of no other: `stops` says whether that candidate is the one under
+    review."""
 
     candidate_id: str
     high: int
@@ -195,7 +196,7 @@ class FlagLine(View, frozen=True):
 
 class EstimateView(View, frozen=True):
     """One figure with its limits. `hits` of `n` where it is a share; `why` says why a value or an
-    interval is not measured, or which policy it is held to."""
+    interval is not measured, or which policy it must meet."""
 
     name: str
     value: float | None
@@ -208,8 +209,9 @@ class EstimateView(View, frozen=True):
 
 class QuestionView(View, frozen=True):
     """The agreement of raters on one question. `about` is the criterion's title, "" for which
-    message is better; `items` were answered by two raters or more. `prevalence` is the share of the
-    commonest answer, None without answers; `lead` names the coefficient to believe at it."""
+    message is better; `items` were answered by at least two raters. `prevalence` is the share of
+    the commonest answer, None without answers; `lead` names the coefficient that is reliable at
+    this prevalence."""
 
     about: str
     items: int
@@ -224,8 +226,8 @@ class QuestionView(View, frozen=True):
 
 class DisagreementView(View, frozen=True):
     """An item for a third person to label. `text` says what is open; a person who has not labeled
-    it sees only that it is open. `mine`: the viewer is one of those who disagree on it, and cannot
-    settle it."""
+    the item sees only that it is open. `mine`: the viewer is one of those who disagree on it, and
+    cannot settle it."""
 
     item: str
     episode_id: str
@@ -238,15 +240,15 @@ class QueueView(View, frozen=True):
     """The queue of one kind of items for one person, and the agreement of all reviewers.
 
     `flags` has the high flags of each candidate in the queue, this one's first. Of this person
-    alone: `items` showings, `done` of them, the counts of `reasons`, `open_left`
-    showings to come that would close a high flag, and `saved`, lines of saved items (reason,
-    chance, answer). Of all reviewers: `labeled` items, `begun` pairs that no one has answered in
-    both orders, `high` flags of the candidate's traces, of which no label has closed `open_high`,
-    the agreement and the disagreements. Of the others: `holders`, who have an item of this queue
-    before them, and `recent`, what everybody did last, the newest first. `by_authors` labeled and
-    made the candidate: their labels close no flag and are none of those a release needs. `author`
-    says this of the person who looks. `unsigned` labels do not count either, because the policy
-    wants signed ones.
+    alone: `items` showings, `done` of them, the counts of `reasons`, `open_left` showings to come
+    that would close a high flag, and `saved`, lines of saved items (reason, sampling probability,
+    answer). Of all reviewers: `labeled` items, `begun` pairs that no one has answered in both
+    orders, `high` flags of the candidate's traces, of which no label has closed `open_high`, the
+    agreement and the disagreements. Of the other people: `holders`, who have an item of this queue
+    open, and `recent`, the newest labels of everybody, newest first. `by_authors` are people who
+    both labeled and made the candidate: their labels close no flag and do not count for a release.
+    `author` says that the viewer is one of them. `unsigned` labels do not count either, because the
+    policy requires signed ones.
     """
 
     suite_id: str
@@ -303,8 +305,8 @@ NOBODY = "reviewer"
 
 def reviewer_name(asked: str = "") -> str:
     """Return the name given, that of REVIEWER_NAME, git's user.name, or the login, whichever comes
-    first. Raises DeskError for a given name that holds an identifier; any other such name is passed
-    over."""
+    first. Raises DeskError for a given name that contains an identifier; any other such name is
+    skipped."""
     for source, name in (("--reviewer", asked), (VARIABLE, os.environ.get(VARIABLE, ""))):
         if name:
             return checked(name.strip(), source)
@@ -337,7 +339,7 @@ def _problem(name: str) -> str | None:
 
 
 def _git_name() -> str:
-    """Return git's user.name, "" without one."""
+    """Return git's user.name, "" when it is not set."""
     import shutil
     import subprocess
 
@@ -367,7 +369,7 @@ class LabelsRoom(Room):
         return Labeling(self._opened.place, self._opened.finals, self._opened.book)
 
     def reviewer_name(self) -> str:
-        """Return the name under which labels are kept here. Raises DeskError for a given name that
+        """Return the name under which labels are stored. Raises DeskError for a given name that
         identifies a person."""
         return self._opened.reviewer_name()
 
@@ -380,10 +382,9 @@ class LabelsRoom(Room):
         role: LabelRole = "rater",
         review_set: str = "",
     ) -> Session:
-        """Begin a session of labeling, of a review set where one is named. Pairs are of the
-        candidate and a baseline: the one named, else the one that Compare takes; of a candidate
-        that is alone they are of its own attempts. Raises DeskError when there is nothing to label,
-        with the ways out."""
+        """Begin a labeling session, on a review set where one is named. Pairs are of the candidate
+        and a baseline: the one named, else the default of Compare; for the only candidate they are
+        of its own attempts. Raises DeskError when there is nothing to label, with the ways out."""
         me = self._opened.reviewer_name()
         with self._opened.reading() as connection:
             if review_set:
@@ -404,19 +405,20 @@ class LabelsRoom(Room):
         claim: bool = False,
     ) -> LabelItem | None:
         """Return the next item to label; None when nothing is left, or nothing for that reason (a
-        stratum, or OPEN_FLAG), or when this person is not to label the item named. `handed_back`
-        are (item, showing) that left the screen unsaved: they come again later.
+        stratum, or OPEN_FLAG), or when this person may not label the item named. `handed_back` are
+        (item, showing) that were shown but not saved: they come again later.
 
-        An item that somebody else has before them is not given: `held` says who has what is left.
-        With `claim` this one is given to nobody else until it is labeled or released, and what
-        others labeled within hours comes behind what nobody has."""
+        An item that somebody else has open is not returned: `held` says who has the remaining ones.
+        With `claim` the item is given to nobody else until it is labeled or released, and items
+        that others labeled within hours come after all others.
+        """
         claims, me = self._opened.claims, session.reviewer
         with self._opened.reading() as connection:
             if not claim:
                 return self._labeling.next_item(
                     connection, session, handed_back, reason, item, claims.others(me)
                 )
-            self._labeling.sheet(connection, session)  # made before anybody waits for it
+            self._labeling.sheet(connection, session)  # built first, so that nobody waits for it
             with claims.choosing(me) as others:
                 found = self._labeling.next_item(
                     connection, session, handed_back, reason, item, others, sharing=True
@@ -425,20 +427,20 @@ class LabelsRoom(Room):
             return found
 
     def release(self) -> None:
-        """End the claim of this desk: the next person may be given its item."""
+        """Release the item claimed by this desk, so that it may be given to another person."""
         self._opened.claims.release()
 
     def held(self, session: Session, item: str = "") -> tuple[Holder, ...]:
-        """Return who else has items before them that this person could label, the named one only
-        where one is named."""
+        """Return who else has items open that this person could label, or only who has the named
+        item."""
         with self._opened.reading() as connection:
             return self._labeling.held(
                 connection, session, self._opened.claims.others(session.reviewer), item
             )
 
     def trace_of(self, session: Session, item: LabelItem, side: Side = "left") -> ItemTrace:
-        """Return a trace that ends with the message on that side, or with the item's one message.
-        Raises DeskError when none is here any more."""
+        """Return a trace that ends with the message on that side, or with the item's only message.
+        Raises DeskError when none is left in this store."""
         from reviewer.desk.labels.set_labeling import trace_of
 
         with self._opened.reading() as connection:
@@ -453,7 +455,7 @@ class LabelsRoom(Room):
             return item_evidence(self._labeling, connection, self._opened.records, session, item)
 
     def record(self, session: Session, drafted: LabelDraft) -> SavedLabel:
-        """Keep a label: durable when this returns. A second label of a showing revises the
+        """Store a label: durable when this returns. A second label of a showing revises the
         first."""
         with self._opened.reading() as connection:
             saved = self._labeling.record(connection, session, drafted)
@@ -462,7 +464,7 @@ class LabelsRoom(Room):
 
     def undo(self, session: Session, claim: bool = False) -> LabelItem:
         """Take back the label saved last (both are kept), and show its item again. With `claim` the
-        item is this person's until it is labeled, also when somebody else has it."""
+        item belongs to this person until it is labeled, even when somebody else has it open."""
         with self._opened.reading() as connection:
             item = self._labeling.undo(connection, session)
         if claim:
@@ -471,7 +473,7 @@ class LabelsRoom(Room):
 
     def own_end(self, session: Session) -> tuple[EstimateView, ...]:
         """Return the person's agreement with their own labels and their share of left slots;
-        nothing before the end."""
+        nothing before the end of the queue."""
         with self._opened.reading() as connection:
             return self._labeling.own_end(connection, session)
 
@@ -483,8 +485,8 @@ class LabelsRoom(Room):
         kind: LabelKind = "pair",
         review_set: str = "",
     ) -> QueueView:
-        """Return the queue as counts, with agreement and the items to adjudicate; of a review set
-        where one is named."""
+        """Return the queue as counts, with agreement and the items to adjudicate; the queue of a
+        review set where one is named."""
         me = self._opened.reviewer_name()
         claims = self._opened.claims.others(me)
         with self._opened.reading() as connection:
@@ -506,8 +508,8 @@ class LabelsRoom(Room):
             return export_labels(connection, self._opened.book, suite_id)
 
     def sign(self, suite_id: str, key: str, passphrase: str | None = None) -> list[SignedLabels]:
-        """Write the labels of the key's owner that no signed file holds yet into `store/labels`,
-        and sign them; returns the files made. Raises DeskError as signing does."""
+        """Write the labels of the key's owner that no signed file contains yet into `store/labels`,
+        and sign them; return the files made. Raises DeskError as signing does."""
         from reviewer.desk.labels.signed_files import sign_labels
 
         if not self._opened.has_store():
@@ -519,7 +521,7 @@ class LabelsRoom(Room):
             return sign_labels(self._opened.place, self._opened.book, suite_id, key, passphrase)
 
     def take(self, data: bytes, file: str) -> dict[str, int]:
-        """Take in a file of labels; returns counts of `added`, `known` and `refused` ones."""
+        """Take in a file of labels; return counts of `added`, `known` and `refused` ones."""
         from reviewer.desk.labels.files import import_labels
 
         try:

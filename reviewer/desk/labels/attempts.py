@@ -16,8 +16,7 @@ _TRACE = "trace:"
 
 
 class Attempt(NamedTuple):
-    """One attempt: its trace, the digest of the record that is judged, and those of all its
-    records."""
+    """One attempt: its trace, the digest of the judged record, and those of all its records."""
 
     trace_id: str
     candidate_id: str
@@ -59,7 +58,7 @@ class Attempts:
         return found
 
     def of(self, one: Annotation) -> Attempt | str:
-        """Return the attempt, or why there is none."""
+        """Return the attempt that an annotation names, or why there is none."""
         named = one.trace, one.task, one.model
         if named not in self._found:
             self._found[named] = (

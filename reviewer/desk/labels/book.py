@@ -1,4 +1,4 @@
-"""Labels of the store as values, kept in memory: rows are only ever added, so what was read stays
+"""Labels of the store as values, cached in memory: rows are only ever added, so cached rows stay
 valid."""
 
 from threading import Lock
@@ -21,11 +21,11 @@ class Book:
         self._lock = Lock()
 
     def of(self, connection: Connection, suite_digest: str) -> tuple[Label, ...]:
-        """Return every label of a suite, in the order in which they came."""
+        """Return every label of a suite, in the order in which they arrived."""
         with self._lock:
             last, known = self._read.get(suite_digest, (StoredRecord(0, b""), ()))
             rows = LABELS.of_suite(connection, suite_digest, after=max(last.id - 1, 0))
-            if last.id and rows[:1] != [last]:  # another store in its place
+            if last.id and rows[:1] != [last]:  # another store has replaced this one
                 known, rows = (), LABELS.of_suite(connection, suite_digest)
             fresh = rows[1:] if known else rows
             if fresh or not known:
@@ -49,7 +49,7 @@ def row_of(label: Label) -> LabelRow:
 
 
 def candidates_of(said: "Label | Judgment") -> set[str]:
-    """Return the candidates behind an item, by the traces it was made of."""
+    """Return the candidates behind an item, by the traces it was made from."""
     head, found = f"{said.suite_id}/", set()
     for trace in said.traces:
         rest, _, _ = trace.removeprefix(head).rpartition("/")
@@ -60,8 +60,9 @@ def candidates_of(said: "Label | Judgment") -> set[str]:
 
 
 class EvidenceClock:
-    """A number that changes when the journal records a change of traces, verdicts or judgments, and
-    stays while people label and note: what is made of the former alone need not be made again."""
+    """A number that changes when the journal records a change of traces, verdicts or judgments, but
+    not when people label or write notes: results that depend only on the former need not be
+    computed again."""
 
     def __init__(self) -> None:
         self._seen, self._hash, self._changed = 0, b"", 0
@@ -70,7 +71,7 @@ class EvidenceClock:
     def read(self, connection: Connection) -> int:
         with self._lock:
             if self._seen and journal.hash_at(connection, self._seen) != self._hash.hex():
-                self._seen, self._changed = 0, self._changed + 1  # another store in its place
+                self._seen, self._changed = 0, self._changed + 1  # another store replaced this one
             of_people = (LABELS_RECORDED, NOTES_RECORDED)
             for seq, digest, matches in journal.entries_after(connection, self._seen, of_people):
                 self._seen, self._hash = seq, digest

@@ -1,8 +1,8 @@
 """Which labels count for the release of a candidate, and how many of each person.
 
 A person counts once, however they spell their name; nobody judges their own work; and where a
-policy wants signed labels, only what was signed counts, as it was signed. The same rules hold for
-people's own figures and for the labels that a judge is calibrated on.
+policy requires signed labels, only labels in signed files count, as they were signed. The same
+rules apply to people's own figures and to the labels that a judge is calibrated on.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -17,9 +17,9 @@ SignedLabels = Mapping[str, Label]
 
 
 class CountedLabels(NamedTuple):
-    """The labels that count, the `by_authors` who made the candidate and labeled it, how many
-    labels the policy wants signed that are not (`unsigned`), and how many signed ones their rater
-    has changed or taken back since without a signature (`changed`)."""
+    """The labels that count, the people who both made and labeled the candidate (`by_authors`), how
+    many labels lack the signature that the policy requires (`unsigned`), and how many signed labels
+    their rater has changed or taken back since without a signature (`changed`)."""
 
     labels: Sequence[Label]
     by_authors: tuple[str, ...] = ()
@@ -32,7 +32,7 @@ def counted_labels(
     authors: Collection[str],
     signed: Callable[[], SignedLabels] | None,
 ) -> CountedLabels:
-    """Return the labels that count; `signed` is None where the policy wants no signatures."""
+    """Return the labels that count; `signed` is None where the policy requires no signatures."""
     held = list(labels)
     if signed is None or not held:
         own, makers = _by_others(one_name_each(held), authors)
@@ -44,8 +44,8 @@ def counted_labels(
 
 
 def _changed(labels: Sequence[Label], signed: Sequence[Label]) -> int:
-    """Count the signed labels that say something and that their rater replaced without a
-    signature: the older word is not theirs any more, and the newer one does not count."""
+    """Count the signed labels with an answer that their rater replaced without a signature: the
+    older answer is no longer theirs, and the newer one does not count."""
     if len(labels) == len(signed):
         return 0
     last = latest(labels)
@@ -57,8 +57,8 @@ def _changed(labels: Sequence[Label], signed: Sequence[Label]) -> int:
 
 
 def one_name_each(labels: list[Label]) -> list[Label]:
-    """Return the labels with one name for each person: the first of those that name the same one,
-    such as `dana` and `Dana`. Two names would make two raters of one person, who agree."""
+    """Return the labels with one name for each person: the first of several spellings, such as
+    `dana` and `Dana`. Two names would make two raters, who agree, of one person."""
     names = dict.fromkeys(label.reviewer for label in labels)
     if len(names) < 2:
         return labels
@@ -81,7 +81,8 @@ def one_name_each(labels: list[Label]) -> list[Label]:
 def _by_others(
     labels: list[Label], authors: Collection[str]
 ) -> tuple[list[Label], tuple[str, ...]]:
-    """Return the labels of people who did not make a candidate, and who made it and labeled."""
+    """Return the labels of people who did not make a candidate, and the people who both made and
+    labeled it."""
     if not labels or not authors:
         return labels, ()
     from reviewer.signing.signers import is_one_of

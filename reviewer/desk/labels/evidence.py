@@ -1,8 +1,8 @@
-"""What was done before a message that is labeled: calls, results and the end state, blind.
+"""What was done before a labeled message: calls, results and the end state, blind.
 
-Whoever labels may look at it, and must not learn from it whose message it is. So the names of
-candidates and of models, and the members that hold models, costs, times or ids of runs, are masked
-before anything is cut: a cut could otherwise leave half a name.
+A labeler may look at it, and must not learn from it whose message it is. So the names of candidates
+and of models, and the members that contain models, costs, times or ids of runs, are masked before
+anything is cut: cutting first could leave half a name.
 """
 
 import json
@@ -30,9 +30,9 @@ from reviewer.trace.jsontree import Buffer, held, kind, text_in
 from reviewer.trace.record import ABSENT, Event, TraceRecord, is_user, kind_of
 
 FIRST, LAST = 400, 100
-"""Events of an attempt that are looked at: the first, and of a longer one the last besides."""
+"""Events of an attempt that are shown: the first, and for a longer attempt also the last."""
 READ = 1 << 16
-"""Bytes of a value that are parsed; of a longer one the start is shown, as text."""
+"""Most bytes of a value that are parsed; a longer value is shown from its start, as text."""
 MOST = 2000
 """Characters of one value that are shown."""
 MASK = "⟨…⟩"
@@ -57,7 +57,7 @@ _IDS = re.compile(
 
 
 class Masker:
-    """Masks values for both sides of a showing: the same id has the same number on both."""
+    """Masks values for both sides of a showing: the same id gets the same number on both."""
 
     def __init__(self, names: Iterable[str]) -> None:
         spelled = sorted({name for name in names if re.search(r"[^\W\d]", name)}, key=len)
@@ -68,7 +68,7 @@ class Masker:
         self._numbers: dict[str, int] = {}
 
     def text(self, text: str) -> str:
-        """Return a text without the names and models in it, its ids numbered."""
+        """Return a text with the names and models masked and its ids numbered."""
         text = _MODELS.sub(MASK, self._names.sub(MASK, text))
         return _IDS.sub(self._number, text)
 
@@ -115,8 +115,8 @@ def _is_masked(name: str) -> bool:
 
 
 def _plain(value: Any) -> str:
-    """Return an object by its members: on one line where all are plain, else a line each. Any
-    other value is JSON."""
+    """Return an object as its members: on one line where all are plain, else one line each. Any
+    other value is returned as JSON."""
     if not isinstance(value, dict):
         return json.dumps(value, ensure_ascii=False)
     lines = [f"{name} {json.dumps(each, ensure_ascii=False)}" for name, each in value.items()]
@@ -137,7 +137,7 @@ def item_evidence(
     shown: LabelItem,
 ) -> ItemEvidence:
     """Return what was done before each message of a showing. Where several attempts end with the
-    same words, it is that of the first."""
+    same words, the first is used."""
     traces = traces_of(labeling.sheet(connection, session), shown)
     places = [locate(connection, trace) for trace in traces if trace is not None]
     heads = [_head(connection, records, place) for place in places]
@@ -151,8 +151,8 @@ def item_evidence(
 
 
 def _names(connection: Connection, session: Session, places: Sequence[TracePlace]) -> Iterator[str]:
-    """Yield what tells whose an attempt is: the candidates of the suite, and what their manifests
-    name."""
+    """Yield the names that would reveal whose an attempt is: the candidates of the suite, and the
+    names in their manifests."""
     yield from (session.candidate_id, session.baseline_id or "")
     for suite in {place.suite.id for place in places}:
         for row in registry.candidates(connection, suite):
@@ -163,7 +163,7 @@ def _names(connection: Connection, session: Session, places: Sequence[TracePlace
 
 
 def _said(sources: Iterable[Buffer]) -> Iterator[str]:
-    """Yield what the sources of the records name as model or agent."""
+    """Yield the models and agents that the sources of the records name."""
     for source in sources:
         if source != ABSENT and len(memoryview(source)) <= READ:
             yield from _named(json.loads(bytes(source)))
@@ -179,7 +179,7 @@ def _named(value: Any) -> Iterator[str]:
 
 
 def _head(connection: Connection, records: Records, place: TracePlace) -> TraceRecord | None:
-    """Return the record, of a large trace without its events; None where none is stored."""
+    """Return the record, without its events for a large trace; None where none is stored."""
     row = place.row
     return records.whole(connection, row) or payload.large_head(connection, row.id)
 
@@ -239,7 +239,7 @@ def _line_of(event: Event, what: Any, tool: str, text: str, number: int = 0) -> 
 
 
 def _end_state(record: TraceRecord, events: Sequence[Event], masker: Masker) -> str:
-    """Return the state that was recorded last, and the word of the record for how it ended."""
+    """Return the last recorded state, and how the attempt ended according to the record."""
     last = next((event.state for event in reversed(events) if event.state != ABSENT), ABSENT)
     told = [masker.words(each) for each in (record.final_state, last)]
     return "\n".join(dict.fromkeys(each for each in told if each not in ("", "null")))

@@ -20,7 +20,7 @@ from reviewer.trace.redaction import redactor_of
 
 class LabelBorder:
     """The rules for a label from elsewhere: its suite is frozen here under the same digest, it
-    follows that suite's rubric, and it holds no identifiers."""
+    follows that suite's rubric, and it contains no identifiers."""
 
     def __init__(self, workspace: Workspace, connection: Connection) -> None:
         self._workspace, self._connection = workspace, connection
@@ -29,7 +29,7 @@ class LabelBorder:
         self._sets: dict[str, RubricSuite] = {}
 
     def admitted(self, label: Label, place: str) -> Label:
-        """Return the label. Raises ContractError with every reason not to take it."""
+        """Return the label. Raises ContractError with every reason to refuse it."""
         found = self._of_set(label) or self._found(label.suite_id, label.suite_digest)
         if isinstance(found, str):
             raise ContractError(place, "$.suite_digest", found)
@@ -41,7 +41,7 @@ class LabelBorder:
         return label
 
     def _of_set(self, label: Label) -> RubricSuite | None:
-        """Return the review set that the label belongs to, where it is one's."""
+        """Return the review set that the label belongs to; None where it belongs to none."""
         known = self._sets.get(label.suite_digest)
         row = None if known else review_set_of(self._connection, label.suite_digest)
         if row is not None and row.suite == label.suite_id:
@@ -52,7 +52,7 @@ class LabelBorder:
         return known
 
     def _found(self, suite_id: str, digest: str) -> RubricSuite | str:
-        """Return the suite with its rubric, or why no label of it is taken."""
+        """Return the suite with its rubric, or why labels of this suite are refused."""
         if suite_id not in self._ruled:
             try:
                 found: RubricSuite | str = suite_with_rubric(

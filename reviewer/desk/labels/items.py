@@ -1,4 +1,4 @@
-"""The items to label, made of stored final messages, and the signals that flag their traces."""
+"""The items to label, made from stored final messages, and the signals that flag their traces."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
@@ -37,8 +37,8 @@ _EFFICIENCY = DIAGNOSTICS.index("efficiency")
 
 
 class Side(NamedTuple):
-    """One candidate on a suite as labeling sees it. `prefix`, an episode's name and the attempt
-    make a trace id; `authors` are those that its manifest names."""
+    """One candidate on a suite, for labeling. `prefix`, an episode's name and the attempt make a
+    trace id; `authors` are those that its manifest names."""
 
     key: int
     prefix: str
@@ -100,7 +100,7 @@ def signals_of(
     found: dict[str, Signals] = {}
     for trace in traces:
         own = codes.get(trace.id, ())
-        # All that a signal is made of: failures are much alike.
+        # The signals depend only on these fields; most failures have the same ones.
         key = own, *trace[6:11]
         if key not in known:
             made = trace_signals(
@@ -121,8 +121,8 @@ def signals_of(
 def build_items(
     kind: Kind, suite_digest: str, candidate: SideMessages, baseline: SideMessages | None
 ) -> ItemSet:
-    """Build the items: messages of the candidate alone; or pairs with the baseline's, else of the
-    candidate's own attempts."""
+    """Build the items: messages of the candidate alone; or pairs with the baseline's messages, else
+    of the candidate's own attempts."""
     if kind == "message":
         return message_items(suite_digest, candidate.messages)
     if baseline is None:
@@ -131,8 +131,8 @@ def build_items(
 
 
 def _first_attempts(messages: Iterable[TraceMessage]) -> list[TraceMessage]:
-    """Return the first attempts of each episode up to the limit: all pairs of a thousand would be
-    half a million."""
+    """Return the first attempts of each episode, up to a limit: a thousand attempts make half a
+    million pairs."""
     made: Counter[str] = Counter()
     kept = []
     for message in sorted(messages, key=lambda m: (m.episode_id, m.attempt)):
@@ -166,8 +166,8 @@ def with_lost(
 def with_judgments(
     connection: Connection, signals: dict[str, Signals], items: Iterable[Item]
 ) -> dict[str, Signals]:
-    """Return the signals, with those of a judge's answers to these items: that it flips when the
-    sides are exchanged, and how even its votes are."""
+    """Return the signals, adding those of a judge's answers to these items: that the answer flips
+    when the sides are exchanged, and how evenly its votes are split."""
     found = dict(signals)
     by_name = {item.item: item for item in items}
     for name, said in _judgments(connection, list(by_name)).items():

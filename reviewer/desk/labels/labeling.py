@@ -1,8 +1,7 @@
-"""Labeling: beginning a session, the next item, saving, taking back, and one's own summary.
+"""Labeling: begin a session, get the next item, save, take back, and summarize one's own labels.
 
 A label is durable before `record` returns. Other people's labels and a judge's answers are never
-shown to a person who still labels; they influence only the order of the queue, by the queue's own
-rule.
+shown to a person who still labels; they influence only the order of the queue, by its own rule.
 """
 
 from collections.abc import Sequence
@@ -44,13 +43,14 @@ from reviewer.suite.rubric import Criterion, levels_of
 from reviewer.trace.redaction import redactor_of
 
 MOST_NOTE = 4000
-"""Characters of a note; a file of labels allows no more."""
+"""Most characters of a note; the format of label files allows no more."""
 LATELY = timedelta(hours=4)
-"""How long a label puts its item behind what nobody has labeled, for people who share a queue."""
+"""How long a label puts its item behind the items that nobody has labeled, for people who share a
+queue."""
 
 
 def newest_label(labels: Sequence[Label], place: Showing, session: Session) -> Label | None:
-    """Return the label that counts for this showing and person, a withdrawn one included."""
+    """Return the label that counts for this showing and person; it may be a withdrawn one."""
     key = LabelKey(
         item=place.item.item, showing=place.number, reviewer=session.reviewer, role=session.role
     )
@@ -58,8 +58,9 @@ def newest_label(labels: Sequence[Label], place: Showing, session: Session) -> L
 
 
 def labeled_lately(labels: Sequence[Label], session: Session) -> frozenset[str]:
-    """Return the items that others labeled lately and this person has not begun: two people who
-    work at one time share a queue, while those who come later label the same, for agreement."""
+    """Return the items that others labeled recently and this person has not begun. Two people who
+    work at the same time share a queue, while people who come later label the same items, to
+    measure agreement."""
     if session.role != "rater":
         return frozenset()
     since = instant((datetime.now(UTC) - LATELY).strftime("%Y-%m-%dT%H:%M:%SZ"))
@@ -80,7 +81,7 @@ def label_of(
     before: Label | None,
     labels: Sequence[Label],
 ) -> Label:
-    """Return the label, not yet sealed; `before` is the one of this showing that counted until
+    """Return the label, not yet sealed; `before` is the label of this showing that counted until
     now."""
     ruled, item, pair = sheet.ruled, place.item, place.item.kind == "pair"
     entry = sheet.entry(item.item)
@@ -118,8 +119,8 @@ def label_of(
 
 
 def _opened(drafted: LabelDraft, before: Label | None, labels: Sequence[Label]) -> bool | UnsetType:
-    """Return whether the evidence was opened for this label or one that it revises: what was seen
-    once is not unseen by labeling again."""
+    """Return whether the evidence was opened for this label or for one that it revises: labeling
+    again does not make the evidence unseen."""
     known = {label.uid: label for label in labels}
     while before is not None:
         if before.evidence_opened is True:
@@ -144,7 +145,7 @@ def next_time(labels: Sequence[Label], session: Session) -> str:
 
 
 def item_view(sheet: Sheet, place: Showing, labels: Sequence[Label], session: Session) -> LabelItem:
-    """Return a showing as this person sees it: nothing in it tells where it is from."""
+    """Return a showing as this person sees it: nothing in it reveals its source."""
     item, rubric = place.item, sheet.ruled.rubric
     mine = sheet.mine(labels, session)
     timed = [x.duration_ms for x in mine if x.duration_ms is not None]
@@ -238,7 +239,7 @@ class Labeling:
         )
 
     def labels(self, connection: Connection, sheet: Sheet) -> tuple[Label, ...]:
-        """Return every label of what a sheet is of."""
+        """Return every label of the suite or review set of a sheet."""
         return self.book.of(connection, sheet.ruled.suite.digest)
 
     def next_item(
@@ -252,8 +253,8 @@ class Labeling:
         sharing: bool = False,
     ) -> LabelItem | None:
         """Return the next showing: of the item if one is named, else the next for the reason, else
-        the next; None when none is left. Items that others have by their `claims` are not given.
-        When `sharing`, what others labeled lately comes behind the rest."""
+        the next; None when none is left. Items that others have claimed (`claims`) are skipped.
+        When `sharing`, items that others labeled recently come last."""
         sheet = self.sheet(connection, session)
         labels = self.labels(connection, sheet)
         taken = {claim.item for claim in unlabeled(claims, labels)}
@@ -275,14 +276,14 @@ class Labeling:
             place = None
             for names in (wanted - behind, wanted) if behind else (wanted,):
                 place = place or sheet.first_of(places, names, labels, session)
-            if place is None and reason is None:  # nothing but the other order of a recent pair
+            if place is None and reason is None:  # only the other order of a recent pair is left
                 place = next((each for each in places if each.item.item in wanted), None)
         return None if place is None else item_view(sheet, place, labels, session)
 
     def held(
         self, connection: Connection, session: Session, claims: Sequence[Claim], item: str
     ) -> tuple[Holder, ...]:
-        """Return who has items before them that this person could label, or the one named."""
+        """Return who has items open that this person could label, or who has the named one."""
         if not claims:
             return ()
         sheet = self.sheet(connection, session)
@@ -291,10 +292,10 @@ class Labeling:
         return holders(unlabeled(claims, labels), names & {item} if item else names)
 
     def record(self, connection: Connection, session: Session, drafted: LabelDraft) -> SavedLabel:
-        """Keep a label, durably; one for a showing that has one already revises it.
+        """Store a label durably; a second label for a showing revises the first.
 
-        Raises DeskError for an item that is not on the sheet and for what the rubric does not
-        allow, StoreError when it cannot be written.
+        Raises DeskError for an item that is not on the sheet and for an answer that the rubric does
+        not allow, StoreError when the label cannot be written.
         """
         sheet = self.sheet(connection, session)
         labels = self.labels(connection, sheet)
@@ -322,7 +323,7 @@ class Labeling:
         )
 
     def undo(self, connection: Connection, session: Session) -> LabelItem:
-        """Take back the label saved last, as a revision that is kept; returns the item of that
+        """Take back the label saved last, as a revision that is kept; return the item of that
         label.
 
         Raises DeskError when there is none.
@@ -336,7 +337,7 @@ class Labeling:
                 "label first; u then undoes your last label",
             )
         came = {label.uid: place for place, label in enumerate(labels)}
-        last = max(mine, key=lambda label: came[label.uid])  # a clock may have been put back
+        last = max(mine, key=lambda label: came[label.uid])  # the clock may have been set back
         label = msgspec.structs.replace(
             last,
             answer=None,
@@ -355,8 +356,8 @@ class Labeling:
         return item_view(sheet, place, self.labels(connection, sheet), session)
 
     def own_end(self, connection: Connection, session: Session) -> tuple[EstimateView, ...]:
-        """Return how often this person contradicted their own labels, and took the left slot: only
-        when nothing is left to label, since knowing it would change their answers."""
+        """Return how often this person contradicted their own labels, and chose the left slot: only
+        when nothing is left to label, since knowing this would change their answers."""
         sheet = self.sheet(connection, session)
         labels = self.labels(connection, sheet)
         if session.role != "rater" or next(sheet.coming(labels, session), None) is not None:
@@ -413,8 +414,8 @@ def baseline_for(
     baseline_id: str | None,
     kind: Kind,
 ) -> str | None:
-    """Return the baseline named; for pairs else the one that Compare takes. None for a candidate
-    that is alone, whose own attempts are paired."""
+    """Return the named baseline; without one, for pairs the default of Compare. None for the only
+    candidate, whose own attempts are paired."""
     if baseline_id == candidate_id:
         raise DeskError(
             f"{candidate_id} cannot be its own baseline",

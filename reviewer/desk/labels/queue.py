@@ -45,7 +45,7 @@ from reviewer.stats.figures import Estimate, Share
 def agreement_on(
     sheet: Sheet, session: Session, labels: Sequence[Label]
 ) -> tuple[QuestionView, ...]:
-    """Return how far raters agree: on winners, then on each criterion of pairs, then of
+    """Return how well raters agree: on winners, then on each criterion of pairs, then of
     messages."""
     rubric = sheet.ruled.rubric
     titles = {c.criterion_id: c.title for c in rubric.criteria}
@@ -56,7 +56,7 @@ def agreement_on(
 
 
 def _first(sheet: Sheet, session: Session) -> dict[str, str]:
-    """Return the baseline's message of each pair, where only one of the two is the baseline's."""
+    """Return the baseline's message of each pair in which exactly one message is the baseline's."""
     if session.baseline_id is None:
         return {}
     prefix = f"{session.suite_id}/{session.baseline_id}/"
@@ -71,7 +71,8 @@ def _first(sheet: Sheet, session: Session) -> dict[str, str]:
 def consistency_of(
     labels: Sequence[Label], session: Session, finished: bool
 ) -> tuple[EstimateView, ...]:
-    """Return the self-consistency of all reviewers; the viewer's own only at the end."""
+    """Return the self-consistency of all reviewers; the viewer's own only at the end of their
+    queue."""
     found: list[EstimateView] = []
     for own in self_consistency(labels):
         if own.reviewer != session.reviewer or finished:
@@ -80,8 +81,8 @@ def consistency_of(
 
 
 def needed(sheet: Sheet, counts: CountedLabels, labels: Sequence[Label]) -> str:
-    """Return which labels are still needed, as a sentence; "" when none is. `counts` are those that
-    count for a release of the candidate."""
+    """Return which labels are still needed, as a sentence; "" when none is. `counts` are the labels
+    that count for a release of the candidate."""
     ruled, parts = sheet.ruled, []
     made = counted(counts.labels, ruled.rubric)
     if counts.unsigned:
@@ -106,8 +107,8 @@ def disagreements_of(
     labels: Sequence[Label], session: Session, left: Collection[str]
 ) -> tuple[DisagreementView, ...]:
     """Return the items that wait for a third person, as far as the viewer may know. A person who
-    has rated an item in one order only is not told of it, and nobody is told of their own
-    contradictions before the end; a person who has not rated an item is told only that it waits."""
+    has rated an item in one order only does not see it, and nobody sees their own contradictions
+    before the end; a person who has not rated an item sees only that it waits."""
     found = []
     for one in to_adjudicate(labels):
         mine = session.reviewer in one.reviewers
@@ -146,12 +147,12 @@ def _names(names: Collection[str]) -> str:
 
 
 MOST_RECENT = 20
-"""Labels that the queue names as given last."""
+"""Number of newest labels that the queue lists."""
 
 
 def unlabeled(claims: Sequence[Claim], labels: Iterable[Label]) -> tuple[Claim, ...]:
     """Return the claims whose person has not labeled the item since. A workstation that was killed
-    after it had saved a label leaves its claim behind: the item would be kept from others."""
+    after saving a label leaves its claim behind, which would keep the item from others."""
     held = {(claim.name, claim.item) for claim in claims}
     last: dict[tuple[str, str], int] = {}
     for label in labels if held else ():
@@ -159,12 +160,12 @@ def unlabeled(claims: Sequence[Claim], labels: Iterable[Label]) -> tuple[Claim, 
         if key in held and not label.withdrawn:
             at = round(datetime.fromisoformat(label.at).timestamp() * 1000)
             last[key] = max(at, last.get(key, at))
-    # The times of labels are cut to the millisecond.
+    # Labels' times are truncated to milliseconds.
     return tuple(c for c in claims if last.get((c.name, c.item), -1) < int(c.since * 1000))
 
 
 def holders(claims: Iterable[Claim], items: Collection[str]) -> tuple[Holder, ...]:
-    """Return who has some of these items before them, those who began first at the top."""
+    """Return who has some of these items open, the longest holder first."""
     found: dict[str, list[float]] = {}
     for claim in claims:
         if claim.item in items:
@@ -176,7 +177,7 @@ def holders(claims: Iterable[Claim], items: Collection[str]) -> tuple[Holder, ..
 
 
 def recent(labels: Sequence[Label]) -> tuple[GivenLabel, ...]:
-    """Return what everybody did last, the newest first. Nothing says on which item."""
+    """Return the newest labels of everybody, newest first, without their items."""
     newest = sorted(labels, key=lambda label: instant(label.at), reverse=True)[:MOST_RECENT]
     return tuple(
         GivenLabel(
@@ -259,8 +260,8 @@ def _signals_of(sheet: Sheet, suite_id: str, candidate_id: str) -> dict[str, Sig
 def _flag_lines(
     sheet: Sheet, session: Session, labels: Sequence[Label], unclosed: int, closed: int
 ) -> tuple[FlagLine, ...]:
-    """Return the flags of the candidate, then those of the baseline that its items are queued for:
-    they stop the baseline and not the candidate."""
+    """Return the flags of the candidate, then those of the baseline for which items are queued: the
+    latter stop the baseline and not the candidate."""
     mine = FlagLine(
         candidate_id=session.candidate_id, high=unclosed + closed, open=unclosed, stops=True
     )
@@ -297,8 +298,8 @@ def _reasons(
     lines: Sequence[FlagLine],
     claims: Sequence[Claim],
 ) -> tuple[ReasonLine, ...]:
-    """Return one person's showings by reason; those of high priority with the flags that hold a
-    promotion up, which are the candidate's alone and are closed by any person's label."""
+    """Return one person's showings by reason; those of high priority with the flags that block a
+    promotion, which are the candidate's alone and are closed by any person's label."""
     unclosed = Counter(flag.reasons[0] for flag in flags)
     rate = sheet.rate
     others = [line.candidate_id for line in lines if not line.stops and line.high]
@@ -356,7 +357,8 @@ def answer_text(label: Label) -> str:
 
 
 def own_views(own: SelfConsistency) -> tuple[EstimateView, ...]:
-    """Return one person's agreement with their own labels, and how often the left slot won."""
+    """Return one person's agreement with their own labels, and how often they chose the left
+    slot."""
     who, same = own.reviewer, share_view(f"{own.reviewer} agrees with {own.reviewer}", own.same)
     if own.needed and same.value is not None:
         why = f"fewer than 20 repeats: a rough figure; {own.needed} more make it readable"

@@ -60,7 +60,7 @@ def _session(
     role: Role,
 ) -> Session:
     sealed = labeling.sheets.of_set(connection, name).of_set
-    assert sealed is not None  # the sheet is of a set
+    assert sealed is not None  # the sheet belongs to a set
     source = sealed.held.source
     return Session(
         suite_id=source.suite_id,
@@ -74,7 +74,8 @@ def _session(
 
 
 def traces_of(sheet: Sheet, shown: LabelItem) -> tuple[str, str | None]:
-    """Return the first trace that ends with what a showing has left, and right of a pair."""
+    """Return the first trace that ends with the left message of a showing, and for a pair with the
+    right one."""
     item = sheet.items.get(shown.item)
     if item is None:
         raise DeskError("this item is no longer part of the suite", "go to the next item")
@@ -86,7 +87,7 @@ def traces_of(sheet: Sheet, shown: LabelItem) -> tuple[str, str | None]:
 def trace_of(
     labeling: Labeling, connection: Connection, session: Session, shown: LabelItem, side: Side
 ) -> ItemTrace:
-    """Return the first trace that ends with what a showing has on that side."""
+    """Return the first trace that ends with the message on that side of a showing."""
     left, right = traces_of(labeling.sheet(connection, session), shown)
     trace_id = right if side == "right" and right is not None else left
     return ItemTrace(

@@ -1,4 +1,4 @@
-"""The sheet of a review set: its items out of the store, in the order of its lot."""
+"""The sheet of a review set: its items from the store, in the order drawn by lot."""
 
 from collections.abc import Iterable
 
@@ -33,7 +33,7 @@ from reviewer.trace.record import ABSENT, Event, is_user, kind_of
 
 
 def sealed_set(row: ReviewSetRow) -> SealedSet:
-    """Return a set as it was kept."""
+    """Return a set as it was stored."""
     return stored_set(row.name, row.uid, row.body)
 
 
@@ -50,11 +50,12 @@ def named_set(connection: Connection, name: str) -> SealedSet:
 
 
 def ruled_set(connection: Connection, sealed: SealedSet) -> RubricSuite:
-    """Return the set as what its labels belong to: its digest, its rubric, its episodes."""
+    """Return the set as the suite that its labels belong to: its digest, its rubric, its
+    episodes."""
     source = sealed.held.source
     head = registry.suite_head(connection, source.suite_id)
     row = registry.suite_row(connection, source.suite_id)
-    assert row is not None  # it has a head
+    assert row is not None  # a suite with a head has a row
     names = sorted({one.unit.episode_id for one in sealed.held.units})
     keys = registry.episode_keys(connection, row.id, names)
     found = (contracts.episode(connection, key) for key in keys.values())
@@ -68,8 +69,8 @@ def ruled_set(connection: Connection, sealed: SealedSet) -> RubricSuite:
 
 
 def sheet_of_set(connection: Connection, finals: FinalMessages, sealed: SealedSet) -> Sheet:
-    """Return the sheet of a set. An attempt that ends with other words than it did when the set was
-    made is not shown: it is another message than the one that was drawn."""
+    """Return the sheet of a set. An attempt that ends with other words than when the set was made
+    is not shown: its message is not the one that was drawn."""
     said = _messages(connection, finals, sealed)
     pairs: list[tuple[TraceMessage, TraceMessage]] = []
     singles: list[TraceMessage] = []
@@ -95,8 +96,8 @@ def sheet_of_set(connection: Connection, finals: FinalMessages, sealed: SealedSe
 
 
 def _asked(connection: Connection, sealed: SealedSet, built: ItemSet) -> dict[str, str]:
-    """Return what the users of each item's attempt said, in order: of an episode that only a source
-    named nothing else tells what was asked."""
+    """Return what the users of each item's attempt said, in order: for an episode that only a
+    source named, nothing else shows what was asked."""
     items = {item.traces[0]: item.item for item in built.items}
     rows = {row.id: (trace, row) for trace, _, row in _rows(connection, sealed) if trace in items}
     records = each_record(connection, [row for _, row in rows.values()])
@@ -104,7 +105,8 @@ def _asked(connection: Connection, sealed: SealedSet, built: ItemSet) -> dict[st
 
 
 def _cards(ruled: RubricSuite, built: ItemSet, asked: dict[str, str]) -> dict[str, str]:
-    """Return what the user of each item asked, wants and knows: by this its words are judged."""
+    """Return what the user of each item asked, wants and knows, against which the user's words are
+    judged."""
     episodes = {episode.episode_id: episode for episode in ruled.suite.episodes}
     found = {}
     for item in built.items:
@@ -124,7 +126,7 @@ def _said(events: Iterable[Event]) -> Iterable[str]:
 
 
 def _entries(sealed: SealedSet, built: ItemSet) -> Iterable[Entry]:
-    """Yield why each item is read, and its chance of having been drawn by lot."""
+    """Yield why each item is in the set, and its probability of being drawn."""
     sizes = {cell.values: cell for cell in sealed.held.cells}
     of_item: dict[tuple[str, ...], Item] = {}
     for item in built.items:
@@ -156,8 +158,8 @@ def _entries(sealed: SealedSet, built: ItemSet) -> Iterable[Entry]:
 def _messages(
     connection: Connection, finals: FinalMessages, sealed: SealedSet
 ) -> dict[str, TraceMessage]:
-    """Return the final messages of a set's attempts that are here, by trace; of a set about users,
-    the conversations."""
+    """Return the final messages of a set's attempts that are in this store, by trace; for a set
+    about users, the conversations."""
     found = _rows(connection, sealed)
     rows = [row for _, _, row in found]
     texts = (
@@ -175,8 +177,8 @@ def _messages(
 
 
 def standing_talks(connection: Connection, sealed: SealedSet) -> frozenset[str]:
-    """Return the attempts of a set about users that are here, and hold the words that were
-    drawn."""
+    """Return the attempts of a set about users that are in this store and still contain the words
+    that were drawn."""
     rows = _rows(connection, sealed)
     found = {row.id: trace for trace, _, row in rows}
     drawn = {one.unit.traces[0]: one.unit.messages for one in sealed.held.units}
@@ -189,15 +191,15 @@ def standing_talks(connection: Connection, sealed: SealedSet) -> frozenset[str]:
 
 
 def _rows(connection: Connection, sealed: SealedSet) -> list[tuple[str, str, ReviewableTrace]]:
-    """Return (trace id, episode, row) of a set's attempts that are here: of conversations those too
-    that their user spoiled."""
+    """Return (trace id, episode, row) of a set's attempts that are in this store; for conversations
+    also those that their user spoiled."""
     lost = sealed.held.about == "user"
     found: list[tuple[str, str, ReviewableTrace]] = []
     for trace in sorted({t for one in sealed.held.units for t in one.unit.traces}):
         try:
             place = locate(connection, trace)
         except DeskError:
-            continue  # another store's attempt, or one that turned out to be another's
+            continue  # another store's attempt, or one found to be another candidate's
         row = reviewable_trace(
             connection, place.candidate.id, place.episode, place.row.attempt, lost=lost
         )

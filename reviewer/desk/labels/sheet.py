@@ -45,14 +45,14 @@ class RubricSuite(NamedTuple):
     rubric_digest: str
 
     def least(self, kind: Kind) -> int:
-        """Return how many items to ask for at least, even when nothing flags them and they are not
-        in the random sample."""
+        """Return the minimum number of items to ask for, even when nothing flags them and they are
+        not in the random sample."""
         pairs = self.suite.policy.labels.min_pairs if kind == "pair" else 0
         return max(pairs, self.rubric.final_messages) or ENOUGH
 
 
 class Showing(NamedTuple):
-    """One showing, with the digests of its sides; of a message `left` is the message's."""
+    """One showing, with the digests of its sides; for a single message, `left` is its digest."""
 
     item: Item
     number: int
@@ -61,11 +61,11 @@ class Showing(NamedTuple):
 
 
 class Sheet:
-    """Items, signals and queue of one pair of candidates and one kind. Its order follows from the
-    suite's digest and the labels alone. `own` are the candidate's messages alone, `others` those of
-    the baseline, where its signals are part of the queue; `authors` made each candidate, `signed`
-    returns the labels that their raters signed. That of a review set (`of_set`) has its own
-    queue; `asked` is what users asked, by item, where no contract tells."""
+    """Items, signals and queue of one pair of candidates and one kind. Its order depends only on
+    the suite's digest and the labels. `own` are the candidate's messages, `others` those of the
+    baseline, where its signals are part of the queue; `authors` made each candidate, `signed`
+    returns the labels that their raters signed. The sheet of a review set (`of_set`) has its own
+    queue; `asked` is what users asked, by item, where no contract says it."""
 
     def __init__(
         self,
@@ -95,8 +95,8 @@ class Sheet:
         self._by_person: dict[tuple[str, Role], Done] = {}
 
     def _done(self, labels: Sequence[Label], reviewer: str, role: Role) -> tuple[Label, ...]:
-        """Return what `done` does; of labels that were added to those it was last asked of, only
-        these are looked at."""
+        """Return the result of `done`; if labels were only added since the last call, only the
+        added ones are processed."""
         kept = self._by_person.get((reviewer, role))
         made = Done.of(labels, reviewer, role) if kept is None else kept.grown(labels)
         self._by_person[reviewer, role] = made
@@ -120,18 +120,18 @@ class Sheet:
 
     @property
     def reasons(self) -> Mapping[Reason, Stratum]:
-        """Every reason an item here can have, in order."""
+        """Every reason that an item of this sheet can have, in order."""
         return STRATUM_OF if self.of_set is None else SET_REASONS
 
     @property
     def rate(self) -> str:
-        """The share of traces that is drawn by lot."""
+        """The share of traces that is drawn by lot, as text."""
         if self.of_set is not None:
             return self.of_set.held.sample
         return f"{100 * self.ruled.suite.policy.labels.sample_rate:.3g}%"
 
     def request(self, item: Item) -> str:
-        """Return what the user of an item asked; "" when nothing tells."""
+        """Return what the user of an item asked; "" when it is not known."""
         if item.item in self._asked:
             return self._asked[item.item]
         episode = self.episodes.get(item.episode_id)
@@ -139,7 +139,7 @@ class Sheet:
 
     @property
     def about(self) -> str:
-        """Whose words are read: `user` in a set about users, else ""."""
+        """Whose words are judged: `user` in a set about users, else ""."""
         return "" if self.of_set is None else self.of_set.held.about or ""
 
     def place(self, item: Item, number: int) -> Showing:
@@ -173,7 +173,7 @@ class Sheet:
         session: Session,
         handed_back: Sequence[tuple[str, int]] = (),
     ) -> Iterator[Showing]:
-        """Yield what `left` returns; no more is worked out than is taken."""
+        """Yield what `left` returns; only the showings that are consumed are computed."""
         mine = self.mine(labels, session)
         again = [(item, n) for item, n in handed_back if not any(_is(x, item, n) for x in mine)]
         if session.role == "adjudicator":
@@ -208,8 +208,8 @@ class Sheet:
     def _open(
         self, labels: Sequence[Label], session: Session, mine: Sequence[Label]
     ) -> list[Showing]:
-        """Return items that raters left open and that this person has not rated. One showing
-        settles an item."""
+        """Return items on which raters left something open and that this person has not rated. One
+        showing settles an item."""
         known = {x.item for x in mine}
         return [
             self.place(self.items[open_item.item], 1)
@@ -220,7 +220,7 @@ class Sheet:
         ]
 
     def under(self, reason: str) -> frozenset[str]:
-        """Return the items that are in the queue for this reason first, or in this stratum."""
+        """Return the items whose first reason in the queue is this, or that are in this stratum."""
         return frozenset(
             name
             for name, entry in self.entries.items()
@@ -244,8 +244,8 @@ class Sheet:
         return None
 
     def asked(self, labels: Sequence[Label], session: Session) -> Queue:
-        """Return the queue without the items that this person settled as an adjudicator: they
-        cannot rate them impartially afterwards."""
+        """Return the queue without the items that this person settled as an adjudicator: they could
+        no longer rate them impartially."""
         settled = {x.item for x in self._done(labels, session.reviewer, "adjudicator")}
         if not any(item in self.entries for item in settled):
             return self.queue
@@ -254,7 +254,7 @@ class Sheet:
         return msgspec.structs.replace(self.queue, entries=kept)
 
     def total(self, labels: Sequence[Label], session: Session) -> int:
-        """Return the number of showings for this person, done ones included."""
+        """Return the number of showings for this person, including done ones."""
         if session.role == "adjudicator":
             mine = self.mine(labels, session)
             return len(mine) + len(self._open(labels, session, mine))
@@ -264,7 +264,8 @@ class Sheet:
         return sum(entry.showings for entry in asked.entries)
 
     def entry(self, item: str) -> Entry | None:
-        """Return why an item is in the queue; None for one that only an adjudicator is shown."""
+        """Return why an item is in the queue; None for an item that only an adjudicator is
+        shown."""
         return self.entries.get(item)
 
 
@@ -273,14 +274,14 @@ def _is(label: Label, item: str, number: int) -> bool:
 
 
 def _later(places: Sequence[Showing], again: Sequence[tuple[str, int]]) -> tuple[Showing, ...]:
-    """Return `places` with those handed back after the others, the oldest first."""
+    """Return `places` with those handed back moved to the end, the oldest first."""
     turn = {key: n for n, key in enumerate(again)}
     return tuple(sorted(places, key=lambda p: turn.get((p.item.item, p.number), -1)))
 
 
 class Sheets:
-    """Sheets of one workspace, kept until a trace, a verdict or a judgment comes. Safe to share
-    between threads."""
+    """Sheets of one workspace, cached until a trace, a verdict or a judgment is added. Safe to
+    share between threads."""
 
     def __init__(self, workspace: Workspace, finals: FinalMessages) -> None:
         self._workspace, self._finals = workspace, finals
@@ -354,7 +355,7 @@ class Sheets:
             authors[baseline_id] = other.authors
             baseline = items.messages_and_signals(connection, self._finals, other)
             row = registry.suite_row(connection, suite_id)
-            assert row is not None  # both sides were found in it
+            assert row is not None  # both candidates were found in this suite
             lost = items.with_lost(connection, signals, side, other, row.id)
             signals = {**baseline.signals, **lost} if kind == "pair" else lost
         digest = ruled.suite.digest

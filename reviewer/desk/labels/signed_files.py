@@ -1,9 +1,9 @@
 """Labels that travel with the repository: `store/labels/`, written and signed by their rater, and
-taken in where they are needed, as in a pipeline.
+taken in where they are needed, for example in a pipeline.
 
-A file holds labels of one person on one suite, and is never written again: signing again makes a
-file of the labels that no signed one of theirs holds yet. The journal names each file that was made
-here, so that one which is deleted is missed.
+A file contains labels of one person on one suite, and is never rewritten: signing again makes a
+file of the labels that none of their signed files contains yet. The journal names each file that
+was made here, so that a deleted one is noticed.
 """
 
 from collections.abc import Callable, Iterable
@@ -46,7 +46,7 @@ from reviewer.suite.errors import ContractError, Problem
 
 
 class SignedLabels(NamedTuple):
-    """A file of labels that was signed now: where it is, how many labels, by whom."""
+    """A file of labels that was just signed: where it is, how many labels, by whom."""
 
     path: str
     suite_id: str
@@ -65,11 +65,11 @@ class TakenFile(NamedTuple):
 def sign_labels(
     workspace: Workspace, book: Book, suite_id: str, key: str, passphrase: str | None
 ) -> list[SignedLabels]:
-    """Write the labels of the key's owner that no signed file of theirs holds yet, a file for each
-    suite ("" for all), and sign each.
+    """Write the labels of the key's owner that none of their signed files contains yet, a file for
+    each suite ("" for all), and sign each.
 
-    Raises DeskError: a key that is no labeler's, a suite that the store does not know, nothing of
-    theirs to sign, a refused signature.
+    Raises DeskError for a key that is no labeler's, a suite that the store does not know, nothing
+    to sign, or a refused signature.
     """
     signers = trusted(workspace)
     signer = signing_key(workspace, key, passphrase)
@@ -123,8 +123,8 @@ def _is_of(label: Label, principal: str) -> bool:
 
 
 def _keep(workspace: Workspace, connection: Connection, data: bytes, signature: bytes) -> Path:
-    """Write both files, the signature first: a file is never there without it. Then the journal
-    names the file."""
+    """Write both files, the signature first, so that a label file never exists without it. Then
+    enter the file in the journal."""
     path = workspace.labels / file_name(data)
     write_private(path.with_name(path.name + SIGNATURE), signature)
     write_private(path, data)
@@ -135,23 +135,23 @@ def _keep(workspace: Workspace, connection: Connection, data: bytes, signature: 
 
 def signed_labels(files: Iterable[LabelFile]) -> list[Label]:
     """Return the labels of these files that are by the person who signed, under that person's name
-    in the trust file: in another spelling of it they are no other person's."""
+    in the trust file, whatever its spelling in the label."""
     found = []
     for file in files:
         for line in file.data.splitlines():
             try:
                 label = stored_label(line)
             except ContractError:
-                continue  # `take` says so
+                continue  # `take_signed` reports it
             if _is_of(label, file.by.principal):
                 found.append(structs.replace(label, reviewer=file.by.principal))
     return found
 
 
 def take_signed(workspace: Workspace) -> tuple[list[TakenFile], tuple[RefusedFile, ...]]:
-    """Take in every signed file of the repository; one that does not count costs no other, and a
-    line that is not of who signed, or not of this workspace, costs that line. Raises DeskError for
-    a trust file that cannot be read, StoreError when nothing can be written."""
+    """Take in every signed file of the repository; one that does not count affects no other, and a
+    line that is not by the signer, or not of this workspace, costs only that line. Raises DeskError
+    for a trust file that cannot be read, StoreError when nothing can be written."""
     found = label_files(workspace)
     taken: list[TakenFile] = []
     if found.good:
@@ -174,7 +174,7 @@ def take_signed(workspace: Workspace) -> tuple[list[TakenFile], tuple[RefusedFil
 
 
 def _only_of(principal: str, place: str) -> Callable[[Label], Label]:
-    """Return what lets through labels of one person alone."""
+    """Return a function that accepts only labels of one person."""
 
     def own(label: Label) -> Label:
         if not _is_of(label, principal):
@@ -186,9 +186,9 @@ def _only_of(principal: str, place: str) -> Callable[[Label], Label]:
 
 
 def labels_as_signed(workspace: Workspace) -> dict[str, Label]:
-    """Return uid → label of what the signed files hold, each by the person who signed. The traces
-    that a label names are not part of its uid: those that were signed count, not those of another
-    copy that came into the store before."""
+    """Return uid → label from the signed files, each by the person who signed. The traces that a
+    label names are not part of its uid: the signed ones count, not those of another copy that
+    entered the store before."""
     if not file_names(workspace):
         return {}
     return {label.uid: label for label in signed_labels(label_files(workspace).good)}

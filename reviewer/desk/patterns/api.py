@@ -1,10 +1,10 @@
 """Patterns of the failing attempts of a suite: how often each occurs, by candidate.
 
-Rates are of the attempts that the scorecard counts, so the counts of all patterns add up to its
-failing attempts; their limits are made as those of its rates are.
+Rates are over the attempts that the scorecard counts, so the counts of all patterns add up to its
+failing attempts; their limits are computed like those of its rates.
 """
 
-from __future__ import annotations  # what only types name is not loaded
+from __future__ import annotations  # names used only in annotations are not imported
 
 import re
 from collections.abc import Mapping, Sequence
@@ -45,9 +45,9 @@ class PatternsRoom(Room):
     def found(
         self, suite_id: str, candidates: Sequence[str] = (), *, near: bool = False
     ) -> Patterns:
-        """Return the patterns of the failing attempts of some candidates, in the order given, or
-        of all, by id; with `near`, those that are alone in theirs grouped by the nearness of their
-        words, too.
+        """Return the patterns of the failing attempts of some candidates, in the order given, or of
+        all, by id; with `near`, also groups by similarity of words of the attempts that are alone
+        in their pattern.
 
         Raises DeskError for an unknown suite, for a candidate without a trace on it, and with
         `near` where there is no embedding model.
@@ -154,7 +154,8 @@ class PatternsRoom(Room):
 
 
 def _fails_as(connection: Connection, suite_id: str, pattern: str) -> bool:
-    """Return whether an id, of no pattern now, was named before or is that of a failing attempt."""
+    """Return whether an id that is no current pattern was named before, or belongs to a failing
+    attempt."""
     if any(one.pattern_id == pattern for one in history_of(connection, suite_id)):
         return True
     if not re.fullmatch(PATTERN_ID, pattern) or not pattern.startswith(NEAR):

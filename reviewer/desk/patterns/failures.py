@@ -1,6 +1,6 @@
 """The failing attempts of a candidate, each with its pattern, and where it failed."""
 
-from __future__ import annotations  # what only types name is not loaded
+from __future__ import annotations  # names used only in annotations are not imported
 
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
@@ -131,8 +131,8 @@ def _chunked(connection: Connection, records: Records, row: TraceRow) -> TraceRe
 
 
 def _text(finding: FailingFinding | None, record: TraceRecord | None) -> str:
-    """Return what the deciding finding says and how the attempt ended, as far as it is stored,
-    which is masked."""
+    """Return what the deciding finding says and how the attempt ended, from the stored, masked
+    record."""
     said = () if finding is None else (finding.gate, finding.code.replace(":", " "), finding.detail)
     ended = "" if record is None else record.final_message or ""
     return " ".join(filter(None, (*said, ended[:MOST_TEXT])))

@@ -1,7 +1,7 @@
-"""Names of patterns as they are shown, beside the patterns; no gate and no report reads them.
+"""Names of patterns, shown beside the patterns; no gate and no report reads them.
 
-A name is of a suite and of the id of a pattern, which is a digest of what groups its attempts: it
-holds in every store, and however often attempts are imported or judged again.
+A name belongs to a suite and to the id of a pattern, which is a digest of what groups its attempts:
+the id is the same in every store, and however often attempts are imported or judged again.
 """
 
 from msgspec import structs
@@ -13,7 +13,7 @@ from reviewer.review.pattern_names import NEAR, PATTERN_NAMES, PatternName, stan
 
 
 def lines_of(connection: Connection, suite_id: str) -> list[PatternName]:
-    """Return every line of a suite, in the order the store came to know them."""
+    """Return every line of a suite, in the order in which the store received them."""
     found = []
     for row in TABLE.of_suite(connection, suite_id):
         one = PATTERN_NAMES.stored(row.body)
@@ -22,7 +22,7 @@ def lines_of(connection: Connection, suite_id: str) -> list[PatternName]:
 
 
 def names_of(connection: Connection, suite_id: str) -> dict[str, tuple[GivenName, ...]]:
-    """Return pattern id → what stands of it, of the patterns of a suite that have a name."""
+    """Return pattern id → the names in force, for the patterns of a suite that have a name."""
     found = {}
     for pattern, lines in standing(lines_of(connection, suite_id)).items():
         if any(one.name for one in lines):
@@ -31,7 +31,7 @@ def names_of(connection: Connection, suite_id: str) -> dict[str, tuple[GivenName
 
 
 def given(one: PatternName, *, stands: bool) -> GivenName:
-    """Return a line as a door shows it."""
+    """Return a line as a view."""
     return GivenName(
         pattern_id=one.pattern_id,
         name=one.name,
@@ -53,11 +53,11 @@ def history_of(connection: Connection, suite_id: str) -> tuple[GivenName, ...]:
 
 
 def near_id(evidence: int) -> str:
-    """Return the id of an attempt by its evidence, which is the same in every store."""
+    """Return the id of an attempt from its evidence, which is the same in every store."""
     return f"{NEAR}{evidence & (1 << 64) - 1:016x}"
 
 
 def evidence_of_id(near: str) -> int:
-    """Return the evidence that an id was made of, as the store has it."""
+    """Return the evidence that an id was made from, as the store has it."""
     number = int(near.removeprefix(NEAR), 16)
     return number - (1 << 64) if number >> 63 else number

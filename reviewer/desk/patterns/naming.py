@@ -1,4 +1,4 @@
-"""Giving names to patterns: masked, and written durably; and the names of another store."""
+"""Give names to patterns, masked and written durably; take in the names of another store."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -30,10 +30,10 @@ from reviewer.trace.redaction import Redactor, redactor_of
 def write_name(
     workspace: Workspace, suite_id: str, pattern: str, name: str, note: str, reviewer: str
 ) -> NameMade:
-    """Give a pattern a name in place of those that stand, or take these back with an empty one:
-    durable when this returns. What stands already is not written again.
+    """Give a pattern a name in place of those in force, or remove these with an empty name: durable
+    when this returns. A name already in force is not written again.
 
-    Raises DeskError for a name that cannot be used and when there is none to take back, StoreError
+    Raises DeskError for a name that cannot be used and when there is none to remove, StoreError
     when nothing could be written.
     """
     connection = open_writer(workspace.store)
@@ -87,14 +87,15 @@ def _row_of(one: PatternName) -> PatternNameRow:
 
 
 class _Border:
-    """The rules for a name from elsewhere: its suite is here, and it holds no identifiers."""
+    """The rules for a name from elsewhere: its suite is in this workspace, and it contains no
+    identifiers."""
 
     def __init__(self, workspace: Workspace, connection: Connection) -> None:
         self._connection = connection
         self._rules: dict[str, Redactor] = {}
 
     def admitted(self, one: PatternName, place: str) -> PatternName:
-        """Return the line. Raises ContractError with every reason not to take it."""
+        """Return the line. Raises ContractError with every reason to refuse it."""
         problems = [Problem(place, where, why) for where, why in self._against(one)]
         if problems:
             raise ContractError.of(problems)
@@ -117,8 +118,8 @@ KIND: RecordKind[PatternName, PatternNameRow] = RecordKind(
 
 
 def take_pattern_names(there: OtherStore) -> tuple[TakeResult, tuple[str, ...]]:
-    """Join the names of another store: every line of both is kept. Returns the patterns (suite and
-    id) whose names disagree now, too."""
+    """Add the names of another store: every line of both is kept. Also return the patterns (suite
+    and id) whose names now disagree."""
     suites = TABLE.suites(there.other)
     known = [
         (f"{there.name}: pattern name {row.id}", row.body)

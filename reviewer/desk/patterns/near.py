@@ -1,9 +1,8 @@
-"""Failing attempts that share no pattern with another, grouped by the nearness of their words.
+"""Failing attempts that share no pattern with another, grouped by the similarity of their words.
 
-A static model of this machine turns the words of an attempt into a direction, and attempts whose
-directions are near one another are a group. The order of attempts, imports and stores changes no
-group: ties are settled by the digest of an attempt's evidence. Nothing here fails or passes
-anything.
+A static model on this machine turns the words of an attempt into a direction, and attempts with
+similar directions form a group. The order of attempts, imports and stores changes no group: ties
+are settled by the digest of an attempt's evidence. Nothing here changes a verdict.
 """
 
 from collections import Counter
@@ -34,14 +33,14 @@ from reviewer.desk.reports.text_scores import (
 from reviewer.exit_codes import ExitCode
 
 THRESHOLD = 0.75
-"""Two attempts are near from this cosine of their directions."""
+"""Two attempts are near if the cosine of their directions is at least this."""
 MOST_COMPARED = 5_000
-"""The most attempts that are compared; where there are more, those of the lowest ids."""
+"""Most attempts that are compared; where there are more, those with the lowest ids."""
 EXAMPLES = 2
 
 
 class Alone(NamedTuple):
-    """A failing attempt that no other one shares a pattern with."""
+    """A failing attempt that shares its pattern with no other."""
 
     near_id: str
     side: int
@@ -49,8 +48,8 @@ class Alone(NamedTuple):
 
 
 def model_of(folder: str) -> Model:
-    """Open the embedding model of a folder. Raises DeskError with the way out where none is named,
-    the extra is not installed, or the folder holds none."""
+    """Open the embedding model in a folder. Raises DeskError with the way out where no folder is
+    named, the extra is not installed, or the folder contains no model."""
     if not folder:
         raise DeskError(
             "grouping by similar words needs an embedding model",
@@ -74,7 +73,7 @@ def near_patterns(
     called: Mapping[str, tuple[GivenName, ...]],
     model: Model,
 ) -> NearPatterns:
-    """Group the attempts that are alone in their pattern by the nearness of their words."""
+    """Group the attempts that are alone in their pattern by the similarity of their words."""
     alone = _alone(connection, sides)
     compared = alone[:MOST_COMPARED]
     directions, silent = _directions([one.failure.text for one in compared], model)
@@ -118,7 +117,7 @@ def _alone(connection: Connection, sides: Sequence[Side]) -> list[Alone]:
 
 
 def _directions(texts: Sequence[str], model: Model) -> tuple[Any, frozenset[int]]:
-    """Return the direction of each text, and the places of those without a word that the model
+    """Return the direction of each text, and the places of the texts without a word that the model
     knows."""
     import numpy as np
 
@@ -133,9 +132,9 @@ def _directions(texts: Sequence[str], model: Model) -> tuple[Any, frozenset[int]
 
 
 def _groups(directions: Any, silent: frozenset[int]) -> list[list[int]]:
-    """Return the places of each group. The text with the most near it takes these, then the text
-    with the most near it of those that are left, and so on: every text of a group is near the one
-    that took it."""
+    """Return the places of each group. The text with the most texts near it takes these, then among
+    the remaining texts the one with the most near it, and so on: every text of a group is near the
+    one that took it."""
     import numpy as np
 
     near = np.round(directions @ directions.T, DIGITS) >= THRESHOLD

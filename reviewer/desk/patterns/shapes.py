@@ -1,7 +1,8 @@
 """The pattern of one failing attempt, from its findings, its record and its contract. Pure.
 
-No text of a trace becomes part of a pattern: of a tool that the contract does not list it says only
-that it is unlisted, and what a code says of a place within a record is left out.
+No text of a trace becomes part of a pattern: for a tool that the contract does not list the pattern
+says only that it is unlisted, and the part of a code that names a place within a record is left
+out.
 """
 
 import re
@@ -21,30 +22,30 @@ from reviewer.suite.tool_names import listed_tools
 from reviewer.trace.record import TraceRecord, kind_of
 
 UNLISTED = "(unlisted)"
-"""A tool that the contract does not list: its name is the trace's own."""
+"""A tool that the contract does not list: its name comes from the trace."""
 OTHER = "(other)"
 _OF_TOOLS = frozenset({"forbidden", "not_allowed", "approval_missing", "looped"})
 _OF_TRACES = frozenset({"completeness", "redaction"})
-"""Gates whose codes end in what is the trace's own: an episode, members within an event."""
+"""Gates whose codes end in a text from the trace: an episode, or members within an event."""
 _WORD = re.compile(r"[a-z][a-z_]{0,39}")
 ID_LENGTH = 12
 
 
 class Tools(NamedTuple):
-    """The tools of a contract: those required, in its order, and all that it lists. Names as a
-    code has them."""
+    """The tools of a contract: the required ones, in its order, and all that it lists. Names as in
+    codes."""
 
     required: tuple[str, ...]
     listed: frozenset[str]
 
     def shown(self, name: str) -> str:
-        """Return a tool's name, or the words for one that is the trace's own."""
+        """Return a tool's name, or the placeholder for a name that comes from the trace."""
         name = named(name)
         return name if name in self.listed else UNLISTED
 
 
 def tools_of(episode: Episode | None) -> Tools:
-    """Return the tools of a contract; none of an episode that the suite does not have."""
+    """Return the tools of a contract; none for an episode that the suite does not have."""
     if episode is None:
         return Tools((), frozenset())
     required = tuple(dict.fromkeys(map(named, episode.tools.required)))
@@ -65,8 +66,8 @@ NOT_KEPT = Step("not_kept", "", "", "", "")
 
 
 def deciding(found: Sequence[FailingFinding]) -> FailingFinding | None:
-    """Return the finding that decided: a critical one before others, then the one whose event is
-    the earliest (one without an event holds at the end), then in printed order."""
+    """Return the deciding finding: a critical one before others, then the one with the earliest
+    event (a finding without an event counts as at the end), then in printed order."""
     return min(found, key=_rank, default=None)
 
 
@@ -79,7 +80,7 @@ def _critical(one: FailingFinding) -> bool:
 
 
 def shape_of(finding: FailingFinding | None, step: Step, tools: Tools) -> Shape:
-    """Return what makes the pattern of an attempt."""
+    """Return the shape that makes the pattern of an attempt."""
     gate = code = clause = ""
     if finding is not None:
         gate = finding.gate
@@ -95,7 +96,7 @@ def pattern_id(shape: Shape) -> str:
 
 
 def _clause(gate: str, code: str, rest: str, tools: Tools) -> str:
-    """Return what follows a code's colon, as far as the contract says it."""
+    """Return the part of a code after its colon, as far as it comes from the contract."""
     if not rest or gate in _OF_TRACES:
         return ""
     if code in _OF_TOOLS:
@@ -106,7 +107,7 @@ def _clause(gate: str, code: str, rest: str, tools: Tools) -> str:
 
 
 def step_of(record: TraceRecord, seq: int | None, tools: Tools) -> Step:
-    """Return the shape of the step that event `seq` of a record is, of the end without one."""
+    """Return the shape of the step that event `seq` of a record is; without a `seq`, of the end."""
     acts = acts_of(record)
     event = None
     if seq is not None:
@@ -130,7 +131,7 @@ def step_of(record: TraceRecord, seq: int | None, tools: Tools) -> Step:
 
 def _between(reached: set[str], tool: str, tools: Tools) -> tuple[str, str]:
     """Return the last required tool that was reached and the first that was not, in the contract's
-    order; the tool of the step itself is neither."""
+    order; the tool of the step itself counts as neither."""
     others = [one for one in tools.required if one != tool]
     after = [one for one in others if one in reached]
     before = [one for one in others if one not in reached]

@@ -1,4 +1,4 @@
-"""Views of failure patterns: what they are made of, and their counts by candidate."""
+"""Views of failure patterns: what they are made from, and their counts by candidate."""
 
 from typing import Literal
 
@@ -13,13 +13,13 @@ Turn = Literal["", "first", "repeated"]
 
 
 class Shape(View, frozen=True):
-    """What makes a pattern; `pattern_id` digests exactly this.
+    """The facts that make a pattern; `pattern_id` digests exactly these.
 
-    `gate`, `code` (before its colon) and `clause` (what follows it, where the contract says it)
-    are those of the finding that decided, "" where the verdict has none. `place` is the kind of
-    the event that shows it, `end` where no event does, `not_kept` where the record is not stored.
-    `tool` is the tool of that event and `turn` whether it was called before; `after` and `before`
-    are the last required tool that was reached by then and the first that was not, in the
+    `gate`, `code` (before its colon) and `clause` (after the colon, where it comes from the
+    contract) are those of the deciding finding, "" where the verdict has none. `place` is the kind
+    of the event that shows it, `end` where no event does, `not_kept` where the record is not
+    stored. `tool` is the tool of that event and `turn` whether it was called before; `after` and
+    `before` are the last required tool that was reached by then and the first that was not, in the
     contract's order.
     """
 
@@ -37,10 +37,10 @@ class Shape(View, frozen=True):
 class PatternCount(View, frozen=True):
     """One pattern in one candidate's attempts.
 
-    `attempts` of `episodes` episodes are all that fail so; `counted` are those of the first
-    complete set, which the rate is made of: `counted` of `measured`, with its 95% interval. The
-    rate is None where nothing is measured. `trace_id` and `seq` are the first of them, "" and None
-    without one.
+    `attempts` of `episodes` episodes are all that fail with it; `counted` are those of the first
+    complete set, from which the rate is computed: `counted` of `measured`, with its 95% interval.
+    The rate is None where nothing is measured. `trace_id` and `seq` are of the first attempt, ""
+    and None when there is none.
     """
 
     candidate_id: str
@@ -56,8 +56,8 @@ class PatternCount(View, frozen=True):
 
 
 class GivenName(View, frozen=True):
-    """What one person called a pattern; an empty `name` takes back what it replaces. It stands
-    until another line names its `uid` in `replaces`."""
+    """A name that one person gave to a pattern; an empty `name` removes the names that it replaces.
+    It is in force until another line names its `uid` in `replaces`."""
 
     pattern_id: str
     name: str
@@ -70,7 +70,7 @@ class GivenName(View, frozen=True):
 
 
 class NameMade(View, frozen=True):
-    """A name as the store has it; `added` is false for one that stood already."""
+    """A name as the store has it; `added` is false for a name that was already in force."""
 
     suite_id: str
     given: GivenName
@@ -79,8 +79,8 @@ class NameMade(View, frozen=True):
 
 class Pattern(View, frozen=True):
     """One pattern; `counts` are aligned with the candidates, also where a count is 0. `names` are
-    what stands: several where people named it without knowing of one another; `names_differ` says
-    that these disagree."""
+    the names in force: several where people named it without knowing of one another; `names_differ`
+    says that these disagree."""
 
     pattern_id: str
     shape: Shape
@@ -92,8 +92,8 @@ class Pattern(View, frozen=True):
 
 
 class NearCount(View, frozen=True):
-    """A group by nearness in one candidate's attempts: all of them, and those of the first complete
-    set, of `measured`."""
+    """A group by similarity in one candidate's attempts: all of them, and those of the first
+    complete set, of `measured`."""
 
     candidate_id: str
     attempts: int
@@ -102,8 +102,8 @@ class NearCount(View, frozen=True):
 
 
 class NearExample(View, frozen=True):
-    """One attempt of a group by nearness. `near_id` is made of its evidence; `cosine` says how near
-    it is to the middle of the group, `text` what was compared."""
+    """One attempt of a group by similarity. `near_id` is made from its evidence; `cosine` says how
+    near it is to the middle of the group, `text` what was compared."""
 
     near_id: str
     trace_id: str
@@ -114,9 +114,9 @@ class NearExample(View, frozen=True):
 
 
 class NearGroup(View, frozen=True):
-    """Attempts whose words are near one another, none of which shares a pattern with another.
-    `near_id` is that of the first example, the nearest to the middle; `members` are those of all,
-    the nearest first. `names` are those of any member."""
+    """Attempts with similar words, none of which shares a pattern with another. `near_id` is that
+    of the first example, the nearest to the middle; `members` are those of all, the nearest first.
+    `names` are those of any member."""
 
     near_id: str
     attempts: int
@@ -128,9 +128,9 @@ class NearGroup(View, frozen=True):
 
 
 class NearPatterns(View, frozen=True):
-    """The groups by nearness, the largest first. Of the attempts `alone` in their pattern,
-    `grouped` are in one, `near_none` are near no other, `wordless` hold no word that the model
-    knows, and `not_compared` are beyond the most that are."""
+    """The groups by similarity, the largest first. Of the attempts `alone` in their pattern,
+    `grouped` are in a group, `near_none` are near no other, `wordless` contain no word that the
+    model knows, and `not_compared` exceed the maximum."""
 
     model: str
     model_sha256: str
@@ -158,7 +158,7 @@ class PatternCandidate(View, frozen=True):
 
 class Patterns(View, frozen=True):
     """The patterns of a suite, the most frequent first, and then by id. `names_elsewhere` are those
-    of patterns that no attempt of these candidates has. `near` is there when it was asked for."""
+    of patterns that no attempt of these candidates has. `near` is present when it was asked for."""
 
     suite: SuiteInfo
     candidates: tuple[PatternCandidate, ...]

@@ -1,6 +1,6 @@
 """The API of `desk.power`: how often the policy of a suite is wrong."""
 
-from __future__ import annotations  # what only types name is not loaded
+from __future__ import annotations  # names used only in annotations are not imported
 
 from typing import TYPE_CHECKING
 
@@ -31,9 +31,9 @@ class PowerRoom(Room):
     ) -> PowerView:
         """Return how often the policy of a suite is wrong, frozen or not.
 
-        The figures are those in the frozen suite if nothing else is asked; else those of the cache;
-        else they are simulated, and `progress` is called. Raises DeskError for an invalid suite,
-        and for a policy without figures.
+        The figures are those in the frozen suite if no other rates are asked for; else those of the
+        cache; else they are simulated, and `progress` is called. Raises DeskError for an invalid
+        suite, and for a policy without figures.
         """
         from reviewer.desk.power import made
 

@@ -1,7 +1,7 @@
-"""Power made: the table of power.json from a policy and a size, by `stats.power`.
+"""The table of power.json, computed from a policy and a size by `stats.power`.
 
-Chances are simulated once and remembered: by this process, and under `store/cache`, in a file that
-is named by everything its figures follow from. It is safe to delete, and no digest covers it.
+Probabilities are simulated once and cached: by this process, and under `store/cache`, in a file
+named by everything that its figures depend on. The file is safe to delete, and no digest covers it.
 """
 
 import math
@@ -29,7 +29,7 @@ from reviewer.suite.power import (
 from reviewer.suite.strict_json import canonical_bytes, sha256_hex
 
 Progress = Callable[[int, int], None]
-"""Told how many of how many chances are known."""
+"""Called with how many probabilities are known, and of how many."""
 
 RATES = (1.0, 0.99, 0.97, 0.95, 0.90)
 TRUE_RATE = 0.99
@@ -44,8 +44,8 @@ ENOUGH = 0.8
 def asked_of(
     suite: Suite, true_rate: float = TRUE_RATE, icc: float = ICC, critical_rate: float = 0.0
 ) -> PowerAsked | None:
-    """Return what the power of a suite's policy follows from; None for a suite whose policy
-    certifies nothing, or that has more attempts than the model lays out."""
+    """Return what the power of a suite's policy depends on; None for a suite whose policy certifies
+    nothing, or that has more attempts than the model supports."""
     policy, episodes = suite.policy, len(suite.episodes)
     if suite.probe or not episodes or policy.attempts > chance.MOST_ATTEMPTS:
         return None
@@ -72,12 +72,12 @@ def asked_of(
 
 
 def _draws(attempts: int) -> int:
-    """Return how many releases are simulated: pairs of counts are (attempts + 1) squared."""
+    """Return how many releases are simulated; there are (attempts + 1) squared pairs of counts."""
     return chance.DRAWS if attempts <= 10 else chance.DRAWS // 4
 
 
 def not_modeled(policy: Policy) -> tuple[str, ...]:
-    """Return the gates of a policy that the model takes as passed."""
+    """Return the gates of a policy that the model assumes to pass."""
     asked = (
         ("D4 cost per success", policy.max_cpst_usd is not None),
         ("D5 p95 latency", policy.latency_p95_ms is not None),
@@ -87,7 +87,8 @@ def not_modeled(policy: Policy) -> tuple[str, ...]:
 
 
 def power_of(suite: Suite, asked: PowerAsked, progress: Progress | None = None) -> Power:
-    """Return the power of the suite's policy: simulated, some seconds for a large one."""
+    """Return the power of the suite's policy by simulation, which takes some seconds for a large
+    suite."""
     return _Table(asked, progress).made(not_modeled(suite.policy))
 
 
@@ -98,7 +99,7 @@ def power_bytes(power: Power) -> bytes:
 
 
 class _Table:
-    """One table at work."""
+    """One table that is being computed."""
 
     def __init__(self, asked: PowerAsked, progress: Progress | None) -> None:
         self.asked, self._progress = asked, progress
@@ -174,7 +175,7 @@ class _Table:
         return PowerWorse(by=by, promoted=_rounded(found.promote), gates=_gates(found))
 
     def _sizes(self) -> Iterator[tuple[int, int]]:
-        """Return the size there is, larger ones, and more attempts of the same episodes."""
+        """Yield the present size, larger ones, and more attempts of the same episodes."""
         episodes, attempts = self.asked.episodes, self.asked.attempts
         yield episodes, attempts
         for more in [each for each in EPISODES if each > episodes][:MOST_LARGER]:
@@ -196,7 +197,7 @@ class _Table:
 
     def _enough(self, at: chance.Design) -> int | None:
         """Return the fewest episodes, from this size on, that promote an identical agent in
-        `ENOUGH` of cases: by halving between two sizes of which only the larger does."""
+        `ENOUGH` of cases, by bisection between a size that does not and one that does."""
         few = max(1, self.asked.draws // 4)
 
         def promotes(episodes: int) -> bool:
@@ -238,8 +239,8 @@ def _rounded(share: float) -> float:
 def cached_power(
     workspace: Workspace, suite: Suite, asked: PowerAsked, progress: Progress | None = None
 ) -> Power:
-    """Return the power from the cache, or make it and keep it there. A cache that cannot be read or
-    written is passed over."""
+    """Return the power from the cache, or compute and cache it. A cache that cannot be read or
+    written is ignored."""
     path = _cache_file(workspace, suite, asked)
     with suppress(OSError, ValueError, msgspec.MsgspecError):
         return read_power(path.read_bytes())
@@ -253,8 +254,8 @@ def cached_power(
 
 
 def power_to_lock(suite: Suite, there: bytes | None) -> bytes | None:
-    """Return the power.json that a freeze locks: the one that is there where its inputs are these,
-    else a new one; None for a suite that has no power. What is locked never comes from a cache."""
+    """Return the power.json that a freeze locks: the existing one where its inputs are the same,
+    else a new one; None for a suite that has no power. The locked file never comes from a cache."""
     asked = asked_of(suite)
     if asked is None:
         return None
@@ -266,7 +267,7 @@ def power_to_lock(suite: Suite, there: bytes | None) -> bytes | None:
 
 
 def read_power(data: bytes) -> Power:
-    """Return the values of power.json as it was made here. Raises msgspec.MsgspecError."""
+    """Return the values of a power.json made by this program. Raises msgspec.MsgspecError."""
     raw: dict[str, Any] = msgspec.json.decode(data)
     raw.pop("schema", None)
     return msgspec.convert(raw, Power)

@@ -1,4 +1,4 @@
-"""How often a policy is wrong, as a command and a screen show it: words and rows."""
+"""How often a policy is wrong, as words and rows for a command and a screen."""
 
 from typing import Literal, NamedTuple
 
@@ -6,10 +6,10 @@ from reviewer.suite.power import Power
 
 
 class PowerView(NamedTuple):
-    """`mark` is `fail` where more identical agents are stopped than is asked for, else `advisory`
-    where more of the worst agents are let through; `limits` says of each what the size cannot do.
-    `locked` says that the figures are those of the frozen suite. `rows` are
-    aligned with `head`, `sizes` with `size_head`; `plots` has the plot of each width."""
+    """`mark` is `fail` where more identical agents are stopped than the suite allows, else
+    `advisory` where more of the worst agents are let through; `limits` says for each what this size
+    cannot achieve. `locked` says that the figures are those of the frozen suite. `rows` are aligned
+    with `head`, `sizes` with `size_head`; `plots` has the plot of each width."""
 
     suite_id: str
     locked: bool

@@ -1,1 +1,1 @@
-"""Who is at a workspace now."""
+"""Who is working in a workspace now."""

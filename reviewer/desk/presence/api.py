@@ -1,10 +1,10 @@
-"""Who is at a workspace now: a small file for each open workstation, next to the store.
+"""Who is working in a workspace now: a small file for each open workstation, next to the store.
 
-It is not evidence: nothing is signed over it, no report names it, and a file that is broken or left
-behind by a killed program is ignored. It never says which item a person has open.
+The files are no evidence: nothing is signed over them, no report names them, and a file that is
+broken or left behind by a killed program is ignored. They never say which item a person has open.
 """
 
-from __future__ import annotations  # what only types name is not loaded
+from __future__ import annotations  # names used only in annotations are not imported
 
 import os
 import platform
@@ -21,15 +21,15 @@ from reviewer.desk.presence.claims import Claim, claims_in, folder_made
 from reviewer.desk.views import View
 
 BEAT = 10.0
-"""Seconds after which an open workstation says again that it is there."""
+"""Seconds after which an open workstation refreshes its file."""
 FORGOTTEN = 3600.0
-"""Seconds after which who left is no longer named, and their file is removed."""
+"""Seconds after which a person who left is no longer listed, and their file is removed."""
 LARGEST, MOST = 4096, 200
-"""Bytes of a file, and files, that are read."""
+"""Most bytes of a file, and most files, that are read."""
 
 
 class _Said(msgspec.Struct, forbid_unknown_fields=True):
-    """What a file says. `via` is SSH or browser, "" at the machine itself."""
+    """The content of a file. `via` is SSH or browser, "" at the machine itself."""
 
     name: str
     screen: str
@@ -40,10 +40,9 @@ class _Said(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class Present(View, frozen=True):
-    """A person at the workspace: the `screen` they are on and since when (`since`: HH:MM, UTC).
-    `me` is the one who asks; `left` counts the minutes since they went, None while they are here.
-    `labeling`: since when they have an item before them, in seconds since 1970, never which.
-    """
+    """A person in the workspace: the `screen` they are on and since when (`since`: HH:MM, UTC).
+    `me` is the viewer; `left` counts the minutes since they left, None while they are present.
+    `labeling`: since when they have an item open, in seconds since 1970, never which."""
 
     name: str
     screen: str
@@ -57,7 +56,7 @@ class Present(View, frozen=True):
 
 
 class PresenceRoom(Room):
-    """Says that this workstation is open, and who else's is."""
+    """Records that this workstation is open, and lists the other open ones."""
 
     def __init__(self, opened: DeskState) -> None:
         super().__init__(opened)
@@ -68,8 +67,8 @@ class PresenceRoom(Room):
 
     def here(self, screen: str, role: str = "", active: bool = True) -> None:
         """Record the screen of this desk's person, if it changed or the record is old. A folder
-        that cannot be written is not an error: nobody is told then. The person keeps their open
-        item while they are `active`."""
+        that cannot be written is not an error: the person is then not listed. The person keeps
+        their open item while they are `active`."""
         if not self._opened.has_store():
             return
         if active:
@@ -89,8 +88,8 @@ class PresenceRoom(Room):
             self._said, self._beat = said, now
 
     def all(self) -> tuple[Present, ...]:
-        """Return who is here and who left within the hour: first this person, then those who are
-        here, each by name."""
+        """Return who is present and who left within the hour: this person first, then those
+        present, each by name."""
         claims = claims_in(self._folder)
         found = [one for path in self._files() if (one := self._read(path, claims)) is not None]
         found.sort(key=lambda one: (not one.me, one.left is not None, one.left or 0, one.name))
@@ -119,7 +118,7 @@ class PresenceRoom(Room):
                 return None
             with path.open("rb") as file:
                 said = msgspec.json.decode(file.read(LARGEST + 1), type=_Said)
-        except (OSError, ValueError):  # left half written, removed by another, or not ours
+        except (OSError, ValueError):  # half written, removed by another, or an unknown file
             return None
         left = None if silent < GONE else int((silent - GONE) // 60)
         claim = claims.get(path.stem)
@@ -131,7 +130,7 @@ class PresenceRoom(Room):
 
 
 def _via(role: str) -> str:
-    """Return how a person came: by a page of `serve`, over SSH, or not from elsewhere."""
+    """Return how a person is connected: by a page of `serve`, over SSH, or locally."""
     if role:
         return "browser"
     return "SSH" if os.environ.get("SSH_CONNECTION") else ""

@@ -1,12 +1,12 @@
-"""Which item each person has before them to label: a lease on it, in a file beside the presence.
+"""Which item each person has open for labeling: a lease on it, in a file beside the presence.
 
-A claim decides one thing: others are given another item meanwhile. It refuses no label, and it is
-no evidence. What is lost with a claim is that order alone, so a file that is broken, left behind or
-cannot be written is passed over. A claim ends with the label, when its person leaves the item, when
-their workstation falls silent, and a quarter of an hour after their last key.
+A claim has one effect: others are given another item meanwhile. It prevents no label, and it is no
+evidence. Losing a claim loses only that order, so a file that is broken, left behind or cannot be
+written is ignored. A claim ends with the label, when its person leaves the item, when their
+workstation stops refreshing, and a quarter of an hour after their last key press.
 """
 
-from __future__ import annotations  # what only types name is not loaded
+from __future__ import annotations  # names used only in annotations are not imported
 
 import fcntl
 import os
@@ -28,11 +28,12 @@ LEASE = 900.0
 BEAT = 10.0
 """Seconds between two writings of a claim that is kept alive."""
 GONE = 30.0
-"""Seconds of silence after which a workstation is taken to have ended."""
+"""Seconds without a refresh after which a workstation is taken to have ended."""
 PATIENCE = 1.0
-"""Seconds to wait for others who are choosing; after them it is chosen without waiting."""
+"""Seconds to wait for others who are choosing an item; after that the choice is made without the
+lock."""
 LARGEST, MOST = 1024, 200
-"""Bytes of a file, and files, that are read."""
+"""Most bytes of a file, and most files, that are read."""
 
 
 def clock() -> float:
@@ -50,7 +51,8 @@ def ago(seconds: float) -> str:
 
 
 class _Kept(msgspec.Struct, forbid_unknown_fields=True):
-    """What a file says: whose claim it is, on which item, since when and when it was renewed."""
+    """The content of a file: whose claim it is, on which item, since when, and when it was
+    renewed."""
 
     name: str
     item: str
@@ -59,7 +61,7 @@ class _Kept(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class Claim(View, frozen=True):
-    """An item that a person has before them since some time, in seconds since 1970."""
+    """An item that a person has had open since a time, in seconds since 1970."""
 
     name: str
     item: str
@@ -67,7 +69,7 @@ class Claim(View, frozen=True):
 
 
 def folder_made(folder: Path) -> None:
-    """Make the folder of the presence, which version control is to leave alone."""
+    """Create the folder of the presence, and make version control ignore it."""
     folder.mkdir(mode=0o700, exist_ok=True)
     ignore = folder / ".gitignore"
     if not ignore.exists():
@@ -75,8 +77,8 @@ def folder_made(folder: Path) -> None:
 
 
 def claims_in(presence: Path) -> dict[str, Claim]:
-    """Return the claims that are alive, by the workstation that has each. `presence` is the folder
-    of those who are here."""
+    """Return the claims that are in force, by workstation. `presence` is the folder of the presence
+    files."""
     found = {}
     with suppress(OSError):
         for path in sorted((presence / "claims").glob("*.json"))[:MOST]:
@@ -87,7 +89,7 @@ def claims_in(presence: Path) -> dict[str, Claim]:
 
 
 def _read(path: Path) -> _Kept | None:
-    """Return the claim of a file; None when it has ended, or the file is none of ours."""
+    """Return the claim in a file; None when it has ended, or when the file is not a claim."""
     try:
         with path.open("rb") as file:
             kept = msgspec.json.decode(file.read(LARGEST + 1), type=_Kept)
@@ -97,8 +99,8 @@ def _read(path: Path) -> _Kept | None:
 
 
 def _silent(present: Path) -> bool:
-    """Return whether a workstation that said it was here says so no longer. One that never did (a
-    program that labels) has its claim for the whole lease."""
+    """Return whether a workstation that recorded its presence has stopped refreshing it. A
+    workstation that never did (a program that labels) keeps its claim for the whole lease."""
     try:
         return clock() - present.stat().st_mtime >= GONE
     except OSError:
@@ -106,7 +108,7 @@ def _silent(present: Path) -> bool:
 
 
 class Claims:
-    """The claims at one workspace; this desk, `workstation`, has one at most. Safe to share between
+    """The claims in one workspace; this desk, `workstation`, has one at most. Safe to share between
     threads."""
 
     def __init__(self, presence: Path, workstation: str) -> None:
@@ -115,20 +117,20 @@ class Claims:
         self._kept: _Kept | None = None
 
     def others(self, reviewer: str) -> tuple[Claim, ...]:
-        """Return what others than this person have before them, the longest first. The same person
-        at another desk is no other: after a workstation was killed they continue with their own
-        item."""
+        """Return the items that other people have open, the longest held first. The same person at
+        another desk is not another person: after a workstation was killed they continue with their
+        own item."""
         found = (each for each in claims_in(self._presence).values() if each.name != reviewer)
         return tuple(sorted(found, key=lambda each: (each.since, each.name)))
 
     @contextmanager
     def choosing(self, reviewer: str) -> Iterator[tuple[Claim, ...]]:
-        """Yield the claims of others, while nobody else chooses."""
+        """Yield the claims of others, while nobody else chooses an item."""
         with self._lock, self._alone():
             yield self.others(reviewer)
 
     def take(self, reviewer: str, item: str | None) -> None:
-        """Claim an item in place of the one before; None claims nothing."""
+        """Claim an item in place of the previous one; None claims nothing."""
         with self._lock:
             if item is None:
                 self.release()
@@ -139,14 +141,14 @@ class Claims:
             self._write(_Kept(name=reviewer, item=item, since=since, renewed=now))
 
     def renew(self) -> None:
-        """Keep the claim alive: its person is still at work on the item."""
+        """Keep the claim in force: its person still works on the item."""
         with self._lock:
             kept = self._kept
             if kept is not None and clock() - kept.renewed >= BEAT:
                 self._write(msgspec.structs.replace(kept, renewed=clock()))
 
     def release(self, item: str = "") -> None:
-        """End the claim; of an item that is named only where it is this one's."""
+        """Release the claim; with an `item`, only if the claim is on it."""
         with self._lock:
             if self._kept is not None and item in ("", self._kept.item):
                 self._kept = None
@@ -154,8 +156,8 @@ class Claims:
                     (self._presence / "claims" / self._name).unlink()
 
     def labeled(self, reviewer: str, item: str) -> None:
-        """End every claim of a person on an item that has their label: a workstation of theirs that
-        was killed may have left one."""
+        """End every claim of a person on an item that they have labeled: a killed workstation of
+        theirs may have left one."""
         self.release(item)
         with suppress(OSError):
             for path in list((self._presence / "claims").glob("*.json"))[:MOST]:
@@ -179,7 +181,8 @@ class Claims:
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
-        """Hold the lock on choosing; without it where it cannot be had, for nobody is to wait."""
+        """Hold the lock on choosing; continue without it where it cannot be obtained, so that
+        nobody is kept waiting."""
         try:
             folder = self._made()
             flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC

@@ -1,6 +1,6 @@
 """The report of a candidate: building it from one reading of the store, and writing it out."""
 
-from __future__ import annotations  # what only types name is not loaded
+from __future__ import annotations  # names used only in annotations are not imported
 
 import hashlib
 from collections.abc import Iterator, Sequence
@@ -52,11 +52,11 @@ if TYPE_CHECKING:
 
 
 _MOST_ROWS = 100_000
-"""Episodes and failing traces of the reports that a process keeps: of so many, 200 MB."""
+"""Most episodes and failing traces in the reports that a process caches: this many take 200 MB."""
 
 
 class CandidateReport:
-    """One report with the values it was computed from; its bytes are made on first use."""
+    """One report with the values it was computed from; its bytes are rendered on first use."""
 
     def __init__(self, gathered: Evidence, assessment: Assessment) -> None:
         self.gathered = gathered
@@ -87,8 +87,8 @@ class CandidateReport:
 
 
 class CandidateAssessment(NamedTuple):
-    """A recommendation and what it rests on. `made_of` is the same as long as both are; None where
-    that cannot be said."""
+    """A recommendation and what it is based on. `made_of` stays the same as long as both do; None
+    where this cannot be said."""
 
     gathered: Evidence
     assessment: Assessment
@@ -96,7 +96,7 @@ class CandidateAssessment(NamedTuple):
 
 
 class PrintableReport(NamedTuple):
-    """A report and what its renderings show in addition to it."""
+    """A report and the additional content of its renderings."""
 
     built: CandidateReport
     beside: Supplement
@@ -111,8 +111,8 @@ class ExportedReport(NamedTuple):
 
 
 class Together(NamedTuple):
-    """The release in which a suite is judged: its id, and the digests of its gates. That a
-    candidate was run on each of these needs no reason of its own."""
+    """The release in which a suite is judged: its id, and the digests of its gates. A candidate may
+    be run on each of these suites without a reason by a person."""
 
     release_id: str
     suites: frozenset[str]
@@ -157,7 +157,7 @@ class Reports:
         """Build the report of a candidate on a suite, from one consistent reading of the store.
 
         Raises DeskError for a broken suite, an unknown candidate or baseline, and for a store that
-        contradicts its journal or what was signed on it.
+        contradicts its journal or the signed files.
         """
         held = self._ready(connection, suite_id)
         asked = (suite_id, candidate_id, baseline_id, together)
@@ -193,8 +193,8 @@ class Reports:
         candidate_id: str,
         baseline_id: str | None = None,
     ) -> CandidateAssessment:
-        """Return the recommendation of `build` without the parts that only a report shows: of
-        labels no more than can hold a promotion back, no judge, no texts. Raises as `build`."""
+        """Return the recommendation of `build` without the parts that only a report shows: only
+        those labels that can hold back a promotion, no judge, no texts. Raises as `build`."""
         held = ready_outline(self._workspace, connection, suite_id)
         with one_moment(connection):  # an import may be writing at this moment
             return self._assessed(connection, held, candidate_id, baseline_id)
@@ -202,8 +202,8 @@ class Reports:
     def assessed_each(
         self, connection: Connection, suite_id: str, asked: Sequence[tuple[str, str | None]]
     ) -> Iterator[CandidateAssessment]:
-        """Yield the result of `assessed` for each (candidate, baseline), all of one moment. Results
-        are not kept here: for a large suite each takes 100 MB."""
+        """Yield the result of `assessed` for each (candidate, baseline), all from one moment.
+        Results are not cached here: for a large suite each takes 100 MB."""
         held = ready_outline(self._workspace, connection, suite_id)
         with one_moment(connection):
             totals = BaselineTotals()
@@ -227,8 +227,8 @@ class Reports:
     def made_of(
         self, connection: Connection, suite_id: str, candidate_ids: Sequence[str]
     ) -> tuple[MadeOf, ...] | None:
-        """Return what `assessed` would say of each candidate, without working anything out; None
-        where it cannot be said of one. Raises DeskError for a store that contradicts itself."""
+        """Return what `assessed` would be based on for each candidate, without computing it; None
+        where this cannot be said of one. Raises DeskError for a store that contradicts itself."""
         row = registry.suite_row(connection, suite_id)
         folder = self._workspace.suite_folder(suite_id)
         if row is None or (folder / "suite.json").exists() == row.probe:
@@ -253,10 +253,10 @@ class Reports:
             return None
         promoted = promoted_of(connection, row, stored.id)
         if promoted is not None and not promoted.here:
-            return None  # compared through the files of another suite
+            return None  # the baseline was run on another suite, whose files decide
         reads = LABELS.has(connection, row.digest) or suite.policy.labels.judge_stands_in is True
         if reads and archive_rows(connection):
-            return None  # messages may be read from files outside the store
+            return None  # texts may be read from files outside the store
         found = self._manifest(connection, held, suite.suite_id, candidate_id)
         digest = found.candidate.digest if found else None
         return MadeOf(
@@ -328,7 +328,7 @@ class Reports:
         return built
 
     def _forget(self) -> None:
-        """Drop the reports that were asked for longest ago. Two stay in any case: a comparison asks
+        """Drop the reports that were asked for longest ago. At least two stay: a comparison asks
         for both of its candidates again and again."""
         found = [(key, _weight(one.gathered)) for key, (_, one) in list(self._kept.items())]
         rows = sum(weight for _, weight in found)
@@ -339,8 +339,8 @@ class Reports:
             rows -= weight
 
     def _by_person(self, connection: Connection, suite: registry.SuiteRow) -> frozenset[str]:
-        """Return the episodes whose user a person plays: looked for once in the contracts of a
-        suite, which has one digest."""
+        """Return the episodes whose user a person plays: searched once per suite digest in the
+        contracts."""
         known = suite.id, suite.digest
         if known not in self._played:
             found = contracts.by_person(connection, suite.id)
@@ -348,7 +348,8 @@ class Reports:
         return self._played[known]
 
     def _draft(self) -> dict[str, Any]:
-        """Return what evidence says of a draft: nobody froze it, whatever its store has."""
+        """Return the fields of the evidence that mark a draft: it was not frozen, whatever its
+        store has."""
         if not self._workspace.draft:
             return {}
         return {"draft": True, "frozen_at": None, "frozen_seq": None}
@@ -359,7 +360,7 @@ class Reports:
         return structs.replace(gathered, review=review, split=split)
 
     def _signed(self) -> SignedLabels:
-        """Return the labels that a signed file of the repository holds."""
+        """Return the labels that the signed files of the repository contain."""
         if not file_names(self._workspace):
             return {}
         from reviewer.desk.labels.signed_files import labels_as_signed
@@ -422,14 +423,14 @@ class Reports:
         stored = registry.candidate_row(connection, row.id, candidate_id) if row else None
         found = suites.manifest(held, candidate_id, trusted=True)
         if found is not None and (stored is None or stored.digest != found.candidate.digest):
-            # Not the bytes the traces were imported under: check it fully.
+            # These are not the bytes under which the traces were imported: check them fully.
             found = suites.manifest(held, candidate_id)
         return found
 
 
 def _explained(lineage: tuple[LineageSuite, ...], together: Together) -> tuple[LineageSuite, ...]:
-    """Give the suites of one release the reason that they are judged together; a reason that a
-    person gave stays."""
+    """Give the suites of one release the reason that they are judged together; a reason given by a
+    person stays."""
     reason = f"judged together in release {together.release_id}"
     return tuple(
         structs.replace(one, reason=reason, reviewer=RELEASE_FILE)
@@ -485,7 +486,7 @@ class ReportsRoom(Room):
 
     def release(self, path: str) -> BuiltRelease:
         """Return the report on the release of several suites that a release.json names. Raises
-        DeskError for a file that is no release, and as `build` for each suite."""
+        DeskError for a file that is not a release, and as `build` for each suite."""
         from reviewer.desk.reports import release
 
         with self._opened.reading() as connection:

@@ -1,7 +1,7 @@
-"""Labels of a candidate's attempts that people gave in other tools, beside the gates and the
+"""Labels of a candidate's attempts that people gave in other tools, shown beside the gates and the
 judge."""
 
-from __future__ import annotations  # what only types name is not loaded
+from __future__ import annotations  # names used only in annotations are not imported
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
@@ -34,9 +34,9 @@ def with_elsewhere(
     side: Side,
     sources: LabelSources,
 ) -> ReviewSection:
-    """Add the labels of this candidate's attempts; none of another rubric, and none of a record
+    """Add the labels of this candidate's attempts, except labels by another rubric, and of records
     that no attempt here has."""
-    assert held.rubric is not None  # the caller has looked
+    assert held.rubric is not None  # the caller has checked this
     every = sources.book.of(connection, held.suite.digest)
     labels = [x for x in of_attempts(every) if x.rubric_digest == held.rubric_digest]
     keys = {name: key for key, name in side.names.items()}
@@ -47,7 +47,7 @@ def with_elsewhere(
         trace = f"{side.prefix}/{side.names[one.episode]}/{one.attempt}"
         traces[one.sha256.hex()] = trace
         passed[trace] = one.passed
-    # Records of one attempt are one item here, whichever of them the label was taken from.
+    # Records of one attempt are one item here, whichever of them a label was made from.
     mine = [
         structs.replace(label, item=traces[label.record])
         for label in labels

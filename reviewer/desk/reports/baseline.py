@@ -15,9 +15,9 @@ SameEpisodes = Callable[[registry.SuiteRow, registry.SuiteRow], frozenset[str]]
 
 
 class Baseline(NamedTuple):
-    """The id and key of the baseline; None when there is none in this store. `other` is the version
-    of the suite that its attempts are of, when not this one, and `same` the episodes that are the
-    same there."""
+    """The id and key of the baseline; None when this store has none. `other` is the version of the
+    suite that its attempts were made on, if not this one, and `same` the episodes that are the same
+    there."""
 
     baseline_id: str | None
     key: int | None
@@ -30,7 +30,7 @@ def promoted_of(
     connection: Connection, suite: registry.SuiteRow, candidate: int
 ) -> PromotedCandidate | None:
     """Return the last promoted other candidate of the same agent, and whether it has attempts on
-    this suite; None for a probe, which is no release."""
+    this suite; None for a probe, on which there are no releases."""
     found = None if suite.probe else last_promoted(connection, candidate)
     if found is None:
         return None
@@ -50,11 +50,11 @@ def choose_baseline(
     baseline_id: str | None,
     same: SameEpisodes,
 ) -> Baseline:
-    """Choose the baseline: the one named, else the last promoted candidate; this one also where it
-    has attempts only on the suite that it was promoted on, for the episodes that are the same.
+    """Choose the baseline: the one named, else the last promoted candidate. If the latter has
+    attempts only on the suite that it was promoted on, the episodes that are the same are compared.
 
-    Raises DeskError for the candidate itself, and for a named one without a trace on this suite:
-    under another suite's digest nothing else is comparable.
+    Raises DeskError for the candidate itself, and for a named baseline without a trace on this
+    suite: nothing else is comparable under another suite's digest.
     """
     promoted = promoted_of(connection, suite, candidate)
     named = baseline_id

@@ -1,4 +1,4 @@
-"""Entered costs: written durably, listed, told in the report, and joined from another store."""
+"""Entered costs: written durably, listed, shown in the report, and taken in from another store."""
 
 from datetime import UTC, datetime
 
@@ -31,7 +31,7 @@ from reviewer.trace.redaction import redactor_of
 
 class NewCost(msgspec.Struct, frozen=True, kw_only=True):
     """A cost to enter: `amount` as it was typed, `entry_id` and `corrects` empty for none, `kind`
-    None for that of the entry it corrects."""
+    None for the kind of the corrected entry."""
 
     suite_id: str
     candidate_id: str
@@ -43,7 +43,7 @@ class NewCost(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class EnteredCost(msgspec.Struct, frozen=True, kw_only=True):
-    """An entry as the store has it; `added` is false for one that it had already."""
+    """An entry as the store has it; `added` is false for one that the store already had."""
 
     suite_id: str
     candidate_id: str
@@ -52,11 +52,11 @@ class EnteredCost(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def enter_cost(workspace: Workspace, new: NewCost, reviewer: str) -> EnteredCost:
-    """Keep one entry: durable when this returns, and the same entry again adds nothing.
+    """Store one entry: durable when this returns; the same entry again adds nothing.
 
-    Raises DeskError for a text that is no amount, an unknown candidate, an id that another amount
-    has, a correction of an entry that does not exist or no longer counts; StoreError when nothing
-    could be written.
+    Raises DeskError for a text that is no amount, an unknown candidate, an id that belongs to
+    another amount, a correction of an entry that does not exist or no longer counts; StoreError
+    when nothing could be written.
     """
     connection = open_writer(workspace.store)
     try:
@@ -138,8 +138,7 @@ def _sealed(cost: Cost) -> Cost:
 
 
 def _corrected(cost: Cost, known: list[Cost]) -> Cost:
-    """Return the entry, provided that the entry it corrects may be corrected by it. Raises
-    DeskError."""
+    """Return the entry, provided that it may correct the entry it names. Raises DeskError."""
     if cost.corrects is None:
         return cost
     before = next((one for one in known if one.entry_id == cost.corrects), None)
@@ -187,15 +186,15 @@ def _row_of(cost: Cost) -> CostRow:
 
 
 class _Border:
-    """The rules for an entry from elsewhere: its candidate is judged here, it holds no identifiers,
-    and no other entry has its id."""
+    """The rules for an entry from elsewhere: its candidate is judged here, it contains no
+    identifiers, and no other entry has its id."""
 
     def __init__(self, workspace: Workspace, connection: Connection) -> None:
         self._connection = connection
         self._seen: dict[tuple[str, str, str], Cost] = {}
 
     def admitted(self, cost: Cost, place: str) -> Cost:
-        """Return the entry. Raises ContractError with every reason not to take it."""
+        """Return the entry. Raises ContractError with every reason to refuse it."""
         place_here = cost.suite_id, cost.candidate_id
         row = registry.suite_row(self._connection, cost.suite_id)
         known = row and registry.candidate_row(self._connection, row.id, cost.candidate_id)
@@ -221,7 +220,7 @@ KIND: RecordKind[Cost, CostRow] = RecordKind(
 
 
 def take_costs(there: OtherStore) -> TakeResult:
-    """Join the entries of another store. An entry that this store has already counts once,
+    """Take in the entries of another store. An entry that this store already has counts once,
     whichever person entered it; one whose id belongs to another amount is refused."""
     lines = [
         (f"{there.name}: cost {row.id}", row.body)

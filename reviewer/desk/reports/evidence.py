@@ -1,8 +1,7 @@
-"""Reading the evidence of a report: counts and failing traces out of the store, in the classes of
-the report.
+"""Read the evidence of a report: counts and failing traces from the store, as the report's classes.
 
-A large suite has a hundred thousand episodes and as many failing traces, and most are alike: equal
-values are one value here.
+A large suite has a hundred thousand episodes and as many failing traces, with few distinct values:
+equal values share one object here.
 """
 
 import json
@@ -90,15 +89,15 @@ if TYPE_CHECKING:
 def attempt_cap(
     connection: Connection, suite: int, candidate: int, sources: Sequence[int]
 ) -> float | None:
-    """Return the USD that our runner stopped every attempt at; None where an episode sets no limit,
-    or a record was imported: nobody knows what stopped it."""
+    """Return the USD at which reviewer's runner stopped every attempt; None where an episode sets
+    no limit, or a record was imported: it is not known what stopped such an attempt."""
     ours = made_here(connection, candidate, sources)
     return contracts.cost_cap(connection, suite) if ours else None
 
 
 class EpisodeTotals(NamedTuple):
-    """`episodes` in suite order. By key: the `names` of all, and of those with attempts beyond the
-    plan the `last` attempt of their first complete set."""
+    """`episodes` in suite order. By key: the `names` of all episodes, and for those with attempts
+    beyond the plan the `last` attempt of their first complete set."""
 
     episodes: tuple[EpisodeCounts, ...]
     names: dict[int, str]
@@ -106,7 +105,7 @@ class EpisodeTotals(NamedTuple):
 
 
 class _Interner:
-    """One object for all that are equal."""
+    """Returns one shared object for equal ones."""
 
     def __init__(self) -> None:
         self._known: dict[Any, Any] = {}
@@ -140,14 +139,14 @@ def episode_totals(
 
 
 class BaselineTotals:
-    """The totals of the last baseline, within one moment of the store: a comparison asks for the
-    baseline after the candidate."""
+    """The totals of the last baseline, at one moment of the store: a comparison needs the
+    baseline's totals after the candidate's."""
 
     def __init__(self) -> None:
         self._read: tuple[int, int, EpisodeTotals] | None = None
 
     def of_baseline(self, connection: Connection, suite: int, candidate: int) -> EpisodeTotals:
-        """Read them, and keep them for `of`."""
+        """Read the totals, and keep them for `of`."""
         found = episode_totals(connection, suite, candidate, {})
         self._read = suite, candidate, found
         return found
@@ -163,7 +162,8 @@ class BaselineTotals:
 
 
 class _GatePasses(dict[tuple[int, GateCounts], tuple[tuple[int, ...], GateCounts]]):
-    """Attempts that pass each gate, and those that do not, of (attempts, those that do not)."""
+    """Attempts that pass each gate, and those that do not, from (attempts, attempts that do
+    not)."""
 
     def __missing__(self, made: tuple[int, GateCounts]) -> tuple[tuple[int, ...], GateCounts]:
         attempts, gates = made
@@ -244,7 +244,7 @@ def ledger(connection: Connection, suite_id: str, candidate_id: str) -> tuple[Co
 
 
 def entries_of(connection: Connection, suite_id: str, candidate_id: str) -> "list[Cost]":
-    """Return the cost records in the order in which they came in."""
+    """Return the cost records in the order in which they arrived."""
     bodies = cost_entries(connection, suite_id, candidate_id)
     if not bodies:
         return []
@@ -316,7 +316,7 @@ def journal_losses(connection: Connection) -> tuple[JournalLossRecord, ...]:
 
 
 def restored_stores(connection: Connection) -> tuple[RestoredStore, ...]:
-    """Return every backup of this store that took the place of a later one, in order."""
+    """Return every backup that replaced a later state of this store, in order."""
     return tuple(
         RestoredStore(lost=entry["lost"], at=entry["at"])
         for entry in journal.bodies(connection, RESTORED)
@@ -348,13 +348,13 @@ def read_evidence(
     by_person: Callable[[registry.SuiteRow], frozenset[str]],
     totals: BaselineTotals,
 ) -> Evidence:
-    """Return everything one report may speak of. Not `whole` leaves out what every trace would be
-    read for and no recommendation depends on. Raises DeskError when the candidate has no trace.
+    """Return all evidence of one report. Without `whole`, omit what needs every trace and affects
+    no recommendation. Raises DeskError when the candidate has no trace.
 
     `suite` is the frozen suite; `candidate` and `manifest` come from the suite's folder and must be
-    the ones the traces were imported under, else they are left out and the report says so. `same`
-    compares this suite with the one that the last promoted candidate ran on; `by_person` names the
-    episodes whose user a person plays.
+    those under which the traces were imported, else they are left out and the report says so.
+    `same` compares this suite with the one that the last promoted candidate ran on; `by_person`
+    names the episodes whose user a person plays.
     """
     row = registry.suite_row(connection, suite.suite_id)
     stored = registry.candidate_row(connection, row.id, candidate_id) if row else None
@@ -368,7 +368,7 @@ def read_evidence(
         suite = probe_suite(suite, made.episodes, contracts.outlines(connection, row.id))
     known = latencies(connection, stored.id)
     ordered, unknown, within = known.ordered, known.unknown, _within(suite.policy, known)
-    del known  # as large as all that follows
+    del known  # as large as everything that follows
     codes = unmeasured(connection, stored.id)
     than = choose_baseline(connection, row, stored.id, baseline_id, same)
     files = source_files_of(connection, stored.id)
@@ -431,7 +431,7 @@ def read_evidence(
         shards_missing=shards_missing(connection, arrived, row.id, stored, suite, made.episodes),
         said=tuple(
             HarnessScores(
-                reader=one.reader.partition("/")[0],  # its version follows the slash
+                reader=one.reader.partition("/")[0],  # a slash precedes the version
                 passed=None if one.passed is None else bool(one.passed),
                 reward=one.reward,
                 lost=bool(one.lost),
@@ -451,8 +451,8 @@ def read_evidence(
 def _user_labels(
     connection: Connection, suite_id: str, candidate_id: str, candidate: int
 ) -> UserLabels | None:
-    """Return what people said of the candidate's users; where no set asks about users, nothing that
-    reads labels is loaded."""
+    """Return what people said of the candidate's users; where no set asks about users, no label
+    code is loaded."""
     rows = sets_about_users(connection, suite_id)
     if not rows:
         return None
@@ -462,7 +462,7 @@ def _user_labels(
 
 
 def measurements(connection: Connection, candidate: int) -> tuple[Measurement, ...]:
-    """Return what our runner measured of a candidate's attempts."""
+    """Return what reviewer's runner measured of a candidate's attempts."""
     return tuple(
         msgspec.structs.replace(_measurement.decode(row.body), sha256=row.uid, attempts=row.traces)
         for row in ran_of_candidate(connection, candidate)
@@ -509,7 +509,8 @@ def _causes(
 def _peeking(
     connection: Connection, suite: Suite, keys: tuple[int, int], candidate_id: str, arrivals: int
 ) -> Peeking:
-    """`keys` are those of the suite and the candidate in the store."""
+    """Return the facts about early looks at results; `keys` are those of the suite and the
+    candidate in the store."""
     key, candidate = keys
     cut = early_ends(connection, suite.digest, candidate_id)
     return Peeking(
@@ -532,7 +533,7 @@ def _within(policy: Policy, known: Latencies) -> tuple[tuple[int, int], ...]:
 
 
 def diagnostics(connection: Connection, candidate: int) -> DiagnosticMeans:
-    """Return the means of the diagnostics, which are shown and never gate."""
+    """Return the means of the diagnostics, which are shown and never affect a gate."""
     means = diagnostic_means(connection, candidate)
     return DiagnosticMeans(
         values={name: mean for name, (mean, _) in means.items()},
@@ -543,8 +544,7 @@ def diagnostics(connection: Connection, candidate: int) -> DiagnosticMeans:
 def probe_suite(
     suite: Suite, counts: Iterable[EpisodeCounts], episodes: Iterable[Episode]
 ) -> Suite:
-    """Return a probe as its files made it: its episodes, and as many attempts as the most that were
-    made."""
+    """Return a probe as a suite: its episodes, and as many attempts as the most that were made."""
     most = max((each.attempts + each.infrastructure for each in counts), default=1)
     return msgspec.structs.replace(
         suite,
@@ -559,8 +559,8 @@ def _records(
     candidate: int,
     unknown: Collection[str],
 ) -> tuple[Record, ...]:
-    """Return every record of an attempt that is not the one judged, then those that are another
-    candidate's too."""
+    """Return every record of an attempt other than the judged one, then those that also belong to
+    another candidate."""
     found = [
         (episode, attempt, "contained" if stands == "contained" else "kept beside", why)
         for episode, attempt, stands, why in revisions.other_records(connection, candidate)
@@ -578,7 +578,7 @@ def _needs_approval(suite: Suite) -> bool:
 
 
 def _answered(connection: Connection, candidate: int) -> tuple[AnsweredCalls, ...]:
-    """Return what calls that need an approval were answered, as the gates noted it."""
+    """Return the answers to calls that need an approval, as the gates recorded them."""
     found = []
     for one in attempts.noted_calls(connection, candidate, ANSWERS):
         tool, answer, by = answer_of(one.code, one.detail)
@@ -596,8 +596,8 @@ def _answered(connection: Connection, candidate: int) -> tuple[AnsweredCalls, ..
 
 
 def _unattended(connection: Connection, prefix: str, candidate: int) -> frozenset[str]:
-    """Return the attempts of our own runner that ended because nobody was there to answer. In a
-    record from elsewhere that is a claim of its file."""
+    """Return the attempts of reviewer's own runner that ended because nobody was present to answer.
+    In a record from elsewhere this would be only a claim of its file."""
     asked = [
         one
         for one in attempts.lost_with(connection, candidate, UNANSWERED)
@@ -619,7 +619,7 @@ def _duplicates(connection: Connection, suite_id: str, candidate_id: str) -> int
 
 
 def probes(connection: Connection, suite: Suite, candidate_id: str) -> tuple[dict[str, Any], ...]:
-    """Return the counts of public benchmarks on the same candidate: shown apart, and never
+    """Return the counts of public benchmarks on the same candidate: shown separately, and never
     certifying."""
     found: list[dict[str, Any]] = []
     for row in registry.suites(connection):

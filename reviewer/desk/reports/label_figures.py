@@ -1,9 +1,7 @@
-"""The figures that a policy's limits on labels are compared with, gathered from the store: those of
-people, and apart from them those of a judge that may stand in. Loaded only where a policy sets such
-limits.
-"""
+"""The figures that are compared with a policy's limits on labels: those of people, and separately
+those of a judge that may stand in. Loaded only where a policy sets such limits."""
 
-from __future__ import annotations  # what only types name is not loaded
+from __future__ import annotations  # names used only in annotations are not imported
 
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, NamedTuple
@@ -34,8 +32,8 @@ if TYPE_CHECKING:
 
 
 class OwnMessages(NamedTuple):
-    """One candidate's messages, and the labels that show one of them, of those that count;
-    `unsigned` labels about them do not, and `changed` ones were changed without a signature."""
+    """One candidate's messages, and the counting labels that show one of them; `unsigned` labels
+    about them do not count, and `changed` ones were changed without a signature."""
 
     shown: Collection[Shown]
     labels: Sequence[Label]
@@ -78,9 +76,9 @@ def label_figures(
 
 
 def _judged(against: str | None, own: OwnMessages, judged: JudgeRecord | None) -> JudgedPairs:
-    """Count the pairs that nobody labeled, as the suite's judge answers them, if its calibration
-    lets it score. A label that does not count takes no pair from the judge: it could take those
-    that the candidate loses."""
+    """Count the pairs that nobody labeled by the answers of the suite's judge, if its calibration
+    lets it score. A label that does not count still leaves its pair to the judge; otherwise such
+    labels could remove the pairs that the candidate loses."""
     if judged is None or judged.calibration is None:
         return JudgedPairs(why="it was not asked about pairs")
     found = judged.calibration

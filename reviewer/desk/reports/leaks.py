@@ -1,7 +1,7 @@
-"""Split integrity: searching data that a candidate may have learned from for frozen episodes.
+"""Split integrity: search data that a candidate may have learned from for frozen episodes.
 
-Each search of a file is kept with what it found and what it could not read. Nothing of the file is
-kept but its digest, its masked name, and where in it an episode was found.
+Each search of a file is stored with what it found and what it could not read. Of the file only its
+digest, its masked name, and the places of the episodes are stored.
 """
 
 import hashlib
@@ -87,7 +87,7 @@ def search_files(
 
 
 def withdraw(workspace: Workspace, uid: str, reason: str, reviewer: str) -> LeakCheck:
-    """Withdraw a search, for a reason: durable when this returns. `uid` may be its first
+    """Withdraw a search, with a reason: durable when this returns. `uid` may be its first
     characters.
 
     Raises DeskError when no search or several have this id, or without a reason.
@@ -194,7 +194,7 @@ class LeakBook:
 
 
 class LeakBorder:
-    """The rule for searches of another store: taken as they are, since each names its suite by
+    """The rule for searches of another store: accepted unchanged, since each names its suite by
     digest."""
 
     def __init__(self, workspace: Workspace, connection: Connection) -> None:
@@ -202,7 +202,7 @@ class LeakBorder:
         self._workspace = workspace
 
     def admitted(self, check: LeakCheck, place: str) -> LeakCheck:
-        """Return the search. Raises ContractError when it holds an identifier."""
+        """Return the search. Raises ContractError when it contains an identifier."""
         rules = redactor_of(_rules(self._workspace, check.suite_id))
         texts = [("file", check.file), ("reason", check.reason), ("reviewer", check.reviewer)]
         texts += [(f"leaks[{n}].pointer", leak.pointer) for n, leak in enumerate(check.leaks)]
@@ -323,7 +323,7 @@ class _FileMatches:
                     self._best[place] = match, text
 
     def leaks(self, suite_id: str, rules: Redactor) -> tuple[Leak, ...]:
-        """Return the episodes of one suite that were found, the clearest match first."""
+        """Return the episodes of one suite that were found, the strongest match first."""
         mine = [(found, place) for place, found in self._best.items() if place[0] == suite_id]
         mine.sort(key=lambda each: (_worth(each[0][0]), each[1][1]))
         return tuple(

@@ -1,11 +1,11 @@
 """The labels, flags and judge figures of a report, gathered from the store as plain values.
 
 A report over a million traces reads only the messages that labels are about: flags come from narrow
-columns, and payloads are opened for the episodes that have labels alone. A recommendation needs
-less than a report (`review_holds`), and loads nothing of agreement and judges.
+columns, and payloads are opened only for the episodes that have labels. A recommendation needs less
+than a report (`review_holds`), and loads no code for agreement and judges.
 """
 
-from __future__ import annotations  # what only types name is not loaded
+from __future__ import annotations  # names used only in annotations are not imported
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
@@ -75,8 +75,8 @@ if TYPE_CHECKING:
 class LabeledMessages(NamedTuple):
     """One candidate's messages on the episodes that have a label, the labels that show one of them,
     its traces with a high flag, and the high flags that no label has closed. `unsigned` labels
-    about them do not count under the policy, those of `by_authors` under none; `changed` signed
-    ones were changed since without a signature."""
+    about them do not count under this policy, those of `by_authors` under no policy; `changed`
+    signed ones were changed since without a signature."""
 
     own: tuple[Item, ...]
     about: list[Label]
@@ -89,8 +89,8 @@ class LabeledMessages(NamedTuple):
 
 class LabelSources(NamedTuple):
     """Where a report's labels come from: `signed` are those that their raters signed,
-    `baseline_id` is the report's own, None without one. What the candidate's `authors` say of it
-    does not count."""
+    `baseline_id` is that of the report, None when it has none. Labels by the candidate's
+    `authors` do not count."""
 
     finals: FinalMessages
     book: Book
@@ -108,7 +108,7 @@ class LabelSources(NamedTuple):
 def review_holds(
     connection: Connection, held: ReadySuite, candidate_id: str, sources: LabelSources
 ) -> ReviewSection | None:
-    """Return what `assess` reads of labels and flags, and nothing else; None for a probe.
+    """Return only what `assess` reads of labels and flags; None for a probe.
 
     Raises DeskError when the candidate has no trace, StoreError for a damaged payload.
     """
@@ -139,7 +139,7 @@ def _with_limits(
     looked: LabeledMessages,
     sources: LabelSources,
 ) -> ReviewSection:
-    """Add what the policy's limits on labels are compared with; most policies set none."""
+    """Add the figures for the policy's limits on labels; most policies set none."""
     policy = held.suite.policy.labels
     if held.rubric is None or not (policy.limited or policy.judge_stands_in or policy.signed):
         return found
@@ -181,8 +181,8 @@ def read_labeled_messages(
     high: dict[str, Signals],
     sources: LabelSources,
 ) -> LabeledMessages:
-    """Read one candidate's messages and labels; payloads are opened only of episodes that have
-    labels, or of all where a judge stands in for people."""
+    """Read one candidate's messages and labels; payloads are opened only for episodes that have
+    labels, or for all where a judge stands in for people."""
     every = sources.book.of(connection, held.suite.digest)
     labels = [x for x in every if x.rubric_digest == held.rubric_digest]
     own = _own(connection, side, held, sources.finals, labels)
@@ -224,9 +224,9 @@ def _about(labels: Iterable[Label], own: Sequence[Item]) -> list[Label]:
 
 
 MOST_CHECKED = 5_000
-"""Messages whose wording a report checks; the first ones where there are more."""
+"""Most messages whose wording a report checks; the first ones where there are more."""
 MOST_DRAWN = 50_000
-"""The most traces of which a report computes the random sample."""
+"""Most traces for which a report computes the random sample."""
 SHOWN_BREAKS = 3
 
 
@@ -356,7 +356,7 @@ def _with_drawn(
     held: ReadySuite,
     looked: LabeledMessages,
 ) -> ReviewSection:
-    """Count the traces in the random sample, and those of them whose message no label shows."""
+    """Count the traces in the random sample, and those among them whose message no label shows."""
     if count_reviewable_traces(connection, side.key) > MOST_DRAWN:
         return found
     salt, rate = held.suite.digest, held.suite.policy.labels.sample_rate
@@ -416,8 +416,8 @@ def agreement_figures(found: Agreement) -> AgreementFigures:
 
 
 def _in_floats(one: Wins) -> Wins:
-    """Return the wins with hits as floats: report.json writes them as 2.0, and its bytes are what
-    is signed. (The same holds of `n_eff` in the rates.)"""
+    """Return the wins with hits as floats: report.json writes them as 2.0, and its bytes are
+    signed. (The same applies to `n_eff` in the rates.)"""
     pairs, by_episode = (
         structs.replace(test, wins=structs.replace(test.wins, hits=float(test.wins.hits)))
         for test in (one.pairs, one.by_episode)
@@ -461,7 +461,7 @@ def _evidence(judged: JudgeRecord, wins: WinRate | None) -> JudgeEvidence:
 
 
 def _unpaired(judged: JudgeRecord) -> AskedJudgeSection:
-    """A judge that is asked about single messages alone."""
+    """Return the section on a judge that is asked only about single messages."""
     return AskedJudgeSection(
         role=ADVISORY,
         why=NO_PAIRS,

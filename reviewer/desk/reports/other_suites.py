@@ -1,4 +1,4 @@
-"""Other suites that a candidate was tried on: read for a report, and explained by people."""
+"""Other suites that a candidate was run on: read for a report, and explained by people."""
 
 from datetime import UTC, datetime
 from typing import NamedTuple
@@ -25,7 +25,7 @@ MOST_CHARACTERS = 1000
 
 
 class ExplainedSuite(NamedTuple):
-    """Another suite that candidates of this one were tried on; `reason` is empty until one is
+    """Another suite that candidates of this one were run on; `reason` is empty until one is
     given."""
 
     suite_id: str
@@ -40,8 +40,8 @@ class ExplainedSuite(NamedTuple):
 def other_suites_of(
     connection: Connection, suite: registry.SuiteRow, candidate: int
 ) -> tuple[LineageSuite, ...]:
-    """Return every other suite this candidate was tried on, with the reason that counts; none for a
-    probe."""
+    """Return every other suite that this candidate was run on, with the reason that counts; none
+    for a probe."""
     found = [] if suite.probe else other_suites(connection, suite.id, candidate)
     return tuple(
         LineageSuite(
@@ -58,7 +58,7 @@ def other_suites_of(
 
 
 def suites_tried(connection: Connection, suite_id: str) -> list[ExplainedSuite]:
-    """Return the other suites that candidates of a suite were tried on. Raises DeskError for an
+    """Return the other suites that candidates of a suite were run on. Raises DeskError for an
     unknown suite."""
     suite = _suite(connection, suite_id)
     return _explained(connection, suite.digest, other_suites_of_all(connection, suite.id))
@@ -67,11 +67,11 @@ def suites_tried(connection: Connection, suite_id: str) -> list[ExplainedSuite]:
 def explain_suite(
     workspace: Workspace, suite_id: str, other_id: str, reason: str, reviewer: str
 ) -> None:
-    """Record in the journal why two suites were both used. The reason applies to each suite beside
-    the other, and the last one given counts.
+    """Record in the journal why two suites were both used. The reason applies to both suites, and
+    the last one given counts.
 
-    Raises DeskError: no reason, an unknown suite, two names of one suite, suites that no candidate
-    was tried on both.
+    Raises DeskError without a reason, for an unknown suite, for two names of one suite, and for
+    suites that no candidate was run on both.
     """
     text = visible_line(reason).strip()
     if not text or len(text) > MOST_CHARACTERS:

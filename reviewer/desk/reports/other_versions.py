@@ -1,10 +1,10 @@
-"""Episodes that are the same in two versions of a suite, so that what a promoted candidate did on
-the one is still a baseline on the other.
+"""Episodes that are the same in two versions of a suite, so that a promoted candidate's attempts on
+one version are still a baseline on the other.
 
 An episode is the same when its contract and simulator are, when both suites judge alike (redaction,
 optional gates, checks of their own), and when both offer the same tools: toolset.json and the
-toolkits by the digests in the locks, without toolset.json the tools that all episodes simulate. A
-suite whose folder is not here, or is not the one that the store knows, shares none.
+toolkits by the digests in the locks; without toolset.json, the tools that all episodes simulate. A
+suite whose folder is missing, or is not the one that the store knows, shares no episodes.
 """
 
 from typing import Any
@@ -71,7 +71,8 @@ def _contracts(connection: Connection, suite: int) -> dict[str, dict[str, Any]]:
 
 
 def _offered(episodes: dict[str, dict[str, Any]]) -> dict[str, set[bytes]]:
-    """Return every simulated tool with the descriptions and parameters that it is offered with."""
+    """Return every simulated tool with the descriptions and parameters under which it is
+    offered."""
     found: dict[str, set[bytes]] = {}
     for episode in episodes.values():
         tools = (episode.get("simulator") or {}).get("tools") or {}

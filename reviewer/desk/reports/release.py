@@ -1,4 +1,4 @@
-"""The report on a release of several suites: each suite's own report, and what they come to."""
+"""The report on a release of several suites: each suite's own report, and the overall result."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -108,7 +108,7 @@ def build_release(
 
 
 def together(connection: Connection, workspace: Workspace, plan: Release) -> Together:
-    """Return the release as the report of each of its suites must know it."""
+    """Return the facts about the release that the report of each of its suites needs."""
     digests = (
         ready_outline(workspace, connection, one.suite_id).suite.digest
         for one in plan.suites
@@ -164,7 +164,7 @@ def _report(plan: Release, suites: Sequence[BuiltSuite]) -> ReleaseReport:
 
 def _require_one_agent(suites: Sequence[BuiltSuite]) -> None:
     """Raise DeskError when manifests name different agents or authors: one decision is about one
-    agent, and who wrote it may not approve it."""
+    agent, and its authors may not approve it."""
     known = [one for one in suites if one.built.gathered.candidate is not None]
     for one in known[1:]:
         first, other = known[0].suite.suite_id, one.suite.suite_id

@@ -1,6 +1,6 @@
-"""Writing a report out: the same bytes for the screen and for CI."""
+"""Render a report: the same bytes for the screen and for CI."""
 
-from __future__ import annotations  # what only types name is not loaded
+from __future__ import annotations  # names used only in annotations are not imported
 
 import hashlib
 import json
@@ -113,9 +113,9 @@ def annotation_lines(shown: PrintableReport) -> list[str]:
 
 
 def write(shown: PrintableReport, out: Path, formats: tuple[str, ...]) -> list[tuple[str, str]]:
-    """Write the renderings into a folder; returns (path, sha256) of each.
+    """Write the renderings into a folder; return (path, sha256) of each.
 
-    Raises DeskError when the folder cannot be made or written.
+    Raises DeskError when the folder cannot be created or written.
     """
     try:
         out.mkdir(parents=True, exist_ok=True)
@@ -131,8 +131,8 @@ def write(shown: PrintableReport, out: Path, formats: tuple[str, ...]) -> list[t
 def write_files(
     out: Path, files: dict[str, bytes], known: Mapping[str, str] | None = None
 ) -> list[tuple[str, str]]:
-    """Write files into a folder that exists; returns (path, sha256) of each. The digests of some
-    may be `known`."""
+    """Write files into an existing folder; return (path, sha256) of each. The digests of some may
+    be `known`."""
     for name, data in files.items():
         write_private(out / name, data)
     digests = dict(known or {})
@@ -153,9 +153,9 @@ def rendering_context(
     digest: str,
     formats: Sequence[str],
 ) -> Supplement:
-    """Gather what these formats show in addition to a report; `digest` is that of report.json.
+    """Gather the additional content that these formats show; `digest` is that of report.json.
 
-    Call it within the transaction in which the report was built. Raises DeskError when the
+    Call this within the transaction in which the report was built. Raises DeskError when the
     candidate has no trace.
     """
     suite_id = report.suite.suite_id

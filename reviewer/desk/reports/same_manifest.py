@@ -1,4 +1,4 @@
-"""Other candidates whose manifest says that they are the same agent, and that failed."""
+"""Other failed candidates that are the same agent according to their manifest."""
 
 import json
 from collections.abc import Mapping
@@ -14,15 +14,15 @@ _NAMES = frozenset({"$schema", "schema", "candidate_id", "authors", "prices"})
 _PLACES = frozenset({"path", "script"})
 """Members that say where a file is whose digest is beside them."""
 _SAYING = frozenset({"model", "prompts", "config", "runner"})
-"""Members of which one at least says which agent it is: without them two manifests are only equally
-silent."""
+"""Members of which at least one says which agent it is: manifests without any are equal only
+because they say nothing."""
 
 
 def same_agents(
     connection: Connection, suite: registry.SuiteRow, candidate: registry.CandidateRow
 ) -> tuple[SameAgent, ...]:
     """Return the other candidates that failed an episode of this suite, here or on another version
-    of it, under the same manifest: an agent that runs again under another id leaves its failures
+    of it, under the same manifest: running the same agent under a new id leaves its failures
     behind."""
     if suite.probe or candidate.manifest is None:
         return ()
@@ -48,9 +48,9 @@ def same_agents(
 
 
 def _acting(manifest: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the members of a manifest that change what its agent does. The agent's name and its
-    version are two of them where nothing says how the agent is run: nothing else may state a change
-    there."""
+    """Return the members of a manifest that change what its agent does. Where nothing says how
+    the agent is run, they include the agent's name and version, since nothing else can state a
+    change."""
     found = {name: _placeless(part) for name, part in manifest.items() if name not in _NAMES}
     if found.get("runner"):
         for name in ("agent", "version"):

@@ -26,8 +26,8 @@ def arrivals(
     suite_id: str,
     candidate_id: str,
 ) -> Arrivals:
-    """Return the sources as a report names them: shards of one run that were merged are that run,
-    which came in once."""
+    """Return the sources as a report names them: merged shards of one run are listed as that
+    run."""
     runs = RunRecords(connection)
     found: dict[tuple[str, str], None] = {}
     for source, path, sha256 in files:
@@ -46,8 +46,8 @@ def shards_missing(
     suite: Suite,
     counts: Iterable[EpisodeCounts],
 ) -> tuple[MissingShard, ...]:
-    """Return the shards that the planned slots without a trace belong to; nothing where no run had
-    shards. Shards are counted as in the run that came last."""
+    """Return the shards that the planned slots without a trace belong to; none where no run had
+    shards. Shards are numbered as in the last run."""
     plan = registry.plan_of(suite, candidate.planned).attempts
     if not arrived.shards or suite.probe or all(one.in_plan >= plan for one in counts):
         return ()

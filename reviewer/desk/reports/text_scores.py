@@ -1,6 +1,6 @@
 """The text scores of a candidate's final messages, gathered from the store as plain values.
 
-Payloads are opened only of episodes that name a reference message or a wanted phrase.
+Payloads are opened only for episodes that name a reference message or a wanted phrase.
 """
 
 from collections.abc import Iterable, Sequence
@@ -44,8 +44,8 @@ class Model(NamedTuple):
     encode: Any
 
     def likeness(self, pairs: Sequence[tuple[str, str]]) -> list[float | None]:
-        """Return the cosine of each pair, clipped to 0 to 1; None where a text holds no word that
-        the model knows."""
+        """Return the cosine of each pair, clipped to 0 to 1; None where a text contains no word
+        that the model knows."""
         import numpy as np
 
         places = {
@@ -66,8 +66,8 @@ class Model(NamedTuple):
 
 
 def open_model(path: str) -> Model:
-    """Open the model in a local folder. Raises NotInstalled, and DeskError for a folder that holds
-    no such model."""
+    """Open the model in a local folder. Raises NotInstalled, and DeskError for a folder without
+    such a model."""
     folder = Path(path).expanduser()
     absent = [name for name in FILES if not (folder / name).is_file()]
     if absent:
@@ -95,7 +95,7 @@ def open_model(path: str) -> Model:
 
 
 MOST_CHECKED = 5_000
-"""The most messages that a report scores; the first ones where there are more."""
+"""Most messages that a report scores; the first ones where there are more."""
 NO_REFERENCE = "no episode names a reference message"
 NO_MESSAGE = "no episode with a reference has a message"
 
@@ -117,8 +117,8 @@ def text_evidence(
     """Score the final messages of one candidate; None when no episode names a text. `model` is the
     folder of an embedding model.
 
-    Raises DeskError when the candidate has no trace or `model` holds none, StoreError for a damaged
-    payload.
+    Raises DeskError when the candidate has no trace or the folder contains no model, StoreError for
+    a damaged payload.
     """
     expected = {e.episode_id: e.expected for e in held.suite.episodes if e.expected.names_text}
     if not expected:

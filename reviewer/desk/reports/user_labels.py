@@ -1,4 +1,5 @@
-"""What people said of the users of a candidate's conversations, beside what rules found in them.
+"""Labels by people on the users of a candidate's conversations, shown beside the user errors found
+by rule.
 
 The labels are those of review sets about users. They are figures and lists of the report: no gate,
 no verdict and no limit reads them, so that an error which only people see never turns a failure of
@@ -23,8 +24,8 @@ from reviewer.stats.stratified import Stratum, stratified_rate
 
 
 class _Answered(NamedTuple):
-    """One set with the candidate's attempts in it: how many the lot drew, and what is settled on
-    attempts whose words are still those that were read (True: no error)."""
+    """One set with the candidate's attempts in it: how many were drawn by lot, and the settled
+    answers on attempts whose words have not changed (True: no error)."""
 
     sealed: SealedSet
     drawn: int
@@ -44,8 +45,9 @@ def user_labels(
     candidate_id: str,
     candidate: int,
 ) -> UserLabels | None:
-    """Return what people said in these sets of a candidate's users; None where none has them. The
-    rate is that of the set with the most answers; what is found by label is of all."""
+    """Return what people said of a candidate's users in these sets; None where no set has such
+    answers. The rate is that of the set with the most answers; errors found by label come from all
+    sets."""
     head = f"{suite_id}/{candidate_id}/"
     sets = map(sealed_set, rows)
     found = [one for held in sets if (one := _answered(connection, held, head)) is not None]
@@ -84,7 +86,8 @@ def _told(of: Mapping[str, tuple[str, ...]], traces: Sequence[str]) -> tuple[Use
 
 
 def _answered(connection: Connection, sealed: SealedSet, head: str) -> _Answered | None:
-    """Return what is settled on a candidate's attempts; None for a set without one of them."""
+    """Return the settled answers on a candidate's attempts; None for a set without any of its
+    attempts."""
     mine = [one for one in sealed.held.units if one.unit.traces[0].startswith(head)]
     if not mine:
         return None
@@ -108,8 +111,9 @@ def _answered(connection: Connection, sealed: SealedSet, head: str) -> _Answered
 def _rate(
     chosen: _Answered, candidate_id: str
 ) -> tuple[float | None, float | None, float | None, str]:
-    """Return the share of conversations whose user errs, with its limits of 95 %, or why there is
-    none. A lot over several candidates is one of each where it was not drawn within strata."""
+    """Return the share of conversations whose user errs, with its 95% limits, or why it is not
+    measured. A random sample over several candidates is also one of each of them, unless it was
+    drawn within strata."""
     held = chosen.sealed.held
     if not chosen.labeled:
         return None, None, None, "no answer yet"

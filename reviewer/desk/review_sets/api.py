@@ -1,6 +1,6 @@
 """`desk.review_sets`: sets of recorded attempts for people to read, and the rates they give."""
 
-from __future__ import annotations  # what only types name is not loaded
+from __future__ import annotations  # names used only in annotations are not imported
 
 from typing import TYPE_CHECKING
 
@@ -27,7 +27,7 @@ class ReviewSetsRoom(Room):
         return Sheets(self._opened.place, self._opened.finals)
 
     def make(self, order: SetOrder) -> SetMade:
-        """Make a set and store it durably; files are imported first. The same order on the same
+        """Make a set and store it durably; files are imported first. The same request on the same
         attempts adds nothing. Raises DeskError with the ways out."""
         from reviewer.desk.review_sets.making import make
 
@@ -84,7 +84,7 @@ class ReviewSetsRoom(Room):
         with self._opened.reading() as connection:
             sealed = named_set(connection, name)
             row = review_set_named(connection, name)
-            assert row is not None  # it has a set
+            assert row is not None  # a set has a row
             sheet = self._sheets.of_set(connection, name)
             labels = self._opened.book.of(connection, sealed.uid)
             return set_view(sealed, row.at, sheet, labels)

@@ -1,4 +1,4 @@
-"""Making a review set: its source, its population, the draw, and keeping it."""
+"""Make a review set: its source, its population, the draw, and storing it."""
 
 import math
 from collections.abc import Sequence
@@ -83,13 +83,13 @@ DEFAULT_RUBRIC = Rubric(
         ),
     ),
 )
-"""What people are asked where the order names no rubric."""
+"""The questions where the order names no rubric."""
 _RECORDS: frozenset[Flag] = frozenset({"new-tools", "refusals", "repeated-calls"})
 """Flags whose rules read records."""
 
 
 class _Found(NamedTuple):
-    """The source as it was found: a suite, its candidates (none: all), the digests of files."""
+    """The source: a suite, its candidates (none: all), the digests of files."""
 
     suite_id: str
     candidates: tuple[str, ...]
@@ -98,8 +98,8 @@ class _Found(NamedTuple):
 
 
 def make(opened: DeskState, order: SetOrder) -> SetMade:
-    """Make the set of an order and keep it: durable when this returns. The same order on the same
-    attempts is the same set, and nothing is added. Raises DeskError; nothing is kept then."""
+    """Make the requested set and store it: durable when this returns. The same request on the same
+    attempts gives the same set, and nothing is added. Raises DeskError, and then stores nothing."""
     no_evidence(opened.place)
     strata, flags = _checked(order)
     rubric, digest = _rubric(order.rubric, USER_RUBRIC if order.about else DEFAULT_RUBRIC)
@@ -113,7 +113,7 @@ def make(opened: DeskState, order: SetOrder) -> SetMade:
 
 
 def _checked(order: SetOrder) -> tuple[tuple[Dimension, ...], tuple[Flag, ...]]:
-    """Return the strata and flags. Raises DeskError for what the order cannot mean."""
+    """Return the strata and flags. Raises DeskError for a request that contradicts itself."""
     try:
         share_of(order.sample)
     except ValueError as error:
@@ -156,7 +156,7 @@ def _usage(text: str, *ways: str) -> DeskError:
 
 
 def _rubric(file: str, ours: Rubric) -> tuple[Rubric, str]:
-    """Return the rubric of a file, or our own, with the digest of its bytes."""
+    """Return the rubric in a file, or the default one, with the digest of its bytes."""
     from msgspec import to_builtins
 
     if not file:
@@ -171,8 +171,8 @@ def _rubric(file: str, ours: Rubric) -> tuple[Rubric, str]:
 
 
 def _source(opened: DeskState, order: SetOrder) -> _Found:
-    """Return what the source names: a suite of the store, one of its candidates, or files, which
-    are imported first."""
+    """Return the named source: a suite of the store, one of its candidates, or files, which are
+    imported first."""
     suites: list[str] = []
     if opened.has_store():
         with opened.reading() as connection:
@@ -236,7 +236,7 @@ def _drawn(
     rules: tuple[Sequence[Dimension], Sequence[Flag]],
     rubric: tuple[Rubric, str],
 ) -> tuple[ReviewSet, tuple[str, ...]]:
-    """Return the set of an order, and what is worth saying of it."""
+    """Return the set of a request, and notes about it."""
     (strata, flags), seed = rules, order.seed
     suite = registry.suite_row(connection, found.suite_id)
     assert suite is not None  # it was found in this store
@@ -304,8 +304,8 @@ def _known(connection: Connection, suite: registry.SuiteRow, wanted: Sequence[st
 
 
 def _kept(opened: DeskState, sealed: SealedSet, *, named: bool) -> tuple[bool, str]:
-    """Keep the set; returns whether it is new, and the name it has. Raises DeskError for a name
-    that another set has, and for a set that has another name."""
+    """Store the set; return whether it is new, and its name. Raises DeskError for a name that
+    another set has, and for a set that has another name."""
     place = opened.place
     connection = open_writer(place.store)
     try:

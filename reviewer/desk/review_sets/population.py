@@ -35,20 +35,21 @@ NO_TALK = "in which no user answers the agent"
 
 
 class Population(NamedTuple):
-    """All attempts with their facts, by trace id; `left_out` counts the others, by why."""
+    """All attempts with their facts, by trace id; `left_out` counts the others, by reason."""
 
     suite_id: str
     attempts: dict[str, Recorded]
     facts: dict[str, Facts]
     left_out: dict[str, int]
     talks: dict[str, str] = {}  # noqa: RUF012 (nothing is ever put into it)
-    """Of conversations: the digest of what was said."""
+    """For conversations: trace → the digest of what was said."""
 
 
 def population_of(
     connection: Connection, suite_id: str, rows: Sequence[Recorded], *, records: bool
 ) -> Population:
-    """Return the readable attempts with their facts; those of their records only where asked."""
+    """Return the readable attempts with their facts; facts that need the records only on
+    request."""
     held = [row for row in rows if row.kept and not row.lost]
     lost = sum(bool(row.lost) for row in rows)
     left = {LOST: lost, NOT_KEPT: len(rows) - lost - len(held)}
@@ -71,8 +72,8 @@ def population_of(
 
 
 def _read(known: Facts, record: TraceRecord) -> Facts:
-    """Return the facts with those of the record. Of one with parts that may be calls and were not
-    read, only what was seen for certain is known."""
+    """Return the facts with those of the record added. Where a record has unread parts that may be
+    calls, only facts that are certain are known."""
     calls = acts_of(record).calls
     made = Counter(
         (
@@ -96,8 +97,8 @@ def _read(known: Facts, record: TraceRecord) -> Facts:
 def talks_of(
     connection: Connection, suite_id: str, rows: Sequence[Recorded], *, records: bool
 ) -> Population:
-    """Return the attempts in which a user answers the agent, those among them too that were spoiled
-    and have no verdict, each with the digest of what was said."""
+    """Return the attempts in which a user answers the agent, including spoiled ones without a
+    verdict, each with the digest of what was said."""
     told = population_of(
         connection, suite_id, [row._replace(lost=0) for row in rows], records=records
     )
@@ -118,7 +119,7 @@ def talks_of(
 
 
 class Ruled(NamedTuple):
-    """The units with their cells and flags, the bands of cost, and the flags' counts."""
+    """The units with their strata and flags, the bands of cost, and the counts of the flags."""
 
     units: list[Unit]
     bands: tuple[float, ...]
@@ -132,8 +133,8 @@ def ruled(
     flags: Sequence[Flag],
     high_cost: float | None,
 ) -> Ruled:
-    """Return these groups of attempts (single ones, or pairs) as units. A pair has the values of
-    both in each dimension, and the flags of either."""
+    """Return these groups of attempts (single ones, or pairs) as units. In each dimension a pair
+    has the values of both attempts, and it has the flags of either."""
     everybody = list(known.facts.values())
     bands = bands_of(one.cost for one in everybody) if "cost" in strata else ()
     cells = [cell_rule(dimension, everybody, bands) for dimension in strata]
@@ -162,7 +163,7 @@ def ruled(
 
 
 class Grouped(NamedTuple):
-    """Pairs of attempts, and what makes none, by why."""
+    """Pairs of attempts, and the number of attempts without a pair, by reason."""
 
     groups: list[tuple[str, ...]]
     left_out: dict[str, int]
@@ -171,8 +172,9 @@ class Grouped(NamedTuple):
 def pairs_of(
     connection: Connection, finals: FinalMessages, known: Population, baseline: str
 ) -> Grouped:
-    """Return each attempt of the baseline with the other candidate's of that number; without a
-    baseline every two attempts at an episode. Those that end alike make no pair."""
+    """Return each attempt of the baseline paired with the other candidate's attempt of that number;
+    without a baseline, every two attempts at an episode. Attempts with the same final message make
+    no pair."""
     said = messages_of(connection, finals, known, known.attempts)
     both = list(_beside(known, baseline) if baseline else _among(known))
     paired = [group for group in both if said[group[0]] != said[group[1]]]
@@ -205,7 +207,7 @@ def _among(known: Population) -> Iterable[tuple[str, ...]]:
 def messages_of(
     connection: Connection, finals: FinalMessages, known: Population, traces: Iterable[str]
 ) -> dict[str, str]:
-    """Return the digest of what each of these attempts ended with."""
+    """Return the digest of the final message of each of these attempts."""
     names = {known.attempts[trace].id: trace for trace in traces}
     texts = finals.of(connection, [known.attempts[trace] for trace in names.values()])
     return {names[key]: message_digest(text) for key, text in texts.items()}

@@ -16,16 +16,16 @@ ALL_GOOD = "every question"
 
 
 class Question(NamedTuple):
-    """One question with yes or no for an answer. `says` takes the settled item and the digests of
-    the unit's messages; None: not settled."""
+    """One question that is answered yes or no. `says` takes the settled item and the digests of the
+    unit's messages, and returns None for: not settled."""
 
     name: str
     says: Callable[[SettledItem, Sequence[str]], bool | None]
 
 
 def questions_of(held: ReviewSet) -> tuple[Question, ...]:
-    """Return the questions of a set, each a share of units: of messages those of its rubric, of
-    pairs which of the two is better."""
+    """Return the questions of a set, whose answers become shares of units: for messages those of
+    its rubric, for pairs which of the two is better."""
     if held.kind == "message":
         rubric = held.rubric
         each = [Question(c.title, _on(c)) for c in rubric.criteria]
@@ -59,8 +59,8 @@ def _good(found: SettledItem, criterion: Criterion) -> bool | None:
 
 
 def all_good(found: SettledItem, rubric: Rubric) -> bool | None:
-    """Return whether an item is good by every question: one that is not is enough; None: not
-    settled."""
+    """Return whether an item is good by every question: one bad answer is enough for False; None:
+    not settled."""
     marks = [_good(found, criterion) for criterion in rubric.criteria]
     return False if False in marks else None if None in marks else True
 
@@ -71,7 +71,7 @@ def bad_questions(found: SettledItem, rubric: Rubric) -> tuple[str, ...]:
 
 
 class _Said(NamedTuple):
-    """A drawn unit with its item, and what is settled on it; None for nothing."""
+    """A drawn unit with its item, and the settled answers on it; None when there are none."""
 
     one: Drawn
     item: str
@@ -123,7 +123,7 @@ def set_view(sealed: SealedSet, at: str, sheet: Sheet, labels: Sequence[Label]) 
 def _rates(
     held: ReviewSet, questions: Sequence[Question], drawn: Sequence[_Said]
 ) -> Iterable[SetRate]:
-    """Yield each question on the whole, then on each value of each dimension."""
+    """Yield the rates of each question: overall, then for each value of each dimension."""
     parts: list[tuple[str, str, list[Cell]]] = [("", "", list(held.cells))]
     for place, dimension in enumerate(held.strata):
         for value in sorted({cell.values[place] for cell in held.cells}):
@@ -200,14 +200,14 @@ def _flags(
 def _answered(
     sheet: Sheet, questions: Sequence[Question], units: Sequence[_Said], labeled: set[str]
 ) -> Iterable[SetItem]:
-    """Yield every item with an answer, by episode: what it is of is told only now."""
+    """Yield every item with an answer, by episode, with its source, which is revealed only now."""
     of_item: dict[str, list[_Said]] = {}
     for one in units:
         if one.item in labeled and one.found is not None:
             of_item.setdefault(one.item, []).append(one)
     for name, same in sorted(of_item.items(), key=lambda e: (e[1][0].one.unit.episode_id, e[0])):
         first, found = same[0].one.unit, same[0].found
-        assert found is not None  # kept above
+        assert found is not None  # only settled items are in this list
         yield SetItem(
             item=name,
             episode_id=first.episode_id,

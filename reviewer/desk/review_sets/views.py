@@ -1,15 +1,15 @@
-"""What the room takes and returns: plain values. Names of tools and episodes are raw: a door makes
-them safe where it draws them."""
+"""The arguments and results of this room: plain values. Names of tools and episodes are raw: the
+code that displays them escapes them."""
 
 from reviewer.desk.labels.api import LabelKind
 from reviewer.desk.views import View
 
 
 class SetOrder(View, frozen=True):
-    """The set to make. `source` is a suite of the store, SUITE/CANDIDATE, or files; `suite`,
-    `candidates` and `format` say of files what an import is told, of a suite which candidates.
-    `high_cost` is the limit in USD, None for the rule's own. `about` is `user` for the users of
-    conversations, "" for final messages."""
+    """The set to make. `source` is a suite of the store, SUITE/CANDIDATE, or files. For files,
+    `suite`, `candidates` and `format` are passed to the import; for a suite, `candidates` chooses
+    among them. `high_cost` is the limit in USD, None for the rule's own. `about` is `user` for the
+    users of conversations, "" for final messages."""
 
     source: str
     sample: str
@@ -28,8 +28,8 @@ class SetOrder(View, frozen=True):
 
 
 class SetMade(View, frozen=True):
-    """The set that was asked for. `added`: it was not there before. `notes` say what is worth
-    knowing of how its source was read."""
+    """The requested set. `added`: it did not exist before. `notes` report anything unusual in
+    reading its source."""
 
     name: str
     added: bool
@@ -77,8 +77,8 @@ class SetRate(View, frozen=True):
 
 
 class SetFlag(View, frozen=True):
-    """One flag: its rule, the units it `picked`, those it could not decide on, and of the picked
-    ones how many are settled; `answers` are (question, yes, settled)."""
+    """One flag: its rule, the units it `picked`, those it could not decide on, and how many of the
+    picked ones are settled; `answers` are (question, yes, settled)."""
 
     flag: str
     rule: str
@@ -89,7 +89,7 @@ class SetFlag(View, frozen=True):
 
 
 class SetItem(View, frozen=True):
-    """One item that has a label: its attempts, its flags, and what is settled on it."""
+    """One item that has a label: its attempts, its flags, and the settled answers."""
 
     item: str
     episode_id: str
@@ -101,10 +101,10 @@ class SetItem(View, frozen=True):
 
 class SetView(View, frozen=True):
     """A set and what people said of it. Of its `units`, `drawn` were drawn by lot and `picked` are
-    there by a flag alone; they are shown as `items`, of which `labeled` have an answer, `skipped`
-    only a reason not to give one, and `open` ones are not settled. `gone` units ended with other
-    words when they were last read, or are not in this store. `about` is `user` where the users of
-    conversations are read."""
+    there only because of a flag; they are shown as `items`, of which `labeled` have an answer,
+    `skipped` only a reason for not giving one, and `open` ones are not settled. `gone` units ended
+    with other words when they were last read, or are not in this store. `about` is `user` where the
+    users of conversations are judged."""
 
     name: str
     uid: str

@@ -1,1 +1,1 @@
-"""Runs of candidates in this process: checks before the start, the run at work, its results."""
+"""Runs of candidates in this process: checks before the start, the running run, its results."""

@@ -1,6 +1,6 @@
-"""Runs of candidates in this process: what is ordered, and each run as a plain value."""
+"""Runs of candidates in this process: requests, and each run as a plain value."""
 
-from __future__ import annotations  # what only types name is not loaded
+from __future__ import annotations  # names used only in annotations are not imported
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Literal
@@ -21,13 +21,13 @@ RunState = Literal["running", "paused", "stopping", "done", "stopped", "failed"]
 
 
 class RunOrder(View, frozen=True):
-    """An order of a run. `attempts` None is the policy's; `workers` 0 runs in this process; `pace`
-    stretches a scripted candidate's own time to real time. `person` says that somebody is there to
-    answer the calls that a rule of an episode puts to a person; with approvals `ask` there is.
-    `episodes` are the only ones to run; empty are all. `shard` is the part of the planned slots to
-    make; None is all of them, or with `resume` the part of the run that is resumed. `executor` is
-    the engine (`NAME` or `NAME:ADDRESS`) on whose workers attempts are made, "" for this machine;
-    there `jobs` 0 is as many as the workers take."""
+    """A request to run. `attempts` None is the policy's number; `workers` 0 runs in this process;
+    `pace` stretches a scripted candidate's own time to real time. `person` says that somebody is
+    present to answer the calls that an episode's rule puts to a person; with approvals `ask`,
+    somebody is. `episodes` are the only ones to run; empty means all. `shard` is the part of the
+    planned slots to make; None is all of them, or with `resume` the part of the resumed run.
+    `executor` is the engine (`NAME` or `NAME:ADDRESS`) on whose workers attempts are made, "" for
+    this machine; with an engine, `jobs` 0 means as many as the workers take."""
 
     suite_id: str
     candidate_id: str
@@ -79,14 +79,14 @@ class ApprovalView(View, frozen=True):
 
 
 TurnEnd = Literal["go on", "satisfied", "give up"]
-"""What a person who plays the user does after the message."""
+"""What a person playing the user does after the message."""
 
 
 class TurnView(View, frozen=True):
-    """A turn of the user that waits for a person who plays it. `talk` is what was said, masked, as
-    (by the agent, text); `goals`, `facts` (name, value, when to tell it), `persona` and `style` are
-    what is played. `left` says how many messages may still be sent; `confirms` that the agent waits
-    for a yes or no, after which a talk should not end."""
+    """A turn of the user that waits for the person playing it. `talk` is what was said, masked, as
+    (by the agent, text); `goals`, `facts` (name, value, when to tell it), `persona` and `style`
+    describe the part. `left` says how many messages may still be sent; `confirms` that the agent
+    waits for a yes or no, after which a conversation should not end."""
 
     number: int
     trace_id: str
@@ -101,13 +101,13 @@ class TurnView(View, frozen=True):
 
 
 class RunView(View, frozen=True):
-    """A run as it is now, and its order. `running` and `pending` are (episode id, attempt); `gates`
+    """A run at present, and its request. `running` and `pending` are (episode id, attempt); `gates`
     counts failed traces per gate, aligned with `in_force`; `eta_seconds` is None while it is
     unknown. `approvals` and `turns` wait for a person. `began` is in seconds of Unix time. Of the
     attempts lost to `infrastructure`, `unanswered` ones needed a person's answer when nobody was
-    there. `faults` ended by a fault of the candidate; `fault` is why the first of them did, in one
-    masked line ("" where that is not kept), and `fault_trace` its trace. `whole` counts the
-    attempts of the whole plan, of which a shard plans a part."""
+    present. `faults` ended by a fault of the candidate; `fault` is why the first of them did, on
+    one masked line ("" where that is not stored), and `fault_trace` its trace. `whole` counts the
+    attempts of the whole plan, of which a shard is a part."""
 
     number: int
     order: RunOrder
@@ -154,7 +154,7 @@ class RunsRoom(Room):
             self._runs.close()
 
     def runnable(self, suite_id: str) -> list[Runnable]:
-        """Return the candidates that a suite has manifests of, and whether they can be run."""
+        """Return the candidates that have a manifest in a suite, and whether they can be run."""
         from reviewer.desk.runs.start import runnable
 
         if not self._opened.has_store():
@@ -168,8 +168,8 @@ class RunsRoom(Room):
         on_change: Callable[[RunHandle], None] | None = None,
         keep: Callable[[list[bytes]], None] | None = None,
     ) -> RunHandle:
-        """Start a run in a separate thread, which calls `on_change` after each change and passes
-        the stored records to `keep`. Raises DeskError if it cannot start."""
+        """Start a run in another thread, which calls `on_change` after each change and passes the
+        stored records to `keep`. Raises DeskError if it cannot start."""
         return self._runs.start(order, on_change, keep)
 
     def views(self) -> list[RunView]:
@@ -177,5 +177,5 @@ class RunsRoom(Room):
         return self._runs.views() if "_runs" in vars(self) else []
 
     def handle(self, number: int) -> RunHandle:
-        """Return the handle that steers a run. Raises DeskError for an unknown number."""
+        """Return the handle that controls a run. Raises DeskError for an unknown number."""
         return self._runs.handle(number)

@@ -1,4 +1,4 @@
-"""Which attempts a run makes: those of its plan, less what the store holds, or a shard of them."""
+"""Which attempts a run makes: those of its plan that the store lacks, or a shard of them."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -41,8 +41,8 @@ def check_numbers(order: RunOrder) -> None:
 
 
 class Choice(NamedTuple):
-    """The attempts to make, up to which number each episode will then be complete, and the whole
-    plan that they are a part of, which is the same for every shard of a run."""
+    """The attempts to make, the attempt number up to which each episode will then be complete, and
+    the whole plan, which is the same for every shard of a run."""
 
     places: list[Place]
     ends: dict[str, int]
@@ -52,8 +52,8 @@ class Choice(NamedTuple):
 def choose(
     order: RunOrder, suite: Suite, planned: int, made: MadeAttempts, earlier: Entries
 ) -> Choice:
-    """Choose the attempts of a run. `planned` are the attempts that count per episode. Raises
-    DeskError for an episode that the suite does not have, and for a shard that was made already."""
+    """Choose the attempts of a run. `planned` is the number of counted attempts per episode. Raises
+    DeskError for an episode that the suite does not have, and for a shard that was already made."""
     every = [episode.episode_id for episode in suite.episodes]
     if unknown := [one for one in order.episodes if one not in every]:
         raise DeskError(
@@ -93,8 +93,9 @@ def _part(plan: list[Place], every: Sequence[str], shard: Shard | None) -> list[
 
 
 def _made_already(order: RunOrder, shard: Shard) -> DeskError:
-    """A job that starts again must not make its attempts twice; and numbers that went on from what
-    one shard holds would be others in each shard."""
+    """Return the error for a shard that was already made. A job that starts again must not make its
+    attempts twice, and attempt numbers that continued from one shard's attempts would differ
+    between shards."""
     return DeskError(
         f"--shard {shard}: this store already has attempts of {order.candidate_id} on "
         f"{order.suite_id}",
@@ -105,12 +106,13 @@ def _made_already(order: RunOrder, shard: Shard) -> DeskError:
 
 
 def as_begun(order: RunOrder, entry: dict[str, Any], suite: Suite) -> RunOrder:
-    """Return the order of a resumed run, with the seed and the rule for approvals that it began
-    with, and its shard where the order names none.
+    """Return the request of a resumed run, with the seed and the rule for approvals of its
+    beginning, and its shard where the request names none.
 
-    Raises DeskError when other ones were named: its attempts would not be of one kind. Where the
-    episodes have a rule for every tool that needs an approval, the run's own rule answers nothing,
-    and may differ: so an attempt that a person was to be asked in can be made again with a person.
+    Raises DeskError when others were named: its attempts would not be comparable. Where the
+    episodes have a rule for every tool that needs an approval, the run's own rule is never used,
+    and may differ: so an attempt in which a person should have been asked can be made again with a
+    person.
     """
     own = "start a new run without --resume"
     if order.seed not in (0, entry["seed"]):

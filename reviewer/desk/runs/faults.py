@@ -1,4 +1,4 @@
-"""What an attempt says of itself that ended by a fault of its candidate."""
+"""What a failed attempt's record says about the fault of its candidate that ended it."""
 
 import msgspec
 
@@ -12,8 +12,8 @@ _SAID = "before its final message: "
 
 
 def fault_of(one: FinishedAttempt, record: JudgedRecord) -> str:
-    """Return why an attempt ended by its candidate's fault, in one masked line: the last that a
-    program wrote, where it wrote any. Return "" for a record whose events may not be kept."""
+    """Return why an attempt ended by its candidate's fault, on one masked line: the last line that
+    a program wrote, if any. Return "" for a record whose events may not be stored."""
     if record.trace.pack is None and not record.trace.chunks:
         return ""
     events = msgspec.json.decode(one.raw).get("events") or ()

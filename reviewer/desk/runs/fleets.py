@@ -1,4 +1,4 @@
-"""Runs on an engine: whether an order may go there, the connection, and what travels."""
+"""Runs on an engine: whether a request may use it, the connection, and the files that are sent."""
 
 from pathlib import Path
 from typing import NamedTuple
@@ -15,7 +15,7 @@ from reviewer.suite.candidate import Candidate
 
 
 class Fleet(NamedTuple):
-    """A connection to workers, and the suite that they are sent."""
+    """A connection to workers, and the suite that is sent to them."""
 
     engine: Engine
     bundle: Bundle
@@ -29,7 +29,7 @@ def fleet_for(
     workspace: Workspace, order: RunOrder, folder: Path, suite: str, candidate: Candidate,
     programs: bool,
 ) -> Fleet:  # fmt: skip
-    """Pack the suite of lock digest `suite` and connect to the engine of an order. Raises
+    """Pack the suite with lock digest `suite` and connect to the engine of a request. Raises
     DeskError."""
     if workspace.draft:
         raise DeskError(

@@ -67,7 +67,7 @@ class Progress:
         self._began = time.time()
         self._lock = Lock()
         self._planned = len(places)
-        # Ordered sets, in the order in which attempts will be, or were, begun.
+        # Ordered sets, in the order in which attempts will be, or were, started.
         self._pending: dict[tuple[str, int], None] = {
             (p.episode_id, p.attempt): None for p in places
         }
@@ -90,7 +90,7 @@ class Progress:
             self._running[place] = None
 
     def lost(self, slot: Slot) -> None:
-        """Note that a worker is gone: its attempt is run again, before any other."""
+        """Record that a worker is gone: its attempt is run again, before any other."""
         place = (slot.episode_id, slot.attempt)
         with self._lock:
             self._lost += 1
@@ -98,7 +98,7 @@ class Progress:
             self._pending = {place: None, **self._pending}
 
     def written(self, ended: Iterable[FinishedAttempt], made: Iterable[JudgedRecord]) -> None:
-        """Count attempts that are over; of them `made` are in the store."""
+        """Count attempts that have ended; `made` of them are in the store."""
         with self._lock:
             by_place = {(one.slot.episode_id, one.slot.attempt): one for one in ended}
             for place, one in by_place.items():
@@ -135,7 +135,7 @@ class Progress:
             self._turns.pop(number, None)
 
     def end(self, problem: str = "") -> None:
-        """End the run: done when every planned attempt was made."""
+        """End the run; it is done when every planned attempt was made."""
         with self._lock:
             self._problem = problem
             whole = self._done == self._planned
@@ -183,9 +183,9 @@ class Progress:
 TOGETHER = 0.05
 """Seconds between two writes, and between two reports of progress."""
 HELD = 256
-"""The most records that wait to be written; the run waits when there are more."""
+"""Most records that wait to be written; above this the run waits."""
 PATIENCE = 10.0
-"""Seconds that an abandoned run has to release its environments when the desk closes."""
+"""Seconds that an abandoned run gets to release its environments when the desk closes."""
 
 OnChange = Callable[["RunHandle"], None]
 Keep = Callable[[list[bytes]], None]
@@ -217,15 +217,15 @@ class RunHandle(AbandonableJob[RunView]):
 
     @property
     def isolation(self) -> str:
-        """Return what holds the programs that this run starts, "" when it starts none."""
+        """Return what isolates the programs that this run starts, "" when it starts none."""
         return self._begun.isolation
 
     def view(self) -> RunView:
-        """Return the run as it is now."""
+        """Return the present state of the run."""
         return self._progress.view(self._control.state)
 
     def pause(self) -> None:
-        """Begin no attempt for now; those that run finish."""
+        """Start no attempt for now; running attempts finish."""
         self._control.pause()
         if self._control.state == "paused":
             self._progress.watch.rest()
@@ -238,12 +238,12 @@ class RunHandle(AbandonableJob[RunView]):
         self._changed()
 
     def stop(self) -> None:
-        """Begin no more attempts; those that run finish."""
+        """Start no more attempts; running attempts finish."""
         self._control.stop()
         self._changed()
 
     def abandon(self) -> None:
-        """Kill what runs. Finished attempts stay; the rest can be resumed."""
+        """Kill the running attempts. Finished attempts stay; the others can be resumed."""
         self._control.abandon()
         self._changed()
 
@@ -255,15 +255,15 @@ class RunHandle(AbandonableJob[RunView]):
                 self._loop.call_soon_threadsafe(_set, self._asking, number, granted)
 
     def say(self, number: int, message: str, then: TurnEnd = "go on") -> None:
-        """Send what the user says in the turn that waits under this number; the number of one that
-        no longer waits is ignored. Raises DeskError for a turn that says nothing and goes on."""
+        """Send what the user says in the turn that waits under this number; a number that no longer
+        waits is ignored. Raises DeskError for an empty message in a turn that goes on."""
         said = message.strip()
         if not said and then == "go on":
             raise DeskError("there is nothing to send", "write a message, or end the talk")
         self._spoken(number, PersonTurn(said or None, ENDS[then]))
 
     def leave(self, number: int) -> None:
-        """Leave the talk in which this turn waits: its attempt neither passes nor fails."""
+        """Leave the conversation in which this turn waits: its attempt neither passes nor fails."""
         self._spoken(number, None)
 
     def _spoken(self, number: int, said: PersonTurn | None) -> None:
@@ -279,7 +279,7 @@ class RunHandle(AbandonableJob[RunView]):
     # in the run's thread -----------------------------------------------------------------------
 
     def run(self) -> None:
-        """Carry the run out; errors are shown in its view."""
+        """Execute the run; errors are shown in its view."""
         problem = ""
         try:
             if self._begun.writer is not None:
@@ -325,7 +325,7 @@ class RunHandle(AbandonableJob[RunView]):
         )
         try:
             await asyncio.wait({carrying, writing}, return_when=asyncio.FIRST_COMPLETED)
-            if writing.done():  # before the end only when it failed
+            if writing.done():  # before the end only if it failed
                 carrying.cancel()
                 await asyncio.wait({carrying})
             else:
@@ -355,7 +355,7 @@ class RunHandle(AbandonableJob[RunView]):
     async def _write(
         self, writer: RunWriter, records: "asyncio.Queue[FinishedAttempt | None]"
     ) -> None:
-        """Write the records as they come, several in one transaction; a record counts once it is
+        """Write the records as they arrive, several in one transaction; a record counts once it is
         durable."""
         going_on = True
         while going_on:
@@ -365,7 +365,7 @@ class RunHandle(AbandonableJob[RunView]):
             finished = [one for one in held if one is not None]
             going_on = len(finished) == len(held)
             if finished:
-                # In a thread of its own: the loop must not wait for a commit.
+                # In a separate thread: the event loop must not wait for a commit.
                 written = await asyncio.to_thread(writer.write, finished)
                 self._refused += written.refused
                 if self._keep is not None:
@@ -429,7 +429,7 @@ def _set(waiting: dict[int, "asyncio.Future[T]"], number: int, answer: T) -> Non
 
 
 class Runs:
-    """The runs that this process began on one workspace."""
+    """The runs that this process started on one workspace."""
 
     def __init__(self, workspace: Workspace, attempt: Attempt = run_attempt) -> None:
         self._workspace, self._attempt = workspace, attempt
@@ -439,8 +439,8 @@ class Runs:
     def start(
         self, order: RunOrder, on_change: OnChange | None = None, keep: Keep | None = None
     ) -> RunHandle:
-        """Begin a run; returns once it is noted. `keep` is given the records that were stored,
-        once they were. Raises DeskError when the run cannot begin."""
+        """Start a run; return once it is recorded. `keep` receives the records after they were
+        stored. Raises DeskError when the run cannot start."""
         try:
             begun = start_run(self._workspace, order)
         except StoreError as error:
@@ -469,7 +469,7 @@ class Runs:
             return self._handles[number - 1]
 
     def close(self) -> None:
-        """Abandon the runs at work, and give them a moment to release their environments."""
+        """Abandon the unfinished runs, and give them a moment to release their environments."""
         with self._lock:
             handles = list(self._handles)
         abandon_all(handles, PATIENCE)

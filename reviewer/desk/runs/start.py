@@ -1,5 +1,5 @@
-"""Beginning a run: the checks before the first attempt, the attempts it will make, and its entry
-in the journal."""
+"""Start a run: the checks before the first attempt, the attempts it will make, and its entry in the
+journal."""
 
 import fcntl
 import hashlib
@@ -71,7 +71,7 @@ def manifest_of(held: ReadySuite, candidate_id: str) -> CandidateManifest:
     """Return the manifest of a candidate to run. Raises DeskError when there is none."""
     found = suites.manifest(held, candidate_id)
     if found is None:
-        assert held.folder is not None  # checked by `runnable_suite`
+        assert held.folder is not None  # checked in `runnable_suite`
         names = [path.stem for path in candidate_files(held.folder)]
         there = f" (there: {', '.join(names) or 'none'}){meant(candidate_id, names)}"
         raise DeskError(
@@ -84,7 +84,7 @@ def manifest_of(held: ReadySuite, candidate_id: str) -> CandidateManifest:
 
 def unrunnable(candidate: Candidate, held: ReadySuite) -> str:
     """Return why a candidate cannot be run, with the way out; "" when it can."""
-    assert held.folder is not None  # checked by `runnable_suite`
+    assert held.folder is not None  # checked in `runnable_suite`
     try:
         check_runnable(candidate, held.folder)
     except Unrunnable as error:
@@ -107,8 +107,8 @@ def lock_run(workspace: Workspace, order: RunOrder) -> int:
 
 
 def lock_work(workspace: Workspace, kind: str, parts: tuple[str, ...], busy: DeskError) -> int:
-    """Take the lock of one piece of work; raises `busy` when another process, or this one, has it.
-    The caller closes the returned handle."""
+    """Lock one piece of work; raise `busy` when another process, or this one, has the lock. The
+    caller closes the returned handle."""
     name = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
     path = workspace.store.with_name(f"{kind}-{name}.lock")
     flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -184,8 +184,9 @@ ON_WORKERS = (
 
 
 class WriteResult(NamedTuple):
-    """The result of writing some records: `made` fill their slots now, durably; `kept` are the raw
-    records of these, except those that held raw identifiers; `refused` says why others do not."""
+    """The result of writing some records: `made` durably fill their slots now; `kept` are their raw
+    records, except those that contained raw identifiers; `refused` says why others were not
+    written."""
 
     made: list[JudgedRecord]
     kept: list[bytes]
@@ -209,7 +210,7 @@ class RunWriter:
         self._batcher = batcher(connection, store, suite, source, manifest)
 
     def write(self, finished: Sequence[FinishedAttempt]) -> WriteResult:
-        """Judge and keep these, as one durable transaction. Raises StoreError."""
+        """Judge and store these records, as one durable transaction. Raises StoreError."""
         first = self._batcher.tally.records + 1
         pieces = [Piece(n, one.raw, "", 0) for n, one in enumerate(finished, first)]
         group = self._judge.group(pieces, first)
@@ -229,7 +230,7 @@ class RunWriter:
         return {record: ", ".join(reasons) for record, reasons in found.items()}
 
     def close(self, done: bool) -> None:
-        """Record that the run made all it planned, if it did, and close the store."""
+        """Record that the run made all its planned attempts, if it did, and close the store."""
         try:
             if done:
                 self._batcher.flush(done=True)
@@ -242,8 +243,8 @@ class RunWriter:
 def batcher(
     connection: Connection, store: Path, suite: Suite, source: SourceRow, manifest: Manifest
 ) -> Batcher:
-    """Return a writer of judged records that continues a source. Attempts of our own runner may be
-    equal: each was really made."""
+    """Return a writer of judged records that continues a source. Attempts of reviewer's own runner
+    may be equal: each was really made."""
     return Batcher(
         connection,
         store,
@@ -258,9 +259,9 @@ def batcher(
 
 class StartedRun(NamedTuple):
     """A run that may begin: its attempts, its writer, and the locks it holds. `writer` is None when
-    there is nothing to do; `isolation` says what holds the programs it starts, "" when none; `plan`
-    counts the slots of the whole plan, of which a shard is a part. `fleet` is None for a run on
-    this machine."""
+    there is nothing to do; `isolation` says what isolates the programs it starts, "" when it starts
+    none; `plan` counts the slots of the whole plan, of which a shard is a part. `fleet` is None for
+    a run on this machine."""
 
     order: RunOrder
     places: list[Place]
@@ -274,15 +275,15 @@ class StartedRun(NamedTuple):
 
 
 def start_run(workspace: Workspace, order: RunOrder) -> StartedRun:
-    """Check that the run can begin, choose its attempts, and record it in the journal.
+    """Check that the run can start, choose its attempts, and record it in the journal.
 
-    Raises DeskError when it cannot (a suite that is not as frozen, no such candidate, a candidate
-    that cannot be run, one that is being run already), StoreError.
+    Raises DeskError when it cannot (a changed suite, an unknown candidate, one that cannot be run
+    or is already running), StoreError.
     """
     check_numbers(order)
     held = runnable_suite(workspace, order.suite_id)
     found = manifest_of(held, order.candidate_id)
-    # On an engine the keys and programs are those of the workers, which look for themselves.
+    # On an engine, keys and programs are those of the workers, which check them there.
     if not order.executor and (problem := unrunnable(found.candidate, held)):
         way = "reviewer candidate pin fills in digests; reviewer schema candidate has the shape"
         raise DeskError(*parted(problem, way))
@@ -299,7 +300,7 @@ def start_run(workspace: Workspace, order: RunOrder) -> StartedRun:
         if order.executor:
             from reviewer.desk.runs.fleets import fleet_for
 
-            assert held.folder is not None  # checked by `runnable_suite`
+            assert held.folder is not None  # checked in `runnable_suite`
             fleet = fleet_for(
                 workspace, order, held.folder, held.suite.digest, found.candidate, programs
             )
@@ -333,14 +334,13 @@ def runs_of(connection: Connection, suite_id: str, candidate_id: str) -> list[di
 
 
 def chance_name() -> str:
-    """Return a name by chance. Two jobs may start the same shard within a second: by its name the
-    entry of each run is its own."""
+    """Return a random name. Two jobs may start the same shard within a second: the name makes the
+    entry of each run unique."""
     return secrets.token_hex(8)
 
 
 def _executor(order: RunOrder) -> dict[str, Any]:
-    """Return the name of the engine that an order goes to, as the journal has it; its address stays
-    out."""
+    """Return the name of the engine of a request for the journal, without its address."""
     return {"executor": order.executor.partition(":")[0]} if order.executor else {}
 
 
@@ -399,8 +399,8 @@ class _RunStart:
     def _source(
         self, plan: list[Place], earlier: list[dict[str, Any]], now: str
     ) -> sources.SourceRow:
-        """Return the source of these records: that of the run which is resumed, or a new one. It
-        is named by the whole plan, so that the shards of a run are known for one run."""
+        """Return the source of these records: that of the resumed run, or a new one. It is named
+        after the whole plan, so that the shards of a run are recognized as one run."""
         if self.order.resume and earlier:
             known = source_by_id(self.connection, earlier[-1]["source"])
             if known is not None:
@@ -415,7 +415,7 @@ class _RunStart:
             "last": max(numbers),
             "seed": self.order.seed,
         }
-        if self.order.episodes:  # else a run of each of two episodes would be one
+        if self.order.episodes:  # else runs of two different episodes would be one
             identity["episodes"] = sorted(self.order.episodes)
         return open_source(
             self.connection,
@@ -437,7 +437,7 @@ class _RunStart:
         source: sources.SourceRow,
         now: str,
     ) -> None:
-        """Enter the run in the journal. `first`, `last` and `last_of` are of the whole plan,
+        """Enter the run in the journal. `first`, `last` and `last_of` describe the whole plan,
         `attempts` counts those that this process makes."""
         last, shard = max(chosen.ends.values()), self.order.shard
         journal.append(
@@ -474,8 +474,8 @@ class _RunStart:
         }
 
     def _settle_others(self, source: sources.SourceRow) -> None:
-        """Settle earlier runs of this candidate that were killed: the missing attempts are made by
-        this run or a later one, and their sources grow no more."""
+        """Close the sources of earlier runs of this candidate that were killed: the missing
+        attempts are made by this run or a later one."""
         for other in source_rows(self.connection):
             mine = (other.suite, other.candidate) == (source.suite, source.candidate)
             unsettled = other.reader == READER and other.state == "reading"

@@ -1,4 +1,5 @@
-"""A person who plays the user of an episode: whether there is one, and what the person is shown."""
+"""A person who plays the user of an episode: whether somebody is present, and what they are
+shown."""
 
 from typing import Literal
 
@@ -18,7 +19,7 @@ ENDS: dict[TurnEnd, Literal["user_stop", "user_gave_up"] | None] = {
 
 
 def turn_view(number: int, request: TurnRequest) -> TurnView:
-    """Return a turn as the person is shown it."""
+    """Return a turn as it is shown to the person."""
     user = request.user
     last = next((text for by_agent, text in reversed(request.talk) if by_agent), "")
     return TurnView(
@@ -36,8 +37,8 @@ def turn_view(number: int, request: TurnRequest) -> TurnView:
 
 
 def with_person(order: RunOrder, suite: Suite) -> RunOrder:
-    """Return the order, with one attempt at a time where a person plays a user. Raises DeskError
-    where nobody is there to play it."""
+    """Return the request, with one attempt at a time where a person plays a user. Raises DeskError
+    where nobody is present to play."""
     wanted = [
         one for one in suite.episodes if not order.episodes or one.episode_id in order.episodes
     ]

@@ -1,6 +1,6 @@
-"""The scorecard of a candidate and its rows, of any number."""
+"""The scorecard of a candidate and its rows, however many."""
 
-from __future__ import annotations  # what only types name is not loaded
+from __future__ import annotations  # names used only in annotations are not imported
 
 from threading import Lock
 from typing import TYPE_CHECKING
@@ -64,18 +64,19 @@ class ScorecardsRoom(Room):
         self._beginning = Lock()
 
     def card(self, suite_id: str, candidate_id: str) -> Scorecard:
-        """Return everything above the rows of the grid; another process does long computations."""
+        """Return everything above the rows of the grid; long computations run in another
+        process."""
         with self._opened.reading() as connection:
             large = is_large(
                 connection, *self._opened.candidate(connection, suite_id, candidate_id)
             )
-        if large and not self._opened.place.draft:  # those processes open the workspace's store
+        if large and not self._opened.place.draft:  # that process opens the workspace's own store
             kept = self.kept(suite_id, candidate_id)
             return kept or self.card_processes.scorecard(suite_id, candidate_id)
         return self.card_here(suite_id, candidate_id)
 
     def kept(self, suite_id: str, candidate_id: str) -> Scorecard | None:
-        """Return the card that was made last if nothing changed since; else None."""
+        """Return the last computed card if nothing has changed since; else None."""
         from reviewer.desk.scorecards.shelf import CARDS
 
         if not CARDS.has(self._opened.place, suite_id, candidate_id):
@@ -85,8 +86,8 @@ class ScorecardsRoom(Room):
         return CARDS.kept(self._opened.place, (suite_id, candidate_id), made_of)
 
     def card_here(self, suite_id: str, candidate_id: str, keeping: bool = False) -> Scorecard:
-        """Return the same, computed in this process however long it takes; `keeping` keeps it for
-        the next time."""
+        """Return the same as `card`, computed in this process however long it takes; `keeping`
+        caches it."""
         from reviewer.desk.scorecards import scorecard
         from reviewer.desk.scorecards.shelf import CARDS
         from reviewer.desk.suites import newest_decision, stored_suite_info
@@ -113,7 +114,7 @@ class ScorecardsRoom(Room):
         return card
 
     def cell(self, suite_id: str, candidate_id: str, episode_id: str, gate: str) -> list[CellLine]:
-        """Return the lines of each attempt of an episode on one gate, or by its source for
+        """Return one line per attempt of an episode on one gate, or on its source's verdict for
         `outcome`, worst first."""
         from reviewer.desk.scorecards import scorecard
         from reviewer.desk.scorecards.outcomes import outcome_lines
@@ -159,7 +160,7 @@ class ScorecardsRoom(Room):
             )
             if most < 0:
                 return ordered_episodes(connection, asked, medians)
-            clock = self._clock.read(connection, asked.candidate)  # ahead of the rows
+            clock = self._clock.read(connection, asked.candidate)  # before the rows
             kept = self._grid.first_rows(asked, most, clock)
             if kept is None:
                 kept = ordered_episodes(connection, asked, medians, most)
@@ -196,7 +197,7 @@ class ScorecardsRoom(Room):
         with self._opened.reading() as connection:
             for each in candidate_ids:
                 _, candidate = self._opened.candidate(connection, suite_id, each)
-                clock = self._clock.read(connection, candidate)  # ahead of the rows
+                clock = self._clock.read(connection, candidate)  # before the rows
                 found |= self._grid.red(connection, candidate, clock)
                 if self._grid.suite(connection, suite_id).probe:
                     found |= failed_by_source(connection, candidate)
@@ -212,15 +213,15 @@ class ScorecardsRoom(Room):
         only_failing: bool = False,
         text: str = "",
     ) -> list[Group]:
-        """Return the same rows in groups, by label; heads count the rows that pass the filter.
-        Raises as `order`."""
+        """Return the same rows in groups, by label; group heads count the rows that pass the
+        filter. Raises as `order`."""
         from reviewer.desk.scorecards.scorecard import group_of
 
         with self._opened.reading() as connection:
             asked, medians = self._asked(
                 connection, suite_id, candidate_id, by, descending, only_failing, text
             )
-            clock = self._clock.read(connection, asked.candidate)  # ahead of the rows
+            clock = self._clock.read(connection, asked.candidate)  # before the rows
             force = self._grid.suite(connection, suite_id).in_force
             keys = self._grid.grouped(
                 asked, group, clock, lambda: grouped(connection, asked, group, medians)
@@ -247,9 +248,9 @@ class ScorecardsRoom(Room):
             asked, medians = self._asked(
                 connection, suite_id, candidate_id, "episode", False, only_failing, text
             )
-            clock = self._clock.read(connection, asked.candidate)  # ahead of the rows
+            clock = self._clock.read(connection, asked.candidate)  # before the rows
             force = self._grid.suite(connection, suite_id).in_force
-            # An episode has one category, so that every row is counted once.
+            # An episode has one category, so every row is counted once.
             made = self._grid.group_rows(
                 asked, "category", clock, lambda: group_rows(connection, asked, "category", medians)
             )
@@ -299,7 +300,7 @@ class ScorecardsRoom(Room):
             yield from self.rows(suite_id, candidate_id, list(keys[first : first + _PAGE]))
 
     def sides(self, suite_id: str, candidate_ids: Sequence[str], keys: list[int]) -> list[SidesRow]:
-        """Return a page with a cell per candidate, in the order of `keys` and `candidate_ids`."""
+        """Return a page with one cell per candidate, in the order of `keys` and `candidate_ids`."""
         from reviewer.desk.scorecards.scorecard import side_cell
         from reviewer.desk.scorecards.views import SidesRow
 
@@ -348,7 +349,7 @@ class ScorecardsRoom(Room):
 
     @property
     def card_processes(self) -> CardProcesses:
-        """The processes that work out the figures of large suites."""
+        """Return the processes that compute the figures of large suites."""
         from reviewer.desk.scorecards.card_process import CardProcesses  # few suites are large
 
         with self._beginning:

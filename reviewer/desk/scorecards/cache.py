@@ -1,6 +1,5 @@
 """The cache of the scorecards room: when a candidate last changed, and facts of suites and
-candidates that the tables do not hold.
-"""
+candidates that the tables do not contain."""
 
 from collections import OrderedDict
 from collections.abc import Callable
@@ -27,7 +26,7 @@ class _RevisedTrace(msgspec.Struct):
 
 
 class _Entry(msgspec.Struct):
-    """The fields of a journal entry that say which candidates it is about."""
+    """The fields of a journal entry that say which candidates it affects."""
 
     type: str
     revised: tuple[_RevisedTrace, ...] = ()
@@ -41,8 +40,8 @@ _entry = msgspec.json.Decoder(_Entry)
 
 
 class ChangeClock:
-    """The journal entry that last touched a candidate; what is not known of yet counts as touched
-    by the newest. Kept for one desk; safe to share between threads."""
+    """The journal entry that last affected a candidate; a candidate not seen yet counts as affected
+    by the newest. Cached for one desk; safe to share between threads."""
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -52,7 +51,7 @@ class ChangeClock:
 
     def read(self, connection: Connection, candidate: int) -> int:
         """Return a number that rises when something shown of a candidate may have changed. Traces
-        of another, and rows filled after an import, change nothing."""
+        of another candidate, and rows filled after an import, change nothing."""
         with self._lock:
             self._bring_up(connection)
             return max(self._all, self._of.get(candidate, 0))
@@ -62,7 +61,7 @@ class ChangeClock:
         if head == self._seen:
             return
         if journal.hash_at(connection, self._seen.seq) != self._seen.hash.hex():
-            self._all = head.seq  # the first look, or another store in its place
+            self._all = head.seq  # first call, or another store in this place
         else:
             for seq, body in journal.entries_between(connection, self._seen.seq, head.seq):
                 touched = _touched(connection, _entry.decode(body))
@@ -74,7 +73,7 @@ class ChangeClock:
 
 
 def _touched(connection: Connection, entry: _Entry) -> set[int] | None:
-    """Keys of the candidates that an entry is about; None where it may be any."""
+    """Return the keys of the candidates that an entry affects; None where it may affect any."""
     if entry.type == "traces.revised":
         return candidates_of_traces(connection, (one.trace for one in entry.revised))
     if entry.type != "traces.added":
@@ -87,9 +86,9 @@ def _touched(connection: Connection, entry: _Entry) -> set[int] | None:
 
 
 KEPT = 64
-"""Orders whose first rows are kept."""
+"""Number of orders whose first rows are cached."""
 GROUPED = 6
-"""Orders and filters whose groups are kept, each with the keys of all its rows."""
+"""Number of orders and filters whose groups are cached, each with the keys of all its rows."""
 
 R = TypeVar("R")
 _Keys = dict[str, list[int]]
@@ -98,8 +97,8 @@ _Kept = OrderedDict[_Place, tuple[int, R]]
 
 
 class SuiteFacts(NamedTuple):
-    """`attempts` that its policy plans, `k` of its pass^k; `episodes` of a suite that cannot grow,
-    None of a probe; the keys of those whose user is played `by_person`."""
+    """`attempts` that the policy plans, `k` of its pass^k; `episodes` of a suite that cannot grow,
+    None for a probe; the keys of the episodes whose user is played `by_person`."""
 
     probe: bool
     attempts: int
@@ -110,7 +109,7 @@ class SuiteFacts(NamedTuple):
 
 
 class GridCache:
-    """Kept for one desk; safe to share between threads."""
+    """A cache for one desk; safe to share between threads."""
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -145,7 +144,7 @@ class GridCache:
         return found
 
     def k(self, connection: Connection, facts: SuiteFacts, suite: int, candidate: int) -> int:
-        """k of pass^k: the policy's; of a probe no more than its attempts allow."""
+        """Return k of pass^k: the policy's; for a probe at most what its attempts allow."""
         if not facts.probe:
             return facts.k
         stamp = journal.head(connection)
@@ -157,8 +156,8 @@ class GridCache:
         return kept[1]
 
     def complete(self, connection: Connection, facts: SuiteFacts, candidate: int) -> bool:
-        """Return whether every episode of the suite has a roll-up of this candidate; once so,
-        always."""
+        """Return whether every episode of the suite has a roll-up of this candidate; once true, it
+        stays true."""
         if facts.episodes is None:
             return False
         if candidate in self._complete:
@@ -169,7 +168,7 @@ class GridCache:
         return True
 
     def red(self, connection: Connection, candidate: int, clock: int) -> frozenset[int]:
-        """Return the episodes that may have a red cell; kept for the last candidate."""
+        """Return the episodes that may have a red cell; cached for the last candidate."""
         kept = self._red
         if kept is None or kept[:2] != (candidate, clock):
             found = frozenset(maybe_red(connection, candidate))
@@ -177,7 +176,8 @@ class GridCache:
         return kept[2]
 
     def first_rows(self, asked: EpisodeQuery, most: int, clock: int) -> list[int] | None:
-        """Return the first `most` keys of an order, if they were kept at this time of the clock."""
+        """Return the first `most` keys of an order, if they were cached at this time of the
+        clock."""
         with self._keeping:
             found = self._firsts.get((asked, most))
             if found is None or found[0] != clock:
@@ -194,8 +194,7 @@ class GridCache:
     def grouped(
         self, asked: EpisodeQuery, group: GroupBy, clock: int, read: Callable[[], _Keys]
     ) -> _Keys:
-        """Return the keys of the rows in groups; what was read at this time of the clock is
-        kept."""
+        """Return the keys of the rows in groups, cached for this time of the clock."""
         return self._once(self._groups, (asked, group), clock, read)
 
     def group_rows(
@@ -221,7 +220,7 @@ class GridCache:
         """Return a function that puts median latencies into a connection."""
 
         def lend(connection: Connection) -> None:
-            with self._lock:  # two readings at once would both read a million rows
+            with self._lock:  # two threads at once would both read a million rows
                 self._medians.setdefault(candidate, Medians(candidate)).lend(connection)
 
         return lend

@@ -1,9 +1,9 @@
 """The scorecard of a large suite, computed in a process of its own.
 
-A hundred thousand episodes take a few seconds of pure computing, and as much memory as a terminal
-should not keep. The caller goes on drawing meanwhile; the answer is the few lines it shows.
+A hundred thousand episodes take a few seconds of pure computation, and more memory than a terminal
+should keep. The caller goes on drawing meanwhile; the answer is the few lines that it shows.
 
-    python -m reviewer.desk.scorecards.card_process WORKSPACE SUITE CANDIDATE
+python -m reviewer.desk.scorecards.card_process WORKSPACE SUITE CANDIDATE
 """
 
 import os
@@ -19,7 +19,7 @@ from reviewer.desk.views import Scorecard
 from reviewer.exit_codes import ExitCode
 
 _NICE = 5
-"""The process that answers keys comes first."""
+"""Lower priority than the process that answers keys."""
 
 
 class _Answer(msgspec.Struct):
@@ -35,7 +35,7 @@ _answer = msgspec.msgpack.Decoder(_Answer)
 
 
 class CardProcesses:
-    """Processes at work for one desk. Safe to share between threads."""
+    """The running processes of one desk. Safe to share between threads."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
@@ -44,7 +44,8 @@ class CardProcesses:
         self._closed = False
 
     def scorecard(self, suite_id: str, candidate_id: str) -> Scorecard:
-        """Waits for the answer. Raises DeskError as the desk would, and when it is stopped."""
+        """Return the scorecard, waiting for the process that computes it. Raises DeskError as the
+        desk would, and when the process is stopped."""
         command = [sys.executable, "-P", "-m", __name__, str(self._root), suite_id, candidate_id]
         with self._lock:
             if self._closed:
@@ -69,7 +70,7 @@ class CardProcesses:
         return answer.card
 
     def close(self) -> None:
-        """End what is at work; nothing is lost by that."""
+        """End the running processes; nothing is lost by that."""
         with self._lock:
             self._closed = True
             for process in self._at_work:
@@ -83,7 +84,7 @@ def main(root: str, suite_id: str, candidate_id: str) -> None:
     from reviewer.desk.place import at
     from reviewer.desk.scorecards.api import ScorecardsRoom
 
-    gc.disable()  # it lives for one answer
+    gc.disable()  # the process ends after one answer
     os.nice(_NICE)
     try:
         card = ScorecardsRoom(DeskState(at(Path(root)))).card_here(
@@ -94,7 +95,7 @@ def main(root: str, suite_id: str, candidate_id: str) -> None:
         answer = _Answer(text=error.text, ways_out=error.ways_out, exit_code=error.exit_code)
     sys.stdout.buffer.write(msgspec.msgpack.encode(answer))
     sys.stdout.flush()
-    os._exit(0)  # a million small values need not be put away one by one
+    os._exit(0)  # skips freeing a million small values one by one
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The filter language, as doors need it: checking what was typed, and completing it."""
+"""The filter language for its users: check what was typed, and complete it."""
 
 import json
 from pathlib import Path
@@ -20,7 +20,7 @@ from reviewer.suite.value import learned
 
 
 def problem(text: str) -> str:
-    """Return the fault of a filter, with its place and the possible terms; empty for a correct
+    """Return the fault of a filter, with its place and the possible terms; empty for a valid
     one."""
     try:
         parse_filter(text)
@@ -30,7 +30,7 @@ def problem(text: str) -> str:
 
 
 def check(text: str) -> None:
-    """Raises DeskError for a filter that cannot be understood."""
+    """Raise DeskError for a filter that cannot be understood."""
     wrong = problem(text)
     if wrong:
         way = "a filter is gate:NAME, tool:NAME, tag:NAME, cost>N or words of an episode's name"
@@ -38,7 +38,7 @@ def check(text: str) -> None:
 
 
 def offered(text: str, values: FilterValues | None) -> tuple[str, ...]:
-    """Return what the last word of a filter may become."""
+    """Return the possible completions of the last word of a filter."""
     known = {} if values is None else {"tag": values.tag, "tool": values.tool, "code": values.code}
     return completions(text, known)
 
@@ -51,8 +51,8 @@ learned(SavedView)
 
 
 def read_views(path: Path) -> list[SavedView]:
-    """The views of a file, in its order; none without one. Raises DeskError for a file that is not
-    what it should be, naming the view and the field."""
+    """Return the views in a file, in its order; none where there is no file. Raises DeskError for
+    an invalid file, naming the view and the field."""
     try:
         data = path.read_bytes()
     except FileNotFoundError:
@@ -105,7 +105,8 @@ def _wrong(path: Path, text: str) -> DeskError:
 
 
 def save_view(path: Path, view: SavedView) -> list[SavedView]:
-    """Keep a view; one of the same name is replaced in its place. Returns all. Raises DeskError."""
+    """Save a view; one of the same name is replaced in its place. Return all views. Raises
+    DeskError."""
     wrong = _problem(view)
     if wrong:
         raise DeskError(
@@ -130,7 +131,8 @@ def save_view(path: Path, view: SavedView) -> list[SavedView]:
 
 
 def drop_view(path: Path, name: str) -> list[SavedView]:
-    """Remove a view; returns those left. Raises DeskError when there is none of that name."""
+    """Remove a view; return the remaining ones. Raises DeskError when there is none of that
+    name."""
     with _writing:
         views = read_views(path)
         left = [each for each in views if each.name != name]

@@ -1,4 +1,4 @@
-"""What sources say of the attempts of one episode, in the lines of the scorecard's drawer."""
+"""The sources' statements on the attempts of one episode, for the drawer of the scorecard."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -13,19 +13,19 @@ from reviewer.desk.traces.records import Records
 from reviewer.desk.views import CellLine, Mark
 
 LOOKED_INTO = 20
-"""Attempts whose checks are told; of the others the verdict alone is."""
+"""Number of attempts whose checks are listed; for the others only the verdict is."""
 
 
 def outcome_lines(
     connection: Connection, records: Records, prefix: str, traces: Sequence[TraceRow]
 ) -> list[CellLine]:
-    """Return each attempt with its source's verdict and what speaks against it, the failed ones
+    """Return each attempt with its source's verdict and the checks that failed, failed attempts
     first. `prefix` is the trace id up to its attempt."""
     lines: list[tuple[int, int, list[CellLine]]] = []
     for trace in traces:
         head = None
         if len(lines) < LOOKED_INTO:
-            with suppress(NotAvailable):  # what the source said is in the store
+            with suppress(NotAvailable):  # the source's verdict itself is in the store
                 head = records.whole(connection, trace) or payload.large_head(connection, trace.id)
         found = outcome_in(connection, records, trace, head)
         order = 2 if found is None or found.passed is None else int(found.passed) * 3

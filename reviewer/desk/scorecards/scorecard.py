@@ -1,4 +1,4 @@
-"""The scorecard as a door shows it: an assessment and a page of rows, in the desk's words."""
+"""The scorecard as it is shown: an assessment and a page of rows, in the desk's terms."""
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
@@ -45,7 +45,7 @@ from reviewer.suite.gates import ALWAYS, CRITICAL_GATES, GATES
 
 
 def reasons_of(assessment: Assessment) -> tuple[Reason, ...]:
-    """The recommendation's reasons with their evidence, numbered from 1."""
+    """Return the recommendation's reasons with their evidence, numbered from 1."""
     return tuple(
         Reason(
             number=number,
@@ -118,7 +118,7 @@ def scorecard_of(
 
 
 def rate_view(rate: LabelCounts, policy: float | None) -> Rate:
-    """A rate of the report as a door shows it."""
+    """Return a rate of the report as a view."""
     known = rate.known
     return Rate(
         value=rate.value,
@@ -136,7 +136,7 @@ def rate_view(rate: LabelCounts, policy: float | None) -> Rate:
 
 
 def _repeated(shown: Figures, policy: float) -> Rate:
-    """pass^k of the policy's k, over episodes."""
+    """Return pass^k for the policy's k, over episodes."""
     hat = shown.pass_hat
     possible = hat.known.get(str(hat.k))
     return Rate(
@@ -155,8 +155,8 @@ def _repeated(shown: Figures, policy: float) -> Rate:
 
 
 def _mean_cost(shown: Figures) -> float | None:
-    """Return the mean over the attempts whose cost is in the total: those lost to infrastructure
-    too."""
+    """Return the mean over the attempts whose cost is in the total, including those lost to
+    infrastructure."""
     made = sum(e.attempts + e.infrastructure for e in shown.counted)
     total = shown.cost.total_usd
     return None if total is None or not made else total / made
@@ -186,9 +186,9 @@ def row_of(
     by_person: bool = False,
     outcome: OutcomeCell | UnsetType = UNSET,
 ) -> EpisodeRow:
-    """One row of the grid: the worst of each gate over all attempts, and one mark per attempt.
-    `planned` is 0 for a probe, which plans none. Attempts whose user is played `by_person` repeat
-    nothing."""
+    """Return one row of the grid: the worst result of each gate over all attempts, and one mark per
+    attempt. `planned` is 0 for a probe, which has no plan. Attempts whose user is played
+    `by_person` count as no repetition."""
     latencies = [t.latency_ms for t in traces if t.latency_ms is not None]
     made = roll.attempts + roll.infra
     first = roll.first or roll
@@ -213,14 +213,15 @@ def row_of(
 def outcome_cell(
     traces: Sequence[TraceRow], said: Mapping[int, tuple[int | None, float | None]]
 ) -> OutcomeCell:
-    """Return what the sources say of some attempts, in order of attempt."""
+    """Return the sources' verdicts on some attempts, in order of attempt."""
     ordered = sorted(traces, key=lambda trace: trace.attempt)
     return cell_of([said.get(trace.id, (None, None)) for trace in ordered])
 
 
 @lru_cache(4096)
 def _cells(masks: tuple[int, ...], in_force: tuple[str, ...]) -> tuple[Cell, ...]:
-    """The worst of each gate over some attempts: most episodes go alike."""
+    """Return the worst result of each gate over some attempts. Cached, since most episodes have the
+    same masks."""
     cells = []
     made = [gate_codes(mask) for mask in masks]
     for gate in in_force:
@@ -232,8 +233,8 @@ def _cells(masks: tuple[int, ...], in_force: tuple[str, ...]) -> tuple[Cell, ...
 
 
 def flags_of(connection: Connection, traces: Sequence[TraceRow]) -> dict[int, tuple[str, ...]]:
-    """Episode key → high flags of its attempts, the most pressing first. What infrastructure lost
-    carries none."""
+    """Return episode key → high flags of its attempts, the most pressing first. Attempts lost to
+    infrastructure have none."""
     said, codes = flagging(connection, [trace.id for trace in traces])
     known: dict[tuple[object, ...], tuple[str, ...]] = {}
     found: dict[int, set[str]] = {}
@@ -273,7 +274,7 @@ def group_of(
     k: int,
     in_force: tuple[str, ...],
 ) -> Group:
-    """A group's head, from sums over episodes that are alike."""
+    """Return a group's head, from sums over episodes with equal counts."""
     repeated = [row for row in made if not row.by_person]
     episodes = sum(row.episodes for row in made)
     hat = None
@@ -315,7 +316,7 @@ def side_cell(row: SideRow | None) -> SideCell:
     elif not row.attempts:
         mark = "infra"
     counts = row.fail
-    if mark == "critical":  # the gate that made it critical, not one that fails more often
+    if mark == "critical":  # name the gate that made it critical, not one that fails more often
         grave = tuple(
             count if gate in CRITICAL_GATES else 0
             for gate, count in zip(GATES, counts, strict=True)
@@ -330,7 +331,7 @@ MOST_OFFERED = 200
 
 
 def filter_values(connection: Connection, suite: int, candidate: int) -> FilterValues:
-    """Tags of the suite, and tools and codes of what was stored last."""
+    """Return the tags of the suite, and the tools and codes of the newest rows."""
     return FilterValues(
         tag=tuple(sorted(tags_of_suite(connection, suite))[:MOST_OFFERED]),
         tool=tuple(sorted(newest_tools(connection))[:MOST_OFFERED]),

@@ -1,7 +1,7 @@
-"""The scorecards that are kept."""
+"""The cached scorecards."""
 
 from reviewer.desk.kept import Shelf
 from reviewer.desk.views import Scorecard
 
 CARDS = Shelf(".card", Scorecard, apart=2, most=16 << 20)
-"""About a suite and a candidate."""
+"""Scorecards by suite and candidate."""

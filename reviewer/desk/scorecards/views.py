@@ -14,9 +14,9 @@ GROUPS: tuple[GroupBy, ...] = ("none", "tag", "category")
 class Group(View, frozen=True):
     """One group's head and its rows in the given order. An episode is listed under each of its
     tags; without any, under the empty label. `passes`, `critical` and `failed` (per gate, in the
-    order of the scorecard's `gates`) are of all `attempts` made; rates are of those that count, as
-    in the report: `counted_passes` of `counted`. `pass_hat` is None unless it is known of every
-    episode, `mean_cost_usd` unless of every attempt."""
+    order of the scorecard's `gates`) are over all `attempts` made; rates are over the counted ones,
+    as in the report: `counted_passes` of `counted`. `pass_hat` is None unless it is known for every
+    episode, `mean_cost_usd` unless for every attempt."""
 
     label: str
     episodes: int
@@ -33,8 +33,8 @@ class Group(View, frozen=True):
 
 
 class SideCell(View, frozen=True):
-    """One candidate on one episode: the worst mark, passes of attempts, and the gate behind the
-    mark that fails most; empty when none does."""
+    """One candidate on one episode: the worst mark, passes of attempts, and the gate with that mark
+    which fails most often; empty when none fails."""
 
     mark: Mark
     passes: int
@@ -54,7 +54,7 @@ class SidesRow(View, frozen=True):
 
 class FilterValues(View, frozen=True):
     """Possible values of a filter's fields: the newest and most common, not all of them. `unread`
-    traces have no event rows yet, so `tool:` does not see into them."""
+    traces have no event rows yet, so `tool:` cannot find them."""
 
     tag: tuple[str, ...]
     tool: tuple[str, ...]
@@ -63,7 +63,7 @@ class FilterValues(View, frozen=True):
 
 
 class SavedView(View, frozen=True):
-    """A way of looking at a scorecard, under a name."""
+    """A named order, filter and grouping of a scorecard."""
 
     name: str
     filter: str = ""

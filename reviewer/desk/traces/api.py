@@ -1,6 +1,6 @@
 """One trace at a time, search across all of them, and notes on their events."""
 
-from __future__ import annotations  # what only types name is not loaded
+from __future__ import annotations  # names used only in annotations are not imported
 
 from typing import TYPE_CHECKING
 
@@ -48,7 +48,7 @@ class TracesRoom(Room):
             return event_window(connection, self._opened.records, row, first, count)
 
     def outline(self, trace_id: str) -> Outline:
-        """Return the events of a trace in turns, and the agents in it. Reads all of it."""
+        """Return the events of a trace in turns, and its agents. Reads the whole trace."""
         from reviewer.desk.traces.outlined import read_outline
 
         with self._opened.reading() as connection:
@@ -66,7 +66,7 @@ class TracesRoom(Room):
             return listed_rows(connection, self._opened.records, row, listing, keys)
 
     def event(self, trace_id: str, seq: int) -> EventDetail:
-        """Return one event whole."""
+        """Return one complete event."""
         from reviewer.desk.traces.events import event_detail
 
         with self._opened.reading() as connection:
@@ -82,8 +82,8 @@ class TracesRoom(Room):
             return search(connection, self._opened.records, text, suite_id, candidate_id)
 
     def find(self, trace_id: str, text: str) -> list[int]:
-        """Return the numbers of the events of one trace that contain `text` as it is shown, in any
-        case."""
+        """Return the numbers of the events of one trace whose displayed text contains `text`,
+        ignoring case."""
         from reviewer.desk.traces.text import holding
 
         with self._opened.reading() as connection:
@@ -139,9 +139,9 @@ class TracesRoom(Room):
         self, trace_id: str, seq: int, kind: NoteKind, text: str = "", *, removed: bool = False
     ) -> list[NoteView]:
         """Put a bookmark or a note on an event in the reviewer's name, or remove theirs: durable
-        when this returns. Returns the current notes of the trace. Raises DeskError for an event
-        that the trace does not have, for a removal of what is not there, and when nothing could be
-        written."""
+        when this returns. Return the current notes of the trace. Raises DeskError for an event that
+        the trace does not have, for a removal of a note that does not exist, and when nothing could
+        be written."""
         from reviewer.desk.traces.notes import notes_of, write_note
 
         me = self._opened.reviewer_name()
@@ -156,6 +156,6 @@ class TracesRoom(Room):
             return notes_of(connection, trace_id)
 
     def _place(self, connection: Connection, trace_id: str) -> tuple[TracePlace, Suite]:
-        """Return the place of a trace in the store, and its suite with its episode alone."""
+        """Return the place of a trace in the store, and its suite with only its episode."""
         place = locate(connection, trace_id)
         return place, self._opened.suite(connection, place.suite.suite_id, place.episode)

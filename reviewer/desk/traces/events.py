@@ -1,4 +1,4 @@
-"""The events of one trace, as a door shows them: lines of a list, and one event whole."""
+"""The events of one trace as they are shown: lines of a list, and one complete event."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -23,17 +23,17 @@ from reviewer.trace.jsontree import Buffer
 from reviewer.trace.record import ABSENT, Event, kind_of
 
 REACH, REACH_LARGE = 32, 8
-"""Events read beyond either side of a window, and those of a trace that is kept in chunks; a longer
-group is shown up to there."""
+"""Events read beyond either side of a window, and the same for a trace that is kept in chunks; a
+longer group is shown only as far as they reach."""
 
 
 def together(events: Sequence[Event]) -> list[tuple[int, int]]:
-    """Return (place, size) of each event within its group, from 1; (0, 0) for one outside any
+    """Return (place, size) of each event within its group, from 1; (0, 0) for an event outside any
     group.
 
-    A group is a row of calls of one actor that wait for their results, which then follow; or of
-    calls whose times overlap. Calls without any results are no group: the source may just not
-    record them.
+    A group is a series of calls of one actor that wait for their results, which then follow; or of
+    calls whose times overlap. Calls without any results are no group: the source may simply not
+    record results.
     """
     groups = [(0, 0)] * len(events)
     at = 0
@@ -59,25 +59,25 @@ def _joined(first: Event, second: Event) -> bool:
 
 
 def _waits(call: Event) -> bool:
-    """Return whether its result is another event."""
+    """Return whether the result of a call is another event."""
     return call.kind is not None and call.call_id is not None and call.observation == ABSENT
 
 
 def _overlap(first: Event, second: Event) -> bool:
-    """Return whether the second began before the first had ended."""
+    """Return whether the second call began before the first had ended."""
     if not (first.started_at and second.started_at and first.latency_ms):
         return False
     try:
         begun = datetime.fromisoformat(first.started_at)
         later = datetime.fromisoformat(second.started_at)
         return 0 <= (later - begun).total_seconds() * 1000 < first.latency_ms
-    except (ValueError, TypeError):  # no time that we read, or one with a zone and one without
+    except (ValueError, TypeError):  # not a known form of time, or one with a zone and one without
         return False
 
 
 TITLE_CHARS = 200
 SAYING = ("message", "error", "state_snapshot")
-"""Kinds of events whose observation, if there is one, is no answer to a call."""
+"""Kinds of events whose observation, if there is one, is not the answer to a call."""
 FIELDS = ("message", "arguments", "observation", "approval", "state")
 """Fields of an event that are shown, in the order of reading."""
 
@@ -85,12 +85,12 @@ FIELDS = ("message", "arguments", "observation", "approval", "state")
 def event_window(
     connection: Connection, records: Records, row: TraceRow, first: int, count: int
 ) -> list[EventRow]:
-    """List lines of the events at positions first..first+count-1, from 0."""
+    """Return the list lines of the events at positions first..first+count-1, from 0."""
     return _rows(connection, row, _near(records, connection, row, first, count))
 
 
 class _Near(NamedTuple):
-    """An event with what the events around it say of it."""
+    """An event with the facts derived from the events around it."""
 
     event: Event
     seq: int
@@ -102,7 +102,7 @@ def _near(
     records: Records, connection: Connection, row: TraceRow, first: int, count: int
 ) -> list[_Near]:
     reach = _reach(row)
-    start = max(0, first - reach)  # a group of calls may lie across the edge
+    start = max(0, first - reach)  # a group of calls may extend across the edge
     events = records.events(connection, row, start, first - start + count + reach)
     groups, states = together(events), _states(events)
     return [
@@ -113,8 +113,8 @@ def _near(
 
 
 def _rows(connection: Connection, row: TraceRow, near: Sequence[_Near]) -> list[EventRow]:
-    """List lines of these events. A trace may have findings by the ten thousand: only those on
-    these events are read."""
+    """Return the list lines of these events. A trace may have tens of thousands of findings: only
+    those on these events are read."""
     by_seq = _by_seq(findings_on(connection, row.id, [each.seq for each in near]))
     return [
         _event_row(event, seq, by_seq.get(seq, []), group, state)
@@ -123,7 +123,7 @@ def _rows(connection: Connection, row: TraceRow, near: Sequence[_Near]) -> list[
 
 
 def rows_of(events: Sequence[Event], found: Sequence[Finding]) -> list[EventRow]:
-    """List lines of all events of a record that lies in no store."""
+    """Return the list lines of all events of a record that is not in a store."""
     by_seq: dict[int, list[Finding]] = {}
     for finding in found:
         if finding.seq is not None and finding.severity != "note":
@@ -140,7 +140,7 @@ def rows_of(events: Sequence[Event], found: Sequence[Finding]) -> list[EventRow]
 
 
 def findings_by_seq(connection: Connection, row: TraceRow) -> dict[int, list[FindingRow]]:
-    """Return what was found on each event, by its number; without notes."""
+    """Return the findings on each event, by its number; without notes."""
     return _by_seq(findings_of(connection, [row.id]))
 
 
@@ -155,7 +155,7 @@ def _by_seq(findings: Sequence[FindingRow]) -> dict[int, list[FindingRow]]:
 def event_rows(
     connection: Connection, records: Records, row: TraceRow, places: Sequence[int]
 ) -> list[EventRow]:
-    """List lines of the events at these positions."""
+    """Return the list lines of the events at these positions."""
     found: list[_Near] = []
     for _, run in groupby(enumerate(places), key=lambda each: each[1] - each[0]):
         near = [place for _, place in run]
@@ -173,7 +173,7 @@ def worst_of(found: Sequence[FindingRow | Finding]) -> Mark | None:
 
 def _states(events: Sequence[Event]) -> list[str]:
     """Return what each state snapshot changed since the state recorded before it, as far as the
-    events given here show; empty for other events."""
+    given events show; empty for other events."""
     before: Buffer = ABSENT
     told = []
     for event in events:
@@ -215,7 +215,7 @@ def _event_row(
 
 
 def title_of(event: Event, kind: str) -> str:
-    """Return the title of an event in a list: a tool, the words of a message or of an error; of an
+    """Return the title of an event in a list: a tool, the words of a message or of an error; for an
     approval, whether it was granted."""
     if kind == "message":
         return brief_of(event.message, TITLE_CHARS)
@@ -233,7 +233,7 @@ def title_of(event: Event, kind: str) -> str:
 def event_detail(
     connection: Connection, records: Records, place: TracePlace, suite: Suite, seq: int
 ) -> EventDetail:
-    """Return one event whole. Raises DeskError when the trace has no such event."""
+    """Return one complete event. Raises DeskError when the trace has no such event."""
     row = place.row
     position = position_of(connection, records, row, seq)
     event = records.events(connection, row, position, 1)[0]
@@ -256,7 +256,7 @@ def event_detail(
 
 
 def _raw(event: Event) -> bytes:
-    """The event as its file had it; members it did not have are left out."""
+    """Return the event as JSON; members that its file did not have are left out."""
     members = {
         name: value
         for name in event.__struct_fields__

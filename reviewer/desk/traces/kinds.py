@@ -1,4 +1,4 @@
-"""The clauses of one trace with equal findings put together, and the way from one to the next."""
+"""The clauses of one trace with equal findings combined, and navigation from one to the next."""
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
@@ -26,7 +26,7 @@ def kinds_of(trace: TraceView) -> tuple[Kind, ...]:
 
 
 def alike(trace: TraceView) -> list[Kind]:
-    """Return the clauses of a trace in their order, equal findings put together."""
+    """Return the clauses of a trace in their order, equal findings combined."""
     codes: dict[tuple[str, int | None, str], str] = {}
     for found in trace.findings:
         plain = f"{found.code}  {found.detail}".strip()
@@ -46,12 +46,12 @@ def alike(trace: TraceView) -> list[Kind]:
 
 
 def is_found(kind: Kind) -> bool:
-    """Return whether something was found on an event: what holds may name one too."""
+    """Return whether a kind is a finding on an event: a clause that holds may name an event too."""
     return bool(kind.seqs) and kind.clause.mark != "pass"
 
 
 def holds(kind: Kind, seq: int) -> bool:
-    """Return whether an event shows it."""
+    """Return whether an event shows a kind."""
     at = bisect_left(kind.seqs, seq)
     return at < len(kind.seqs) and kind.seqs[at] == seq
 
@@ -69,8 +69,9 @@ def further(
 ) -> tuple[int, int] | None:
     """Return (kind, event) of the next finding in the direction of `step`; None if there is none.
 
-    From an event with a finding this is the next event of the same kind, after the last of them
-    the first event of the next kind. From any other event it is the nearest one with a finding."""
+    From an event with a finding this is the next event of the same kind, and after the last of them
+    the first event of the next kind. From any other event it is the nearest event with a finding.
+    """
     here = kind_at(kinds, int(seq), chosen) if seq == int(seq) else None
     if here is None:
         near = [(ahead, n) for n, kind in enumerate(kinds) if is_found(kind)

@@ -1,4 +1,4 @@
-"""Bookmarks and notes as files, and what one from elsewhere must be to come in."""
+"""Bookmarks and notes as files, and the rules for notes from elsewhere."""
 
 from collections.abc import Iterator
 from datetime import datetime
@@ -21,8 +21,8 @@ from reviewer.trace.redaction import Redactor, redactor_of
 
 
 class NoteBorder:
-    """A note comes in when this store has the very record and the event it is about, and when it
-    is free of identifiers."""
+    """The rules for a note from elsewhere: this store has the same record with the event that the
+    note is about, and the note contains no identifiers."""
 
     def __init__(self, workspace: Workspace, connection: Connection) -> None:
         self._connection = connection
@@ -30,7 +30,7 @@ class NoteBorder:
         self._rules: dict[str, Redactor] = {}
 
     def admitted(self, note: Note, place: str) -> Note:
-        """The note itself. Raises ContractError with every reason not to take it."""
+        """Return the note itself. Raises ContractError with every reason to refuse it."""
         try:
             found = records.locate(self._connection, note.trace_id)
         except DeskError:
@@ -65,12 +65,12 @@ class NoteBorder:
 
 
 def stamp(at: datetime) -> str:
-    """A time in UTC as notes have it."""
+    """Return a time in UTC in the format of notes."""
     return at.isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 
 def row_of(note: Note) -> NoteRow:
-    """A sealed note as the store keeps it."""
+    """Return a sealed note as a row of the store."""
     return NoteRow(
         note.uid,
         note.suite_id,
@@ -84,8 +84,8 @@ def row_of(note: Note) -> NoteRow:
 
 
 def placed(note: Note, trace_id: str, trace_sha256: str) -> Note:
-    """The note on the same evidence under another id or in another writing: another content, and
-    so another uid."""
+    """Return the note on the same evidence under another trace id or another digest of the record:
+    other content, and so another uid."""
     if (trace_id, trace_sha256) == (note.trace_id, note.trace_sha256):
         return note
     changes = {"trace_id": trace_id, "trace_sha256": trace_sha256}
@@ -113,5 +113,5 @@ def export_notes(connection: Connection, suite_id: str) -> bytes:
 
 
 def import_notes(workspace: Workspace, data: bytes, file: str) -> TakeResult:
-    """Take in the notes of a file, as `said_files.take` does."""
+    """Take in the notes of a file, as `record_files.take` does."""
     return record_files.take(KIND, workspace, data, file)

@@ -1,7 +1,7 @@
 """Bookmarks and notes on events: masked, written durably, listed in the report, read by no gate.
 
-A trace id names one trace for as long as a store lives, so a note is bound to it; the digest of the
-record goes with it, for readers of the report.
+A trace id names one trace for as long as a store exists, so a note refers to its trace by id; it
+also contains the digest of the record, for readers of the report.
 """
 
 from collections.abc import Iterable
@@ -65,9 +65,9 @@ def write_note(
     """Add the note or its removal to the store: durable when this returns.
 
     Raises DeskError for a note that is too long or empty and when there is none to remove,
-    ContractError for a text that is no Unicode, StoreError when nothing could be written.
+    ContractError for a text that is not valid Unicode, StoreError when nothing could be written.
     """
-    # Reading a trace needs no importer: these are loaded late.
+    # Reading a trace needs no import code, so this is imported late.
     from reviewer.db.schema import open_writer
     from reviewer.desk.traces.note_files import row_of, stamp
     from reviewer.trace.redaction import redactor_of
@@ -91,7 +91,7 @@ def write_note(
                 f"{reviewer} has no {kind} on event {seq} of {trace_id}",
                 "reviewer notes lists them",
             )
-        # A clock may have been put back: the last record of a person must still be the latest.
+        # A clock may have been set back: a person's last record must still be the latest.
         now = stamp(datetime.now(UTC))
         last = last_note_time(connection, trace_id, seq, kind, reviewer)
         if last >= now:
@@ -118,7 +118,7 @@ def write_note(
 def note_evidence(
     connection: Connection, suite_id: str, candidate_id: str
 ) -> tuple[evidence.Note, ...]:
-    """The notes on a candidate's traces as a report lists them."""
+    """Return the notes on a candidate's traces as a report lists them."""
     head = f"{suite_id}/{candidate_id}/"
     return tuple(
         evidence.Note(

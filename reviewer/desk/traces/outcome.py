@@ -1,7 +1,7 @@
 """The source's verdict on an attempt, with its checks, and the calls it expects beside those made.
 
-Nothing here judges: a check is met or not by the word of the source, and a call that was made is
-one with the arguments that the source names. What the source does not say stays unknown.
+Nothing here judges: whether a check is met is the source's statement, and an expected call was made
+if a call has the arguments that the source names. What the source does not say stays unknown.
 """
 
 import json
@@ -17,9 +17,11 @@ from reviewer.desk.traces.records import Records
 from reviewer.trace.record import ABSENT, Event, TraceRecord, is_user, kind_of
 
 EXPECTED, LEFT_OUT = "expected_actions", "expected_actions_left_out"
-"""Members of a verdict's detail: the calls the source expects, and how many were not kept."""
+"""Members of a verdict's detail: the calls that the source expects, and how many were not
+stored."""
 LOOKED_AT = 20_000
-"""Events that are looked through for expected calls; of a longer attempt nobody says never."""
+"""Events that are searched for expected calls; for a longer attempt no call is reported as never
+made."""
 MASKED = "[REDACTED:"
 
 _FLAGS = {"r_actions": "database", "r_outputs": "outputs", "db_match": "database"}
@@ -27,7 +29,7 @@ _LISTS = {"env_assertions": "end state", "nl_assertions": "assertion", "communic
 
 
 class Call(NamedTuple):
-    """A call that was made: its arguments as plain values, None where they are no object."""
+    """A call that was made: its arguments as plain values, None where they are not an object."""
 
     seq: int
     tool: str
@@ -36,7 +38,7 @@ class Call(NamedTuple):
 
 
 def calls_of(events: Iterable[Event]) -> list[Call]:
-    """Return the calls among events from the first on, in order."""
+    """Return the calls among events in order, from the first event on."""
     found = []
     for number, event in enumerate(events, 1):
         if kind_of(event) != "tool_call" or event.tool is None:
@@ -58,8 +60,8 @@ def last_words(events: Sequence[Event]) -> int | None:
 def outcome_in(
     connection: Connection, records: Records, row: TraceRow, head: TraceRecord | None
 ) -> OutcomeView | None:
-    """Return what the source of a trace says of it, None where it says nothing. `head` is its
-    record, with or without events."""
+    """Return the source's statements on a trace, None where there are none. `head` is its record,
+    with or without events."""
     word = source_verdict(connection, row.id)
     if word is None:
         return None
@@ -67,7 +69,7 @@ def outcome_in(
     wanted = any(name in word.detail for name in (EXPECTED, "outputs", "communicate_checks"))
     if head is not None and wanted and row.events <= LOOKED_AT:
         events = records.events(connection, row, 0, row.events)
-    # What a reader could not read may have been a call.
+    # A part that the reader did not understand may have been a call.
     whole = head is not None and not head.unread
     return outcome_of(word.passed, word.reward, word.detail, events, whole=whole)
 
@@ -80,8 +82,9 @@ def outcome_of(
     *,
     whole: bool = True,
 ) -> OutcomeView:
-    """Return what a stored verdict says; `events` are those of the attempt, None where they are not
-    here, or too many to look through. Only in a `whole` attempt was a call never made."""
+    """Return the statements of a stored verdict; `events` are those of the attempt, None where they
+    are not stored, or too many to search. Only for a `whole` attempt can a call be reported as
+    never made."""
     told = json.loads(detail or "{}")
     listed = told.get(EXPECTED)
     listed = listed if isinstance(listed, list) else []
@@ -124,10 +127,11 @@ def _met(word: Any) -> bool | None:
 def aligned(
     expected: Sequence[dict[str, Any]], calls: Sequence[Call], *, whole: bool = True
 ) -> tuple[list[ExpectedCall], list[Call]]:
-    """Return each expected call with the one that was made, and the calls that are left over.
+    """Return each expected call with the matching call that was made, and the calls that are left
+    over.
 
-    Every call stands for one expected call at most. Equal arguments are matched first, so that a
-    call with other arguments never takes the place of one that was made as expected.
+    A call matches at most one expected call. Equal arguments are matched first, so that a call with
+    other arguments never displaces one that was made as expected.
     """
     left = list(calls)
     found: dict[int, tuple[Call, tuple[str, ...]]] = {}
@@ -148,8 +152,8 @@ def aligned(
 
 
 def _telling(expected: Sequence[dict[str, Any]]) -> str:
-    """Return the names of arguments that tell expected calls of one tool from each other: they are
-    shown first."""
+    """Return the names of arguments that distinguish expected calls of one tool: they are shown
+    first."""
     seen: dict[tuple[str, str], set[str]] = {}
     for one in expected:
         arguments = one.get("arguments")
@@ -232,7 +236,8 @@ def counted_cell(
 
 
 class Against(NamedTuple):
-    """What speaks against an attempt by its source: red only by the word of the source itself."""
+    """Something in the source's statements against an attempt: red only if the source itself says
+    so."""
 
     name: str
     words: str
@@ -241,8 +246,8 @@ class Against(NamedTuple):
 
 
 def against(found: OutcomeView) -> Iterator[Against]:
-    """Yield checks that the source says are not met, and of an attempt that failed the expected
-    calls that were not made so."""
+    """Yield checks that the source says are not met, and for a failed attempt the expected calls
+    that were not made as expected."""
     for check in found.checks:
         if check.met is False:
             yield Against(check.name, "not met", check.seq, red=True)

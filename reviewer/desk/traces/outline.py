@@ -1,5 +1,5 @@
-"""The events of one trace grouped: by turn, and by agent and turn. What folds, and what a folded
-line says of what is below it."""
+"""The events of one trace grouped: by turn, and by agent and turn. Which lines fold, and what a
+folded line says of the lines below it."""
 
 from array import array
 from bisect import bisect_left
@@ -16,14 +16,14 @@ from reviewer.trace.record import Event, is_user, kind_of
 
 Grouping = Literal["turns", "agents"]
 RUNS_FROM = 24
-"""With more turns than these, stretches without a finding are one line each."""
+"""With more turns than this, stretches without a finding are one line each."""
 SHORTEST_RUN = 4
 _ORDER: Mapping[Mark | None, int] = {"critical": 3, "fail": 2, "not_measured": 1}
 
 
 class Totals(Struct, gc=False):
-    """Counts of some events. `wrong` did not work; `took_ms` is the time of the calls, those made
-    together counted once, and None where the time of one is not recorded."""
+    """Counts of some events. `wrong` did not work; `took_ms` is the time of the calls, with
+    simultaneous calls counted once, and None where the time of a call is not recorded."""
 
     events: int = 0
     calls: int = 0
@@ -32,7 +32,7 @@ class Totals(Struct, gc=False):
     mark: Mark | None = None
 
     def add(self, other: "Totals") -> None:
-        """Take in what is below."""
+        """Add the counts of a part below."""
         if other.calls and self.calls:
             known = self.took_ms is not None and other.took_ms is not None
             self.took_ms = (self.took_ms or 0) + (other.took_ms or 0) if known else None
@@ -46,8 +46,8 @@ class Totals(Struct, gc=False):
 
 
 class Outline(NamedTuple):
-    """A trace in turns. `seqs` are the numbers of its events, `turn_at` the turn of each; of each
-    turn `totals` and the position of the event that says what it is about."""
+    """A trace in turns. `seqs` are the numbers of its events, `turn_at` the turn of each; for each
+    turn, `totals` and the position of the event that summarizes it."""
 
     seqs: Sequence[int]
     turns: Sequence[Turn]
@@ -145,13 +145,13 @@ class Node(Struct, gc=False):
 
     @property
     def place(self) -> tuple[str, int, int]:
-        """Return what identifies it while the trace grows."""
+        """Return a key that identifies the line while the trace grows."""
         return self.kind, self.thread, self.first
 
 
 class Listing:
-    """The lines of a grouped trace as they are folded. A key is the position of an event, or
-    -1 - node. `only` are the positions that are listed, None for all."""
+    """The lines of a grouped trace with their folds. A key is the position of an event, or -1 -
+    node. `only` are the positions that are listed, None for all."""
 
     def __init__(
         self, outline: Outline, grouping: Grouping, only: Collection[int] | None = None
@@ -171,7 +171,7 @@ class Listing:
         self.keys = array("q")
         self.fold_all()
 
-    # what there is -----------------------------------------------------------------------------
+    # building the nodes ------------------------------------------------------------------------
 
     def _agent(self, thread: int, parent: int, depth: int) -> int:
         turns = self.outline.threads[thread].turns
@@ -225,7 +225,7 @@ class Listing:
         made.totals = self.outline.totals[turn]
         under = self._under.get(turn, ()) if self.grouping == "agents" else ()
         if under:
-            made.totals = structs.replace(made.totals)  # of its own: more comes in
+            made.totals = structs.replace(made.totals)  # a copy: more is added to it
             agents = []
             for thread in under:
                 below = self._agent(thread, node, depth + 1)
@@ -247,11 +247,11 @@ class Listing:
         self.nodes.append(Node(kind, parent, depth, thread, first, says, numbers, Totals()))
         return len(self.nodes) - 1
 
-    # what is shown -----------------------------------------------------------------------------
+    # folding -----------------------------------------------------------------------------------
 
     def fold_all(self) -> None:
-        """Fold every turn and agent below another that has no finding; none where a choice of
-        events is listed."""
+        """Fold every turn, and every agent below another, that has no finding; do nothing where a
+        selection of events is listed."""
         self.opened = {
             number
             for number, node in enumerate(self.nodes)
@@ -267,7 +267,7 @@ class Listing:
         self._list()
 
     def fold_as(self, other: "Listing") -> None:
-        """Fold what another listing of this trace has folded: the trace has grown since."""
+        """Apply the folds of another listing of this trace, from before it grew."""
         opened = {other.nodes[number].place for number in other.opened}
         self.opened = {number for number, node in enumerate(self.nodes) if node.place in opened}
         self._list()
@@ -309,7 +309,7 @@ class Listing:
         )
 
     def turn(self, row: int) -> int:
-        """Fold or unfold what a line is: of an event, its turn. Return the row of the fold."""
+        """Fold or unfold a line; for an event, its turn. Return the row of the fold."""
         key = self.keys[row]
         node = -1 - key if key < 0 else self.node_of(key)
         row = row if key < 0 else self.keys.index(-1 - node)
@@ -347,15 +347,15 @@ class Listing:
             node = self.nodes[node].parent
         return self.keys.index(key)
 
-    # what a line is ----------------------------------------------------------------------------
+    # lines -------------------------------------------------------------------------------------
 
     @property
     def agents(self) -> int:
-        """Count the agents at work, one as often as it was started."""
+        """Count the agents, each as often as it was started."""
         return len(self.outline.threads)
 
     def nearest(self, place: int) -> int:
-        """Return an event that is listed: this one, else the next one, else the last one."""
+        """Return the position of a listed event: this one, else the next one, else the last one."""
         if self.only is None or place in self.only or not self.only:
             return place
         return min((at for at in self.only if at > place), default=max(self.only))
@@ -365,7 +365,7 @@ class Listing:
         return self._of_turn[self.outline.turn_at[place]]
 
     def first(self, key: int) -> int:
-        """Return the position of the event of a line, of a fold its first one."""
+        """Return the position of the event on a line; for a fold, of its first event."""
         return key if key >= 0 else self.nodes[-1 - key].first
 
     def depth(self, key: int) -> int:

@@ -1,4 +1,4 @@
-"""Reading a trace for its outline, and the lines of a listing of it."""
+"""Read a trace for its outline, and the lines of a listing of it."""
 
 from collections.abc import Sequence
 
@@ -12,7 +12,7 @@ from reviewer.desk.views import EventRow
 
 
 def read_outline(connection: Connection, records: Records, row: TraceRow) -> Outline:
-    """Return the outline of a trace. Reads all of it once, a window at a time."""
+    """Return the outline of a trace. Reads the whole trace once, a window at a time."""
     by_seq = findings_by_seq(connection, row)
     marks = {seq: mark for seq, found in by_seq.items() if (mark := worst_of(found)) is not None}
     events = (event for _, window in records.each(connection, row) for event in window)
@@ -25,7 +25,7 @@ def listed_rows(
     """Return the lines with these keys of a listing."""
     places = [key if key >= 0 else listing.nodes[-1 - key].says for key in keys]
     if any(place >= row.events for place in places):
-        return []  # it changes meanwhile
+        return []  # the trace is changing
     rows = event_rows(connection, records, row, places)
     return [
         event if key >= 0 else _group(listing, -1 - key, event)

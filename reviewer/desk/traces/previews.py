@@ -1,7 +1,7 @@
-"""What a call asked and what it got, in a few words each, for the rows of an event list.
+"""The arguments and the result of a call in a few words, for the rows of an event list.
 
-The words are made from the stored record, which is masked. They are a preview: what is left out is
-counted or marked with `…`; the event itself holds the rest.
+The words are made from the stored record, which is masked. They are a preview: omitted parts are
+counted or marked with `…`; the event itself contains everything.
 """
 
 import json
@@ -14,36 +14,36 @@ from reviewer.trace.jsontree import Buffer, held, kind, members, text_in
 from reviewer.trace.record import ABSENT
 
 MOST = 240
-"""Characters of a preview."""
+"""Most characters of a preview."""
 VALUE = 80
-"""Characters of one value in it."""
+"""Most characters of one value in a preview."""
 READ = 1 << 16
-"""Bytes of a value that are parsed for its preview; of a longer one only the start is shown."""
+"""Most bytes of a value that are parsed for its preview; a longer value is shown from its start."""
 TYPED = frozenset({"cmd", "code", "command", "script"})
-"""Names of arguments that are shown as they were typed, before the others and without quotes."""
+"""Names of arguments that are shown as they were typed, without quotes and before the others."""
 CHANGES = 3
-"""Changes of a state that are shown."""
+"""Most changes of a state that are shown."""
 RETURN = "⏎"
-"""Stands for a line break within what was typed."""
+"""Replaces a line break within typed text."""
 
 
 def call_words(arguments: Buffer, findings: str = "") -> str:
-    """Return the arguments of a call on one line: those that `findings`, the words of the findings
-    on this event, name first, then in recorded order. Empty without arguments."""
+    """Return the arguments of a call on one line: first those that `findings` (the words of the
+    findings on this event) mention, then the others in recorded order. Empty without arguments."""
     if arguments == ABSENT:
         return ""
     level = _members(arguments)
     if level is None:
         return _plain(arguments)
     named = set(re.findall(r"\w+", findings))
-    # sorted is stable: within each of the two groups the recorded order stays
+    # sorted is stable: each of the two groups keeps the recorded order
     level = sorted(level, key=lambda member: member[0] not in named and member[0] not in TYPED)
     return _cut("  ".join(_argument(name, value) for name, value in level))
 
 
 def result_words(observation: Buffer) -> str:
-    """Return what a call got on one line: the members of an object, the first line of a text and
-    how many lines it has. Empty where nothing is recorded."""
+    """Return the result of a call on one line: the members of an object, or the first line of a
+    text and how many lines it has. Empty where nothing is recorded."""
     return "" if observation == ABSENT else _plain(observation)
 
 
@@ -66,7 +66,7 @@ def _argument(name: str, value: Buffer) -> str:
 
 
 def _members(raw: Buffer) -> list[tuple[str, Buffer]] | None:
-    """Return the members of an object that is not too large to be read here."""
+    """Return the members of an object, None for one that is too large to parse here."""
     if kind(raw) != "object" or len(memoryview(raw)) > READ:
         return None
     level = members(raw)
@@ -95,7 +95,7 @@ def _parts(raw: Buffer) -> Iterator[str]:
 
 
 def _lines(text: str) -> str:
-    """Return the first line of a text, and how many there are."""
+    """Return the first line of a text, and the number of its lines."""
     first, *rest = text.splitlines() or [""]
     return f"{_cut(first.strip())} … {len(rest) + 1:,} lines" if rest else _cut(first)
 

@@ -1,4 +1,4 @@
-"""Many stored records, one after another, each frame opened once."""
+"""Read many stored records, one after another, opening each frame once."""
 
 from collections.abc import Iterable, Iterator
 
@@ -12,8 +12,8 @@ from reviewer.trace.record import TraceRecord
 def each_record(
     connection: Connection, traces: Iterable[Kept]
 ) -> Iterator[tuple[int, TraceRecord]]:
-    """Yield (trace, record) of those whose payload is stored. Raises StoreError for a damaged
-    payload."""
+    """Yield (trace, record) for those traces whose payload is stored. Raises StoreError for a
+    damaged payload."""
     packs: dict[int, list[Kept]] = {}
     for trace in traces:
         if trace.pack is not None:

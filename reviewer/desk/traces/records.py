@@ -1,4 +1,4 @@
-"""Finding a trace in the store, and reading its record, its events by windows, its message."""
+"""Find a trace in the store, and read its record, windows of its events, and its message."""
 
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
@@ -18,8 +18,8 @@ from reviewer.trace.record import ABSENT, Event, TraceRecord
 
 CACHED_RECORDS = 8
 CACHED_BYTES = 16 << 20
-"""Bytes of decoded events of large traces that stay in memory; two chunks do, however large they
-are."""
+"""Bytes of decoded events of large traces that are cached; at least two chunks are, however
+large."""
 WINDOW = 500
 
 
@@ -39,7 +39,8 @@ class TracePlace(NamedTuple):
 
 
 def locate(connection: Connection, trace_id: str) -> TracePlace:
-    """Find a trace by `<suite>/<candidate>/<episode>/<attempt>`; ids may hold slashes themselves.
+    """Find a trace by `<suite>/<candidate>/<episode>/<attempt>`; ids may themselves contain
+    slashes.
 
     Raises DeskError when there is no such trace.
     """
@@ -66,14 +67,14 @@ def locate(connection: Connection, trace_id: str) -> TracePlace:
 
 
 class Snapshot(NamedTuple):
-    """An event that carries a state: its position, from 0, and its number."""
+    """An event with a state: its position, from 0, and its number."""
 
     position: int
     seq: int
 
 
 Key = tuple[int, bytes]
-"""A trace, and the record that is judged of it: a revision takes its row."""
+"""A trace, and the digest of its judged record: a revision may replace that record."""
 
 
 class Records:
@@ -106,7 +107,7 @@ class Records:
         return record
 
     def events(self, connection: Connection, row: TraceRow, first: int, count: int) -> list[Event]:
-        """Events at positions first..first+count-1, from 0."""
+        """Return the events at positions first..first+count-1, from 0."""
         record = self.whole(connection, row)
         if record is not None:
             return record.events[first : first + count]
@@ -120,8 +121,8 @@ class Records:
         return found
 
     def _places_of(self, connection: Connection, row: TraceRow) -> list[ChunkPlace]:
-        """Which events each chunk of a large trace has. To read that takes longer than a chunk: the
-        rows are far apart."""
+        """Return which events each chunk of a large trace has, cached. Reading that takes longer
+        than reading a chunk: the rows are far apart."""
         key = row.id, row.sha256
         with self._lock:
             found = self._places.get(key)
@@ -153,13 +154,13 @@ class Records:
         return events
 
     def each(self, connection: Connection, row: TraceRow) -> Iterator[tuple[int, list[Event]]]:
-        """Yield every event by windows, each with the position of its first: of a large trace, no
-        more than one window is in memory."""
+        """Yield every event in windows, each with the position of its first: for a large trace,
+        only one window is in memory."""
         for first in range(0, row.events, WINDOW):
             yield first, self.events(connection, row, first, WINDOW)
 
     def snapshots(self, connection: Connection, row: TraceRow) -> list[Snapshot]:
-        """The events that carry a state, in order. Reads the whole trace once."""
+        """Return the events with a state, in order. Reads the whole trace once."""
         key = row.id, row.sha256
         with self._lock:
             if key in self._snapshots:
@@ -179,7 +180,8 @@ class Records:
 
 
 def position_of(connection: Connection, records: Records, row: TraceRow, seq: int) -> int:
-    """The place of event `seq` in the list: usually seq - 1, else searched from there on back."""
+    """Return the position of event `seq` in the list: usually seq - 1, else searched backward from
+    there."""
     at = min(seq, row.events) - 1
     while at >= 0:
         event = records.events(connection, row, at, 1)
@@ -198,7 +200,8 @@ def position_of(connection: Connection, records: Records, row: TraceRow, seq: in
 
 
 class Kept(Protocol):
-    """A trace by the place of its record in the store, and its identity in any store."""
+    """The fields that locate a trace's record in this store, and identify the trace in any
+    store."""
 
     @property
     def id(self) -> int: ...

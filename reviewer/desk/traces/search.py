@@ -1,8 +1,7 @@
-"""Full text across traces: the store's index finds the traces, their payloads the events.
+"""Full-text search across traces: the store's index finds the traces, their payloads the events.
 
 The index keeps no positions, so it answers for a whole trace; a word of the query matches every
-word that begins with it. The query is words and nothing else: it cannot reach an operator of the
-index.
+word that begins with it. A query consists of words only: it cannot contain operators of the index.
 """
 
 from collections.abc import Iterator, Sequence
@@ -26,7 +25,7 @@ from reviewer.exit_codes import ExitCode
 from reviewer.trace.record import Event, kind_of
 
 MOST_TRACES = 50
-"""Traces opened for one answer."""
+"""Most traces that are opened for one answer."""
 PER_TRACE = 4
 MOST_WORDS = 16
 WINDOW = 500
@@ -68,7 +67,7 @@ def search(
 def _hits(
     connection: Connection, records: Records, one: FoundTrace, words: Sequence[str]
 ) -> list[SearchHit]:
-    """The events that hold most of the words; none where only the index sees them."""
+    """Return the events that contain most of the words; none where only the index finds them."""
     best, held = 1, list[tuple[int, Event]]()
     for position, event in _indexed(connection, records, one.key):
         count = how_many(plain_text(event), words)
@@ -84,7 +83,7 @@ def _hits(
 
 
 def _indexed(connection: Connection, records: Records, key: int) -> Iterator[tuple[int, Event]]:
-    """Yield (position from 1, event) of a trace, as far as the index goes."""
+    """Yield (position from 1, event) of a trace, up to where the index ends."""
     row = trace_of_id(connection, key)
     position = size = 0
     while row is not None and position < row.events and size <= TEXT_PER_TRACE:

@@ -1,4 +1,4 @@
-"""The state of the world as it was after each event: snapshots as the trace recorded them."""
+"""The state of the world after each event: snapshots as the trace recorded them."""
 
 import json
 from bisect import bisect_right
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
 
 MOST = 2000
-"""Lines of one comparison: a state that was replaced whole differs everywhere."""
+"""Most lines of one comparison: a state that was replaced entirely differs everywhere."""
 SHORT = 120
 
 
 class StatePath(NamedTuple):
-    """One place of a state: its path in words, and as a JSON pointer into the state it is in."""
+    """One place in a state: its path in words, and as a JSON pointer into the state."""
 
     path: str
     pointer: str
@@ -34,7 +34,8 @@ class StatePath(NamedTuple):
 
 
 class Change(NamedTuple):
-    """One difference. `pointer` names it in the later state; of a removed value, in the earlier."""
+    """One difference. `pointer` names its place in the later state; for a removed value, in the
+    earlier one."""
 
     sign: str
     pointer: str
@@ -46,8 +47,8 @@ class Change(NamedTuple):
 
 
 def differences(before: Any, after: Any) -> list[Change]:
-    """Return the changes from `before` to `after`: members of objects and elements of lists are
-    compared each."""
+    """Return the changes from `before` to `after`, comparing members of objects and elements of
+    lists one by one."""
     found: list[Change] = []
     for change in _walk(before, after, StatePath("", "")):
         if len(found) == MOST:
@@ -58,7 +59,7 @@ def differences(before: Any, after: Any) -> list[Change]:
 
 
 def changes(before: Any, after: Any) -> list[str]:
-    """Return the differences as one line a path: `+ added path  value`, `- removed path  value`, `~
+    """Return the differences as one line per path: `+ added path value`, `- removed path value`, `~
     changed path old → new`."""
     return [change.line for change in differences(before, after)]
 
@@ -81,8 +82,8 @@ def _walk(before: Any, after: Any, here: StatePath) -> Iterator[Change]:
 
 
 def _elements(before: list[Any], after: list[Any], here: StatePath) -> Iterator[Change]:
-    """Elements by place, after what begins and ends both alike: an element put in at the front is
-    one addition."""
+    """Yield the changes of list elements by place, after skipping the common beginning and end: an
+    element inserted at the front is one addition."""
     if before == after and _text(before) == _text(after):
         return
     texts = [_text(each) for each in before], [_text(each) for each in after]
@@ -118,13 +119,13 @@ def _short(value: Any) -> str:
 
 
 LOOK_BACK = 200
-"""Events looked through for the snapshot before, ahead of looking through them all."""
+"""Most events searched for the previous snapshot before all events are searched."""
 
 
 def state_view(
     connection: Connection, records: "Records", place: "TracePlace", suite: Suite, position: int
 ) -> StateView:
-    """The state after the event at `position`, from 0."""
+    """Return the state after the event at `position`, from 0."""
     found = records.snapshots(connection, place.row)
     at = bisect_right(found, position, key=lambda each: each.position)
     here = found[at - 1] if at else None
@@ -152,7 +153,7 @@ def state_view(
 def event_changes(
     connection: Connection, records: "Records", place: "TracePlace", suite: Suite, position: int
 ) -> tuple[str, ...]:
-    """Return the changes by the event at `position`, if it carries a state."""
+    """Return the changes made by the event at `position`, if it has a state."""
     here = records.events(connection, place.row, position, 1)[0]
     if here.state == ABSENT:
         return ()
@@ -180,6 +181,6 @@ def _bytes(state: Any) -> bytes:
 
 
 def _initial(place: "TracePlace", suite: Suite) -> Any:
-    """The state the episode begins with, None when the contract does not say."""
+    """Return the state that the episode begins with, None when the contract does not state it."""
     episode = next((e for e in suite.episodes if e.episode_id == place.episode_id), None)
     return (episode.initial_state or None) if episode else None

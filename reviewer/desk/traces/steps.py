@@ -1,8 +1,8 @@
 """The steps of the agents of one trace, in one pass over its events.
 
-A step is what an agent says at once, the calls it makes with it, and what these return. Private
-reasoning begins no step of its own. The steps of a conversation are put together to turns, from
-what a user says to the next time. An agent that another one started is a thread of its own.
+A step is one message of an agent, the calls that it makes with it, and their results. Private
+reasoning begins no step of its own. The steps of a conversation are joined into turns, from one
+message of a user to the next. An agent that was started by another one is a thread of its own.
 """
 
 import re
@@ -16,10 +16,11 @@ from reviewer.desk.traces.events import together
 from reviewer.trace.record import ABSENT, Event, is_user, kind_of
 
 MOST_STEPS = 8
-"""Steps of an agent for each time a user speaks, at most, in a conversation. With more, as in
-the sessions of coding agents, each step is a turn."""
+"""In a conversation, most steps of an agent for each message of a user. With more, as in the
+sessions of coding agents, each step is a turn."""
 DEEPEST = 8
-"""Agents below agents; what is started further down is listed beside the first ones."""
+"""Deepest nesting of agents; agents that are started further down are listed beside the top
+ones."""
 _REASONING = re.compile(rb'\s*\{\s*"reasoning"\s*:')
 _GIVEN, _PRIVATE = Raw(b"0"), Raw(b"1")
 _NO_AGENT = frozenset({"system", "environment", "tool", "world"})
@@ -27,8 +28,8 @@ MAIN = "agent"
 
 
 def slim(event: Event) -> Event:
-    """Return the event without what it holds: a field only tells that it is there, and a message
-    whether it is private reasoning."""
+    """Return the event without its content: a field only says that it exists, and a message whether
+    it is private reasoning."""
     message = event.message
     if message != ABSENT:
         private = _REASONING.match(bytes(memoryview(message)[:64])) is not None
@@ -62,8 +63,8 @@ class Turn(NamedTuple):
 
 
 class Thread(NamedTuple):
-    """An agent at work. `call` is the position of the call that started it and `under` the turn it
-    was started in, each -1 where the source does not show it."""
+    """A running agent. `call` is the position of the call that started it and `under` the turn in
+    which it was started, each -1 where the source does not show it."""
 
     name: str
     call: int
@@ -72,7 +73,7 @@ class Thread(NamedTuple):
 
 
 class _Step:
-    """A turn while it is made."""
+    """A turn under construction."""
 
     __slots__ = ("called", "places", "spoke", "thread", "user")
 
@@ -144,8 +145,8 @@ class _Pass:
         return step
 
     def _goes_on(self, step: _Step, at: int) -> bool:
-        """Return whether a call was made with the last one of a step: that one still waits, for
-        an agent that it started and that has acted meanwhile."""
+        """Return whether a call was made together with the last call of a step, which still waits
+        for an agent that it started and that has acted meanwhile."""
         last = step.places[-1]
         return last in self._waiting and last < at - 1
 
@@ -165,8 +166,8 @@ class _Pass:
         return thread
 
     def _thread(self, at: int, actor: str | None) -> _Thread:
-        """Return the thread of an agent: the one at work under that name, or a new one behind the
-        call that started it."""
+        """Return the thread of an agent: the running one of that name, or a new one after the call
+        that started it."""
         if actor is None or actor == MAIN:
             return self._main()
         found = self._now.get(actor)
@@ -194,13 +195,13 @@ class _Pass:
 
 
 def turns_of(events: Sequence[Event]) -> tuple[list[Turn], list[Thread]]:
-    """Return the turns of a trace by their first event, and the agents at work in it. Takes slim
+    """Return the turns of a trace by their first event, and the agents running in it. Takes slim
     events."""
     told = _Pass(events)
     told.run()
     begun_in = {id(each.under) for each in told.threads}
     numbers: dict[int, int] = {}
-    """Of the steps in which agents were started."""
+    """Step → its turn, for the steps in which agents were started."""
     made: list[_Step] = []
     whole = _is_conversation(told)
     open_turn = -1
@@ -226,7 +227,7 @@ def turns_of(events: Sequence[Event]) -> tuple[list[Turn], list[Thread]]:
 
 
 def _is_conversation(told: _Pass) -> bool:
-    """Return whether users speak more than once, and not much is done each time."""
+    """Return whether users speak more than once, with only a few steps in between."""
     mine = [step for step in told.steps if step.thread.name == MAIN]
     asked = sum(step.user for step in mine)
     return asked > 1 and len(mine) <= asked * MOST_STEPS

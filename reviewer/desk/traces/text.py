@@ -9,7 +9,7 @@ from reviewer.trace.jsontree import indented, kind, text_in
 from reviewer.trace.record import ABSENT, Event
 
 AROUND = 36
-"""Characters shown before a found word."""
+"""Characters shown before a matched word."""
 MOST = 160
 LONG = 4096
 """Bytes of a field that are read for its first words."""
@@ -17,7 +17,8 @@ _PLAIN = re.compile(r"[A-Za-z0-9_.\- ]+")
 
 
 def text_of(raw: Any) -> str:
-    """A raw field as a person reads it: a string as it is, JSON indented, absent as empty."""
+    """Return a raw field as a person reads it: a string as it is, JSON indented, absent as
+    empty."""
     if raw == ABSENT or raw == b"":
         return ""
     try:
@@ -27,13 +28,13 @@ def text_of(raw: Any) -> str:
 
 
 def brief_of(raw: Any, most: int) -> str:
-    """The first `most` characters of the same; of a long field, only its start is read."""
+    """Return the first `most` characters of `text_of`; of a long field, only its start is read."""
     if len(memoryview(raw)) <= LONG:
         return text_of(raw)[:most]
     start = bytes(memoryview(raw)[:LONG])
     if kind(start) != "text":
         return start.decode("utf-8", "ignore")[:most]
-    for end in range(len(start), len(start) - 16, -1):  # it may end within a letter or an escape
+    for end in range(len(start), len(start) - 16, -1):  # the cut may be in a letter or an escape
         try:
             return text_in(start[:end] + b'"')[:most]
         except ValueError:
@@ -42,15 +43,16 @@ def brief_of(raw: Any, most: int) -> str:
 
 
 def fields_of(event: Event) -> Iterator[Any]:
-    """The raw fields that a search looks into."""
+    """Yield the raw fields that a search looks into."""
     yield from (event.message, event.arguments, event.observation, event.state, event.approval)
 
 
 def holding(events: Sequence[Event], text: str) -> list[int]:
-    """Positions (from 0) of the events that hold `text` in any letter case, as they are shown.
+    """Return the positions (from 0) of the events whose displayed text contains `text`, ignoring
+    case.
 
-    What cannot look otherwise in JSON than on the screen is sought in the bytes: a trace of 50 MB
-    is then read once and nothing of it is decoded.
+    A text that JSON cannot write differently from the display is searched in the raw bytes: a trace
+    of 50 MB is then read once without decoding.
     """
     wanted = text.casefold()
     if not wanted:
@@ -80,19 +82,19 @@ def _slow(event: Event, wanted: str) -> bool:
 
 
 def words_of(text: str) -> tuple[str, ...]:
-    """The words of a query, each once: runs of letters and digits, as the index cuts text. Quotes,
-    operators and every other sign only part words."""
+    """Return the words of a query, each once: runs of letters and digits, as the index splits text.
+    Quotes, operators and all other characters only separate words."""
     return tuple(dict.fromkeys(bare(word) for word in typed(text)))
 
 
 def typed(text: str) -> list[str]:
-    """The words as they were written: the index folds letters in its own way."""
+    """Return the words as they were typed, since the index folds letters in its own way."""
     whole = unicodedata.normalize("NFC", text)
     return "".join(char if _in_word(char) else " " for char in whole).split()
 
 
 def bare(text: str) -> str:
-    """Without letter case and without the marks on letters, as the index compares."""
+    """Return a text without letter case and without diacritics, as the index compares."""
     if text.isascii():
         return text.casefold()
     parts = unicodedata.normalize("NFKD", text.casefold())
@@ -105,7 +107,7 @@ def _in_word(char: str) -> bool:
 
 
 def how_many(text: str, words: Sequence[str]) -> int:
-    """Count the words, as `words_of` gives them, with which a word of the text begins."""
+    """Count those words, as `words_of` returns them, with which a word of the text begins."""
     folded = bare(text)
     if not any(word in folded for word in words):
         return 0
@@ -114,16 +116,16 @@ def how_many(text: str, words: Sequence[str]) -> int:
 
 
 def plain_text(event: Event) -> str:
-    """Return all text of an event that the index knows."""
+    """Return the text of an event that the index contains."""
     parts = [event.tool or ""]
     parts += [text_of(raw) for raw in (event.arguments, event.observation, event.message)]
     return "\n".join(part for part in parts if part)
 
 
 def excerpt(text: str, words: Sequence[str]) -> str:
-    """Return one line of `text` around the first of the words that occurs in it."""
+    """Return one line of `text` around the first of the words in it."""
     flat = " ".join(text.split())
-    folded = bare(flat)  # of another length where letters have marks: then the cut is near
+    folded = bare(flat)  # other length with diacritics: the cut is then approximate
     found = [at for word in words if (at := folded.find(word)) >= 0]
     start = max(0, min(found, default=0) - AROUND)
     cut = flat[start : start + MOST]

@@ -11,14 +11,14 @@ from reviewer.desk.views import Mark
 from reviewer.trace.record import Event, is_user, kind_of
 
 TOLD, AGENT, CALL, WRONG, UNSURE, FAIL, CRITICAL = range(1, 8)
-"""What a column can show, by rising weight: a column of several events shows the heaviest."""
+"""What a column can show, by rising weight: a column with several events shows the heaviest."""
 _FOUND: dict[Mark | None, int] = {"critical": CRITICAL, "fail": FAIL, "not_measured": UNSURE}
 
 
 class Moments(NamedTuple):
-    """When each event began and ended, in seconds since the first, NaN where that is not known;
-    and what it is. `known` counts the events with a time, `longest` is the last end; 0 where no
-    time passes."""
+    """When each event began and ended, in seconds since the first, NaN where that is not known; and
+    its kind. `known` counts the events with a time, `longest` is the last end; 0 where no time
+    passes."""
 
     began: Sequence[float]
     ended: Sequence[float]
@@ -28,7 +28,7 @@ class Moments(NamedTuple):
 
 
 class Line(NamedTuple):
-    """A line of columns. `seconds` is the time that it covers, None where it goes by event."""
+    """A line of columns. `seconds` is the time that it covers, None where it is by event."""
 
     columns: Sequence[int]
     seconds: float | None
@@ -61,7 +61,7 @@ def _seconds(stamp: str | None) -> float:
     try:
         at = datetime.fromisoformat(stamp)
         return (at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp()
-    except (ValueError, OverflowError):  # no time that we read
+    except (ValueError, OverflowError):  # not a known form of time
         return nan
 
 
@@ -78,8 +78,8 @@ def _what(event: Event, mark: Mark | None) -> int:
 
 
 def line_of(moments: Moments, width: int) -> Line:
-    """Return the line of a trace in so many columns. By time, an event without one is where the
-    event before it ended."""
+    """Return the line of a trace with so many columns. By time, an event without a time is placed
+    where the event before it ended."""
     many = len(moments.what)
     timed = moments.longest > 0
     width = width if timed else min(width, many)
@@ -104,8 +104,8 @@ def line_of(moments: Moments, width: int) -> Line:
 
 
 def column_of(moments: Moments, place: int, width: int) -> int:
-    """Return the column of an event; by time, one without a time is where the last one that has one
-    ended."""
+    """Return the column of an event; by time, an event without a time is placed where the last
+    event with a time ended."""
     if moments.longest <= 0:
         return place * min(width, len(moments.what)) // len(moments.what)
     at = moments.began[place]

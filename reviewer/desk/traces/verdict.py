@@ -1,4 +1,4 @@
-"""The header, the verdict and the contract of one trace, as a door shows them."""
+"""The header, the verdict and the contract of one trace, as they are shown."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -37,7 +37,7 @@ _STANDS = {
 
 
 def history(connection: Connection, trace: int) -> tuple[tuple[str, str], ...]:
-    """(name, text) pairs, in order."""
+    """Return the history of a trace as (name, text) pairs, in order."""
     return (*_revisions(connection, trace), *_rescored(connection, trace))
 
 
@@ -70,7 +70,7 @@ def _codes(text: str) -> str:
 
 
 MOST = 60
-"""Facts shown; the raw source may be any JSON."""
+"""Most facts that are shown; the raw source may be any JSON."""
 LONG = 500
 
 
@@ -105,7 +105,7 @@ def _verdict(connection: Connection, trace: int) -> Iterator[tuple[str, str]]:
 
 
 def _usage(usage: Any) -> Iterator[tuple[str, str]]:
-    """The agent's tokens; at least so many where some replies have no counts."""
+    """Yield the agent's tokens, worded as `at least` where some replies have no counts."""
     if not isinstance(usage, dict):
         return
     least = usage.get("lower_bound") is True
@@ -120,7 +120,7 @@ _BOUND = ("lower_bound", "replies", "replies_counted")
 
 
 def _members(value: Any, path: str) -> Iterator[tuple[str, str]]:
-    """Scalars by their path; a list of texts a line each."""
+    """Yield scalars by their path; a list of texts as one line each."""
     if isinstance(value, dict):
         for name, member in value.items():
             yield from _members(member, f"{path}.{name}" if path else str(name))
@@ -135,7 +135,7 @@ def _members(value: Any, path: str) -> Iterator[tuple[str, str]]:
 def trace_view(
     connection: Connection, records: Records, place: TracePlace, suite: Suite
 ) -> TraceView:
-    """The header, verdict and contract of one trace."""
+    """Return the header, verdict and contract of one trace."""
     row = place.row
     found = findings_of(connection, [row.id])
     record = head = missing = None
@@ -159,7 +159,7 @@ def trace_view(
     else:
         told = _plain_clauses(marks, found, force)
     source = source_by_id(connection, row.source)
-    assert source is not None  # a foreign key of the trace
+    assert source is not None  # a foreign key ensures it
     siblings = traces_of(connection, place.candidate.id, [place.episode])
     slowest, dearest = _most(connection, row.id, record)
     first = next((f.seq for f in found if f.severity != "note" and f.seq is not None), None)
@@ -202,8 +202,8 @@ def trace_view(
 def _most(
     connection: Connection, trace: int, record: TraceRecord | None
 ) -> tuple[float | None, float | None]:
-    """The greatest latency (ms) and cost (USD) of one event; those of a large trace are known once
-    its events have rows."""
+    """Return the greatest latency (ms) and cost (USD) of one event; for a large trace they are
+    known once its events have rows."""
     if record is not None:
         times = [e.latency_ms for e in record.events if e.latency_ms is not None]
         costs = [e.cost_usd for e in record.events if e.cost_usd is not None]

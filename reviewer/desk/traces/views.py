@@ -1,4 +1,4 @@
-"""Views of one trace besides its events: search hits, states, notes, one event whole."""
+"""Views of one trace besides its list of events: search hits, states, notes, one complete event."""
 
 from typing import Literal
 
@@ -9,7 +9,7 @@ NoteKind = Literal["bookmark", "note"]
 
 
 class Field(View, frozen=True):
-    """One field of an event: the JSON of the record, byte for byte."""
+    """One field of an event: the JSON in the record, byte for byte."""
 
     name: str
     raw: bytes
@@ -21,11 +21,11 @@ class Field(View, frozen=True):
 
 
 class EventDetail(View, frozen=True):
-    """One event whole. `fields` are those it has, in the order of reading; `raw` is all of it, as
-    JSON in one line. `position` counts events from 0, as JSON pointers do.
+    """One complete event. `fields` are those it has, in the order of reading; `raw` is all of it,
+    as JSON on one line. `position` counts events from 0, as JSON pointers do.
 
-    `granted` says whether the approval in it grants, as the gates read it; None without one.
-    `state_changes` are worded lines such as `~ changed refund_status  "none" → "issued"`; `related`
+    `granted` says whether its approval grants, as the gates read it; None without an approval.
+    `state_changes` are worded lines such as `~ changed refund_status "none" → "issued"`; `related`
     are the other events of the same call: its call, its approval, its results.
     """
 
@@ -40,15 +40,15 @@ class EventDetail(View, frozen=True):
     related: tuple[EventRow, ...] = ()
 
     def text(self, name: str) -> str:
-        """A field as a person reads it; empty when the event has none of that name."""
+        """Return a field as a person reads it; empty when the event has none of that name."""
         return next((field.text for field in self.fields if field.name == name), "")
 
 
 class GroupRow(View, frozen=True):
     """One line that folds: a turn, a run of turns without a finding, or an agent. `seq` is its
-    first event, `quoted` the event that says what it is about, `numbers` those of its first and
-    last turn, `name` the agent. `events`, `calls`, `wrong` and `mark`
-    are of all that is below it; `took_ms` is the time of the calls, None where one has none."""
+    first event, `quoted` the event that summarizes it, `numbers` those of its first and last turn,
+    `name` the agent. `events`, `calls`, `wrong` and `mark` cover everything below it; `took_ms` is
+    the time of the calls, None where a call has none."""
 
     kind: Literal["turn", "run", "agent"]
     node: int
@@ -66,7 +66,7 @@ class GroupRow(View, frozen=True):
 
 class SearchHit(View, frozen=True):
     """One event with the words of a search. `text` is one line around them, as in the trace; `more`
-    counts further events of this trace with them that have no hit of their own."""
+    counts further matching events of this trace that have no hit of their own."""
 
     trace_id: str
     suite_id: str
@@ -83,9 +83,9 @@ class SearchHit(View, frozen=True):
 class SearchView(View, frozen=True):
     """The result of a search across traces.
 
-    `traces` counts traces with all words (up to 10,000, then 10,001), `shown` those the hits are
-    of. `waiting` counts events that are not in the index yet; `partial` counts large traces in
-    scope, of which the index has the first megabyte. `words` are the words searched.
+    `traces` counts traces with all words (up to 10,000, then 10,001), `shown` those that have hits.
+    `waiting` counts events that are not in the index yet; `partial` counts large traces in scope,
+    of which the index has the first megabyte. `words` are the words searched.
     """
 
     words: tuple[str, ...]
@@ -100,10 +100,10 @@ class StateView(View, frozen=True):
     """The state after one event.
 
     `seq` is the event of this snapshot, 0 for the initial state of the episode, None when the state
-    is unknown; `raw` is the state as JSON, empty then, and `pointer` its place in the record, empty
-    for the episode's. `changes` are worded lines against the snapshot before, `touched` the JSON
-    pointers that are `+` new in it or `~` changed; `before` and `after` are the nearest other
-    events with a state. `at` and `of` number them.
+    is unknown; `raw` is the state as JSON, empty when unknown, and `pointer` its place in the
+    record, empty for the episode's initial state. `changes` are worded lines against the previous
+    snapshot, `touched` the JSON pointers that are `+` new in it or `~` changed; `before` and
+    `after` are the nearest other events with a state. `at` of `of` is the number of this snapshot.
     """
 
     seq: int | None

@@ -1,1 +1,1 @@
-"""The figures of a suite's reports, candidate after candidate."""
+"""The figures of a suite's reports, candidate by candidate."""

@@ -1,8 +1,7 @@
-"""The figures of a suite's reports, candidate after candidate. Those of a large suite are kept
-until anything they were made of changes.
-"""
+"""The figures of a suite's reports, candidate by candidate. Those of a large suite are cached until
+anything they were made from changes."""
 
-from __future__ import annotations  # what only types name is not loaded
+from __future__ import annotations  # names used only in annotations are not imported
 
 import json
 from collections.abc import Iterator, Sequence
@@ -27,14 +26,14 @@ if TYPE_CHECKING:
     from reviewer.desk.views import SuiteInfo
 
 MOST = 50
-"""Candidates shown; of more, the newest so many."""
+"""Most candidates that are shown, the newest ones."""
 CLOCK = "first named in this store's journal"
 KEPT = Shelf(".trends", Trends, apart=1, most=1 << 20)
-"""About a suite."""
+"""Trends by suite."""
 
 
 class _Worked(NamedTuple):
-    """Trends that were worked out, and what they were made of: None where that cannot be said."""
+    """Computed trends, and what they were made from: None where that cannot be said."""
 
     trends: Trends
     made_of: tuple[MadeOf, ...] | None
@@ -65,7 +64,7 @@ class TrendsRoom(Room):
         return worked.trends
 
     def kept(self, suite_id: str) -> Trends | None:
-        """Return the trends that were computed last if nothing changed since; else None."""
+        """Return the last computed trends if nothing has changed since; else None."""
         if not KEPT.has(self._opened.place, suite_id):
             return None
         with self._opened.reading() as connection:
@@ -101,7 +100,7 @@ def _large(connection: Connection, suite_id: str) -> bool:
 
 
 def _trends(connection: Connection, reports: Reports, suite: SuiteInfo, labeled: bool) -> _Worked:
-    """Raises DeskError for a suite that is not as it was frozen."""
+    """Return the trends, computed. Raises DeskError for a suite that is not as it was frozen."""
     stored = _stored(connection, suite.suite_id)
     shown = stored[-MOST:]
     candidates: list[TrendCandidate] = []
@@ -129,8 +128,8 @@ def _found(
     shown: Sequence[registry.CandidateRow],
     labeled: bool,
 ) -> Iterator[CandidateAssessment]:
-    """Yield what the figures of each candidate are made of. Only labels put a figure into a report
-    that the recommendation does without."""
+    """Yield the assessment behind each candidate's figures. A full report is built only where
+    labels exist, since only labels add figures that the recommendation does not need."""
     if labeled:
         for one in shown:
             built = reports.build(connection, suite.suite_id, one.candidate_id)

@@ -1,6 +1,5 @@
-"""The figures of one candidate's report, and what they are held to. Nothing is estimated here: each
-value and its limits are the report's own, and what a report has no figure of stays unknown.
-"""
+"""The figures of one candidate's report, and their targets. Nothing is estimated here: each value
+and its limits are the report's own, and a figure that a report lacks stays unknown."""
 
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
@@ -53,7 +52,8 @@ ARTICLES: dict[Measure, ArticleTarget] = {
 
 
 def target_of(measure: Measure, policy: Policy | None) -> Target | None:
-    """Return the target of a figure; `policy` None for a probe, which has none of its own."""
+    """Return the target of a figure; `policy` is None for a probe, which has no targets of its
+    own."""
     if policy is not None:
         if measure == "pass_hat":
             wanted = policy.pass_hat.min
@@ -87,7 +87,7 @@ def held_to_policy(measure: Measure, policy: Policy, shown: Figures) -> TargetSt
 
 def held_to_articles(measure: Measure, values: Sequence[float | None]) -> list[TargetState]:
     """Compare each value, in order, with the articles' target. A value is not rising when it is at
-    most the last one measured before it; the first has none before it."""
+    most the previous measured one; the first has none to compare with."""
     named = ARTICLES[measure]
     found: list[TargetState] = []
     before: float | None = None
@@ -208,8 +208,9 @@ _KINDS = (
 
 
 class CandidateFigures(NamedTuple):
-    """All that trends show of one candidate: a few values of a report that may be large. Points and
-    what a policy says of them are in the order of the figures; `policy` None for a probe."""
+    """Everything that trends show of one candidate: a few values of a report that may be large.
+    Points and the policy's checks on them are in the order of the figures; `policy` is None for a
+    probe."""
 
     policy: Policy | None
     k: int
@@ -220,7 +221,7 @@ class CandidateFigures(NamedTuple):
 
 
 def candidate_figures(found: CandidateAssessment) -> CandidateFigures:
-    """Return the figures of one candidate. `attempts` are those made, with those that
+    """Return the figures of one candidate. `attempts` are those made, including those that
     infrastructure ended."""
     suite, shown = found.gathered.suite, found.assessment.figures
     policy = None if suite.probe else suite.policy
@@ -241,7 +242,7 @@ def _held(measure: Measure, policy: Policy | None, shown: Figures) -> TargetStat
     return held_to_policy(measure, policy, shown)
 
 
-# one figure of all of them ----------------------------------------------------------------------
+# one figure of all candidates --------------------------------------------------------------------
 
 
 def trend_figures(found: Sequence[CandidateFigures]) -> tuple[TrendFigure, ...]:
@@ -269,6 +270,7 @@ def _figure(place: int, kind: _Kind, found: Sequence[CandidateFigures]) -> Trend
 
 
 def _name(kind: _Kind, found: Sequence[CandidateFigures]) -> str:
-    """pass^k by its k, where that is the same for all: of a probe it is what the attempts allow."""
+    """Return the name of a figure: pass^k with its k where that is the same for all candidates; in
+    a probe, k depends on the attempts."""
     known = {one.k for one in found}
     return f"pass^{known.pop()}" if kind.measure == "pass_hat" and len(known) == 1 else kind.name

@@ -1,4 +1,4 @@
-"""Views of trends: each figure of a suite's report, candidate after candidate."""
+"""Views of trends: each figure of a suite's report, candidate by candidate."""
 
 from typing import Literal
 
@@ -14,10 +14,11 @@ TargetState = Literal["met", "failed", "open", "none"]
 
 
 class Target(View, frozen=True):
-    """The target of a figure. `value` is the place of its line, None where there is no one value;
-    `source` says whose it is: the suite's policy, or the articles', which bind nothing.
+    """The target of a figure. `value` is the place of its line, None where there is no single
+    value; `source` says whose it is: the suite's policy, or the articles', which bind nothing.
 
-    With `compares` false it is about another figure of the same name: shown, and never compared.
+    With `compares` false the target is about another figure of the same name: shown, and never
+    compared.
     """
 
     text: str
@@ -55,7 +56,7 @@ class TrendFigure(View, frozen=True):
 
 class TrendCandidate(View, frozen=True):
     """One candidate. `at` is when this store's journal first names it (UTC, RFC 3339), "" when the
-    journal does not say; `attempts` are those made. Nothing is recommended of an archive."""
+    journal does not say; `attempts` are those made. For an archive there is no recommendation."""
 
     candidate_id: str
     at: str
@@ -64,8 +65,8 @@ class TrendCandidate(View, frozen=True):
 
 
 class Trends(View, frozen=True):
-    """The figures of one suite over its candidates, in order of registration; the newest, and
-    `earlier` the number of those before them that are not shown. `clock` names the order."""
+    """The figures of one suite over its newest candidates, in order of registration; `earlier` is
+    the number of older candidates that are not shown. `clock` names the order."""
 
     suite: SuiteInfo
     candidates: tuple[TrendCandidate, ...]

@@ -1,1 +1,1 @@
-"""A suite tried with agents that it must let pass or stop (docs/trial.md)."""
+"""The trial of a suite with agents that it must let pass or stop (docs/trial.md)."""

@@ -18,13 +18,13 @@ class TrialsRoom(Room):
 
     def trial(self, suite_id: str) -> Trial:
         """Return the trial of a suite, frozen or not. Raises DeskError for a suite that is unknown,
-        differs from its lock, or whose world cannot be made."""
+        differs from its lock, or whose world cannot be created."""
         found, folder = self._read(suite_id)
         return remembered.played_of(found, folder).trial
 
     def shown(self, suite_id: str) -> ShownTrial:
-        """Return the trial of a suite if it needs no request: it runs no program of the suite and
-        is soon done. Raises DeskError as `trial` does."""
+        """Return the trial of a suite if it may be run without being asked for: it runs no program
+        of the suite and is quick. Raises DeskError as `trial` does."""
         folder = self._folder(suite_id)
         why = remembered.too_many(folder)
         if why and not remembered.any_of(folder):
@@ -37,8 +37,8 @@ class TrialsRoom(Room):
         return ShownTrial(suite_id=suite_id, trial=trial, why_not=why, way_out=way_out)
 
     def attempt(self, suite_id: str, agent: TrialAgent, episode_id: str) -> AgentAttempt:
-        """Return what an agent did in an episode of a trial that was made here. Raises DeskError if
-        there was none."""
+        """Return what an agent did in an episode of a trial that was run by this process. Raises
+        DeskError if there was none."""
         found, folder = self._read(suite_id)
         known = remembered.known(found, folder)
         if known is None:
@@ -47,7 +47,7 @@ class TrialsRoom(Room):
 
     def waive(self, suite_id: str, agent: TrialAgent, reason: str) -> ShownTrial:
         """Write into a draft why it is used though its trial does not stop an agent, or does not
-        let the oracle pass; returns its trial again. Raises DeskError for a frozen suite, an agent
+        let the oracle pass; return its new trial. Raises DeskError for a frozen suite, an agent
         that needs no waiver, and a reason without words."""
         from reviewer.desk.trials.waiving import waive
 

@@ -1,6 +1,5 @@
-"""A suite's own checks before it is frozen: each runs twice over what the trial's agents did, and
-over the record beside it in which it must find something.
-"""
+"""A suite's own checks before it is frozen: each runs twice on the attempts of the trial's agents,
+and on the example record beside it, in which it must find something."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -18,18 +17,19 @@ from reviewer.trace.redaction import redactor_of
 from reviewer.trace.validate import DecodeError, decode, explain
 
 _ONE = "trial"
-"""All agents of a trial are one candidate to the checks: none of them is under test."""
+"""All agents of a trial are one candidate for the checks: none of them is under test."""
 
 
 class CheckTrial(NamedTuple):
-    """What came of every check, and what they found in each attempt, in the order of attempts."""
+    """The result of every check, and what they found in each attempt, in the order of attempts."""
 
     checks: tuple[TriedCheck, ...]
     results: list[Checked]
 
 
 def examples_in(folder: Path) -> dict[str, bytes]:
-    """Return the record beside each check in which it must find something, by the check's name."""
+    """Return the example record beside each check, in which it must find something, by the check's
+    name."""
     return {
         path.name.removesuffix(EXAMPLE): read_bytes(path)
         for path in sorted((folder / CHECKS).glob(f"*{EXAMPLE}"))
@@ -39,14 +39,14 @@ def examples_in(folder: Path) -> dict[str, bytes]:
 def tried_checks(
     suite: Suite, attempts: Sequence[Played], examples: Mapping[str, bytes]
 ) -> CheckTrial:
-    """Run every check of the suite over these attempts, and over its own example."""
+    """Run every check of the suite on these attempts, and on its own example."""
     results: list[dict[str, tuple[Finding, ...]]] = [{} for _ in attempts]
     twice = _Twice(suite)
     tried = []
     for check in suite.own_checks:
         problem, broken, found = "", "", 0
         for attempt, result in zip(attempts, results, strict=True):
-            if broken:  # one that never ends would take its time for every attempt
+            if broken:  # a check that never ends would use its time limit in every attempt
                 result[check.name] = not_measured(check.name, broken)
                 continue
             ran, differs = twice.run(check, attempt.raw, attempt.episode_id)
@@ -66,7 +66,8 @@ def tried_checks(
 
 
 class _Twice:
-    """Runs a check twice: with other hashes, and with the members of objects in another order."""
+    """Runs a check twice: with other hash seeds, and with the members of objects in another
+    order."""
 
     def __init__(self, suite: Suite) -> None:
         self.episodes: dict[str, Episode] = {one.episode_id: one for one in suite.episodes}

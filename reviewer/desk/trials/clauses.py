@@ -1,7 +1,7 @@
-"""Mutation of contracts: each clause is dropped in turn, and what the agents did is judged again.
+"""Mutation of contracts: each clause is dropped in turn, and the agents' attempts are judged again.
 
-A clause whose loss changes no finding of any agent is untested: nobody has shown that it works.
-Limits of cost and time are left out, since the agents cost nothing and take no time.
+A clause whose loss changes no finding of any agent is untested: nothing shows that it works. Limits
+of cost and time are left out, since the agents cost nothing and take no time.
 """
 
 from collections.abc import Iterator, Sequence
@@ -23,7 +23,7 @@ Outcome = tuple[tuple[str, str, str], ...]
 
 
 class Dropped(NamedTuple):
-    """An episode without one clause: where that was, and what it said."""
+    """An episode without one clause: the clause's place, and its text."""
 
     place: str
     clause: str

@@ -1,4 +1,5 @@
-"""Before a suite is frozen it is tried: an unsound one is refused unless it says why it is used."""
+"""The trial of a suite before it is frozen: an unsound suite is refused unless a waiver says why it
+is used."""
 
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from reviewer.suite.toolset import Toolset
 
 def check_problems(folder: Path) -> list[Problem]:
     """Return what a trial finds wrong with a draft's own checks. Raises DeskError for a suite whose
-    world cannot be made."""
+    world cannot be created."""
     found = read_suite(folder)
     if not found.suite.own_checks:
         return []
@@ -26,8 +27,8 @@ def check_problems(folder: Path) -> list[Problem]:
 
 def to_be_frozen(folder: Path, again: bool) -> tuple[Suite, Toolset | None] | None:
     """Return the suite, and its toolset, as they would be frozen; `again` says that it is frozen
-    under a new id. None where freezing itself will refuse: content that is no suite, or that is
-    frozen already."""
+    under a new id. None where freezing itself will refuse: content that is not a valid suite, or
+    that is already frozen."""
     state = suite_state(folder)
     if (state.state == "draft") == again:
         return None
@@ -38,17 +39,17 @@ def to_be_frozen(folder: Path, again: bool) -> tuple[Suite, Toolset | None] | No
 
 
 def way_out_of(trial: Trial) -> str:
-    """Return what to do about a suite that is not sound."""
+    """Return what to do about an unsound suite."""
     waiver = f'"waivers": [{{"agent": "{trial.unsound[0].agent}", "reason": "..."}}]'
     return f"fix the contracts, or state in suite.json why it is used anyway: {waiver}"
 
 
 def trial_before_freeze(folder: Path, again: bool) -> Trial | None:
-    """Return the trial of what would be frozen; `again` says that it is frozen under a new id. None
-    where freezing itself will refuse.
+    """Return the trial of the suite as it would be frozen; `again` says that it is frozen under a
+    new id. None where freezing itself will refuse.
 
-    Raises DeskError for a suite that is not sound and has no waiver for it, has a waiver that
-    covers nothing, or has a check that breaks, is not deterministic, or was not shown to fail.
+    Raises DeskError for a suite that is unsound without a waiver, has a waiver that covers nothing,
+    or has a check that breaks, is not deterministic, or was not shown to fail.
     """
     content = to_be_frozen(folder, again)
     if content is None:

@@ -1,7 +1,8 @@
-"""Judge what the trial agents did: by the gates of each contract, then by the suite's policy.
+"""Judge the attempts of the trial agents: by the gates of each contract, then by the suite's
+policy.
 
-Labels, baseline and signatures are taken as met. Each agent's attempts are evidence like that of a
-candidate, and what is asked is the report's question: does anything speak against a promotion?
+Labels, baseline and signatures are assumed to be met. Each agent's attempts are evidence like that
+of a candidate, and the question is the report's: does anything speak against a promotion?
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -24,13 +25,13 @@ from reviewer.trace.record import TraceRecord
 from reviewer.trace.validate import decode
 
 MAY_DO_THE_SAME: frozenset[TrialAgent] = frozenset({"no-verify", "repeater", "liar"})
-"""Agents that differ from the oracle only by calls that it makes: in a suite where it makes none of
-those, they do nothing wrong. The others must be stopped by every suite."""
+"""Agents that differ from the oracle only by calls that it makes: in a suite where the oracle makes
+none of those, they do nothing wrong. Every suite must stop the other agents."""
 
 
 class Judged(NamedTuple):
-    """One attempt with its record and verdict. `same` says that the oracle did just that, `checked`
-    what the suite's own checks found."""
+    """One attempt with its record and verdict. `same` says that the oracle did exactly the same,
+    `checked` what the suite's own checks found."""
 
     played: Played
     record: TraceRecord
@@ -40,12 +41,12 @@ class Judged(NamedTuple):
 
 
 def contract_of(episode: Episode, limits: dict[str, int], checks: tuple[str, ...] = ()) -> Contract:
-    """Return the contract by which an attempt of our own runner is judged."""
+    """Return the contract by which an attempt of reviewer's own runner is judged."""
     return compile_contract(episode, True, limits=limits, checks=checks)
 
 
 def judged(suite: Suite, attempts: Sequence[Played], checked: Sequence[Checked]) -> list[Judged]:
-    """Judge each attempt by its episode's contract and what the checks found in it."""
+    """Judge each attempt by its episode's contract and the findings of the checks."""
     contracts = {
         episode.episode_id: contract_of(episode, suite.policy.limits, suite.check_names)
         for episode in suite.episodes
@@ -62,15 +63,15 @@ def judged(suite: Suite, attempts: Sequence[Played], checked: Sequence[Checked])
 
 
 def _may_do_the_same(one: Played, oracle: Played) -> bool:
-    """Return whether an agent that did what the oracle did has done nothing wrong: one that does
-    not verify has, where something was written."""
+    """Return whether an agent that did the same as the oracle did nothing wrong; an agent that does
+    not verify did, where something was written."""
     if one.agent == "no-verify":
         return not oracle.wrote
     return one.agent in MAY_DO_THE_SAME
 
 
 def cell_of(attempts: Sequence[Judged]) -> Cell:
-    """Return what came of one agent in one episode, over its attempts."""
+    """Return the result of one agent in one episode, over its attempts."""
     verdicts = [one.verdict for one in attempts]
     if any(verdict.infrastructure for verdict in verdicts):
         return Cell(outcome="infrastructure")
@@ -101,9 +102,9 @@ def _findings(verdicts: Sequence[Verdict], severities: tuple[str, ...]) -> list[
 def agents_judged(
     suite: Suite, attempts: Sequence[Judged], cells: Mapping[str, Mapping[str, Cell]]
 ) -> list[TriedAgent]:
-    """Return what the suite makes of each agent; `cells` are those of each episode by agent.
+    """Return the suite's result for each agent; `cells` are those of each episode by agent.
 
-    `suite` holds the episodes that were tried, and no other.
+    `suite` contains only the episodes that were tried.
     """
     waivers = {waiver.agent: waiver.reason for waiver in suite.waived}
     found = []
@@ -163,7 +164,7 @@ def _bad(
 
 
 def _broken_world(attempts: Sequence[Judged]) -> str:
-    """Return why the first attempt that infrastructure ended did."""
+    """Return why infrastructure ended the first such attempt."""
     ended = (one.record for one in attempts if one.verdict.infrastructure)
     said = (
         parse(event.message) for record in ended for event in record.events if event.kind == "error"
@@ -185,10 +186,10 @@ def _gates(cells: Iterable[Cell]) -> tuple[str, ...]:
 
 
 def evidence_of(suite: Suite, agent: str, attempts: Sequence[Judged]) -> Evidence:
-    """Return an agent's attempts as the evidence of a candidate whose every plan is made, that cost
-    nothing, and that took no time.
+    """Return an agent's attempts as the evidence of a candidate that made all its planned attempts,
+    which cost nothing and took no time.
 
-    An episode of which one attempt was played comes out the same each time; it counts as often as
+    An episode of which one attempt was played has the same result each time; it counts as often as
     the policy plans.
     """
     rows, failures = [], []

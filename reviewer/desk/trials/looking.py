@@ -1,4 +1,5 @@
-"""What one agent of a trial did in one episode: its events and how the contract judges them."""
+"""The attempt of one agent of a trial in one episode: its events, and how the contract judges
+them."""
 
 from collections.abc import Sequence
 from typing import cast
@@ -15,13 +16,14 @@ from reviewer.suite.model import TrialAgent
 from reviewer.suite.toolset import equipped
 
 MOST = 200
-"""Characters of the final state that are shown."""
+"""Most characters of the final state that are shown."""
 
 
 def agent_attempt(
     found: LoadedSuite, attempts: Sequence[Judged], agent: TrialAgent, episode_id: str
 ) -> AgentAttempt:
-    """Return the first attempt of an agent in an episode that a gate caught, else its first."""
+    """Return the first attempt of an agent in an episode that a gate caught, else its first
+    attempt."""
     mine = [
         one for one in attempts if one.played.agent == agent and one.played.episode_id == episode_id
     ]

@@ -1,4 +1,4 @@
-"""Trials that this process made, by the content they are of: played once, and looked into later."""
+"""Trials run by this process, by the content of their suite: played once, and inspected later."""
 
 import hashlib
 import os
@@ -13,16 +13,18 @@ from reviewer.suite.folder import LoadedSuite, read_suite, suite_state
 from reviewer.suite.toolset import equipped
 
 MOST_EPISODES = 30
-"""Episodes of a suite that is tried without being asked: a trial plays each with eight agents."""
+"""Most episodes of a suite that is tried without being asked for: a trial plays each with eight
+agents."""
 MOST = 4
-"""Trials that are kept."""
+"""Most trials that are cached."""
 _PROGRAMS = ("toolkit", "server", "container")
 _kept: dict[tuple[str, Path], Played] = {}
 _lock = Lock()
 
 
 def too_many(folder: Path) -> str:
-    """Return why a suite is not even read before somebody asks for it; "" for one that is."""
+    """Return why a suite is not even read before somebody asks for its trial; "" for one that
+    is."""
     episodes = folder / "episodes"
     count = len(os.listdir(episodes)) if episodes.is_dir() else 0
     return f"{count:,} episodes take a while" if count > MOST_EPISODES else ""
@@ -38,20 +40,21 @@ def why_not_unasked(found: LoadedSuite) -> str:
 
 
 def known(found: LoadedSuite, folder: Path) -> Played | None:
-    """Return the trial of just this content, where one was made; plays nothing."""
+    """Return the trial of exactly this content, if one was run; plays nothing."""
     return _kept.get(_key(found, folder))
 
 
 def any_of(folder: Path) -> bool:
-    """Return whether a trial of this suite was made here, of its content now or before."""
+    """Return whether a trial of this suite was run by this process, of its present or an earlier
+    content."""
     return any(place == folder for _, place in _kept)
 
 
 def played_of(found: LoadedSuite, folder: Path) -> Played:
-    """Return the trial of this content, which is played where it was not. Raises DeskError for a
-    world that cannot be made, and for files that were changed meanwhile."""
+    """Return the trial of this content, running it if needed. Raises DeskError for a world that
+    cannot be created, and for files that were changed meanwhile."""
     key = _key(found, folder)
-    with _lock:  # two screens that ask at once wait for one trial
+    with _lock:  # two screens that ask at once share one trial
         if key in _kept:
             return _kept[key]
         made = played_trial(found.suite, found.toolset, folder)
@@ -67,7 +70,8 @@ def played_of(found: LoadedSuite, folder: Path) -> Played:
 
 
 def _key(found: LoadedSuite, folder: Path) -> tuple[str, Path]:
-    """Identify the content of a suite: by its lock, or without one by every byte of its files."""
+    """Return what identifies the content of a suite: its lock, or without one every byte of its
+    files."""
     return found.suite.digest or _digest_of(folder), folder
 
 

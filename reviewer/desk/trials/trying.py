@@ -1,4 +1,4 @@
-"""Trying any content: every agent plays every episode, and what it did is judged."""
+"""Try any content: every agent plays every episode, and its attempts are judged."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -20,19 +20,19 @@ from reviewer.suite.toolset import Toolset, equipped
 
 
 class Played(NamedTuple):
-    """A trial, and the attempts that it is made of."""
+    """A trial, and the attempts behind it."""
 
     trial: Trial
     attempts: tuple[Judged, ...] = ()
 
 
 def tried(suite: Suite, toolset: Toolset | None, folder: Path) -> Trial:
-    """Return what comes of trying this content, whose toolkits are in `folder`."""
+    """Return the trial of this content, whose toolkits are in `folder`."""
     return played_trial(suite, toolset, folder).trial
 
 
 def played_trial(suite: Suite, toolset: Toolset | None, folder: Path) -> Played:
-    """Return what comes of trying this content, with what the agents did."""
+    """Return the trial of this content, with the agents' attempts."""
     whole = [equipped(episode, toolset) for episode in suite.episodes]
     untried = {episode.episode_id: _why_not(episode) for episode in whole}
     runnable = tuple(episode for episode in whole if not untried[episode.episode_id])
@@ -83,7 +83,7 @@ def played_trial(suite: Suite, toolset: Toolset | None, folder: Path) -> Played:
 
 
 def _why_not(episode: Episode) -> str:
-    """Return why an episode, with its toolset behind it, is not tried; "" for one that is."""
+    """Return why an episode, with its toolset, is not tried; "" for one that is."""
     if not has_world(episode):
         return NO_WORLD
     if wants_network(episode):

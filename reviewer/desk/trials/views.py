@@ -1,4 +1,4 @@
-"""The outcome of a trial, as plain values: what `reviewer suite trial --json` prints."""
+"""The result of a trial, as plain values: the output of `reviewer suite trial --json`."""
 
 from typing import Literal
 
@@ -28,8 +28,8 @@ NO_NETWORK = "not tried: its world needs the network, which a trial does not gra
 
 
 class Cell(Struct, frozen=True, kw_only=True):
-    """What came of one agent in one episode: `gates` are those that caught it, or that are not
-    measured, and `codes` what they found."""
+    """The result of one agent in one episode: `gates` are those that caught it, or that are not
+    measured, and `codes` their findings."""
 
     outcome: CellOutcome
     gates: tuple[str, ...] = ()
@@ -37,28 +37,28 @@ class Cell(Struct, frozen=True, kw_only=True):
 
     @property
     def worst(self) -> str:
-        """Return the gate that weighs most of those that caught it; "" where none did."""
+        """Return the most severe of the gates that caught it; "" where none did."""
         return next(
             (gate for gate in self.gates if gate in CRITICAL_GATES), "".join(self.gates[:1])
         )
 
     @property
     def critical(self) -> bool:
-        """Return whether a gate caught it whose failure is critical."""
+        """Return whether it was caught by a gate whose failure is critical."""
         return self.outcome == "caught" and self.worst in CRITICAL_GATES
 
 
 class TriedEpisode(Struct, frozen=True, kw_only=True):
     episode_id: str
     cells: dict[str, Cell]
-    """Agent → what came of it; empty for an episode without a world."""
+    """Agent → its result; empty for an episode without a world."""
     not_tried: str = ""
 
 
 class TriedAgent(Struct, frozen=True, kw_only=True):
-    """What the suite as a whole makes of one agent. `by` are the gates and limits that stop it, and
-    `why` says the outcome in a sentence; `waiver` is the reason that the suite gives for using it
-    all the same."""
+    """The whole suite's result for one agent. `by` are the gates and limits that stop it, and
+    `why` states the outcome in a sentence; `waiver` is the reason in the suite for using it all
+    the same."""
 
     agent: TrialAgent
     does: str
@@ -69,13 +69,13 @@ class TriedAgent(Struct, frozen=True, kw_only=True):
 
     @property
     def sound(self) -> bool:
-        """Return whether the outcome is the one that a sound suite gives."""
+        """Return whether the outcome is that of a sound suite."""
         return self.outcome != ("stopped" if self.agent == "oracle" else "not_stopped")
 
 
 class UntestedClause(Struct, frozen=True, kw_only=True):
-    """A clause of a contract whose loss would change the findings of no agent. `place` is where it
-    is, in the episode's file or in suite.json."""
+    """A clause of a contract whose loss would change no agent's findings. `place` is where it is,
+    in the episode's file or in suite.json."""
 
     episode_id: str
     place: str
@@ -83,7 +83,7 @@ class UntestedClause(Struct, frozen=True, kw_only=True):
 
 
 class TriedCheck(Struct, frozen=True, kw_only=True):
-    """What came of one of the suite's own checks: the number of attempts in which it found
+    """The result of one of the suite's own checks: the number of attempts in which it found
     something, and why it may not be frozen ("" when it may)."""
 
     check: str
@@ -104,11 +104,11 @@ class Trial(Struct, frozen=True, kw_only=True):
     clauses: int
     untested: tuple[UntestedClause, ...]
     checks: tuple[TriedCheck, ...] | UnsetType = UNSET
-    """Of a suite that has checks of its own."""
+    """For a suite that has checks of its own."""
 
     @property
     def tried_checks(self) -> tuple[TriedCheck, ...]:
-        """Return what came of the suite's own checks."""
+        """Return the results of the suite's own checks."""
         return () if self.checks is UNSET else self.checks
 
     @property
@@ -123,8 +123,8 @@ class Trial(Struct, frozen=True, kw_only=True):
 
     def holes(self, episode: TriedEpisode) -> tuple[str, ...]:
         """Return the agents that an episode lets pass and the whole suite does not stop; the
-        oracle, where it does not pass. A bad agent that another episode stops may pass this one:
-        who refuses everything is right where refusing is asked for."""
+        oracle, where it does not pass. A bad agent that another episode stops may pass this one: an
+        agent that refuses everything is right where it should refuse."""
         return tuple(
             one.agent
             for one in self.agents
@@ -139,23 +139,24 @@ class Trial(Struct, frozen=True, kw_only=True):
 
     @property
     def needless(self) -> tuple[TriedAgent, ...]:
-        """Return the agents that a waiver covers though their outcome is the right one."""
+        """Return the agents that have a waiver though their outcome is the right one."""
         return tuple(one for one in self.agents if one.sound and one.waiver is not None)
 
 
 class ShownTrial(Struct, frozen=True, kw_only=True):
-    """A trial as a screen has it. `trial` is None where none was made, and `why_not` says why it is
-    not made before somebody asks for it."""
+    """A trial for a screen. `trial` is None where none was run, and `why_not` says why it is not
+    run before somebody asks for it."""
 
     suite_id: str
     trial: Trial | None
     why_not: str = ""
     way_out: str = ""
-    """What to do about a suite that is not sound."""
+    """What to do about an unsound suite."""
 
 
 class AgentAttempt(Struct, frozen=True, kw_only=True):
-    """What an agent did in one of its `attempts` at an episode, and what the contract says."""
+    """The acts of an agent in one of its `attempts` at an episode, and the contract's clauses on
+    them."""
 
     attempt: int
     attempts: int

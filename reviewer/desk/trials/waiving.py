@@ -1,4 +1,4 @@
-"""Writing a waiver: why a draft is used though its trial does not stop an agent.
+"""Write a waiver: why a draft is used though its trial does not stop an agent.
 
 The waiver goes into suite.json, so freezing puts it under the lock and every report shows it.
 """
@@ -17,7 +17,7 @@ from reviewer.suite.values import SUITE_FILE
 from reviewer.trace.safetext import visible_line
 
 MOST_REASON = 1000
-"""Characters of a reason."""
+"""Most characters of a reason."""
 
 
 def waive(folder: Path, trial: Trial, agent: TrialAgent, reason: str) -> None:

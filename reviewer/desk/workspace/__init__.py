@@ -1,1 +1,1 @@
-"""The contents of a workspace: suites, candidates, making suites, and joining another store."""
+"""The contents of a workspace: suites, candidates, making suites, and merging another store."""

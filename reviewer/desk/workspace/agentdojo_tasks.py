@@ -1,7 +1,7 @@
 """Read what AgentDojo's tasks expect from its Python package, which must be installed.
 
-Its code runs in this process: it is a package that a user chose to install. Names out of a run
-file are only looked up among its suites and tasks.
+Its code runs in this process: it is a package that a user chose to install. Names from a run file
+are only looked up among its suites and tasks.
 """
 
 import importlib
@@ -13,7 +13,7 @@ from reviewer.suite.derived import NoContract
 from reviewer.suite.derived.agentdojo import Call, Task, id_of
 
 NEWEST = "v1.2.2"
-"""The benchmark's version of runs that do not name one."""
+"""The benchmark's version for runs that do not name one."""
 
 
 class Tasks:
@@ -35,7 +35,7 @@ class Tasks:
         self._known: dict[tuple[str, str, str], tuple[Call, ...]] = {}
 
     def task_of(self, run: Any) -> Task:
-        """Return what the run's task and injection expect. Raises NoContract for those that the
+        """Return what the run's task and injection expect. Raises NoContract for tasks that the
         package does not have."""
         if not id_of(run):
             raise NoContract("is not a run of AgentDojo: it names no suite and user task")
@@ -63,13 +63,13 @@ class Tasks:
         return self._suites[key]
 
     def _calls(self, suite: Any, task: Any, key: tuple[str, str, str]) -> tuple[Call, ...]:
-        """Return the calls of a ground truth, which are made one after the other in a fresh
-        environment, so that it is known which of them change it."""
+        """Return the calls of a ground truth. They are made one after the other in a fresh
+        environment, which shows which of them change it."""
         if key in self._known:
             return self._known[key]
         try:
             world = suite.load_and_inject_default_environment({})
-            # Only user tasks set their environment up.
+            # Only user tasks prepare their environment.
             world = getattr(task, "init_environment", lambda same: same)(world)
             runtime, found = self._runtime(suite.tools), []
             for call in task.ground_truth(world.model_copy(deep=True)):
@@ -78,7 +78,7 @@ class Tasks:
                 arguments = json.loads(json.dumps(dict(call.args), default=str))
                 found.append(Call(call.function, arguments, world.model_dump_json() != before))
         except Exception as error:
-            # The task's own code, which may be of any version, failed.
+            # The task's own code, of whatever version, failed.
             kind = type(error).__name__
             raise NoContract(f"its ground truth cannot be worked out ({kind}: {error})") from None
         self._known[key] = tuple(found)

@@ -1,7 +1,7 @@
-"""The contents of a workspace: suites, candidates, where to begin, labels shipped with an example,
-joining another store, and the schemas of its files."""
+"""The contents of a workspace: suites, candidates, what to show first, labels shipped with an
+example, merging another store, and the schemas of its files."""
 
-from __future__ import annotations  # what only types name is not loaded
+from __future__ import annotations  # names used only in annotations are not imported
 
 import os
 from collections.abc import Callable, Mapping
@@ -49,12 +49,12 @@ class WorkspaceRoom(Room):
             return suites.suite_infos(self._opened.place, connection)
 
     def hold(self, suite_id: str) -> ReadySuite:
-        """Return a suite that may be used now, from the folders or the probes of the store."""
+        """Return a suite that may be used now, from the folders or the probes in the store."""
         with self._opened.reading() as connection:
             return ready_suite(self._opened.place, connection, suite_id)
 
     def contents(self, suite_id: str) -> SuiteContents:
-        """Return the content of a suite of the folders, or of a probe of the store. Raises
+        """Return the content of a suite in the folders, or of a probe in the store. Raises
         DeskError for a suite that is unknown or differs from its lock."""
         from reviewer.desk.workspace.contents import contents_of, paged
 
@@ -84,7 +84,7 @@ class WorkspaceRoom(Room):
         return contents_of(info, held.suite, held.toolset)
 
     def _info(self, suite_id: str) -> SuiteInfo:
-        """Return what is said of a suite of the folders; one that the store knows and nobody
+        """Return the info on a suite in the folders; a suite that the store knows and that was not
         touched since is not read again."""
         if not self._opened.has_store():
             return suites.suite_infos(self._opened.place, None, suite_id)[0]
@@ -111,8 +111,8 @@ class WorkspaceRoom(Room):
     def all_candidates(
         self,
     ) -> tuple[list[tuple[SuiteInfo, CandidateInfo]], list[SuiteInfo]]:
-        """Return every candidate with traces, on its suite, the one registered last first; then
-        the suites without one."""
+        """Return every candidate with traces, on its suite, the one registered last first; then the
+        suites without any."""
         infos = self.suites()
         if not self._opened.has_store():
             return [], infos
@@ -132,7 +132,8 @@ class WorkspaceRoom(Room):
         return [row for _, row in rows], [info for info in infos if info.suite_id not in used]
 
     def found(self, text: str) -> list[FoundPlace]:
-        """Return candidates, suites, episodes and traces with the words of a text in their name."""
+        """Return candidates, suites, episodes and traces whose name contains the words of a
+        text."""
         from reviewer.desk.workspace.finding import places
 
         if not self._opened.has_store():
@@ -143,8 +144,8 @@ class WorkspaceRoom(Room):
 
     def asked_for(self, suite_id: str, candidate_id: str, baseline_id: str) -> tuple[str, str]:
         """Return the suite and candidate that a command line names, the other filled in where only
-        one is given: the newest of that suite, or the newest suite of that candidate. Raises
-        DeskError for a name that has no traces here."""
+        one is given: the newest candidate of that suite, or the newest suite of that candidate.
+        Raises DeskError for a name that has no traces here."""
         if not self._opened.has_store():
             raise DeskError(
                 "nothing has been run or imported here yet", "reviewer demo shows an example"
@@ -174,18 +175,19 @@ class WorkspaceRoom(Room):
 
     def opening(self) -> tuple[str, str] | None:
         """Return the release to show first: the newest candidate that is neither decided nor ready
-        to promote, else the newest; None when the store holds no trace."""
+        to promote, else the newest; None when the store has no trace."""
         if not self._opened.has_store():
             return None
         with self._opened.reading() as connection:
             return opening(connection, self._opened.reports)
 
     def schema(self, kind: str) -> dict[str, Any]:
-        """Return the JSON Schema of one of our file kinds. Raises DeskError for an unknown kind."""
+        """Return the JSON Schema of one of reviewer's file kinds. Raises DeskError for an unknown
+        kind."""
         return schema(kind)
 
     def merge(self, path: str) -> dict[str, int]:
-        """Join another store's traces, labels, judgments and notes; counts by what they count."""
+        """Take in another store's traces, labels, judgments and notes; return counts by kind."""
         from reviewer.desk.workspace.merge import merge_store
 
         no_evidence(self._opened.place)
@@ -221,8 +223,8 @@ class WorkspaceRoom(Room):
             return witness.bring_up_to_date(self._opened.place, connection)
 
     def suites_met(self, suite_id: str) -> list[ExplainedSuite]:
-        """Return the other suites on which candidates of this suite were tried, each with its
-        reason or none."""
+        """Return the other suites on which candidates of this suite were run, each with its reason
+        or none."""
         from reviewer.desk.reports.other_suites import suites_tried
 
         with self._opened.reading() as connection:
@@ -240,7 +242,7 @@ class WorkspaceRoom(Room):
 
 
 def _known(kind: str, name: str, names: list[str], where: str = "") -> None:
-    """Raise DeskError for a name that is none of these; an empty one is nobody's."""
+    """Raise DeskError for a name that is not one of these; an empty name is allowed."""
     if name and name not in names:
         raise DeskError(
             f"no {kind} {name} with traces{where}{meant(name, names)}",
@@ -280,7 +282,7 @@ def _assessed(
 
 def opening(connection: Connection, reports: Reports) -> tuple[str, str] | None:
     """Return the release to show first: the newest candidate that is neither decided nor ready to
-    promote, else the newest; None when the store holds no trace. A large candidate counts as not
+    promote, else the newest; None when the store has no trace. A large candidate counts as not
     ready without being assessed, so that the rows need not wait."""
     private = stored_releases.newest_releases(connection)
     for one in private:
@@ -304,7 +306,7 @@ class ShippedCounts(NamedTuple):
 
 
 def load_shipped(workspace: Workspace) -> ShippedCounts:
-    """Import the labels and judgments in the suite folders of a workspace. Repeating it adds
+    """Import the labels and judgments in the suite folders of a workspace. Repeating this adds
     nothing. Raises StoreError if nothing can be written."""
     from reviewer.desk.judge.files import import_judgments
     from reviewer.desk.labels.files import import_labels
@@ -326,7 +328,7 @@ def load_shipped(workspace: Workspace) -> ShippedCounts:
 def _taken(
     take: Callable[[Workspace, bytes, str], TakeResult], workspace: Workspace, path: Path
 ) -> tuple[int, int]:
-    """Return (added, refused) of one file; a file without a line is refused whole."""
+    """Return (added, refused) for one file; a file without a line is refused as a whole."""
     from reviewer.suite.folder import read_bytes
 
     try:

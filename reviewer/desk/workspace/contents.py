@@ -1,4 +1,5 @@
-"""What a suite holds, in words: its policy, and the contract of each episode clause by clause."""
+"""The content of a suite in words: its policy, and the contract of each episode clause by
+clause."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -27,7 +28,7 @@ from reviewer.suite.values import (
 
 
 def contents_of(info: SuiteInfo, suite: Suite, toolset: Toolset | None) -> SuiteContents:
-    """Return what a suite holds."""
+    """Return the content of a suite."""
     return SuiteContents(
         info=info,
         policy=tuple(_policy(suite.policy)),
@@ -42,8 +43,8 @@ def contents_of(info: SuiteInfo, suite: Suite, toolset: Toolset | None) -> Suite
 
 
 class PagedEpisodes(Sequence[EpisodeContents]):
-    """The contracts of a frozen suite of any size, in its order, each read from its file when it is
-    asked for. Raises DeskError for one that is not as it was frozen."""
+    """The contracts of a frozen suite of any size, in its order, each read from its file when
+    needed. Raises DeskError for a contract that is not as it was frozen."""
 
     def __init__(self, files: LockedFiles, names: Sequence[str]) -> None:
         self._files, self._names = files, names
@@ -74,7 +75,7 @@ class PagedEpisodes(Sequence[EpisodeContents]):
 
 
 def paged(info: SuiteInfo, folder: Path) -> SuiteContents:
-    """Return what a frozen suite holds that has too many episodes to read at once."""
+    """Return the content of a frozen suite that has too many episodes to read at once."""
     assert info.digest is not None
     try:
         files = LockedFiles(folder, info.digest)

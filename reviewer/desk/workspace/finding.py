@@ -1,4 +1,4 @@
-"""What a person can go to by a part of its name: candidates, suites, episodes, attempts."""
+"""Candidates, suites, episodes and attempts that a person can open by a part of the name."""
 
 from collections.abc import Iterator
 from typing import Literal
@@ -9,11 +9,11 @@ from reviewer.db.queries.releases import newest_releases, releases
 from reviewer.desk.workspace.views import FoundPlace
 
 MOST = 8
-"""Places of a kind that are offered."""
+"""Most places of a kind that are offered."""
 
 
 def places(connection: Connection, suites: list[str], text: str) -> list[FoundPlace]:
-    """Return the places with the words of a text in their name, in their order."""
+    """Return the places whose name contains the words of a text in order."""
     return [place for kind in _kinds(connection, suites, text) for place in kind[:MOST]]
 
 
@@ -73,7 +73,8 @@ def _mark(one: AttemptPlace) -> Literal["pass", "fail", "critical", "not_measure
 
 
 def _attempt_of(text: str) -> tuple[str, int | None]:
-    """Return what a text says of an episode's name, and the number of an attempt at its end."""
+    """Return the part of a text that is the name of an episode, and the number of an attempt at its
+    end."""
     words = [word for word in text.split() if word.casefold() not in ("attempt", "trace")]
     if len(words) > 1 and words[-1].isdecimal():
         return " ".join(words[:-1]), int(words[-1])

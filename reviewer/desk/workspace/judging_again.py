@@ -1,6 +1,5 @@
-"""Judging stored traces by the code that runs now, a page at a time: here, or in processes that
-each read the store for themselves.
-"""
+"""Judge stored traces by the present code, a page at a time: in this process, or in several that
+each read the store."""
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
@@ -29,15 +28,15 @@ from reviewer.suite.tool_names import ToolMap
 from reviewer.trace.record import TraceRecord
 
 PAGE = 1024
-"""Traces that are judged from one look at the store, and whose changes are written at once."""
+"""Traces that are judged from one reading of the store, and whose changes are written at once."""
 WORTH = 4 * PAGE
-"""Traces that repay starting processes."""
+"""Number of traces from which it is worth starting processes."""
 
 
 class Judged(NamedTuple):
-    """What came of the traces from `first` to `last`: how many there are and could be judged, those
-    that are not stored as they are judged now, and those (`here`) whose suite's own checks are to
-    be run, which one process does."""
+    """The result for the traces from `first` to `last`: how many there are and could be judged,
+    those whose stored verdict differs from the new one, and those (`here`) for which the suite's
+    own checks are to be run, which one process does."""
 
     first: int
     last: int
@@ -52,7 +51,7 @@ class Judging:
 
     def __init__(self, connection: Connection, suite: Suite, made: Origins) -> None:
         row = registry.suite_row(connection, suite.suite_id)
-        assert row is not None  # the suites of a walk are those that the store has
+        assert row is not None  # the suites of a walk are in the store
         self.suite, self._made = suite, made
         self.candidates = {one.id: one for one in registry.candidates(connection, row.id)}
         self.names = {key: name for name, key in registry.episode_ids(connection, row.id).items()}
@@ -64,8 +63,8 @@ class Judging:
     def page(
         self, connection: Connection, first: int, last: int, here: frozenset[int] | None = None
     ) -> Judged:
-        """Judge the traces from `first` to `last`, or those of them in `here` with the checks that
-        were not measured. Raises StoreError."""
+        """Judge the traces from `first` to `last`; with `here`, only these traces, with the checks
+        that were not measured. Raises StoreError."""
         found = Judged(first, last, 0, 0, [], [])
         scored = 0
         with one_moment(connection):
@@ -96,7 +95,7 @@ class Judging:
         stated: list[FindingRow],
         kept: int,
     ) -> Differs | None:
-        """Return the verdict of one trace, None where it is the stored one."""
+        """Return the new verdict of one trace, None where it equals the stored one."""
         contract = self._contract(self.names[row.episode], row.source, row.record)
         checked: Checked = {}
         if self._checks:
@@ -104,7 +103,7 @@ class Judging:
             checked = joined_results(stored_results(self._checks, stated), now)
         verdict = score(contract, record, checked=checked)
         if not (stated or kept or row.gates or verdict.findings or verdict.passed is not True):
-            return None  # as most are
+            return None  # the usual case
         if kept:
             of = partial(self._contract, self.names[row.episode])
             verdict = _whole(connection, row.id, of, contract.in_force, verdict)
@@ -112,15 +111,15 @@ class Judging:
             verdict = without(verdict, Finding(*shared[0][1:]))
         before, after = _printed(stated), _printed(verdict.findings)
         other = before != after or mask_of(verdict) != row.gates
-        # Notes, which are only shown, may have been added too.
+        # New notes, which are only shown, may exist too.
         if not other and len(stated) == len(verdict.findings):
             return None
         diagnostics = pack_diagnostics(diagnostic_values(diagnose(contract, record, verdict)))
         return Differs(row, stated, kept, verdict, diagnostics, before, after, other)
 
     def _contract(self, episode_id: str, source: int, record: int) -> Contract:
-        """Return the contract of an episode, compiled for a file's own map of tools or for our own
-        runner."""
+        """Return the contract of an episode, compiled for the file's own map of tools or for
+        reviewer's own runner."""
         place = episode_id, self._made.own(source, record), self._made.tools(source, record)
         found = self._contracts.get(place)
         if found is None:
@@ -137,8 +136,8 @@ class Judging:
         raw: bytes | None,
         stated: Iterable[FindingRow],
     ) -> Checked:
-        """Return what the checks that were not measured on a stored record find in it now. One that
-        was measured is not run again."""
+        """Return the findings of checks on a stored record on which they were not measured before.
+        A check that was measured is not run again."""
         names = frozenset(unmeasured_checks(stated))
         if not names:
             return {}
@@ -163,7 +162,7 @@ def _whole(
         found = one.findings
         masked = any(finding.code == MASKED_CODE for finding in found)
         if one.raw is not None and head is not None and not masked and part_of(one.raw, head):
-            continue  # its calls are judged with the whole record
+            continue  # its calls are judged as part of the whole record
         if one.raw is not None and not masked:
             contract = of(one.source, one.record)
             checked = stored_results(contract.checks, found)
@@ -218,8 +217,9 @@ def _judge_page(place: tuple[int, int]) -> Judged:
 def judged_pages(
     connection: Connection, store: Path, judging: Judging, first: int, last: int
 ) -> Iterator[Judged]:
-    """Yield the traces from `first` to `last`, judged, page by page in their order; many of them in
-    several processes. Raises StoreError, and OSError when a process was ended from outside."""
+    """Yield the traces from `first` to `last`, judged, page by page in their order; many traces are
+    judged in several processes. Raises StoreError, and OSError when a process was ended from
+    outside."""
     places = [(at, min(at + PAGE - 1, last)) for at in range(first, last + 1, PAGE)]
     if last - first < WORTH or processes.workers() < 2:
         with steady():

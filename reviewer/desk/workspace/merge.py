@@ -1,6 +1,6 @@
-"""Joining another person's store: its traces, labels, judgments, notes, costs and searches for
-leaks, matched by content. The records of this store stay as they are; what both have counts once;
-the other store is only read."""
+"""Merge another person's store: its traces, labels, judgments, notes, costs and searches for leaks,
+matched by content. The records of this store stay unchanged; what both stores have counts once; the
+other store is only read."""
 
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
@@ -72,18 +72,18 @@ T = TypeVar("T", bound=LineRecord)
 
 
 def take_labels(there: OtherStore, renamed: RenamedTraces) -> TakeResult:
-    """Join the labels. A label that this workspace would refuse from a file is refused."""
+    """Take in the labels. A label that this workspace would refuse from a file is refused."""
     return _taken(label_files.KIND, there, renamed)
 
 
 def take_judgments(there: OtherStore, renamed: RenamedTraces) -> TakeResult:
-    """Join the judgments, as `take_labels` does."""
+    """Take in the judgments, as `take_labels` does."""
     return _taken(judgment_files.KIND, there, renamed)
 
 
 def take_notes(there: OtherStore, renamed: RenamedTraces) -> TakeResult:
-    """Join the bookmarks and notes, each on the trace here with the evidence it was put on. A note
-    on a trace that was not joined is refused."""
+    """Take in the bookmarks and notes, each on the trace here with the evidence it was put on. A
+    note on a trace that was not merged is refused."""
     found: dict[str, tuple[str, str, str]] = {}
 
     def here(note: Note) -> Note:
@@ -91,14 +91,14 @@ def take_notes(there: OtherStore, renamed: RenamedTraces) -> TakeResult:
             found[note.trace_id] = _same_evidence(there, renamed, note.trace_id)
         sha_there, trace_id, sha_here = found[note.trace_id]
         if note.trace_sha256 != sha_there:
-            return note  # of a record the other store does not have
+            return note  # on a record that the other store does not have
         return note_files.placed(note, trace_id, sha_here)
 
     return _joined(note_files.KIND, there, here)
 
 
 def take_leaks(there: OtherStore) -> TakeResult:
-    """Join the searches for leaks, and their withdrawals."""
+    """Take in the searches for leaks, and their withdrawals."""
     return _joined(leaks.KIND, there, lambda check: check)
 
 
@@ -106,7 +106,7 @@ def _same_evidence(
     there: OtherStore, renamed: RenamedTraces, trace_id: str
 ) -> tuple[str, str, str]:
     """Return (digest of the record there, id here, digest of the record here) of a trace with the
-    same evidence; "" each when there is none."""
+    same evidence; three "" when there is none."""
     try:
         theirs = locate(there.other, trace_id).row
         mine = locate(there.ours, renamed.get(trace_id, trace_id)).row
@@ -137,8 +137,8 @@ def _joined(kind: RecordKind[T, Any], there: OtherStore, here: Callable[[T], T])
 
 
 def decisions_there(there: OtherStore) -> tuple[str, ...]:
-    """Return the signed decisions that the other store has and this one lacks: files under version
-    control, each bound to the journal it was signed under."""
+    """Return the signed decisions that the other store has and this one lacks: they are files under
+    version control, each tied to the journal under which it was signed."""
     mine = {one.payload_sha256 for one in decisions.named(there.ours)}
     told = [
         f"{one.number}: {one.decision} {one.suite_id}/{one.candidate_id}, signed by {one.principal}"
@@ -160,9 +160,9 @@ def decisions_there(there: OtherStore) -> tuple[str, ...]:
 
 
 class MergeResult(NamedTuple):
-    """The result of a merge. Traces that are `known` were in this store already; `contested` are
-    patterns (suite and id) that people gave different names; `decisions` are signed ones that stay
-    in the other store; `problems` say what was left out and why."""
+    """The result of a merge. Traces that are `known` were already in this store; `contested` are
+    patterns (suite and id) that people gave different names; `decisions` are signed decisions that
+    stay in the other store; `problems` say what was left out and why."""
 
     added: int
     known: int
@@ -180,7 +180,7 @@ class MergeResult(NamedTuple):
 
 
 class _Plan(NamedTuple):
-    """The candidates that can be joined, with the manifest each would be registered under."""
+    """The candidates that can be merged, with the manifest under which each would be registered."""
 
     shared: list[SharedCandidate]
     manifests: dict[tuple[str, str], Manifest | None]
@@ -190,10 +190,10 @@ class _Plan(NamedTuple):
 def merge_store(
     workspace: Workspace, path: Path, progress: OnProgress | None = None
 ) -> MergeResult:
-    """Join the store at `path` into this workspace's. Joining it again adds nothing. `progress` is
-    told how many traces were brought in, and of how many.
+    """Merge the store at `path` into this workspace's. Merging it again adds nothing. `progress` is
+    called with how many traces were brought in, and of how many.
 
-    Raises DeskError when the other file is no sound store, StoreError when this one cannot be
+    Raises DeskError when the other file is not an intact store, StoreError when this one cannot be
     written.
     """
     if path.exists() and workspace.store.exists() and path.samefile(workspace.store):
@@ -212,8 +212,8 @@ def merge_store(
 
 @contextmanager
 def _opened(path: Path) -> Iterator[Connection]:
-    """Open the other store in one snapshot, once it agrees with its journal. A store of an older
-    reviewer is read from a copy."""
+    """Open the other store in one snapshot, after checking that it agrees with its journal. A store
+    with an older schema is read from a copy."""
     if not path.is_file():
         raise DeskError(
             f"{path}: no such store",
@@ -238,8 +238,7 @@ def _opened(path: Path) -> Iterator[Connection]:
 
 
 def _ours(other: Connection, path: Path) -> None:
-    """Refuse a schema that is not ours before anything is read: a query on a foreign view may never
-    end."""
+    """Refuse an unknown schema before anything is read: a query on a foreign view may never end."""
     try:
         strange = foreign_parts(other)
     except DAMAGE as error:
@@ -345,7 +344,7 @@ class _Merge:
         return plan
 
     def _suite(self, row: registry.SuiteRow) -> ReadySuite | None:
-        """Return the suite as it may be used here, provided that its digest is the same there."""
+        """Return the suite as it may be used here, provided that it has the same digest there."""
         if row.probe:
             held = ReadySuite(probe_suite(row.suite_id), (), None)
         else:
@@ -368,7 +367,7 @@ class _Merge:
         theirs: registry.CandidateRow,
         ours: registry.CandidateRow | None,
     ) -> Manifest | str | None:
-        """Return the manifest the candidate is registered with here, or why it is another
+        """Return the manifest under which the candidate is registered here, or why it is another
         candidate."""
         found = suites.manifest(held, theirs.candidate_id)
         digest = ours.digest if ours and ours.digest else found.candidate.digest if found else None
@@ -387,7 +386,7 @@ class _Merge:
             return f"its traces were not merged: {error}"
 
     def _traces(self, plan: _Plan) -> tuple[int, int, int, dict[str, str]]:
-        """Join the traces; returns (added, known, refused, ids that differ here)."""
+        """Take in the traces; return (added, known, refused, ids that differ here)."""
         runs = Runs(RunRecords(self.other), RunRecords(self.ours))
         found = [match_traces(self.other, self.ours, one, runs) for one in plan.shared]
         self.problems += filter(None, (other_rules(one, runs) for one in plan.shared))
@@ -427,8 +426,9 @@ class _Merge:
         return batcher.tally.added, known, left_out, renamed
 
     def _batcher(self, plan: _Plan, origin: dict[str, Any], again: JudgeAgain) -> Batcher:
-        """Return the writer of the traces, once the candidates and the merge are recorded. `origin`
-        says how they came into the other store, `again` judges records put together of parts."""
+        """Return the writer of the traces, once the candidates and the merge are recorded.
+        `origin` says how they came into the other store, `again` judges records that are joined
+        from parts."""
         bodies: dict[str, Suite] = {one.suite.suite_id: one.suite for one in plan.shared}
 
         def manifests(suite_id: str, candidate_id: str) -> Manifest | None:
@@ -470,7 +470,7 @@ class _Merge:
 
     def _declare(self, plan: _Plan, now: str) -> list[dict[str, object]]:
         """Register the candidates whose attempts were declared before the first was made: the
-        declaration applies as long as this store has no attempt of them."""
+        declaration applies as long as this store has no attempt of theirs."""
         declared: list[dict[str, object]] = []
         for one in plan.shared:
             key = one.suite.suite_id, one.candidate_id

@@ -1,6 +1,6 @@
-"""Judging stored records of another store again, by the code that imports files: here, or in
-processes that are given what was read of it, since only what was proved in one snapshot is taken.
-"""
+"""Judge stored records of another store again, by the code that imports files: in this process, or
+in several that receive the bytes read, since only data that was checked in one snapshot may be
+used."""
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
@@ -50,12 +50,12 @@ class NewTrace(NamedTuple):
     episode_id: str
     attempt: int
     another: bool = False
-    """Whether it is one more record of an attempt that exists here. Its `id` is then after
-    REVISION, or it is the record that is judged there."""
+    """Whether it is a further record of an attempt that exists here. Its `id` is then that of a
+    revision plus REVISION, or it is the record that is judged there."""
 
 
 Kind = tuple[int, bool, ToolMap]
-"""A candidate there, whether our own runner made the records, and their map of tools."""
+"""A candidate there, whether reviewer's own runner made the records, and their map of tools."""
 
 
 class MergeOrder(NamedTuple):
@@ -66,8 +66,8 @@ class MergeOrder(NamedTuple):
 
 
 class StoredRecord(NamedTuple):
-    """A record of the other store with what that says of it. `chunked` are its bytes where it is
-    not in a pack, `said` the verdict of its source with the title of its episode."""
+    """A record of the other store with that store's facts about it. `chunked` are its bytes where
+    it is not in a pack, `said` the verdict of its source with the title of its episode."""
 
     new: NewTrace
     row: TraceRow
@@ -79,7 +79,7 @@ class StoredRecord(NamedTuple):
 
 
 class Task(NamedTuple):
-    """Records of one kind, with the packs that they lie in as they are stored."""
+    """Records of one kind, with the packs that contain them as they are stored."""
 
     kind: Kind
     packs: dict[int, Pack]
@@ -87,7 +87,7 @@ class Task(NamedTuple):
 
 
 class JudgedTask(NamedTuple):
-    """What came of a task; `kind` is None where no record was judged by its payload."""
+    """The result of a task; `kind` is None where no record was judged by its payload."""
 
     kind: Kind | None
     groups: list[Group]
@@ -95,7 +95,7 @@ class JudgedTask(NamedTuple):
 
 
 class GroupJudge:
-    """Judges tasks, each by what its kind is judged by."""
+    """Judges tasks, each by the rules of its kind."""
 
     def __init__(self, order: MergeOrder) -> None:
         self._candidates, self._path = order
@@ -103,7 +103,7 @@ class GroupJudge:
         self._packer, self._text = CopyingPacker(), redactor_of(RedactionRules())
 
     def scorer(self, kind: Kind) -> Scorer:
-        """Return what judges records of a kind."""
+        """Return the scorer for records of a kind."""
         judge = self._judges.get(kind)
         if judge is None:
             candidate, own, tools = kind
@@ -150,11 +150,11 @@ class GroupJudge:
         return done
 
     def _placed(self, suite: Suite, one: JudgedRecord, stored: StoredRecord) -> JudgedRecord:
-        """Return the judged record in its slot, or with the verdict that was stated of it."""
+        """Return the judged record in its slot, or with the verdict that its source stated."""
         row, stated = stored.row, stored.stated
         here = any(finding.code == MASKED_CODE for finding in one.trace.findings)
-        # A chunked record was put together again: its whitespace, and so its digest, differs.
-        # One that is masked only here has a digest of its own.
+        # A chunked record was joined again: its white space, and so its digest, differs. A record
+        # that is masked only here has a digest of its own.
         digest = one.trace.sha256 if here else row.sha256
         placed = one._replace(attempt=stored.new.attempt, another=stored.new.another)
         placed = placed.with_trace(sha256=digest, evidence=stored.evidence, ran=stored.ran)
@@ -171,7 +171,8 @@ class GroupJudge:
     def _without_payload(
         self, done: JudgedTask, suite: Suite, candidate_id: str, one: StoredRecord
     ) -> None:
-        """Add a trace that held raw identifiers: its slot fails, as it did in the other store."""
+        """Add a trace whose record contained raw identifiers: its slot fails, as it did in the
+        other store."""
         new, row = one.new, one.row
         hits = [
             (self._text.masked(f.code.partition(":")[2]), f.seq)
@@ -199,8 +200,8 @@ class GroupJudge:
 
 
 def _with_lost_checks(one: JudgedRecord, stated: Sequence[FindingRow]) -> JudgedRecord:
-    """Return the judged record with what a check of the suite found in the other store, where that
-    check is not measured here: evidence is never lost by a machine that cannot run it."""
+    """Return the judged record with the findings of the suite's checks from the other store, where
+    the check is not measured here: evidence is not lost because this machine cannot run a check."""
     unknown = {
         f"{CUSTOM}:{finding.code.partition(':')[2]}"
         for finding in one.trace.findings
@@ -229,7 +230,7 @@ def _with_lost_checks(one: JudgedRecord, stated: Sequence[FindingRow]) -> Judged
 
 def _as_stated(one: JudgedRecord, row: TraceRow, stated: Sequence[FindingRow]) -> JudgedRecord:
     """Return the verdict that was stated on a record before it was masked, with the authority
-    findings of the masked record: the rest cannot be judged again."""
+    findings of the masked record: the other gates cannot be judged again."""
     findings = [Finding(f.gate, f.code, f.severity, f.seq, f.detail) for f in stated]
     then = one.with_trace(
         gates=row.gates,
@@ -284,9 +285,10 @@ _parts = msgspec.msgpack.Decoder(list[tuple[dict[int, Pack], list[StoredRecord]]
 SentTasks = tuple[list[Kind], bytes]
 CameTasks = tuple[list[Kind | None], bytes]
 AT_ONCE = 512
-"""Records that a process is given at a time: a pack each time costs as much as to read it."""
+"""Records that a process receives at a time: sending a pack each time costs as much as reading
+it."""
 MOST_BYTES = 2 << 20
-"""Of frames, beyond which it is given no more."""
+"""Bytes of frames at which a task sent to a process is full."""
 _judge: GroupJudge | None = None
 
 
@@ -318,7 +320,7 @@ def _sent(tasks: Iterable[Task]) -> Iterator[SentTasks]:
 
 
 def judged_beside(tasks: Iterable[Task], order: MergeOrder) -> Iterator[JudgedTask]:
-    """Yield what comes of tasks in several processes, in their order. Raises StoreError."""
+    """Yield the results of tasks run in several processes, in their order. Raises StoreError."""
     came = processes.in_order(_judge_tasks, _sent(tasks), _begin, (order,))
     while True:
         try:

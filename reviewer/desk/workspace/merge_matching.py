@@ -1,10 +1,10 @@
 """Which traces of another store are new here.
 
 A trace is identified by its evidence: evidence of an episode that this store has as often as the
-other adds nothing. Attempts that runs made are told apart by their run as well, since two of them
-may be equal to the byte. A new trace keeps its attempt number, or takes the next free one when that
+other adds nothing. Attempts made by runs are also distinguished by their run, since two of them may
+be equal to the byte. A new trace keeps its attempt number, or takes the next free one when that
 slot holds other evidence. Where one of its records belongs to an attempt here, it is that attempt,
-and all its records come in as revisions.
+and all its records are added as revisions.
 """
 
 import json
@@ -24,12 +24,12 @@ from reviewer.suite.model import Suite
 from reviewer.trace.safetext import visible_line
 
 REVISION = 1 << 40
-"""Revisions of the other store are numbered after this."""
+"""Added to the ids of the other store's revisions."""
 
 
 class SharedCandidate(NamedTuple):
-    """A candidate that both stores may have: its keys there and here (None: not yet). `planned` are
-    the attempts of each episode that either store plans."""
+    """A candidate that both stores may have: its keys there and here (None: not yet). `planned` is
+    the number of attempts per episode that either store plans."""
 
     suite: Suite
     candidate_id: str
@@ -49,8 +49,8 @@ class SharedCandidate(NamedTuple):
 
 
 class TraceMatches(NamedTuple):
-    """The traces of one candidate that are new, the number of known ones, the refused ones (their
-    evidence has another name here), and the trace ids that differ here."""
+    """The new traces of one candidate, the number of known ones, the refused ones (their evidence
+    has another name here), and the trace ids that differ here."""
 
     new: list[NewTrace]
     known: int
@@ -67,7 +67,7 @@ class _StoredAttempt(NamedTuple):
 
 
 class _Twins:
-    """The attempts here that one there may be, by episode and evidence; each is taken once."""
+    """The attempts here that may equal one there, by episode and evidence; each is used once."""
 
     def __init__(self, here: Iterable[_StoredAttempt], there: Iterable[_StoredAttempt]) -> None:
         self._same = {(row.episode_id, row.evidence, row.run): row.attempt for row in here}
@@ -82,8 +82,8 @@ class _Twins:
                 self._run.setdefault(key, deque()).append(row.attempt)
 
     def take(self, row: _StoredAttempt) -> int | None:
-        """Return the number of the attempt that this one is; None when there is none. An attempt of
-        a run is none of another run."""
+        """Return the number of the equal attempt; None when there is none. An attempt of a run
+        never equals one of another run."""
         key = row.episode_id, row.evidence
         if row.run is not None and (*key, row.run) in self._same:
             return self._same[*key, row.run]
@@ -102,7 +102,7 @@ class Runs(NamedTuple):
 
 def other_rules(one: SharedCandidate, runs: Runs) -> str:
     """Return that shards of a candidate were run with other options there than here, where attempts
-    of both are joined: its attempts are not of one kind. "" where they are."""
+    of both are joined: its attempts are then not comparable. Return "" otherwise."""
     ours = {shard.rules for shard in runs.ours.shards.get(one.name, ())}
     theirs = {shard.rules for shard in runs.theirs.shards.get(one.name, ())}
     if not ours or theirs <= ours:
@@ -124,7 +124,7 @@ def match_traces(
     twins = _Twins(here, there)
     last: Counter[str] = Counter()
     if one.name in runs.ours.shards or one.name in runs.theirs.shards:
-        # A slot that another shard has yet to bring is not filled by what a shard made twice.
+        # A slot that another shard will fill is not used for an attempt that a shard made twice.
         last.update(dict.fromkeys((row.episode_id for row in there), one.planned))
     for row in (*here, *there):
         if row.attempt > last[row.episode_id]:
@@ -137,7 +137,7 @@ def match_traces(
     names = _sessions(other) if here else {}
     for row in there:
         taken = filled.setdefault(row.episode_id, set())
-        # What a run made is equal to what another made, and still no record of the same attempt.
+        # Attempts of two runs may be equal, and still be two attempts.
         records = mine if row.run is None else revised
         lineage: set[int] = set()
         if records:
@@ -185,7 +185,7 @@ def _held(
 
 
 def _records(connection: Connection, candidate: int) -> dict[int, list[tuple[int, int]]]:
-    """Return (id, evidence) of the records of each attempt that are not the one judged."""
+    """Return (id, evidence) of the records of each attempt other than the judged one."""
     found: dict[int, list[tuple[int, int]]] = {}
     for trace, key, evidence in revisions_of_candidate(connection, candidate):
         found.setdefault(trace, []).append((key, evidence))
@@ -193,8 +193,8 @@ def _records(connection: Connection, candidate: int) -> dict[int, list[tuple[int
 
 
 def _revised(connection: Connection, here: Sequence[_StoredAttempt]) -> dict[tuple[str, int], int]:
-    """Return (episode, evidence) of every record of an attempt here that is not the one judged →
-    the attempt's number."""
+    """Return (episode, evidence) → attempt number, for every record here other than the judged one
+    of its attempt."""
     by_id = {row.id: row for row in here}
     return {
         (by_id[trace].episode_id, evidence): by_id[trace].attempt
@@ -219,7 +219,7 @@ def _of_session(
     row: _StoredAttempt,
     names: Iterable[str],
 ) -> int | None:
-    """Return the attempt here that a trace there is a part of, as both are of one session."""
+    """Return the attempt here that a trace there is a part of, since both are of one session."""
     episode = one.episodes_ours.get(row.episode_id)
     if one.ours is None or episode is None:
         return None

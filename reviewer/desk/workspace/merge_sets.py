@@ -20,8 +20,8 @@ from reviewer.trace.redaction import redactor_of
 
 
 def take_review_sets(there: OtherStore) -> TakeResult:
-    """Join the sets: each once, under its name, or with a number behind it where another set here
-    has that name. One that does not match its digest, or of a suite that is not here, is
+    """Take in the sets: each once, under its name, or with a number after it where another set
+    here has that name. A set that does not match its digest, or of a suite that is not here, is
     refused."""
     fresh: list[ReviewSetRow] = []
     problems: list[Problem] = []
@@ -44,7 +44,7 @@ def take_review_sets(there: OtherStore) -> TakeResult:
 
 
 def _why_not(there: OtherStore, row: ReviewSetRow) -> str:
-    """Return why a set is not taken; "" for one that is."""
+    """Return why a set is refused; "" for one that is taken."""
     try:
         held = stored_set(row.name, row.uid, row.body).held
     except (msgspec.DecodeError, UnicodeDecodeError):

@@ -1,5 +1,5 @@
-"""Bringing in traces of another store: they are read in groups, and judged again from their
-payloads by the code that imports files."""
+"""Bring in traces of another store: they are read in groups, and judged again from their payloads
+by the code that imports files."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -39,13 +39,13 @@ from reviewer.trace.redaction import redactor_of
 READER = "merge/1"
 READ_AT_ONCE = 1024
 FEW = 16
-"""Traces that are a pack of their own when the next one lies in another."""
+"""Number of consecutive traces in one pack from which they become a pack of their own."""
 WORTH = 4096
-"""Traces that repay starting processes."""
+"""Number of traces from which it is worth starting processes."""
 
 
 class TraceCarrier:
-    """Reads traces of the other store and has them judged again, in groups that a `Batcher` takes.
+    """Reads traces of the other store and has them judged again, in groups for a `Batcher`.
     `problems` collects what could not be brought in, and why."""
 
     def __init__(
@@ -69,7 +69,7 @@ class TraceCarrier:
         wanted = {one.id: self._shared[one.candidate] for one in new}
         runs: list[int] = []
         made: list[tuple[int, RunRecord]] = []
-        # Of which suites and candidates anything else than a shard of a run is new.
+        # The suites and candidates of which anything but a shard of a run is new.
         besides: set[tuple[str, str]] = set()
         mapped: dict[ToolMap, list[int]] = {}
         for key, *place in merging.record_places(self._other, REVISION):
@@ -98,7 +98,7 @@ class TraceCarrier:
         }
 
     def _tools(self, one: SharedCandidate, source: int, record: int) -> ToolMap:
-        """Return the map of tools of a trace; none for a map that could not be imported under
+        """Return the map of tools of a trace; no map where importing under it would be refused
         here."""
         tools = self._made.tools(source, record)
         key = one.suite.suite_id, tools
@@ -107,8 +107,8 @@ class TraceCarrier:
         return tools if self._sound[key] else NO_MAP
 
     def groups(self, new: Sequence[NewTrace]) -> Iterator[Group]:
-        """Judge the traces, by their number in the other store; many of them in several processes.
-        Raises StoreError for a payload that is damaged."""
+        """Judge the traces, by their number in the other store; many are judged in several
+        processes. Raises StoreError for a damaged payload."""
         tasks = self._tasks(new)
         judged: Iterator[JudgedTask]
         if len(new) < WORTH or processes.workers() < 2:
@@ -122,13 +122,13 @@ class TraceCarrier:
             yield from groups
 
     def again(self, raw: bytes, suite_id: str, said: SourceVerdict | None) -> JudgedRecord | None:
-        """Judge a record that was put together of parts, as those just read were."""
+        """Judge a record that was joined from parts, in the same way as those just read."""
         kind = self._last.get(suite_id)
         return None if kind is None else self._judge.scorer(kind).again(raw, suite_id, said)
 
     def _tasks(self, new: Sequence[NewTrace]) -> Iterator[Task]:
-        """Yield the traces as tasks: what lies in one pack together, so that its frame can be
-        taken over."""
+        """Yield the traces as tasks, with those of one pack together, so that its frame can be
+        copied."""
         # The judged record of an attempt comes before its other records.
         for candidate, run in groupby(
             sorted(new, key=lambda one: (one.candidate, one.id)), key=lambda one: one.candidate
@@ -181,7 +181,7 @@ class TraceCarrier:
                 rows[new.id],
                 self._chunked(rows[new.id]),
                 evidence[new.id],
-                # What the other store's runner measured: its journal has been proved.
+                # Measurements by the other store's runner: its journal has been checked.
                 None if not ran or new.id > REVISION else ran_of_trace(self._other, new.id),
                 stated.get(rows[new.id].id, []),
                 said.get(new.id),
@@ -195,7 +195,7 @@ class TraceCarrier:
         return None if row.pack is not None else payload.large_record(self._other, row.id)
 
     def _said(self, held: Sequence[NewTrace]) -> Iterator[tuple[SourceVerdict | None, str]]:
-        """Return the verdict that the source of each trace stated, and the title of its episode."""
+        """Yield the verdict that the source of each trace stated, and the title of its episode."""
         judged = [new.id for new in held if new.id < REVISION]
         others = [new.id - REVISION for new in held if new.id > REVISION]
         for one in merging.stated_verdicts(self._other, judged, others):
@@ -214,8 +214,8 @@ def new_refusals(
     suites: Iterable[str],
     more: Iterable[NewRefusal],
 ) -> list[NewRefusal]:
-    """Return the other store's quarantine, numbered after `behind`, and `more`, less what this
-    store's quarantine holds as often."""
+    """Return the other store's quarantine, numbered after `behind`, and `more`, except records that
+    this store's quarantine has as often."""
     wanted, masked = {None, *suites}, redactor_of(RedactionRules()).masked
     there = list(more)
     for row in quarantine(other):

@@ -19,8 +19,8 @@ README = "README.md"
 
 
 class NextDraft(NamedTuple):
-    """The draft that was made: of which suite, where, its candidates, the digest of the frozen
-    suite that it follows ("" for a draft), and the files of that suite that were edited."""
+    """The new draft: of which suite, where, its candidates, the digest of the frozen suite that it
+    follows ("" for a draft), and the files of that suite that were edited."""
 
     suite_id: str
     of: str
@@ -31,9 +31,9 @@ class NextDraft(NamedTuple):
 
 
 def draft_of(place: Workspace, suite_id: str, new_id: str) -> NextDraft:
-    """Copy the files of a suite, as they are, and its candidates into a draft named `new_id`. What
-    a freeze wrote is left behind, and so are traces, labels and judgments. Raises DeskError;
-    nothing is written then."""
+    """Copy the files of a suite, as they are, and its candidates into a draft named `new_id`. Files
+    written by a freeze are not copied, nor traces, labels and judgments. Raises DeskError, and then
+    writes nothing."""
     folder, target = place.suite_folder(suite_id), place.suites / new_id
     if (reason := id_problem(new_id)) is not None:
         raise DeskError(
@@ -49,7 +49,7 @@ def draft_of(place: Workspace, suite_id: str, new_id: str) -> NextDraft:
         state = suite_state(folder)
         follows = "" if state.state == "draft" else frozen_digest(folder)
         files = locked_files(folder)
-        files.pop(POWER_FILE, None)  # a freeze computes it from what the draft becomes
+        files.pop(POWER_FILE, None)  # a freeze computes it from the edited draft
         files[SUITE_FILE] = as_successor(files.get(SUITE_FILE, b""), new_id, follows)
         if README in files:
             files[README] = _readdressed(files[README], suite_id, new_id)
@@ -63,7 +63,8 @@ def draft_of(place: Workspace, suite_id: str, new_id: str) -> NextDraft:
 
 
 def _readdressed(text: bytes, suite_id: str, new_id: str) -> bytes:
-    """Return a README with its title and its commands about the new suite; other words stay."""
+    """Return a README with its title and its commands changed to the new suite; other words
+    stay."""
     old, new = re.escape(suite_id.encode()), new_id.encode()
     text = re.sub(rb"\A# " + old + rb"(?=\r?\n)", b"# " + new, text)
     command = rb"(?<![\w-])(reviewer [^`\n]*?(?<![\w.-]))" + old + rb"(?![\w.-])"

@@ -1,7 +1,7 @@
-"""Judging stored traces again, against the frozen suites they were imported under.
+"""Judge stored traces again, against the frozen suites under which they were imported.
 
 A page of traces is written at a time, so that others can write in between, and a walk that was cut
-off goes on where it stopped.
+off continues where it stopped.
 """
 
 import time
@@ -36,13 +36,13 @@ from reviewer.desk.workspace.judging_again import Judged, Judging, judged_pages
 from reviewer.judging import judging_version
 
 OnProgress = Callable[[int, int], None]
-"""Given how many traces were looked at, and of how many."""
+"""Called with how many traces were looked at, and of how many."""
 KEPT_EVERY = 2.0
-"""Seconds after which the place reached is kept although nothing changed."""
+"""Seconds after which the progress is saved although nothing changed."""
 WRITE = 200
-"""Traces that one transaction changes at most: nobody else can write meanwhile."""
+"""Most traces that one transaction changes: nobody else can write meanwhile."""
 BREATH = 0.01
-"""Seconds between two writes: others look for the lock every few milliseconds."""
+"""Seconds between two writes: others try to get the lock every few milliseconds."""
 
 
 class Change(NamedTuple):
@@ -60,10 +60,10 @@ def rescore(
     workspace: Workspace, suite_id: str, progress: OnProgress | None = None
 ) -> tuple[list[Change], int]:
     """Score every stored payload of one private suite, or of all. A trace without a payload keeps
-    its verdict: a redaction failure is never erased; so does a trace that was judged before
-    something in it was masked, since the masked text cannot show it any more. Returns the changes
-    and how many traces were scored, those of the same walk that was cut off before included.
-    Raises DeskError for a broken suite."""
+    its verdict: a redaction failure is never erased. So does a trace that was judged before
+    something in it was masked, since the masked text can no longer show it. Return the changes and
+    how many traces were scored, including those of the same walk that was cut off before. Raises
+    DeskError for a broken suite."""
     if not workspace.store.exists():
         raise DeskError("the store is empty", "reviewer import adds traces")
     connection = open_writer(workspace.store)
@@ -79,7 +79,7 @@ def rescore(
         with one_moment(connection):
             wrong = content_faults(connection)
         if wrong:
-            # Judging again would cover with a new digest what was changed by other means.
+            # Judging again would add a new digest over changes made by other means, and hide them.
             raise _not_as_told("; ".join(wrong[:5]))
         return _Walk(workspace, connection, rows, suite_id, progress).run()
     except ChangedElsewhere as error:
@@ -175,7 +175,7 @@ class _Walk:
                     rebuild_firsts(self._connection, key, plan)
 
     def _mend_blocks(self) -> None:
-        """Make the blocks of figures again that differ from their traces or are not kept."""
+        """Rebuild the blocks of figures that contradict their traces or are missing."""
         with one_moment(self._connection):
             blocks = [*wrong_blocks(self._connection), *missing_blocks(self._connection)]
         while blocks:
@@ -187,7 +187,7 @@ class _Walk:
     def _take(
         self, judging: Judging, place: int, plans: dict[int, registry.Plan], page: Judged
     ) -> None:
-        """Write what a page changed, and how far the walk is with it."""
+        """Write the changes of a page, and the progress of the walk."""
         suite_id, span = judging.suite.suite_id, (page.first, page.last)
         self._seen += page.seen
         self._at = Reached(
@@ -202,7 +202,7 @@ class _Walk:
             some, differs = differs[:WRITE], differs[WRITE:]
             others = self._write(judging, place, plans, some, not differs)
             time.sleep(BREATH)
-            # What others changed meanwhile is judged as it is now.
+            # Traces that others changed meanwhile are judged in their present state.
             if others:
                 differs += judging.page(self._connection, *span, frozenset(others)).differs
         if time.monotonic() - self._kept_at > KEPT_EVERY:
@@ -218,8 +218,8 @@ class _Walk:
         some: list[Differs],
         last: bool,
     ) -> list[int]:
-        """Write what changed as one transaction, and behind the last of a page that it was reached.
-        Returns those traces that are not any more as they were read."""
+        """Write changes in one transaction, with the last trace of the page as the progress. Return
+        the traces that are no longer as they were read."""
         suite_id, versions = judging.suite.suite_id, list[tuple[str, str]]()
         with transaction(self._connection, self._store):
             same, others = still_so(self._connection, some)

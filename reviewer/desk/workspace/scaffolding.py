@@ -1,5 +1,4 @@
-"""A first suite made from the tools of an agent: reading their descriptions, and writing the
-draft."""
+"""A first suite from the tools of an agent: read their descriptions, and write the draft."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -40,8 +39,8 @@ from reviewer.trace.rules import Rules
 
 
 class NewTool(NamedTuple):
-    """One tool of a new suite: whether it writes, as far as is proposed, and whether its answer is
-    a blank."""
+    """One tool of a new suite: whether it writes, as far as proposed, and whether its answer is a
+    blank."""
 
     name: str
     writes: bool
@@ -49,8 +48,8 @@ class NewTool(NamedTuple):
 
 
 class NewSuite(NamedTuple):
-    """The draft that was made: its tools, its candidates, how often its policy is wrong (in words),
-    and notes on what was not taken over."""
+    """The new draft: its tools, its candidates, how often its policy is wrong (in words), and notes
+    on what was left out."""
 
     suite_id: str
     folder: Path
@@ -67,8 +66,8 @@ def new_suite(
     reads: Sequence[str] = (),
     writes: Sequence[str] = (),
 ) -> NewSuite:
-    """Write a draft from the tools that `sources` describe. `reads` and `writes` override what is
-    proposed of the tools they name. Raises DeskError; nothing is written then."""
+    """Write a draft from the tools that `sources` describe. `reads` and `writes` override the
+    proposal for the tools they name. Raises DeskError, and then writes nothing."""
     folder = _free(place, suite_id)
     found, notes = _pooled(sources)
     proposed = proposal(found, _said(found, reads, writes))
@@ -158,7 +157,7 @@ def _text(path: Path) -> str:
 
 def _document(path: Path) -> Any:
     """Return the value of a file that is one JSON document, or an OpenAPI document in YAML; None
-    for any other."""
+    for any other file."""
     if path.suffix in (".yaml", ".yml"):
         return _of_yaml(path)
     try:
@@ -184,8 +183,8 @@ def _of_yaml(path: Path) -> Any:
 
 
 def _calls(path: Path, broken: list[str]) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yield the name and the arguments of every call in the attempts of a trace file; of records
-    that cannot be read, put a note into `broken`. Raises NoTools if none can be."""
+    """Yield the name and the arguments of every call in the attempts of a trace file; for records
+    that cannot be read, add a note to `broken`. Raises NoTools if no record can be read."""
     bad: list[str] = []
     read = 0
     for unit in find_units([path]).units:
@@ -218,7 +217,7 @@ def _calls(path: Path, broken: list[str]) -> Iterator[tuple[str, Mapping[str, An
 
 
 def _called(one: Foreign | Broken) -> list[tuple[str, dict[str, Any]]] | str:
-    """Return the calls of a record, or why they are not known."""
+    """Return the calls in a record, or why they are not known."""
     if isinstance(one, Broken):
         return ", ".join(one.codes)
     try:
@@ -258,9 +257,9 @@ def _said(
 
 
 def arguments_of(tool: FoundTool) -> dict[str, Any]:
-    """Return plain arguments that a tool takes, each text named after its parameter. What would be
-    masked in a trace (the value of a password) is masked here: an attempt could not be right with
-    it."""
+    """Return plausible arguments for a tool, each text named after its parameter. A value that
+    would be masked in a trace (a password) is masked here: an attempt could not match it
+    otherwise."""
     properties = tool.parameters.get("properties") or {}
     defs = tool.parameters.get("$defs") or {}
     made = {
@@ -282,8 +281,8 @@ def _value(name: str, schema: Any, defs: Mapping[str, Any]) -> Any:
 
 
 def _power(place: Workspace, files: Mapping[str, bytes]) -> str:
-    """Return how often the policy is wrong. Raises DeskError for files that are no suite, which is
-    a fault of what made them."""
+    """Return how often the policy is wrong. Raises DeskError for files that are not a valid suite,
+    which is a fault of the code that made them."""
     from reviewer.desk.power import made
     from reviewer.report import power as words
 
@@ -295,7 +294,7 @@ def _power(place: Workspace, files: Mapping[str, bytes]) -> str:
             "this is a fault of reviewer: please report it with these tools",
         )
     asked = made.asked_of(checked.suite)
-    assert asked is not None  # the policy plans three attempts
+    assert asked is not None  # a policy of three attempts always has figures
     return words.headline(made.cached_power(place, checked.suite, asked))
 
 
@@ -314,7 +313,8 @@ def _readme(suite_id: str, proposed: Proposal, power: str) -> str:
 
 
 def _answers(proposed: Proposal, arguments: Mapping[str, Any]) -> str:
-    """Return how an answer depends on arguments and on the state, with the tools of the suite."""
+    """Return an explanation of how an answer can depend on arguments and on the state, with the
+    tools of the suite."""
     told = "An answer may depend on arguments and on the state"
     if not proposed.reads or not proposed.writes:
         return f"{told}."
@@ -333,8 +333,8 @@ def _answers(proposed: Proposal, arguments: Mapping[str, Any]) -> str:
 
 
 def _said_back(arguments: Mapping[str, Any]) -> str:
-    """Return what a user answers who is asked for the first argument that a tool of the suite
-    needs; fit for a string of JSON."""
+    """Return the answer of a user who is asked for the first argument that a tool of the suite
+    needs; escaped for a JSON string."""
     for given in arguments.values():
         for name, value in given.items():
             if isinstance(value, str):
@@ -343,7 +343,7 @@ def _said_back(arguments: Mapping[str, Any]) -> str:
 
 
 def _example(tool: FoundTool, arguments: Mapping[str, Any]) -> str:
-    """Return the arguments of a call of a tool, as Python writes them."""
+    """Return the arguments of a call as Python text."""
     return first_programs.in_python(first_programs.ExampleCall(tool.name, arguments[tool.name]))
 
 

@@ -1,5 +1,5 @@
-"""Making a suite from the expectations of other tools: golden records, eval sets of Google's ADK,
-BFCL categories, OpenAI evals, AgentDojo runs. (`tau2_making` has tau2-bench.)"""
+"""Make a suite from the expectations of other tools: golden records, eval sets of Google's ADK,
+BFCL categories, OpenAI evals, AgentDojo runs. (`tau2_making` handles tau2-bench.)"""
 
 import re
 from collections.abc import Iterator
@@ -32,17 +32,17 @@ from reviewer.suite.derived import (
 from reviewer.suite.errors import shown
 
 GOLDEN_LISTS = ("goldens", "examples", "cases", "test_cases", "records", "data")
-"""Members under which tools keep the records of a file that is one object."""
+"""Members under which tools store the records in a file that is one object."""
 _CASES = ("eval_cases", "evalCases")
 _ROWS = ("data", "items", "output_items")
 _MOST_RUNS = 100_000
-"""Files of a folder of runs that are looked at."""
+"""Most files of a folder of runs that are looked at."""
 
 
 def from_golden(
     place: Workspace, file: Path, suite_id: str = "", match: golden.Match = "superset"
 ) -> MadeSuite:
-    """Make a suite of the golden records in `file` (JSON or JSON lines). Raises DeskError."""
+    """Make a suite from the golden records in `file` (JSON or JSON lines). Raises DeskError."""
     records = records_of(file, GOLDEN_LISTS, head_of(file))
     drafts = drafted(
         records, lambda one, number: golden.contract_of(one, number, match), golden.named
@@ -59,9 +59,9 @@ def from_evalset(
     match: golden.Match | None = None,
     config: Path | None = None,
 ) -> MadeSuite:
-    """Make a suite of an eval set of Google's ADK, or of an older *.test.json. `config` is its
-    test_config.json, None the one beside it, if any; `match` overrides how that compares calls.
-    Raises DeskError."""
+    """Make a suite from an eval set of Google's ADK, or from an older *.test.json. `config` is its
+    test_config.json, None for the one beside it, if any; `match` overrides its way of comparing
+    calls. Raises DeskError."""
     stem = re.sub(r"\.(evalset|test)\Z", "", file.stem)
     head = head_of(file)
     beside = file.parent / "test_config.json"
@@ -95,7 +95,7 @@ def _criteria(config: Path) -> adk.Criteria:
 
 
 def _one_case(turns: list[SourceRecord]) -> list[SourceRecord]:
-    """Return the turns of a file as the one conversation that they are."""
+    """Return the turns in a file as the single conversation that they are."""
     problem = next((f"{one.place}: {one.problem}" for one in turns if one.problem), "")
     return [SourceRecord("the file", adk.turns_of([one.value for one in turns]), problem)]
 
@@ -107,7 +107,7 @@ def from_bfcl(
     answers: Path | None = None,
     texts: bfcl.Texts = "exact",
 ) -> MadeSuite:
-    """Make a suite of a category of BFCL. `answers` is its file of possible answers; None is the
+    """Make a suite from a category of BFCL. `answers` is its file of possible answers; None is the
     one in the folder possible_answer beside the questions, if any. Raises DeskError."""
     beside = file.parent / "possible_answer" / file.name
     if answers is None and beside.is_file():
@@ -130,8 +130,8 @@ def from_bfcl(
 
 
 def _answers(file: Path) -> dict[str, Any]:
-    """Return the possible answers by their question's id. Raises DeskError for one that cannot be
-    read: its question would look as if it had none."""
+    """Return the possible answers by their question's id. Raises DeskError for an unreadable
+    answer: its question would look as if it had none."""
     found: dict[str, Any] = {}
     for one in records_of(file, (), head_of(file)):
         problem = one.problem
@@ -152,9 +152,9 @@ def from_openai_evals(
     evaluation: Path | None = None,
     answer: str = "",
 ) -> MadeSuite:
-    """Make a suite of the rows of an OpenAI eval: a dataset, a run, or a run's output items.
-    `evaluation` is the eval with its testing_criteria, where the file does not hold it; `answer`
-    is the member of a row that holds a recorded answer. Raises DeskError."""
+    """Make a suite from the rows of an OpenAI eval: a dataset, a run, or a run's output items.
+    `evaluation` is the eval with its testing_criteria, where the file does not contain it; `answer`
+    is the member of a row with a recorded answer. Raises DeskError."""
     head = head_of(file)
     first = head.value if isinstance(head.value, dict) else {}
     held = tuple(name for name in _ROWS if isinstance(first.get(name), list))
@@ -196,7 +196,8 @@ def from_openai_evals(
 
 
 def _graders(file: Path) -> tuple[dict[str, Any], ...]:
-    """Return the graders of an eval, alone or the only one of a list. Raises DeskError."""
+    """Return the graders of an eval in a file, which is the eval or a list with only it. Raises
+    DeskError."""
     value = loaded(file)
     listed = value.get("data") if isinstance(value, dict) else value
     if "testing_criteria" not in (value if isinstance(value, dict) else {}):
@@ -217,7 +218,7 @@ def _graders(file: Path) -> tuple[dict[str, Any], ...]:
 
 
 def _run_rows(file: Path) -> tuple[list[SourceRecord], dict[str, Any] | None]:
-    """Return the rows that a run holds, and its input_messages. Raises DeskError where its rows
+    """Return the rows that a run contains, and its input_messages. Raises DeskError where its rows
     are elsewhere."""
     run = loaded(file)
     told = run.get("data_source") if isinstance(run, dict) else None
@@ -241,8 +242,8 @@ def _run_rows(file: Path) -> tuple[list[SourceRecord], dict[str, Any] | None]:
 def from_agentdojo(
     place: Workspace, path: Path, suite_id: str = "", require: agentdojo.Require = "all"
 ) -> MadeSuite:
-    """Make a suite of the tasks and injections that runs of AgentDojo met, one file or a folder of
-    them. What they expect is asked of the installed package. Raises DeskError."""
+    """Make a suite from the tasks and injections of AgentDojo runs, in one file or a folder. Their
+    expectations are read from the installed package. Raises DeskError."""
     from reviewer.desk.workspace.agentdojo_tasks import Tasks
 
     runs = _runs(path)
@@ -264,7 +265,7 @@ def from_agentdojo(
 
 
 def _runs(path: Path) -> list[SourceRecord]:
-    """Return the runs in a file or a folder, each task with its injection once. Raises
+    """Return the runs in a file or a folder, each combination of task and injection once. Raises
     DeskError."""
     if not path.is_dir():
         return list(records_of(path, (), head_of(path)))

@@ -1,4 +1,4 @@
-"""Reading what another tool expects, record by record, and writing the suite made of it.
+"""Read another tool's expectations, record by record, and write the suite made from them.
 
 The folder is written completely under another name and renamed into place. It is not frozen: a
 person reads the contracts first.
@@ -26,12 +26,12 @@ from reviewer.suite.derived import ContractDraft, NoContract, Omission, checked,
 from reviewer.suite.errors import id_problem, shown
 
 _PASSED = ("simulations", EACH)
-"""Other members of a results file, passed over one at a time."""
+"""Other members of a results file, skipped one element at a time."""
 
 
 class MadeSuite(NamedTuple):
-    """The suite that was made: its folder, its episodes, what was left out and why, and how often
-    each note on reading applies (note, number of episodes)."""
+    """The new suite: its folder, its episodes, what was left out and why, and how often each note
+    applies (note, number of episodes)."""
 
     suite_id: str
     folder: Path
@@ -58,7 +58,7 @@ def drafted(
     contract: Callable[[Any, int], ContractDraft],
     name: Callable[[dict[str, Any]], str],
 ) -> Drafts:
-    """Draft a contract of each record that gives one, and note why the others do not."""
+    """Draft a contract from each record that gives one, and record why the others do not."""
     drafts = Drafts([], [])
     taken: dict[str, str] = {}
     for number, record in enumerate(records, 1):
@@ -95,8 +95,8 @@ class Beside(NamedTuple):
 def written(
     place: Workspace, suite_id: str, title: str, file: Path, drafts: Drafts, beside: Beside
 ) -> MadeSuite:
-    """Write the suite of the drafts. Raises DeskError when there is none, when the suite exists
-    already, or when it cannot be written."""
+    """Write the suite of the drafts. Raises DeskError when there are no drafts, when the suite
+    exists already, or when it cannot be written."""
     if (reason := id_problem(suite_id)) is not None:
         raise DeskError(
             f"{shown(suite_id)}: {reason}", "--as names the suite", exit_code=ExitCode.USAGE
@@ -124,7 +124,7 @@ def written(
 
 
 def write_folder(folder: Path, files: dict[str, bytes]) -> None:
-    """Write a new folder whole or not at all. Raises DeskError."""
+    """Write a new folder completely or not at all. Raises DeskError."""
     draft = folder.with_name(f".{folder.name[:80]}.{secrets.token_hex(4)}")
     try:
         for path, data in files.items():
@@ -140,7 +140,7 @@ def write_folder(folder: Path, files: dict[str, bytes]) -> None:
 
 
 def head_of(file: Path) -> Head:
-    """Return the beginning of a file, which says what it is. Raises DeskError."""
+    """Return the beginning of a file, which shows what it is. Raises DeskError."""
     try:
         head = Head(file)
     except (Unreadable, OSError) as error:
@@ -156,7 +156,7 @@ def _refused(file: Path, error: Unreadable | OSError) -> DeskError:
 
 
 def records_of(file: Path, lists: tuple[str, ...], head: Head) -> Iterator[SourceRecord]:
-    """Yield the records of a file: elements of one of `lists`, of an array, or lines. Raises
+    """Yield the records in a file: elements of one of `lists`, of an array, or lines. Raises
     DeskError."""
     source = Source(file)
     held = next((name for name in lists if isinstance(head.value, dict) and name in head.names), "")
@@ -181,7 +181,7 @@ def _value(source: Source, place: str, raw: bytes, problem: str) -> SourceRecord
 
 
 def told_of(file: Path, **more: Any) -> dict[str, Any]:
-    """Return what the suite says of the file that it was made of."""
+    """Return the suite's facts about the file that it was made from."""
     return {"sha256": digest_of(file), **more}
 
 

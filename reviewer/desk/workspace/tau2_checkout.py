@@ -1,5 +1,5 @@
-"""The world of tau2-bench tasks out of a checkout of the benchmark: a domain's own tools on its own
-database, which the suite takes over as its toolkit."""
+"""The world of tau2-bench tasks from a checkout of the benchmark: a domain's own tools on its own
+database, which become the suite's toolkit."""
 
 import asyncio
 import hashlib
@@ -21,14 +21,14 @@ from reviewer.suite.folder import MAX_FILE
 from reviewer.suite.model import Episode, RedactionRules
 
 DOMAINS = ("airline", "retail", "mock")
-"""Domains whose tools are the agent's alone, and need nothing beside their own modules."""
+"""Domains whose tools are the agent's alone, and need nothing besides their own modules."""
 _TOOLKIT = Path(toolkit.__file__).with_name("tau2_world.py")
 _MODULES = ("data_model.py", "tools.py", "utils.py")
 _PACKAGE = b'"""Modules of tau2-bench (MIT, see LICENSE)."""\n'
 
 
 class Ends:
-    """The world as contracts know it: where the calls of each task lead."""
+    """The world for contracts: the state to which the calls of each task lead."""
 
     def __init__(self, tools: frozenset[str], start: str, ends: Mapping[str, str]) -> None:
         self.tools, self._ends = tools, ends
@@ -41,7 +41,7 @@ class Ends:
 
 
 class CheckoutWorld(NamedTuple):
-    """The world, the suite's files, what `source` says of it, notes, and the domain's policy."""
+    """The world, the suite's files, the facts for `source`, notes, and the domain's policy."""
 
     world: Ends
     files: dict[str, bytes]
@@ -52,8 +52,8 @@ class CheckoutWorld(NamedTuple):
 
 
 def checkout_world(folder: Path, domain: str, tasks: Sequence[SourceRecord]) -> CheckoutWorld:
-    """Return the world of a domain. Raises DeskError for what is no checkout, for a domain whose
-    tools cannot stand alone, and for tools that do not work."""
+    """Return the world of a domain. Raises DeskError for a folder that is not a checkout, for a
+    domain whose tools cannot stand alone, and for tools that do not work."""
     if domain not in DOMAINS:
         raise DeskError(
             f"{shown(domain) or 'the domain of these tasks'}: its tools need more of tau2-bench "
@@ -107,7 +107,7 @@ class _Replayed(NamedTuple):
 
 
 async def _replayed(folder: Path, tasks: Mapping[str, Any]) -> _Replayed:
-    """Replay the reference trajectories in the sandbox of every toolkit."""
+    """Replay the reference trajectories in the sandbox of toolkits."""
     simulator = {"toolkit": "tau2_world:Replay"}
     task = Task(
         slot=Slot("tau2", "reference", "replay", 1),
@@ -125,9 +125,9 @@ async def _replayed(folder: Path, tasks: Mapping[str, Any]) -> _Replayed:
             try:
                 actions = tau2.actions_of(tau2.criteria_of(value) or {})
             except ValueError:
-                continue  # of which no contract is made
+                continue  # no contract is made from it
             if tau2.initial_state_of(value) or any(one.by_user for one in actions):
-                continue  # of which none is made in this world
+                continue  # none is made in this world
             answer = await _ended(world, [[one.tool, one.arguments] for one in actions])
             ends[task_id] = answer["database"]
             failing += bool(answer["failed"])

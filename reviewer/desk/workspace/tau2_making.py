@@ -1,4 +1,4 @@
-"""Making a suite of tau2-bench tasks: their contracts, their users, and a world to run them in."""
+"""Make a suite from tau2-bench tasks: their contracts, their users, and a world to run them in."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -29,9 +29,9 @@ from reviewer.suite.values import SUITE_FILE
 
 
 class Behind(NamedTuple):
-    """What is behind the tools of the tasks: simulations of `recorded` results files; the tools and
-    the database of a `checkout` of the benchmark; or nothing, so that the suite judges what is
-    imported and cannot be run."""
+    """What implements the tools of the tasks: simulations from `recorded` results files; the tools
+    and the database of a `checkout` of the benchmark; or nothing, so that the suite judges imported
+    attempts and cannot be run."""
 
     recorded: Sequence[Path] = ()
     checkout: Path | None = None
@@ -55,10 +55,10 @@ def from_tau2(
     user_runner: dict[str, Any] | None = None,
     behind: Behind = Behind(),  # noqa: B008 (an immutable value)
 ) -> MadeSuite:
-    """Make a suite of the tasks in `file`: a tasks.json, or a results file with its tasks.
-    `user_runner` is the model that plays their users, as `user.runner` of an episode has it.
+    """Make a suite from the tasks in `file`: a tasks.json, or a results file with its tasks.
+    `user_runner` is the model that plays their users, as in `user.runner` of an episode.
 
-    Raises DeskError when the file cannot be read, holds no task that becomes a contract, or when
+    Raises DeskError when the file cannot be read, contains no task that becomes a contract, or when
     the suite exists already.
     """
     head = head_of(file)
@@ -120,8 +120,8 @@ _WAIVED: dict[TrialAgent, str] = {
 
 
 def _not_stopped(folder: Path) -> list[TrialAgent]:
-    """Try a suite, and return the agents that are not stopped of whom tau2-bench, or what was
-    recorded, says nothing."""
+    """Try a suite, and return the agents that are not stopped because neither tau2-bench nor the
+    recordings say anything against them."""
     content = to_be_frozen(folder, again=False)
     unsound = () if content is None else tried(*content, folder).unsound
     return [one.agent for one in unsound if one.agent in _WAIVED]
@@ -171,7 +171,7 @@ def _domain(records: Sequence[SourceRecord]) -> str:
 
 
 def _implementation(info: Any) -> str:
-    """Return what played the user of the simulations in a results file, "" where none is named."""
+    """Return what played the user in the simulations of a results file, "" where none is named."""
     user = info.get("user_info") if isinstance(info, dict) else None
     return _text(user.get("implementation")) if isinstance(user, dict) else ""
 

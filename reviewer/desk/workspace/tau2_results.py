@@ -1,4 +1,5 @@
-"""The world of tau2-bench tasks out of results files: what their simulations' tools answered."""
+"""The world of tau2-bench tasks from results files: the answers of the tools in their
+simulations."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -17,7 +18,7 @@ from reviewer.suite.errors import name_problem
 
 
 class RecordedWorld(NamedTuple):
-    """The world, what `source` of the suite says of it, and what its author should know."""
+    """The world, the facts for the suite's `source`, and notes for its author."""
 
     world: Recorded
     told: dict[str, Any]
@@ -27,8 +28,8 @@ class RecordedWorld(NamedTuple):
 def recorded_world(
     files: Sequence[Path], tasks: Sequence[SourceRecord], writes: frozenset[str] | None
 ) -> RecordedWorld:
-    """Return the world that results files of the tasks' domain show. Raises DeskError for one that
-    cannot be read, and where they hold no simulation that can be used."""
+    """Return the world that results files of the tasks' domain show. Raises DeskError for a file
+    that cannot be read, and where the files contain no usable simulation."""
     if writes is None:
         raise DeskError(
             "which tools write is not known of the domain of these tasks, so nothing says what "
@@ -96,7 +97,7 @@ def _references(tasks: Mapping[str, Any]) -> dict[str, list[tau2.Action]]:
         try:
             actions = tau2.actions_of(tau2.criteria_of(task) or {})
         except ValueError:
-            continue  # of which no contract is made
+            continue  # no contract is made from it
         if not tau2.initial_state_of(task) and not any(one.by_user for one in actions):
             found[task_id] = actions
     return found
@@ -112,8 +113,8 @@ def _simulations(file: Path) -> Iterator[Any]:
 
 
 def _simulation(value: Any, tasks: Mapping[str, Any]) -> Simulation | None:
-    """Return a simulation as the calls of its agent; None for one whose start is not that of its
-    domain or not known, or whose user has tools."""
+    """Return a simulation as the calls of its agent; None for one whose start is unknown or not
+    that of its domain, or whose user has tools."""
     messages = value.get("messages") if isinstance(value, dict) else None
     if not isinstance(messages, list):
         return None
@@ -128,7 +129,7 @@ def _simulation(value: Any, tasks: Mapping[str, Any]) -> Simulation | None:
             if message.get("role") != "assistant" or call.get("requestor") == "user":
                 return None
             if not _is_call(call):
-                return Simulation(str(named), tuple(acts))  # it may have written
+                return Simulation(str(named), tuple(acts))  # the call may have written
             acts.append(_act(call, answers))
     reward = value.get("reward_info")
     check = reward.get("db_check") if isinstance(reward, dict) else None
@@ -142,7 +143,7 @@ def _calls(message: Any) -> list[dict[str, Any]]:
 
 
 def _answers(messages: list[Any]) -> dict[str, list[dict[str, Any]]]:
-    """Return the answers by the id of their call: ids are not always used once."""
+    """Return the answers by the id of their call; ids may be used more than once."""
     found: dict[str, list[dict[str, Any]]] = {}
     for message in messages:
         if not isinstance(message, dict) or message.get("role") != "tool":

@@ -6,7 +6,8 @@ from typing import Literal, NamedTuple
 from reviewer.desk.views import SuiteInfo, View
 
 MOST_LISTED = 5_000
-"""Episodes of a suite whose contracts are read at once; of a larger one each when it is shown."""
+"""Most episodes of a suite whose contracts are read at once; in a larger suite each is read when it
+is shown."""
 
 
 class FoundPlace(NamedTuple):
@@ -31,8 +32,8 @@ class ClauseText(View, frozen=True):
 
 
 class EpisodeContents(View, frozen=True):
-    """One episode of a suite. `user` is who answers the agent, "" for nobody; `limits` are those of
-    its budget, in words."""
+    """One episode of a suite. `user` says who answers the agent, "" for nobody; `limits` are those
+    of its budget, in words."""
 
     episode_id: str
     title: str
@@ -47,8 +48,8 @@ class EpisodeContents(View, frozen=True):
 
 
 class SuiteContents(View, frozen=True):
-    """A suite as it stands: its policy as (name, text), its tools, its own checks, its episodes in
-    the order to show them, and the clauses of its policy that hold in every episode."""
+    """The content of a suite: its policy as (name, text), its tools, its own checks, its episodes
+    in the order of display, and the clauses of its policy that apply to every episode."""
 
     info: SuiteInfo
     policy: tuple[tuple[str, str], ...]

@@ -1,7 +1,8 @@
-"""The server of `reviewer listen`: OTLP over HTTP on this machine's own address, and nothing else.
+"""The server of `reviewer listen`: OTLP over HTTP on this machine's loopback address, and nothing
+else.
 
-No other machine reaches it, and no page of a browser: `Host` must be an address of this machine,
-`Origin` must be missing, and nothing tells a browser that it may read an answer.
+No other machine reaches it, and no web page: `Host` must be an address of this machine, `Origin`
+must be missing, and no header allows a browser to read an answer.
 """
 
 import hmac
@@ -26,20 +27,20 @@ from reviewer.desk.imports.listening.wire import (
 
 TRACES = "/v1/traces"
 DROPPED = ("/v1/logs", "/v1/metrics")
-"""Other signals than traces: a 404 for each of them would fill an agent's log."""
+"""Signals other than traces: a 404 for each would fill an agent's log."""
 PATIENCE_S = 10.0
-"""Seconds for which the rest of a request is waited for."""
+"""Seconds to wait for the rest of a request."""
 RETRY_S = "5"
 MOST_CONNECTIONS = 64
 _MOST_LINE = 1 << 10
 _BLOCK = 1 << 16
 
 Take = Callable[[list[Emitted]], tuple[int, str]]
-"""Stores spans durably, and returns how many were not taken, and why. Raises RefusedRequest."""
+"""Stores spans durably, and returns how many were rejected, and why. Raises RefusedRequest."""
 
 
 class Door(ThreadingHTTPServer):
-    """The server; `take` gets the spans of every request, in one of several threads."""
+    """The server; `take` gets the spans of every request, from several threads."""
 
     daemon_threads = True
     allow_reuse_address = True
@@ -47,7 +48,7 @@ class Door(ThreadingHTTPServer):
     def __init__(self, address: tuple[str, int], take: Take, token: str = "") -> None:
         self.take, self.token = take, token
         self.dropped = 0
-        """Requests of other signals, which were dropped."""
+        """Requests with other signals, which were dropped."""
         self._free = threading.BoundedSemaphore(MOST_CONNECTIONS)
         super().__init__(address, _Handler)
 
@@ -86,14 +87,14 @@ class _Handler(BaseHTTPRequestHandler):
             body = unpacked(self._body(), self.headers.get("Content-Encoding"))
             self._answer(200, kind, accepted(kind, *self.server.take(emitted(body, kind))))
         except RefusedRequest as error:
-            # What was not read of the body would be taken for the next request.
+            # Unread bytes of the body would be taken for the next request.
             self.close_connection = True
             self._answer(error.status, kind, refused(kind, error.why))
         except (TimeoutError, ConnectionError):
             self.close_connection = True
 
     def _admit(self) -> None:
-        """Raise RefusedRequest for a request of a web page or under another host's name, and for
+        """Raise RefusedRequest for a request from a web page or under another host's name, and for
         one without the token."""
         name = (self.headers.get("Host") or "").rpartition(":")[0] or self.headers.get("Host") or ""
         if not _is_here(name.strip("[]")) or self.headers.get("Origin") is not None:
@@ -161,12 +162,12 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Log nothing: the listener reports what comes of requests."""
+        """Log nothing: the listener reports the results of requests."""
 
 
 def _is_here(name: str) -> bool:
-    """Return whether a host name is this machine's own. A web page whose name was made to point
-    here has another one."""
+    """Return whether a host name is this machine's own. A web page whose name was made to resolve
+    to this machine uses another name."""
     if name.lower() == "localhost":
         return True
     try:
@@ -176,8 +177,8 @@ def _is_here(name: str) -> bool:
 
 
 def opened(port: int, take: Take, token: str = "") -> Door:
-    """Return a server at this port of 127.0.0.1 (0: a free one), which answers in threads of its
-    own until `shutdown`. Raises OSError."""
+    """Return a server at this port of 127.0.0.1 (0: any free port), which answers in its own
+    threads until `shutdown`. Raises OSError."""
     door = Door(("127.0.0.1", port), take, token)
     threading.Thread(target=door.serve_forever, name="listen", daemon=True).start()
     return door

@@ -1,8 +1,8 @@
-"""Take in spans as they come, close traces, and import what is closed.
+"""Receive spans, close traces, and import the closed ones.
 
-Acknowledged spans are in the spool before they are answered, so that a kill loses none of them: the
-next listener reads it again. Every version of a trace is imported whole, under the name
-`otlp:<trace id>` (of an id that is no hex, its digest), through the import that files go through.
+Spans are written to the spool before they are acknowledged, so that a kill loses none of them: the
+next listener reads the spool again. Every version of a trace is imported whole, under the name
+`otlp:<trace id>` (for an id that is not hex, its digest), through the same import as files.
 """
 
 import hashlib
@@ -37,7 +37,7 @@ from reviewer.importing.pipeline.units import Unit
 
 LOOK_S = 0.25
 TIDY_S = 10.0
-"""Seconds between two looks for spans that the spool no longer needs."""
+"""Seconds between two searches for spans that the spool no longer needs."""
 AT_ONCE = 64
 _HEX = re.compile(r"[0-9a-f]{1,64}")
 _LACKS = b'{"lacks":'
@@ -45,7 +45,7 @@ _BEGAN = b'{"began":'
 
 
 class Listener:
-    """The listener of a workspace. Raises DeskError where another one is at work there."""
+    """The listener of a workspace. Raises DeskError where another one is running there."""
 
     def __init__(
         self,
@@ -54,7 +54,7 @@ class Listener:
         conversation_s: float = open_traces.CONVERSATION_S,
         now: Callable[[], float] = time.monotonic,
     ) -> None:
-        # A suite that cannot be filled is said before anything is taken.
+        # A suite that cannot be filled is reported before any span is received.
         import_units(workspace, [], asked, lambda *_: lambda *_: None, lambda result: None)
         self._workspace, self._asked, self._now = workspace, asked, now
         self._spool = Spool(workspace.spool)
@@ -62,9 +62,9 @@ class Listener:
         self._open = OpenTraces(conversation_s, now)
         self._tidied = now()
         self.taken = self.rejected = 0
-        """Spans that were taken, and that were not."""
+        """Numbers of accepted and of rejected spans."""
         self.of_others = 0
-        """How many traces describe no model call, tool or agent: they are left out."""
+        """Number of traces that describe no model call, tool or agent: they are left out."""
         try:
             self.found = self._again()
             """How many traces an earlier listener left."""
@@ -72,11 +72,11 @@ class Listener:
             self._spool.close()
             raise
 
-    # what comes --------------------------------------------------------------------------------
+    # receiving ---------------------------------------------------------------------------------
 
     def take(self, spans: list[Emitted]) -> tuple[int, str]:
-        """Store the spans of a request durably; return how many were not taken, and why the first
-        was not. Raises RefusedRequest (503) where nothing can be taken now."""
+        """Store the spans of a request durably; return how many were rejected, and why the first
+        was. Raises RefusedRequest (503) where nothing can be accepted now."""
         read = [received(one) for one in spans]
         with self._lock:
             good, bad = self._sorted(read)
@@ -102,7 +102,7 @@ class Listener:
         return len(bad), bad[0].why if bad else ""
 
     def _sorted(self, read: list[Received | BadSpan]) -> tuple[list[Received], list[BadSpan]]:
-        """Separate the spans that can be taken from those that cannot."""
+        """Separate the spans that can be accepted from those that cannot."""
         good: list[Received] = []
         bad: list[BadSpan] = []
         more: dict[str, int] = {}
@@ -117,7 +117,7 @@ class Listener:
         return good, bad
 
     def _again(self) -> int:
-        """Read what an earlier listener left; return the number of traces."""
+        """Read the spool of an earlier listener; return the number of traces."""
         whole = True
         for line in self._spool.lines():
             try:
@@ -126,7 +126,7 @@ class Listener:
                 whole = False
         if not whole:
             self._open.lack_all(open_traces.UNREAD)
-        self._rewrite()  # what was cut off at its end must not join the next line
+        self._rewrite()  # a cut-off last line must not join the next one
         return len(self._open)
 
     def _read(self, line: bytes) -> None:
@@ -140,7 +140,7 @@ class Listener:
                 if isinstance(one, Received):
                     self._open.add(one)
 
-    # what is closed ----------------------------------------------------------------------------
+    # importing ---------------------------------------------------------------------------------
 
     def step(
         self,
@@ -148,7 +148,7 @@ class Listener:
         on_result: Callable[[FileResult], None],
         flush: bool = False,
     ) -> None:
-        """Import what is closed by now; with `flush`, everything."""
+        """Import the groups that are closed by now; with `flush`, all groups."""
         while True:
             with self._lock:
                 due = self._open.due(flush)[:AT_ONCE]
@@ -190,7 +190,8 @@ class Listener:
             shutil.rmtree(folder, ignore_errors=True)
 
     def _kept(self, result: FileResult, path: Path) -> FileResult:
-        """Keep a file that could not be read: there is no other copy of what was acknowledged."""
+        """Keep a file that could not be read: there is no other copy of these acknowledged
+        spans."""
         folder = self._spool.folder / "refused"
         folder.mkdir(mode=0o700, exist_ok=True)
         name = f"{result.path.removeprefix('otlp:').replace('#', '-')}.json"
@@ -204,7 +205,7 @@ class Listener:
             return group.held[0]
         name = f"otlp:{_plain(group.first)}"
         if self._is_stored(name):
-            # An earlier listener dropped spans of it: these may be only the rest.
+            # An earlier listener dropped spans of this trace: these may be only the remaining ones.
             name += f"#{hashlib.sha256(written(list(group.spans))).hexdigest()[:12]}"
         return name
 
@@ -218,7 +219,7 @@ class Listener:
             connection.close()
 
     def _tidy(self, flush: bool) -> None:
-        """Drop spans that are imported and no longer waited for."""
+        """Drop spans that are imported and whose trace no longer waits for more."""
         with self._lock:
             if flush:
                 self._open.forget_all()
@@ -241,13 +242,13 @@ class Listener:
                 yield _line("began", {trace: name})
 
     def close(self) -> None:
-        """Close the spool; what was not imported stays in it."""
+        """Close the spool; spans that were not imported stay in it."""
         self._spool.close()
 
 
 def _plain(trace: str) -> str:
-    """Return a trace's id as part of a name and of a file's: hex stays, while any other text, which
-    may hold a path or a person's identifier, gives its digest."""
+    """Return a trace's id as a part of a name and of a file's name: hex stays; any other text,
+    which may contain a path or a person's identifier, is replaced by its digest."""
     return trace if _HEX.fullmatch(trace) else hashlib.sha256(trace.encode()).hexdigest()[:32]
 
 

@@ -1,8 +1,10 @@
-"""Traces that still receive spans, and when each is closed. Knows no file and no network.
+"""Traces that still receive spans, and when each is closed. This module uses no file and no
+network.
 
-A trace is at rest when its root span has ended and nothing came for `IDLE_S`. Traces of one
-conversation are one attempt of several turns: until nothing came for longer, it is in progress, and
-not measured. A trace without a root is closed after `NO_ROOT_S`, and not measured either.
+A trace is at rest when its root span has ended and no span came for `IDLE_S`. Traces of one
+conversation are one attempt of several turns, which is in progress, and not measured, until no span
+came for a longer time. A trace without a root is closed after `NO_ROOT_S`, and is not measured
+either.
 """
 
 import json
@@ -22,7 +24,7 @@ IDLE_S = 2.0
 NO_ROOT_S = 60.0
 CONVERSATION_S = 900.0
 KEPT_S = 60.0
-"""Seconds for which the spans of an imported trace are kept, for spans that come late."""
+"""Seconds for which the spans of an imported trace are kept, in case more spans come late."""
 MOST_SPANS = 10_000
 MOST_ATTRIBUTE = 1 << 20
 MOST_TRACES = 1_000
@@ -36,12 +38,12 @@ OTHERWISE = "a span came twice, and not the same"
 UNREAD = "a line of the spool could not be read: spans may be missing"
 
 _REMOTE = 0x300
-"""Flags of a span that says that its parent is in another process."""
+"""Flags of a span whose parent is in another process."""
 
 
 class Received(NamedTuple):
-    """A span and what closing needs of it. `start` and `end` order it; `of_agent` says that it
-    describes a model call, a tool or an agent."""
+    """A span and the facts that closing a trace needs. `start` and `end` order it; `of_agent` says
+    that it describes a model call, a tool or an agent."""
 
     emitted: Emitted
     trace: str
@@ -55,14 +57,14 @@ class Received(NamedTuple):
 
 
 class BadSpan(NamedTuple):
-    """A span that is not taken, and the trace that then lacks it, if known."""
+    """A rejected span, and the trace that then lacks it, if known."""
 
     trace: str
     why: str
 
 
 def received(one: Emitted) -> Received | BadSpan:
-    """Return a span as it was read."""
+    """Parse a span; return BadSpan for one that must be rejected."""
     try:
         value = parse(one.raw)
         span = span_of(value)
@@ -112,8 +114,7 @@ def _is_large(value: Any) -> bool:
 
 
 class Version(NamedTuple):
-    """What distinguishes a group from what it was before: how many spans it has, and what it
-    lacks."""
+    """What distinguishes versions of a group: how many spans it has, and what it lacks."""
 
     spans: int
     lost: tuple[str, ...]
@@ -121,8 +122,8 @@ class Version(NamedTuple):
 
 class Group(NamedTuple):
     """Traces to be imported as one file, or left out where nothing in them is `of_agent`. `first`
-    is the one that came first, `lost` says what they lack, `held` are the names of earlier imports
-    of these very spans."""
+    is the trace that came first, `lost` says what they lack, `held` are the names of earlier
+    imports of the same spans."""
 
     first: str
     traces: tuple[str, ...]
@@ -144,14 +145,14 @@ class _Trace:
         self.spans: dict[str, Received] = {}
         self.last = now
         self.lost: dict[str, None] = {}
-        """Reasons for which parts of the trace are missing for good."""
+        """Reasons why parts of the trace will never arrive."""
         self.conversations: dict[str, None] = {}
         self.name = ""
-        """The name under which it is imported, once an import of it has begun."""
+        """The name under which the trace is imported, once an import of it has begun."""
 
     @property
     def rooted(self) -> bool:
-        """Return whether a root span of it has ended."""
+        """Return whether a root span of the trace has ended."""
         return any(
             not one.parent or (one.remote and one.parent not in self.spans)
             for one in self.spans.values()
@@ -167,8 +168,8 @@ class _Taken(NamedTuple):
 
 
 class OpenTraces:
-    """The traces that are open or were imported a moment ago; `now` is a monotonic clock in
-    seconds, `conversation_s` how long a conversation waits for its next turn."""
+    """The traces that are open or were imported recently; `now` is a monotonic clock in seconds,
+    `conversation_s` how long a conversation waits for its next turn."""
 
     def __init__(
         self,
@@ -179,18 +180,18 @@ class OpenTraces:
         self._traces: dict[str, _Trace] = {}
         self._taken: dict[str, _Taken] = {}
         self.dropped = False
-        """Return whether spans were dropped since `kept` was last read."""
+        """Whether spans were dropped since `kept` was last read."""
 
     def __len__(self) -> int:
         return len(self._traces)
 
     def fits(self, one: Received, more: int) -> bool:
-        """Return whether a trace may take this span beside `more` others."""
+        """Return whether a trace may take this span in addition to `more` others."""
         there = self._traces.get(one.trace)
         return there is None or one.id in there.spans or len(there.spans) + more < MOST_SPANS
 
     def add(self, one: Received) -> None:
-        """Add a span; of one that comes twice the first is kept."""
+        """Add a span; a span that comes twice is ignored the second time."""
         trace = self._open(one.trace)
         before = trace.spans.setdefault(one.id, one)
         if before is one:
@@ -201,16 +202,16 @@ class OpenTraces:
             trace.lost[OTHERWISE] = None
 
     def lack(self, trace: str, why: str) -> None:
-        """Note what a trace will never have."""
+        """Record a part that a trace will never have."""
         self._open(trace).lost[why] = None
 
     def lack_all(self, why: str) -> None:
-        """Note what all open traces lack."""
+        """Record a part that all open traces will never have."""
         for one in self._traces.values():
             one.lost[why] = None
 
     def begin(self, names: Mapping[str, str]) -> None:
-        """Note that an import of these traces has begun, each under its name in `names`."""
+        """Record that an import of these traces has begun, each under its name in `names`."""
         for trace, name in names.items():
             if trace in self._traces:
                 self._traces[trace].name = name
@@ -221,7 +222,7 @@ class OpenTraces:
     # closing -----------------------------------------------------------------------------------
 
     def due(self, flush: bool = False) -> list[Group]:
-        """Return what is to be imported now; with `flush`, everything that is not imported yet."""
+        """Return the groups to import now; with `flush`, all that are not imported yet."""
         groups = self._groups()
         resting = {name for name, traces in groups.items() if self._rests(name, traces)}
         still = sum(len(traces) for name, traces in groups.items() if name not in resting)
@@ -239,7 +240,7 @@ class OpenTraces:
         return found
 
     def _rests(self, name: str, traces: list[str]) -> bool:
-        """Return whether a group was imported at rest, and nothing came since."""
+        """Return whether a group was imported at rest, and has not changed since."""
         taken = self._taken.get(name)
         return taken is not None and taken.at_rest and taken.version.spans == self._count(traces)
 
@@ -262,7 +263,7 @@ class OpenTraces:
             lost[CROWDED if crowded else NO_ROOT] = None
         taken = self._taken.get(name)
         if taken is not None and taken.version == (self._count(traces), tuple(lost)):
-            return None  # this version is imported
+            return None  # this version is already imported
         spans = sorted(
             (span for one in some for span in one.spans.values()),
             key=lambda span: (span.start, -span.end, span.trace, span.id),
@@ -273,7 +274,7 @@ class OpenTraces:
         return Group(name, tuple(traces), emitted, tuple(lost), held, at_rest, of_agent)
 
     def _groups(self) -> dict[str, list[str]]:
-        """Return the traces of each conversation under the one that came first, oldest first."""
+        """Return the traces of each conversation, oldest first, under the trace that came first."""
         root = {name: name for name in self._traces}
         place = {name: number for number, name in enumerate(self._traces)}
         first: dict[str, str] = {}
@@ -294,19 +295,19 @@ class OpenTraces:
         return groups
 
     def took(self, group: Group) -> None:
-        """Note that a group was imported."""
+        """Record that a group was imported."""
         self._taken[group.first] = _Taken(group.version, group.at_rest, self._now())
         if CROWDED in group.lost and self._count(group.traces) == len(group.spans):
             self._drop(group.first, group.traces)
 
     def forget(self) -> None:
-        """Drop the spans of groups that were imported, once nothing came late."""
+        """Drop the spans of imported groups, once the time for late spans is over."""
         for name, traces in self._groups().items():
             taken = self._taken.get(name)
             if taken is None or not taken.at_rest or self._now() < taken.at + KEPT_S:
                 continue
             if self._count(traces) != taken.version.spans:
-                continue  # one came late
+                continue  # a span came late
             if NO_ROOT in taken.version.lost and self._now() < taken.at + CONVERSATION_S:
                 continue
             self._drop(name, traces)
@@ -326,10 +327,10 @@ class OpenTraces:
         self._taken.pop(name, None)
         self.dropped = True
 
-    # what is kept ------------------------------------------------------------------------------
+    # for the spool ------------------------------------------------------------------------------
 
     def kept(self) -> Iterator[tuple[str, list[Emitted], list[str], str]]:
-        """Yield what the spool needs of each trace: its id, its spans, what it lacks, and the name
+        """Yield what the spool stores of each trace: its id, its spans, what it lacks, and the name
         under which it is imported."""
         self.dropped = False
         for trace, one in self._traces.items():

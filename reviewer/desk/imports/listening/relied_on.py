@@ -1,4 +1,4 @@
-"""Whether somebody relied on an attempt as it is: labeled it, or signed a decision on it."""
+"""Whether somebody relied on an attempt as it is stored: labeled it, or signed a decision on it."""
 
 import json
 
@@ -10,7 +10,7 @@ from reviewer.review.items import message_digest
 
 
 def relied_on(connection: Connection, trace: int) -> str:
-    """Return who relied on the record that is judged as an attempt, in words; empty for nobody."""
+    """Return in words who relied on the judged record of an attempt; empty for nobody."""
     number = decision_on(connection, trace)
     if number is not None:
         return f"decision {number} was signed on the earlier record of the attempt"

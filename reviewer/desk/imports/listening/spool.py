@@ -1,6 +1,6 @@
-"""The spool: spans that were acknowledged and are not imported yet. An append-only file of lines,
-each durable before the answer to its request. It holds raw values: mode 0600, and deleted with the
-last span that was imported."""
+"""The spool: acknowledged spans that are not imported yet. An append-only file of lines, each
+durable before its request is answered. The file contains raw values: it has mode 0600, and is
+deleted when its last span is imported."""
 
 import fcntl
 import os
@@ -12,7 +12,7 @@ from reviewer.durable import sync_folder
 
 NAME = "spans.jsonl"
 MOST_BYTES = 512 << 20
-"""Bytes of a spool beyond which nothing is taken until some of it is imported."""
+"""Size of a spool in bytes above which spans are rejected until some are imported."""
 
 
 class Spool:
@@ -43,7 +43,7 @@ class Spool:
         self.size = 0
 
     def lines(self) -> Iterator[bytes]:
-        """Yield the lines of an earlier listener. A last one without its end was never
+        """Yield the lines of an earlier listener. A last line without its newline was never
         acknowledged: it is left out."""
         try:
             handle = self._path.open("rb")
@@ -55,8 +55,8 @@ class Spool:
                     yield line
 
     def append(self, line: bytes) -> None:
-        """Write a line (with its newline) and wait until it is durable. Raises OSError; nothing of
-        it remains then."""
+        """Write a line (with its newline) and wait until it is durable. Raises OSError, and then
+        removes what was written of the line."""
         if self._file < 0:
             self._file = os.open(
                 self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600
@@ -68,13 +68,13 @@ class Spool:
             while rest:
                 rest = rest[os.write(self._file, rest) :]
             os.fsync(self._file)
-        except BaseException:  # also Ctrl-C: half a line would spoil the next one
+        except BaseException:  # also Ctrl-C: a partial line would spoil the next one
             os.ftruncate(self._file, self.size)
             raise
         self.size += len(line)
 
     def rewrite(self, lines: Iterable[bytes]) -> None:
-        """Replace all lines by these, atomically; without any, delete the file."""
+        """Replace all lines by these, atomically; without any lines, delete the file."""
         fresh = self.folder / f"{NAME}.new"
         size = 0
         with os.fdopen(
@@ -95,7 +95,7 @@ class Spool:
         self._file, self.size = -1, size
 
     def close(self) -> None:
-        """Release the folder; what is in it stays."""
+        """Release the folder; its content stays."""
         if self._file >= 0:
             os.close(self._file)
             self._file = -1

@@ -1,5 +1,6 @@
-"""Export requests of OTLP over HTTP: the spans in a body, and the body of an answer. Pure, but for
-the generated classes of `opentelemetry-proto` (extra: listen), which are imported when needed."""
+"""Export requests of OTLP over HTTP: the spans in a body, and the body of an answer. Pure,
+except for the generated classes of `opentelemetry-proto` (extra: listen), which are imported
+when needed."""
 
 import base64
 import json
@@ -10,7 +11,7 @@ from typing import Any, Literal, NamedTuple
 import msgspec
 
 MOST_BYTES = 16 << 20
-"""Bytes of one request, unpacked."""
+"""Most bytes of one request, decompressed."""
 Kind = Literal["application/x-protobuf", "application/json"]
 PROTOBUF: Kind = "application/x-protobuf"
 JSON: Kind = "application/json"
@@ -20,7 +21,7 @@ _IDS = ("traceId", "spanId", "parentSpanId")
 
 
 class RefusedRequest(Exception):
-    """A request that is not taken: the status of the answer, and why."""
+    """A refused request: the status of the answer, and why."""
 
     def __init__(self, status: int, why: str) -> None:
         super().__init__(why)
@@ -28,7 +29,8 @@ class RefusedRequest(Exception):
 
 
 class Emitted(NamedTuple):
-    """One span as it came, with what is above it: each an object in OTLP's JSON, on one line."""
+    """One span as it was received, with its resource and scope: each an object in OTLP's JSON, on
+    one line."""
 
     raw: bytes
     resource: bytes = EMPTY
@@ -36,7 +38,7 @@ class Emitted(NamedTuple):
 
 
 def kind_of(content_type: str | None) -> Kind:
-    """Return what a body is, by its Content-Type. Raises RefusedRequest (415)."""
+    """Return the encoding of a body, by its Content-Type. Raises RefusedRequest (415)."""
     name = (content_type or "").partition(";")[0].strip().lower()
     for kind in (PROTOBUF, JSON):
         if name == kind:
@@ -45,8 +47,8 @@ def kind_of(content_type: str | None) -> Kind:
 
 
 def unpacked(body: bytes, encoding: str | None) -> bytes:
-    """Return a body without its compression. Raises RefusedRequest: 413 for one that is too large,
-    415 for an unknown compression, 400 for one that is damaged."""
+    """Decompress a body. Raises RefusedRequest: 413 for a body that is too large, 415 for an
+    unknown compression, 400 for a damaged one."""
     name = (encoding or "identity").strip().lower()
     if name == "gzip":
         opened = zlib.decompressobj(_GZIP)
@@ -96,7 +98,8 @@ def _of_protobuf(body: bytes) -> Iterator[Emitted]:
 
 
 def _with_hex(span: dict[str, Any]) -> dict[str, Any]:
-    """Return a span with its ids in hex, as OTLP's JSON has them (protobuf's has base64)."""
+    """Return a span with its ids in hex, as OTLP's JSON has them (protobuf's own JSON has
+    base64)."""
     for one in (span, *span.get("links", ())):
         for name in _IDS:
             if name in one:
@@ -126,7 +129,8 @@ class _Request(msgspec.Struct, rename="camel"):
 
 
 def _of_json(body: bytes) -> Iterator[Emitted]:
-    """The spans stay the bytes that came, so that decoding loses nothing of them."""
+    """Yield the spans of a JSON body as the bytes received, so that decoding loses nothing of
+    them."""
     try:
         request = msgspec.json.decode(body, type=_Request)
     except (msgspec.DecodeError, RecursionError):
@@ -142,15 +146,15 @@ def _of_json(body: bytes) -> Iterator[Emitted]:
 
 
 def _one_line(raw: msgspec.Raw) -> bytes:
-    return bytes(raw).replace(b"\n", b" ").replace(b"\r", b" ")  # in a text both are escaped
+    return bytes(raw).replace(b"\n", b" ").replace(b"\r", b" ")  # inside a text both are escaped
 
 
 # Together -----------------------------------------------------------------------------------------
 
 
 def written(spans: list[Emitted]) -> bytes:
-    """Return spans as one export request in OTLP's JSON, on one line; what is above several spans
-    in a row is written once."""
+    """Return spans as one export request in OTLP's JSON, on one line; a resource or scope that
+    consecutive spans share is written once."""
     parts: list[bytes] = []
     above: tuple[bytes, bytes] | None = None
     for one in spans:
@@ -170,7 +174,7 @@ def written(spans: list[Emitted]) -> bytes:
 
 
 def accepted(kind: Kind, rejected: int = 0, why: str = "") -> bytes:
-    """Return the answer to a request that was taken, with how many of its spans were not."""
+    """Return the answer to an accepted request, with how many of its spans were rejected."""
     if kind == JSON:
         part = {"rejectedSpans": str(rejected), "errorMessage": why}
         return _line({"partialSuccess": part} if rejected else {})
@@ -184,7 +188,7 @@ def accepted(kind: Kind, rejected: int = 0, why: str = "") -> bytes:
 
 
 def refused(kind: Kind, why: str) -> bytes:
-    """Return the answer to a request that was not taken: a google.rpc.Status with a message."""
+    """Return the answer to a refused request: a google.rpc.Status with a message."""
     if kind == JSON:
         return _line({"message": why})
     text = why.encode()[:120]
