@@ -37,7 +37,7 @@ class ForeignDatabase:
         )
         try:
             self.tables = self._prepared()
-            """Columns by table, without computed columns."""
+            """Columns by table, without those that are computed."""
         except BaseException:
             self.close()
             raise

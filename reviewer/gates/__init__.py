@@ -1,7 +1,7 @@
 """Floor 2: hard gates. Contract × trace → verdict; no files, no clock, no guesses.
 
-`compile_contract` once per episode, `score` per trace; `clauses` and `diagnose` explain. Names load
-on first use (PEP 562). What the gates are called is in `reviewer.suite.gates`.
+Call `compile_contract` once per episode and `score` per trace; `clauses` and `diagnose` explain.
+Names load on first use (PEP 562). The names of the gates are in `reviewer.suite.gates`.
 """
 
 from importlib import import_module

@@ -30,10 +30,9 @@ _CALLER = late(
     r"(?:.*[._/:])?(?:(?:use|call|invoke|execute|exec|run|dispatch)_?(?:mcp_?)?"
     r"(?:tools?|functions?|actions?)|mcp(?:_?call)?(?:_?tool)?)\Z"
 )
-"""Tools whose only act is to call another, which their arguments name."""
+"""Tools whose only act is to call another tool, which their arguments name."""
 _VERB = late(r"(?:.*[._/:])?(?:use|call|invoke|execute|exec|run|dispatch)\Z")
-"""Tools that call another where their arguments name one as a tool, and otherwise act
-themselves."""
+"""Tools that call another tool where their arguments name one, and otherwise act themselves."""
 _LISTS = ("tool_uses", "invocations", "tool_calls", "calls")
 _TOOLS = ("recipient_name", "tool_name", "toolName", "tool", "function_name")
 _NAMES = (*_TOOLS, "name")
@@ -41,11 +40,11 @@ _ARGUMENTS = ("parameters", "arguments", "input", "args")
 _LONGEST = 512
 _MEMO = 4096
 _SINGLE: set[str] = set()
-"""Names seen so far whose calls hold no others."""
+"""Names seen so far whose calls contain no other calls."""
 
 
 def wrappers_among(tools: Set[str]) -> Set[str]:
-    """Return the tools whose calls hold others."""
+    """Return the tools whose calls contain others."""
     unknown = tools - _SINGLE
     if not unknown:
         return unknown
@@ -56,7 +55,7 @@ def wrappers_among(tools: Set[str]) -> Set[str]:
 
 
 def wraps(tool: str) -> bool:
-    """Return whether calls of that name hold others."""
+    """Return whether calls of that name contain others."""
     name = _named(tool)
     return _NAME.fullmatch(name) is not None or _CALLER.fullmatch(name) is not None
 
@@ -66,8 +65,8 @@ def _named(tool: str) -> str:
 
 
 def calls_within(call: Call) -> Iterable[Call]:
-    """Yield the calls that one of a wrapper holds. A name that cannot be read becomes one that
-    matches no allowed tool."""
+    """Yield the calls within a wrapper's call. A name that cannot be read becomes one that matches
+    no allowed tool."""
     arguments = parse(call.arguments)
     held = arguments if isinstance(arguments, dict) else {}
     lists = (_opened(held.get(name)) for name in _LISTS)
@@ -77,18 +76,18 @@ def calls_within(call: Call) -> Iterable[Call]:
     if not parts and _VERB.fullmatch(_named(call.tool)) and _name(held, _TOOLS) != "?":
         parts = [held]
     if not parts and "multi_tool_use" in call.tool.casefold():
-        parts = [None]  # it is a wrapper by its name, and what it holds cannot be read
+        parts = [None]  # a wrapper by its name, with unreadable content
     for one in parts:
         yield msgspec.structs.replace(call, tool=_name(one), arguments=_arguments(one))
 
 
 def _name(one: Any, names: tuple[str, ...] = _NAMES) -> str:
-    """Return what a part names as its tool: by one of `names`, or within the call or the tool it
-    holds."""
+    """Return the tool that a part names: by one of `names`, or within the call or the tool that it
+    contains."""
     if not isinstance(one, dict):
         return "?"
     inside = [one.get("function"), one.get("tool")]
-    if one.get("method") == "tools/call":  # of MCP
+    if one.get("method") == "tools/call":  # MCP
         inside.append(one.get("params"))
     places = [(one, names), *((part, _NAMES) for part in inside if isinstance(part, dict))]
     for place, members in places:
@@ -106,22 +105,23 @@ def _arguments(one: Any) -> Raw:
 
 
 def _opened(value: Any) -> Any:
-    """Return a value out of the JSON text it may be written as."""
+    """Return a value, decoded if it is written as JSON text."""
     return parse(Raw(value.encode("utf-8", "replace"))) if isinstance(value, str) else value
 
 
 _CALLS = frozenset({None, "tool_call"})
-# Chat formats name the speaker inside the message; the event's actor may then be absent.
+# Chat formats name the speaker inside the message; the event may then have no actor.
 _OWN_ROLES = ("assistant", "agent", "model", "ai")
 
 
 class Acts(Struct, gc=False):
     """The agent's acts in one trace, in order.
 
-    `tools` and `statuses` are aligned, one entry a call; `calls` holds the same calls whole, read
-    only when a gate asks. `called` holds every tool attempted, `reached` those with a call that was
-    not denied, `timeouts` counts the calls that timed out. `strays` are answers of tools whose call
-    is missing from the trace: calls where the agent may not make one, and no proof of anything.
+    `tools` and `statuses` are aligned, one entry per call; `calls` has the same calls in full, read
+    only when a gate needs them. `called` contains every tool attempted, `reached` those with a call
+    that was not denied, `timeouts` counts the calls that timed out. `strays` are answers of tools
+    whose call is missing from the trace: they count as calls where the agent may not make one, and
+    prove nothing.
     """
 
     record: TraceRecord
@@ -133,9 +133,10 @@ class Acts(Struct, gc=False):
     whole: list[Call] | None = None
     strays: Sequence[Call] = ()
     others: bool = False
-    """Whether some events are no calls, or not the agent's."""
+    """Whether some events are not calls, or not the agent's."""
     users: Sequence[tuple[int, str]] = ()
-    """Seq and tool of every call, and of every answer without one, that is ascribed to the user."""
+    """Seq and tool of every call, and of every answer without a call, that is ascribed to the
+    user."""
 
     @property
     def attempted(self) -> Sequence[Call]:
@@ -151,7 +152,7 @@ class Acts(Struct, gc=False):
         return self.whole
 
     def of(self, tools: Container[str]) -> list[Call]:
-        """Return the calls of these tools alone."""
+        """Return the calls of these tools."""
         if self.whole is not None:
             return [call for call in self.whole if call.tool in tools]
         if not self.others:  # each event has a tool
@@ -234,7 +235,7 @@ def numbered(events: list[Event]) -> Iterator[tuple[int, Event]]:
 
 
 def last_snapshot(acts: Acts) -> tuple[int, Raw] | None:
-    """Return seq and raw state of the last event that shows one, whatever its kind."""
+    """Return seq and raw state of the last event that has one, whatever its kind."""
     events = acts.record.events
     for place in range(len(events), 0, -1):
         event = events[place - 1]

@@ -1,9 +1,9 @@
 """Which calls that need an approval had one, and who answered.
 
-In a trace that our own runner made, the approval of a call is the broker's answer. In any other
-trace the file itself says so: the approval of an actor whom the contract lists counts, that of
-anybody else is a claim, and an agent's own is nothing; that of a rule of the episode counts where
-the contract has that rule for the call. A call that was refused and did not run needed none.
+In a trace made by reviewer's own runner, the approval of a call is the broker's answer. In any
+other trace the file itself states it: an approval by an actor whom the contract lists counts, one
+by anybody else is a claim, and one by an agent is nothing; one by a rule of the episode counts
+where the contract has that rule for the call. A call that was refused and did not run needed none.
 """
 
 import json
@@ -43,15 +43,16 @@ _ASIDE = frozenset(
     | {"requester", "requested_at", "approved_at", "granted_at", "decided_at", "created_at"}
     | {"seq", "duration_ms", "policy"}
 )
-"""Members of an approval that set no limit; as arguments of the call they count."""
+"""Members of an approval that set no limit; they count where they are also arguments of the
+call."""
 _MOST = 256
-"""Approvals considered for one call; more of one tool that fit none of its calls are no
-evidence."""
+"""Most approvals considered for one call; further ones of the tool, which fit none of its calls,
+are no evidence."""
 
 
 class UnapprovedCall(NamedTuple):
-    """A call that ran without an approval. `claimed` when the file claims one without a listed
-    approver; `other` when one was for other arguments."""
+    """A call that ran without an approval. `claimed`: the file claims one without a listed
+    approver; `other`: one was for other arguments."""
 
     call: Call
     claimed: bool
@@ -85,8 +86,8 @@ def granted(value: Any) -> bool:
 
 
 def refused(value: Any) -> bool:
-    """Return whether an approval value refuses: false, a refusing word, or an object with one of
-    them."""
+    """Return whether an approval value refuses: false, a refusing word, or an object with
+    either."""
     if isinstance(value, dict):
         said = [value[key] for key in (*_WORDS, *_MARKS) if key in value]
         return any(not isinstance(item, dict) and refused(item) for item in said)
@@ -96,12 +97,12 @@ def refused(value: Any) -> bool:
 
 
 def unapproved_calls(contract: Contract, tools: frozenset[str], acts: Acts) -> list[UnapprovedCall]:
-    """Calls of `tools` without an approval of their own.
+    """Return the calls of `tools` without an approval of their own.
 
     An approval event serves one call: the call it names by id (until that call has its result), or
     else, naming no call, the next call of the tool it names, with the arguments it names. A refusal
-    takes back what was granted before it and not yet used: of the call and the tool it names, in
-    any spelling; one by a listed approver that names neither, whatever was granted.
+    revokes earlier unused grants: of the call and the tool that it names, in any spelling; a
+    refusal by a listed approver that names neither revokes all of them.
     """
     ids: dict[int, str | None] = {}
     words: dict[_Key, list[_Grant]] = {}
@@ -151,7 +152,7 @@ def unapproved_calls(contract: Contract, tools: frozenset[str], acts: Acts) -> l
 
 PERSON = "a person"
 _UNANSWERED = "unanswered"
-"""The broker's word on a call whose answer did not come before the attempt ended."""
+"""The broker's word for a call whose answer did not come before the attempt ended."""
 
 
 def _never_ran(
@@ -161,8 +162,9 @@ def _never_ran(
     call_id: str | None,
     refusals: dict[_Key, list[int]],
 ) -> bool:
-    """Return whether a call was kept from running: our broker carries out none without a grant;
-    any other trace has to say that it was denied, and that an approval of it was refused."""
+    """Return whether a call was prevented from running: reviewer's broker executes none without a
+    grant; any other trace must state that the call was denied, and that an approval of it was
+    refused."""
     if contract.own:
         return call.status == "denied" or (call.status == "error" and own is MISSING)
     if call.status != "denied":
@@ -176,7 +178,7 @@ def _never_ran(
 
 
 def _ruled(contract: Contract, call: Call, own: Any) -> bool:
-    """Return whether a call says that a rule of the episode granted it, and the contract has that
+    """Return whether a call states that a rule of the episode granted it, and the contract has that
     rule for these arguments."""
     if not granted(own) or not isinstance(own, dict) or own.get("by") != "episode":
         return False
@@ -189,7 +191,7 @@ def _ruled(contract: Contract, call: Call, own: Any) -> bool:
 
 
 def answer_of(code: str, detail: str) -> tuple[str, str, str]:
-    """Return the tool, its answer and who gave it, from a note that `note_answers` made."""
+    """Return the tool, its answer and who gave it, from a note made by `note_answers`."""
     head, _, tool = code.partition(":")
     answer = head.removeprefix("approval_")
     return tool, answer, detail.removeprefix(f"{tool} was {answer} by ")
@@ -197,11 +199,11 @@ def answer_of(code: str, detail: str) -> tuple[str, str, str]:
 
 UNANSWERED = f"approval_{_UNANSWERED}"
 ANSWERS = ("approval_granted", "approval_refused", UNANSWERED)
-"""The codes, before their colon, of what `note_answers` notes."""
+"""The codes, up to their colon, of the notes of `note_answers`."""
 
 
 def note_answers(contract: Contract, tools: frozenset[str], acts: Acts) -> Iterator[Finding]:
-    """Yield what was answered to each call of `tools` that says so, and by whom."""
+    """Yield a note with the answer to each call of `tools` that states one, and who gave it."""
     for call in acts.attempted:
         own = parse(call.approval) if call.tool in tools else MISSING
         if not isinstance(own, dict):
@@ -230,7 +232,7 @@ def _who(own: dict[str, Any]) -> str:
 
 
 def _standing(contract: Contract, actors: list[str] | None, agents: set[str]) -> bool | None:
-    """Return True when every actor named is listed by the contract, False when another is named,
+    """Return True when every named actor is listed by the contract, False when another is named,
     None when no one is, or an agent (`agents` made calls here) or a simulated user."""
     if not actors:
         return None
@@ -246,7 +248,8 @@ def _standing(contract: Contract, actors: list[str] | None, agents: set[str]) ->
 
 
 def _actors(actor: str | None, value: Any) -> list[str] | None:
-    """Return every actor that an approval names as giving it; None when one is not a name."""
+    """Return every actor that an approval names as giving it; None when one of them is not a
+    name."""
     found = [] if actor is None else [actor]
     for member in _WHO if isinstance(value, dict) else ():
         if value.get(member) is not None:
@@ -287,16 +290,15 @@ def _take(
         if word.seq >= until:
             return None
         if word.proven is proven and word.seq > since and _covers(word.named, arguments):
-            assert words is not None  # it was just looked into
+            assert words is not None  # checked above
             del words[place]
             return word
     return None
 
 
 def _bounded(named: list[Any], arguments: Any) -> bool:
-    """Return whether an approval has more than its actor, its call and the arguments it is for: a
-    limit, a condition, an end. Whether the call keeps to it cannot be checked here.
-    """
+    """Return whether an approval has more than its actor, its call and its arguments: a limit, a
+    condition, an expiry. Whether the call complies cannot be checked here."""
     made = arguments if isinstance(arguments, dict) else {}
     return any(
         isinstance(given, _OtherMembers) and any(part for name, part in given.value.items()
@@ -319,7 +321,7 @@ def _torn(event: Event, value: Any) -> bool:
 
 
 def _latest(refusals: dict[_Key, list[int]], key: _Key, until: int) -> int:
-    """Return the last refusal before `until` that names this; 0 when there is none."""
+    """Return the last refusal before `until` of this call or tool; 0 when there is none."""
     seqs = refusals.get(key, [])
     place = bisect_left(seqs, until)
     return seqs[place - 1] if place else 0
@@ -331,7 +333,7 @@ def _any(call: Call, call_id: str | None, words: dict[_Key, list[_Grant]]) -> bo
 
 
 def _covers(named: list[Any], arguments: Any) -> bool:
-    """Return whether a call has every argument that its approval names, as it is named there."""
+    """Return whether a call has every argument that its approval names, with the same value."""
     made = arguments if isinstance(arguments, dict) else {}
     for given in named:
         if isinstance(given, _OtherMembers):
@@ -370,7 +372,7 @@ def _arguments(event: Event, value: Any) -> Iterator[Any]:
 
 
 def _read(given: Any) -> Any:
-    """Return arguments as an object, also where they are written as JSON text."""
+    """Return arguments as an object, decoded if they are written as JSON text."""
     if not isinstance(given, str):
         return given
     try:
@@ -380,7 +382,8 @@ def _read(given: Any) -> Any:
 
 
 def _names(event: Event, value: Any) -> _Key:
-    """Return the call id and tool an approval event names, on the event or inside the approval."""
+    """Return the call id and tool that an approval event names, on the event or inside the
+    approval."""
     parts = [value] if isinstance(value, dict) else []
     parts += [part[name] for part in parts for name in _CALLS if isinstance(part.get(name), dict)]
     call_id: Any = event.call_id

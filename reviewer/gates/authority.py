@@ -1,7 +1,8 @@
 """The authority gate: what the agent may not do, and what it may do only after an approval.
 
-An attempt to call counts, however it ended; every failure here is critical. Whether a call had its
-approval says `approvals`: one that asked, was refused and did not run is noted, and no failure.
+An attempt to call counts, however it ended; every failure here is critical. `approvals` says
+whether a call had its approval: a call that asked, was refused and did not run is noted, and is no
+failure.
 """
 
 from collections.abc import Iterator, Mapping
@@ -77,7 +78,8 @@ def clauses(contract: Contract, acts: Acts, broken: frozenset[str]) -> Iterator[
 
 
 def _why(contract: Contract, tool: str, kin: Mapping[str, Kin]) -> str:
-    """Return why a forbidden call is one, with the listed tool that its name is a spelling of."""
+    """Return why a forbidden call is forbidden, with the listed tool whose name it spells
+    differently."""
     same = {tool} if tool in contract.forbidden else kin[tool].same
     if not contract.of_user.isdisjoint(same):
         return "is a tool of the user, not of the agent" + also(kin, tool, contract.of_user)
@@ -85,8 +87,8 @@ def _why(contract: Contract, tool: str, kin: Mapping[str, Kin]) -> str:
 
 
 def _codes_of_kin(contract: Contract, acts: Acts) -> dict[str, list[str]]:
-    """Return, for each listed tool, the codes that findings have for calls of it, or of what may be
-    it, under another name."""
+    """Return, for each listed tool, the codes of findings on calls of it, or of what may be it,
+    under another name."""
     called = acts.called | {call.tool for call in acts.strays}
     told: dict[str, list[str]] = {}
     for name, kin in unlisted(contract, called).items():
@@ -102,7 +104,7 @@ _AUTHORITY = ("forbidden", "approval_missing", "approval_unproven", "unknown_too
 
 def note_aliases(contract: Contract, record: TraceRecord, found: list[Finding]) -> None:
     """Note each name that was taken for a tool because of the import's map. `record` is the record
-    as imported: in that of `acts` the names are replaced already."""
+    as imported: in that of `acts` the names are already replaced."""
     told = set()
     for seq, event in numbered(record.events):
         ours = contract.aliases.get(event.tool or "")
@@ -120,7 +122,7 @@ def _unknown(
     told: frozenset[str],
     found: list[Finding],
 ) -> None:
-    """Append the calls that may or may not be of a tool under a rule."""
+    """Append the calls that may be of a tool under a rule."""
     ruled = contract.forbidden | contract.approvals
     for call in acts.attempted:
         one = kin.get(call.tool)

@@ -9,7 +9,8 @@ from reviewer.gates.values import usd
 
 
 def check(contract: Contract, acts: Acts, hits: Hits, found: list[Finding]) -> None:
-    """Append steps (the agent's tool calls) and cost past their limits, or a cost unknown."""
+    """Append findings on steps (the agent's tool calls) and cost above their limits, or an unknown
+    cost."""
     budget, cost = contract.episode.budget, acts.record.cost_usd
     limit = budget.max_steps
     if limit is not None and len(acts.tools) > limit:
@@ -25,7 +26,7 @@ def check(contract: Contract, acts: Acts, hits: Hits, found: list[Finding]) -> N
 
 
 def clauses(contract: Contract, acts: Acts, broken: frozenset[str]) -> Iterator[Rule]:
-    """Yield the limits of the contract on steps and cost, with what was used of them."""
+    """Yield the limits of the contract on steps and cost, with the amounts used."""
     budget, record = contract.episode.budget, acts.record
     steps = f"{len(acts.calls)} steps"
     if budget.max_steps is not None:

@@ -15,7 +15,7 @@ _WEIGHT = {"critical": 0, "fail": 1, "not_measured": 2, "pass": 3}
 
 
 class Clause(NamedTuple):
-    """One clause of a contract: its gate, how it came out, the sentence, and its evidence."""
+    """One clause of a contract: its gate, its result, the sentence, and its evidence."""
 
     gate: str
     result: ClauseResult

@@ -15,17 +15,17 @@ from reviewer.suite.tool_names import NO_MAP, Kin, ToolMap, ToolNames, listed_to
 
 NO_LIMITS: dict[str, int] = {}
 WantedValue = tuple[str, Path, Any]
-"""A path as the suite wrote it, its steps, and the value wanted there."""
+"""A path as the suite wrote it, its steps, and the value required there."""
 Pairs = tuple[tuple[Path, Path], ...]
 """Paths in the arguments of one call, each with a path in those of another."""
 
 
 class Contract(Struct, frozen=True, kw_only=True):
-    """An episode with everything precomputed. Picklable; make it with `compile_contract`.
+    """An episode with everything precomputed. Picklable; create it with `compile_contract`.
 
     `start_digest` is `sha256:<hex>` of the initial state's RFC 8785 bytes, None when that state has
-    no such form (an integer past the range of JSON's doubles).
-    `verifiers` maps each write tool to the tools that prove it. `arguments` and `state` are sorted.
+    no such form (an integer outside the range of JSON's doubles). `verifiers` maps each write tool
+    to the tools that prove it. `arguments` and `state` are sorted.
     """
 
     episode: Episode
@@ -38,7 +38,7 @@ class Contract(Struct, frozen=True, kw_only=True):
     verifiers: dict[str, frozenset[str]]
     proofs: frozenset[str]
     objects: dict[str, Pairs]
-    """Of write tools whose contract names the object: its paths in the arguments of the write and
+    """For write tools whose contract names the object: its paths in the arguments of the write and
     of the call that proves it."""
     state: tuple[WantedValue, ...]
     contains: tuple[str, ...]
@@ -58,13 +58,13 @@ class Contract(Struct, frozen=True, kw_only=True):
     """Names that an import declared to be tools of this contract."""
     map_digest: str = ""
     limits: dict[str, int] = {}
-    """Of the optional gates that the suite's policy puts in force, the limit of each."""
+    """For the optional gates that the suite's policy puts in force, the limit of each."""
     in_force: tuple[str, ...] = ALWAYS
     checks: tuple[str, ...] = ()
     """The names of the suite's own checks."""
     own: bool = False
-    """Whether the traces are known to be our own runner's: the approval on a call is then the
-    broker's answer, and otherwise only a claim of the file."""
+    """Whether the traces are known to be made by reviewer's own runner: the approval on a call is
+    then the broker's answer, and otherwise only a claim of the file."""
 
 
 def compile_contract(

@@ -1,6 +1,6 @@
 """The gates that a decision states: how they are written, and which rules bind them."""
 
-from __future__ import annotations  # what only types name is not loaded
+from __future__ import annotations  # names used only in annotations are not imported
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any

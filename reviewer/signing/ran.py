@@ -1,7 +1,7 @@
 """What ran, in a decision: its members, what a promotion may not say of it, and what a pipeline
 that holds the code pins."""
 
-from __future__ import annotations  # what only types name is not loaded
+from __future__ import annotations  # names used only in annotations are not imported
 
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any

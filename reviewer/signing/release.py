@@ -5,7 +5,7 @@ and the digests of its candidate's manifest, policy and report; whether all of t
 is checked from what the part states of each.
 """
 
-from __future__ import annotations  # what only types name is not loaded
+from __future__ import annotations  # names used only in annotations are not imported
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple

@@ -2,7 +2,7 @@
 payloads differ.
 """
 
-from __future__ import annotations  # what only types name is not loaded
+from __future__ import annotations  # names used only in annotations are not imported
 
 import hashlib
 import uuid

@@ -2,7 +2,7 @@
 one, and then no more than they leave room for. Nothing is ever tolerated at a critical gate.
 """
 
-from __future__ import annotations  # what only types name is not loaded
+from __future__ import annotations  # names used only in annotations are not imported
 
 from collections.abc import Sequence
 from decimal import Decimal, InvalidOperation
