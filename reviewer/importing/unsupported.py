@@ -212,6 +212,8 @@ _DATABASES: tuple[tuple[dict[str, set[str]], str], ...] = (
     ({"spans": {"trace_rowid", "span_id"}, "traces": {"trace_id"}}, "Phoenix's database"),
     ({"evals": {"id"}, "eval_results": {"eval_id", "test_idx"}}, "promptfoo's database"),
     ({"session_message": {"session_id", "type", "data"}}, "OpenCode's database of version 2"),
+    ({"latest_kickoff_task_outputs": {"task_id", "output"}}, "CrewAI's database"),
+    ({"flow_states": {"flow_uuid", "state_json"}}, "CrewAI's database"),
     ({"cursorDiskKV": {"key", "value"}}, "Cursor's database"),
     ({"preprocessed_traces": {"run_id", "raw_logging_results"}}, "HAL's database"),
 )  # fmt: skip
@@ -333,6 +335,8 @@ _TOOLS: tuple[_Tool, ...] = (
     _Tool("a Continue session", ("sessionId", "history", "workspaceDirectory")),
     _Tool("Continue's development data", ("name", "data"), _inside("data", "completion")),
     _Tool("a CrewAI log", ("task_name", "agent", "status")),
+    _Tool("what a CrewAI crew returned", ("tasks_output", "token_usage")),
+    _Tool("what a CrewAI crew returned", ("expected_output", "summary", "raw", "agent")),
     _Tool("a DSPy trajectory", ("trajectory",), _dspy),
     _Tool("DSPy's history", ("messages", "outputs", "uuid")),
     _Tool("a Dify conversation", ("agent_thoughts",)),

@@ -86,6 +86,8 @@ DATABASES = [
         ("evals (id)", "eval_results (eval_id, test_idx)"),
         ("promptfoo's database", "promptfoo export eval"),
     ),
+    (("latest_kickoff_task_outputs (task_id, output)",), ("CrewAI's database",)),
+    (("flow_states (flow_uuid, state_json)",), ("CrewAI's database",)),
 ]
 
 

@@ -379,6 +379,8 @@ NAMED: list[tuple[Any, str]] = [
     ({"role": {"Label": "user"}, "Items": []}, "Semantic Kernel"),
     ({"sessionId": "s", "history": [], "workspaceDirectory": "/"}, "Continue session"),
     ({"task_name": "x", "agent": "a", "status": "completed"}, "CrewAI"),
+    ({"raw": "5 kg", "tasks_output": [], "token_usage": {}}, "CrewAI crew"),
+    ({"expected_output": "x", "summary": "x", "raw": "x", "agent": "a"}, "CrewAI crew"),
     ({"trajectory": {"tool_name_0": "x"}}, "DSPy"),
     ({"answer": "x", "agent_thoughts": []}, "Dify"),
     ({"object": "conversation.history", "entries": []}, "Mistral's conversations"),
