@@ -33,7 +33,7 @@ class Kappa(TypedDict):
 
 
 def cohen_kappa(a: Sequence[Any], b: Sequence[Any], weights: str | None = None) -> float | None:
-    """Cohen's kappa of two raters; `weights` None, "linear" or "quadratic" over sorted labels.
+    """Return Cohen's kappa of two raters; `weights` None, "linear" or "quadratic" over labels.
 
     Source: sklearn.metrics.cohen_kappa_score.
     """
@@ -58,7 +58,7 @@ def cohen_kappa(a: Sequence[Any], b: Sequence[Any], weights: str | None = None) 
 
 
 def _square(table: Sequence[Sequence[int]]) -> tuple[list[list[float]], list[float], list[float]]:
-    """Cell shares, row shares and column shares of a table of counts."""
+    """Return cell shares, row shares and column shares of a table of counts."""
     counts = [[whole(f"table[{i}][{j}]", x) for j, x in enumerate(r)] for i, r in enumerate(table)]
     if any(len(row) != len(counts) for row in counts):
         raise ValueError("table must be square: the same categories for both raters")
@@ -70,7 +70,7 @@ def _square(table: Sequence[Sequence[int]]) -> tuple[list[list[float]], list[flo
 
 
 def cohen_kappa_table(table: Sequence[Sequence[int]], confidence: float = 0.95) -> Kappa | None:
-    """Cohen's kappa from a square table of counts, SE of Fleiss, Cohen and Everitt (1969)."""
+    """Return Cohen's kappa of a square table of counts, SE of Fleiss, Cohen and Everitt (1969)."""
     p, rows, columns = _square(table)
     n, q = sum(map(sum, table)), range(len(p))
     agree = math.fsum(p[i][i] for i in q)
@@ -88,7 +88,7 @@ def cohen_kappa_table(table: Sequence[Sequence[int]], confidence: float = 0.95) 
 
 
 def _items(ratings: Ratings) -> list[Counter[Hashable]]:
-    """Per item, how many raters gave each value; rows are raters, None is not rated."""
+    """Return per item how many raters gave each value; rows are raters, None is not rated."""
     if len({len(row) for row in ratings}) > 1:
         raise ValueError("ratings must give every rater a row of the same length")
     columns = zip(*ratings, strict=True)
@@ -100,7 +100,7 @@ def _items(ratings: Ratings) -> list[Counter[Hashable]]:
 
 
 def krippendorff_alpha(ratings: Ratings, level: str = "nominal") -> float | None:
-    """Krippendorff's alpha, 1 - Do/De over pairable values: many raters, missing labels allowed.
+    """Return Krippendorff's alpha, 1 - Do/De over pairable values: any raters, missing labels.
 
     Rows are raters, columns items, None not rated. `level`: nominal, ordinal, interval or ratio;
     all but nominal need numbers. None without two different pairable values.
@@ -113,7 +113,7 @@ def _pairable(ratings: Ratings) -> list[Counter[Hashable]]:
 
 
 def _alpha(units: Sequence[tuple[Counter[Any], int]], level: str) -> float | None:
-    """Alpha of pairable items, each with how often it occurs."""
+    """Return alpha of pairable items, each with how often it occurs."""
     totals: Counter[Any] = Counter()
     for unit, times in units:
         for value, count in unit.items():
@@ -140,7 +140,7 @@ def krippendorff_interval(
     resamples: int = 1000,
     seed: str = "",
 ) -> Interval | None:
-    """Percentile bootstrap interval of Krippendorff's alpha: items are drawn again, not raters.
+    """Return the percentile bootstrap interval of Krippendorff's alpha: items are redrawn.
 
     The same ratings in any order and the same seed give the same limits. Resamples in which alpha
     is undefined are left out. None where resampling says nothing: fewer than two items rated
@@ -151,7 +151,7 @@ def krippendorff_interval(
     units = _pairable(ratings)
     if len(units) < 2 or all(len(unit) == 1 for unit in units):
         return None
-    # Few kinds of item occur, however many items: drawing kinds keeps a resample cheap.
+    # However many items there are, few kinds occur: drawing kinds keeps a resample cheap.
     kinds = Counter(tuple(sorted(unit.items(), key=repr)) for unit in units)
     names = sorted(kinds, key=repr)
     ends = list(itertools.accumulate(kinds[name] for name in names))
@@ -159,7 +159,7 @@ def krippendorff_interval(
     # Only random() gives the same numbers in every release of Python, so choices() is not used.
     draw, n = random.Random(seed).random, len(units)
     found = []
-    known: dict[tuple[int, ...], float | None] = {}  # few items are often drawn the same
+    known: dict[tuple[int, ...], float | None] = {}  # with few items, the same draws repeat
     for _ in range(draws):
         drawn = tuple(sorted([bisect.bisect_right(ends, draw() * n) for _ in range(n)]))
         if drawn not in known:
@@ -202,7 +202,7 @@ def _ac1(agree: float, shares: Sequence[float]) -> float | None:
 
 
 def gwet_ac1(ratings: Ratings) -> float | None:
-    """Gwet's AC1 of any number of raters (rows), None not rated: robust at high prevalence.
+    """Return Gwet's AC1 of any number of raters (rows), None not rated: robust at high prevalence.
 
     Categories are those that occur. None with one category or no item rated twice.
     """
@@ -221,7 +221,7 @@ def gwet_ac1(ratings: Ratings) -> float | None:
 
 
 def vote_entropy(counts: Sequence[SupportsFloat]) -> float | None:
-    """Disagreement among votes in bits, 0 when all agree; None without votes."""
+    """Return the disagreement among votes in bits, 0 when all agree; None without votes."""
     votes = [non_negative(f"counts[{i}]", c) for i, c in enumerate(counts)]
     total = math.fsum(votes)
     if not total:

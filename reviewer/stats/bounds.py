@@ -1,9 +1,9 @@
-"""One-sided bounds for everything that a limit is compared with, the episode as unit.
+"""One-sided bounds for everything that a limit is compared with; the unit is the episode.
 
 All of them are the Dirichlet bound of `dirichlet` for one score per episode: its pass rate, the
-chance that k of its attempts all pass, the share of its pairs that a judge gets right. A pass
-turned into a failure never raises a lower bound. The bounds are of the mean over episodes, in
-which an episode with few attempts weighs as much as one with many.
+chance that k of its attempts all pass, the share of its pairs that a judge gets right. A pass that
+becomes a failure never raises a lower bound. The bounds are of the mean over episodes, in which an
+episode with few attempts weighs as much as one with many.
 """
 
 import math
@@ -31,8 +31,8 @@ Scores = list[tuple[Fraction, int]]
 def episode_scores(counts: Counts, k: int = 1) -> Scores:
     """Return C(passes, k)/C(attempts, k) of (attempts, passes) per episode; k = 1 is the rate.
 
-    Episodes without attempts are left out. Raises ValueError when one has fewer than k, when there
-    are more passes than attempts, or when none has any.
+    Episodes without attempts are left out. Raises ValueError when an episode has fewer than k
+    attempts or more passes than attempts, or when none has an attempt.
     """
     least, alike = whole("k", k, 1), Counter((made, passed) for made, passed in counts if made)
     if not alike:
@@ -49,7 +49,7 @@ def episode_scores(counts: Counts, k: int = 1) -> Scores:
 
 def bounds_of(scores: Scores, confidence: float = 0.95, live: bool = False) -> Interval:
     """Return both one-sided bounds of the mean of scores in [0, 1], each at `confidence`; with
-    `live` those that hold at every look."""
+    `live` the bounds that hold at every look."""
     if live:
         return bounds_at_every_look(scores, confidence)
     low = mean_lower_bound(scores, confidence)
@@ -57,7 +57,7 @@ def bounds_of(scores: Scores, confidence: float = 0.95, live: bool = False) -> I
 
 
 def lower_bound_of(scores: Scores, confidence: float = 0.95, live: bool = False) -> float:
-    """Return the lower one of `bounds_of` alone."""
+    """Return only the lower bound of `bounds_of`."""
     if live:
         return bounds_at_every_look(scores, confidence).low
     return mean_lower_bound(scores, confidence)
@@ -66,7 +66,7 @@ def lower_bound_of(scores: Scores, confidence: float = 0.95, live: bool = False)
 def lower_bound_reaches(
     scores: Scores, goal: float, confidence: float = 0.95, live: bool = False
 ) -> bool:
-    """Return whether `lower_bound_of` is at least `goal`: quicker to know than the bound."""
+    """Return whether `lower_bound_of` is at least `goal`: cheaper than computing the bound."""
     if live:
         return lower_bound_of(scores, confidence, live) >= goal
     return mean_bound_reaches(scores, goal, confidence)
@@ -74,7 +74,7 @@ def lower_bound_reaches(
 
 def bounds_at_every_look(scores: Scores, confidence: float = 0.95) -> Interval:
     """Return `confidence_sequence` of (Σ scores, episodes), valid for scores in [0, 1]: the
-    logarithm is concave, so a score between counts for no more than its share of a success."""
+    logarithm is concave, so a fractional score counts for no more than its share of a success."""
     total = sum((score * times for score, times in scores), Fraction(0))
     return confidence_sequence(total, sum(times for _, times in scores), confidence)
 
@@ -94,7 +94,7 @@ def rate_lower_bound(
     successes: int | None = None,
     total: int | None = None,
 ) -> float:
-    """Lower bound of a pass rate, the mean over episodes of passes/attempts.
+    """Return the lower bound of a pass rate, the mean over episodes of passes/attempts.
 
     `counts` holds (attempts, passes) per episode; `successes` of `total` stand for as many episodes
     of one attempt each, where it is the one-sided Clopper-Pearson bound.
@@ -111,32 +111,32 @@ def rate_lower_bound(
 
 
 def rate_upper_bound(counts: Counts, confidence: float = 0.95) -> float:
-    """Upper bound of a pass rate, as `rate_lower_bound`."""
+    """Return the upper bound of a pass rate, as `rate_lower_bound` does the lower one."""
     return mean_upper_bound(episode_scores(counts), confidence)
 
 
 def pass_hat_lower_bound(counts: Counts, k: int, confidence: float = 0.95) -> float:
-    """Lower bound of pass^k, the mean over episodes of C(passes, k)/C(attempts, k); with k attempts
-    in each it is the Clopper-Pearson bound over stable episodes."""
+    """Return the lower bound of pass^k, the mean over episodes of C(passes, k)/C(attempts, k); with
+    k attempts in each episode it is the Clopper-Pearson bound over stable episodes."""
     return mean_lower_bound(episode_scores(counts, k), confidence)
 
 
 def pass_hat_upper_bound(counts: Counts, k: int, confidence: float = 0.95) -> float:
-    """Upper bound of pass^k, as `pass_hat_lower_bound`."""
+    """Return the upper bound of pass^k, as `pass_hat_lower_bound` does the lower one."""
     return mean_upper_bound(episode_scores(counts, k), confidence)
 
 
 def judge_accuracy_lower_bound(
     episodes: Sequence[Mapping[str, int]], confidence: float = 0.95
 ) -> float:
-    """Lower bound of a judge's accuracy, the mean over episodes of `right`/`pairs`."""
+    """Return the lower bound of a judge's accuracy, the mean over episodes of `right`/`pairs`."""
     return mean_lower_bound(episode_scores(_shares(episodes, "right")), confidence)
 
 
 def judge_flip_upper_bound(
     episodes: Sequence[Mapping[str, int]], confidence: float = 0.95
 ) -> float:
-    """Upper bound of a judge's flip rate, the mean over episodes of `flips`/`pairs`."""
+    """Return the upper bound of a judge's flip rate, the mean over episodes of `flips`/`pairs`."""
     return mean_upper_bound(episode_scores(_shares(episodes, "flips")), confidence)
 
 
@@ -154,8 +154,8 @@ Spent = Sequence[tuple[float, int, float]]
 """(cost, passes, how many episodes have both)."""
 
 MOST_DISTINCT = 2000
-"""Beyond so many different episodes costs are rounded to eight binary digits, to the side that only
-widens a bound: by 0.4 % at most."""
+"""Above this number of different episodes, costs are rounded to eight binary digits, in the
+direction that widens a bound: by 0.4 % at most."""
 
 
 def cost_per_success_upper_bound(
@@ -164,12 +164,13 @@ def cost_per_success_upper_bound(
     confidence_one_sided: float = 0.975,
     most: float | None = None,
 ) -> float:
-    """Upper bound of Σ cost over Σ passes, both per episode: the confidence-quantile of
+    """Return the upper bound of Σ cost over Σ passes, both per episode: the confidence-quantile of
     (Σ cost_e·V_e + C*·V_0) / Σ passes_e·V_e, V ~ Exp(1).
 
-    C* is `most`, what an episode can cost at most where runs are stopped there; that makes it as
-    sound as the bound of a rate. Without, it is the dearest episode times 1 + 10/E: a sample
-    without a dear episode cannot show it. Infinite without a pass or with one episode.
+    C* is `most`, the most that an episode can cost where runs are stopped at a cap; with it the
+    bound is as sound as the bound of a rate. Without `most`, C* is the cost of the most expensive
+    episode times 1 + 10/E, because a sample may lack an expensive episode. Infinite without a pass
+    or with one episode.
     """
     level, spent = open_unit("confidence_one_sided", confidence_one_sided), _spent(passes, costs)
     return cost_upper(spent, level, most)
@@ -181,9 +182,9 @@ def cost_per_success_lower_bound(
     attempts: int,
     confidence_one_sided: float = 0.975,
 ) -> float:
-    """Lower bound of Σ cost over Σ passes: the (1 - confidence)-quantile of Σ cost_e·V_e /
-    (Σ passes_e·V_e + attempts·V_0): one more episode that costs nothing and of which every one of
-    its `attempts` passes. It needs no cap."""
+    """Return the lower bound of Σ cost over Σ passes: the (1 - confidence)-quantile of Σ cost_e·V_e
+    / (Σ passes_e·V_e + attempts·V_0): one more episode that costs nothing and whose `attempts` all
+    pass. It needs no cap."""
     level, spent = open_unit("confidence_one_sided", confidence_one_sided), _spent(passes, costs)
     return cost_lower(spent, whole("attempts", attempts, 1), level)
 
@@ -198,7 +199,7 @@ def _spent(passes: Sequence[int], costs: Sequence[SupportsFloat]) -> Spent:
 
 
 def cost_upper(spent: Spent, confidence: float, most: float | None = None) -> float:
-    """`cost_per_success_upper_bound` of episodes that are merged where alike."""
+    """Return `cost_per_success_upper_bound` of episodes of which equal ones are merged."""
     worst = _worst(spent, most)
     if worst in (0.0, math.inf):
         return worst
@@ -211,8 +212,7 @@ def cost_upper(spent: Spent, confidence: float, most: float | None = None) -> fl
 def cost_is_within(
     spent: Spent, budget: float, confidence: float, most: float | None = None
 ) -> bool:
-    """Return whether `cost_upper` is at most `budget`: one probability, where the bound itself
-    takes about eight."""
+    """Return whether `cost_upper` is at most `budget`: one probability instead of about eight."""
     worst = _worst(spent, most)
     if worst in (0.0, math.inf) or not budget:
         return worst <= budget
@@ -221,7 +221,7 @@ def cost_is_within(
 
 def _worst(spent: Spent, most: float | None) -> float:
     """Return the cost that the unseen episode is given; `inf` where nothing bounds the cost per
-    success, 0 where nothing costs."""
+    success, 0 where no episode costs anything."""
     dearest = max((cost for cost, _, _ in spent), default=0.0)
     episodes = math.fsum(times for _, _, times in spent)
     if most is not None and most < dearest:
@@ -232,8 +232,8 @@ def _worst(spent: Spent, most: float | None) -> float:
 
 
 def _cost_tail(spent: Spent, worst: float) -> Callable[[float], float]:
-    """Return the probability that a unit of cost buys at most so many successes, as a function of
-    their number."""
+    """Return the probability that a unit of cost buys at most a number of successes, as a function
+    of that number."""
     rounded = _rounded(spent, math.ceil)
 
     def tail(successes: float) -> float:
@@ -244,7 +244,7 @@ def _cost_tail(spent: Spent, worst: float) -> Callable[[float], float]:
 
 
 def cost_lower(spent: Spent, attempts: int, confidence: float) -> float:
-    """`cost_per_success_lower_bound` of episodes that are merged where alike."""
+    """Return `cost_per_success_lower_bound` of episodes of which equal ones are merged."""
     passes, total = _sums(spent)
     if not total:
         return 0.0
@@ -279,7 +279,8 @@ def _sums(spent: Spent) -> tuple[float, float]:
 
 
 def _likely(terms: Sequence[tuple[float, float, float]], confidence: float) -> float:
-    """Return the x with Σ (b - xa)·G = 0 at the lower tail, were the sum normal: (a, b, times)."""
+    """Return the x at which the lower tail P(Σ (b - xa)·G <= 0) equals 1 - confidence, if the sum
+    is taken as normal; terms are (a, b, times)."""
     a, b = (math.fsum(t[i] * t[2] for t in terms) for i in (0, 1))
     aa, ab, bb = (math.fsum(t[i] * t[j] * t[2] for t in terms) for i, j in ((0, 0), (0, 1), (1, 1)))
     z2 = normal_quantile(confidence) ** 2
@@ -292,8 +293,8 @@ def _likely(terms: Sequence[tuple[float, float, float]], confidence: float) -> f
 
 
 def _crossing(tail: Callable[[float], float], level: float, even: float, start: float) -> float:
-    """Return where a probability that is 0 at 0 rises to `level`; at `even` the sum is 0 in the
-    mean."""
+    """Return where a probability that is 0 at 0 rises to `level`; `even` is the point at which the
+    mean of the sum is 0."""
     high = even
     while tail(high) <= level:
         high *= 2.0

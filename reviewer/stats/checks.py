@@ -18,7 +18,7 @@ class Interval(NamedTuple):
 
 
 def finite(name: str, value: SupportsFloat) -> float:
-    """Return the value as a float; refuses what is not a number, NaN and infinities."""
+    """Return the value as a float; refuse NaN, infinities and values that are not numbers."""
     if type(value) is float and math.isfinite(value):
         return value  # the common case: a protocol check costs 30 times as much
     if isinstance(value, str | bytes) or not isinstance(value, SupportsFloat):
@@ -89,8 +89,7 @@ def zero_one(name: str, value: SupportsFloat) -> int:
 
 
 def float_groups(name: str, groups: Sequence[Sequence[SupportsFloat]]) -> list[list[float]]:
-    """Return one non-empty list of finite numbers per episode; refuses an empty suite or
-    episode."""
+    """Return one non-empty list of finite numbers per episode; refuse an empty suite or episode."""
     if not len(groups):
         raise ValueError(f"{name} must not be empty")
     for i, group in enumerate(groups):
@@ -110,5 +109,5 @@ def clip(value: float, low: float, high: float) -> float:
 
 
 def mean(values: Sequence[float]) -> float:
-    """Arithmetic mean with exact summation; the caller guarantees at least one value."""
+    """Return the arithmetic mean, summed exactly; the caller guarantees at least one value."""
     return math.fsum(values) / len(values)

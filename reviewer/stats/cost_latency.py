@@ -1,6 +1,6 @@
 """The cost of a success, and quantiles of latency.
 
-Cost per success is all attempts' money over the passes it bought. Latency quantiles have exact
+Cost per success is the cost of all attempts over the number of passes. Latency quantiles have exact
 order-statistic limits; a timeout is a censored value.
 """
 
@@ -44,7 +44,7 @@ def cost_per_success(
     pass_groups: Sequence[Sequence[SupportsFloat]],
     cost_groups: Sequence[Sequence[SupportsFloat]],
 ) -> CostPerSuccess:
-    """Cost per success: Σ cost of every attempt, failed ones too, over Σ passes.
+    """Return the cost per success: Σ cost of every attempt, failed ones too, over Σ passes.
 
     One list per episode in both arguments, aligned: passes as 0/1, costs in USD. `se` linearizes
     the ratio with whole episodes as clusters: d_e = cost_e - r·pass_e,
@@ -76,7 +76,7 @@ def cost_per_success(
 def cost_ratio(
     totals: Sequence[tuple[Fraction | int, int]],
 ) -> tuple[Fraction | None, Fraction | None]:
-    """Σ cost over Σ passes of (cost, passes) per episode, and the variance of that ratio, exactly.
+    """Return Σ cost over Σ passes of (cost, passes) per episode, and its exact variance.
 
     The variance is E/(E-1)·Σ(cost_e - r·passes_e)² / (Σ passes)². Both are None without a pass, the
     variance with one episode.
@@ -96,8 +96,8 @@ def cost_ratio(
 def summarize(results: Sequence[Mapping[str, Any]]) -> Summary:
     """Return the articles' summary: `passed`, `critical_safety` and `cost_usd` of each result.
 
-    Fails closed: without results nothing is allowed (`reason` "no_results"); a result that does
-    not say true or false is refused; a null cost leaves the totals null, never smaller.
+    Fails closed: without results nothing is allowed (`reason` "no_results"); a result whose values
+    are neither true nor false is refused; with a null cost the totals are null, never smaller.
     """
     passed = [_flag(r, i, "passed") for i, r in enumerate(results)]
     critical = sum(_flag(r, i, "critical_safety") for i, r in enumerate(results))
@@ -157,8 +157,8 @@ class LatencySummary(TypedDict):
 
 
 class Ordered(Sequence[float]):
-    """Values that were found good and are sorted: asked for many quantiles, a million are looked
-    through once, and take eight bytes each. Raises ValueError for a value that is no time."""
+    """Values that were checked and sorted once, so that many quantiles of a million values cost one
+    pass; a value takes eight bytes. Raises ValueError for a value that is not a duration."""
 
     __slots__ = ("_values",)
 
@@ -182,14 +182,15 @@ def _sorted(values: Sequence[SupportsFloat]) -> Sequence[float]:
     floats = type(values) is array and values.typecode == "d"
     floats = floats or set(map(type, values)) == {float}
     plain = sorted(cast("Sequence[float]", values)) if floats else []
-    # With a NaN among them, or an infinity, the sum is none either; of a million that is quicker.
+    # With a NaN or an infinity among the values, the sum is not finite either: one sum is quicker
+    # than a million checks.
     if plain and math.isfinite(sum(plain)) and plain[0] >= 0.0:
         return plain
     return sorted(non_negative(f"values[{i}]", x) for i, x in enumerate(values))
 
 
 def latency_quantile(values: Sequence[SupportsFloat], q: float) -> float | None:
-    """Type 7 quantile (numpy's and R's default), in the unit of the values; None when empty."""
+    """Return the type 7 quantile (numpy's and R's default), in the unit of the values, or None."""
     ordered = _sorted(values)
     return _type7(ordered, proportion("q", q)) if ordered else None
 
@@ -204,7 +205,7 @@ def _type7(ordered: Sequence[float], q: float) -> float:
 def quantile_interval(
     values: Sequence[SupportsFloat], q: float, confidence: float = 0.95
 ) -> QuantileInterval:
-    """Two-sided distribution-free limits of the q quantile: order statistics by binomial tails.
+    """Return distribution-free limits of the q quantile: order statistics by binomial tails.
 
     Same as scipy.stats.quantile_test(...).confidence_interval. At 95% both limits are finite from
     n = 6 (p50), 36 (p90), 72 (p95), 368 (p99); a limit that n is too small for is None.
@@ -216,7 +217,7 @@ def _limits(ordered: Sequence[float], q: float, confidence: float) -> QuantileIn
     n, tail = len(ordered), (1.0 - confidence) / 2
     if not n:
         return QuantileInterval(None, None)
-    # A tail that equals its share but for rounding counts as equal.
+    # A tail that differs from its share only by rounding counts as equal.
     first = _smallest(n, lambda k: binomial_cdf(k, n, q) >= tail * (1.0 - 1e-12)) - 1
     last = _smallest(n, lambda k: binomial_sf(k, n, q) <= tail * (1.0 + 1e-12))
     return QuantileInterval(
@@ -233,9 +234,9 @@ def clustered_upper_limit(
     """Return the upper limit of `quantile_interval` where the values come in episodes.
 
     `within` holds per episode (values, how many of them are at most the q quantile). The rank is
-    that of as many independent values as they are worth, for the share at most the quantile
-    (Woodruff 1952), rounded to the far side. Equal to the plain limit when every value has an
-    episode of its own; None where their worth is too small for a finite limit.
+    that for the effective number of independent values, from the share that is at most the quantile
+    (Woodruff 1952), rounded away from the quantile. Equal to the plain limit when every value has
+    an episode of its own; None where their worth is too small for a finite limit.
     """
     ordered, share = _sorted(values), open_unit("q", q)
     tail = (1.0 - open_unit("confidence", confidence)) / 2
@@ -260,7 +261,7 @@ def latency_summary(
     timed_out: Sequence[bool] | None = None,
     confidence: float = 0.95,
 ) -> LatencySummary:
-    """p50, p90, p95 with limits, and the maximum, of latencies in ms.
+    """Return p50, p90, p95 with limits, and the maximum, of latencies in ms.
 
     A timeout is censored: it took at least its limit. Give that limit as its value and mark it in
     `timed_out` (aligned with `values`); every quantile at or above the lowest such limit is marked
@@ -279,7 +280,7 @@ def latency_summary(
         if not ordered:
             return Quantile(value=None, low=None, high=None, at_least=False)
         low, high = _limits(ordered, q, level)
-        # Interpolation leans on the order statistic above: censored there, censored here.
+        # Interpolation uses the order statistic above: where that is censored, the quantile is too.
         above = ordered[math.ceil((len(ordered) - 1) * q)]
         return Quantile(value=_type7(ordered, q), low=low, high=high, at_least=above >= cut)
 

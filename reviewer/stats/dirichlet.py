@@ -1,15 +1,15 @@
 """One-sided bounds of a mean over episodes: the Dirichlet bound.
 
-Each episode has one score, in [least, most]. With independent V ~ Exp(1) the lower bound is the
-(1 - confidence)-quantile of (least·V_0 + Σ x_e·V_e) / (V_0 + Σ V_e): the Bayesian bootstrap of the
-mean with one more episode at the worst score (Gaffke 2005; Learned-Miller and Thomas 2019). Every
-V is at least 0, so a lower score never raises the bound. For scores that are only `least` or `most`
-it is the one-sided Clopper-Pearson bound; for others its soundness is a conjecture that no
-counterexample is known to, and that `docs/statistics.md` shows by simulation.
+Each episode has one score, in [least, most]. With independent V ~ Exp(1) the lower bound is the (1
+- confidence)-quantile of (least·V_0 + Σ x_e·V_e) / (V_0 + Σ V_e): the Bayesian bootstrap of the
+mean with one more episode at the worst score (Gaffke 2005; Learned-Miller and Thomas 2019). Every V
+is at least 0, so a lower score never raises the bound. For scores that are only `least` or `most`
+it is the one-sided Clopper-Pearson bound; for others its soundness is a conjecture without a known
+counterexample, tested by simulation in `docs/statistics.md`.
 
 The quantile is exact: it solves P(Σ (x_e - t)·V_e <= 0) = 1 - confidence, and that probability is
-an inverse transform along a vertical line through its saddle point (Imhof 1961 and Davies 1980
-invert the same transform on the imaginary axis).
+an inverse Laplace transform along a vertical line through its saddle point (Imhof 1961 and Davies
+1980 invert the same transform on the imaginary axis).
 """
 
 import math
@@ -29,7 +29,7 @@ _NEGLIGIBLE = 1e-17
 """Share of the integrand's peak below which the rest of the integral is left out."""
 _STEPS = 200
 _SMALL = 0.15
-"""Below this a factor's logarithm is taken from the power sums of all such factors."""
+"""Below this size, the logarithms of factors are summed together, from their power sums."""
 _POWERS = 20
 
 
@@ -55,8 +55,8 @@ def mean_lower_bound(scores: Scores, confidence: float = 0.95, least: Score = 0)
 def mean_bound_reaches(
     scores: Scores, goal: float, confidence: float = 0.95, least: Score = 0
 ) -> bool:
-    """Return whether `mean_lower_bound` is at least `goal`: one probability, where the bound itself
-    takes about four."""
+    """Return whether `mean_lower_bound` is at least `goal`: this needs one probability, the bound
+    itself about four."""
     alpha = 1.0 - open_unit("confidence", confidence)
     alike = _alike(scores, least)
     if (bound := _of_two(alike, least, alpha)) is not None:
@@ -68,7 +68,7 @@ def mean_bound_reaches(
 
 
 def _alike(scores: Scores, least: Score) -> dict[Score, int]:
-    """Return how often there is each score."""
+    """Return how often each score occurs."""
     alike: dict[Score, int] = {}
     for score, times in scores:
         if score < least:
@@ -81,7 +81,7 @@ def _alike(scores: Scores, least: Score) -> dict[Score, int]:
 
 
 def _of_two(alike: dict[Score, int], least: Score, alpha: float) -> float | None:
-    """Return the bound of scores that are all `least` or one other; None where there are more."""
+    """Return the bound where every score is `least` or one other value; None with more values."""
     best, episodes = max(alike), sum(alike.values())
     if best == least:
         return float(least)
@@ -94,8 +94,8 @@ def _of_two(alike: dict[Score, int], least: Score, alpha: float) -> float | None
 def mean_upper_bound(
     scores: Scores, confidence: float = 0.95, least: Score = 0, most: Score = 1
 ) -> float:
-    """Return the upper bound of the mean of scores in [least, most]: the lower bound of what they
-    lack."""
+    """Return the upper bound of the mean of scores in [least, most]: `most` + `least` minus the
+    lower bound of the mirrored scores."""
     lacking = [(least + most - score, times) for score, times in scores]
     return float(least + most) - mean_lower_bound(lacking, confidence, least)
 
@@ -121,8 +121,8 @@ def solve(
     scale: float,
 ) -> float:
     """Return where a rising probability meets `level` between `low`, where it is 0, and `high`,
-    where it is more: the secant of its logarithm, kept inside the shrinking bracket. `scale` is
-    about the standard deviation of what the probability is of."""
+    where it is above `level`: by the secant of its logarithm, kept inside the shrinking bracket.
+    `scale` is about the standard deviation of the quantity whose probability it is."""
     goal = math.log(level)
     x = start if low < start < high else 0.5 * (low + high)
     before: tuple[float, float] | None = None
@@ -152,13 +152,13 @@ def below_zero(weights: Sequence[Weight]) -> float:
     """Return P(Σ value·G <= 0) for independent G ~ Gamma(times, 1), with values of either sign.
 
     With K(s) = -Σ times·log(1 - value·s), the probability is |I| for an abscissa c < 0 and 1 - |I|
-    for c > 0, I = (1/π) ∫ Re[exp(K(c + iu)) / (c + iu)] du over u >= 0. Whichever side the mean of
-    the sum is not on is taken: there I is the smaller tail.
+    for c > 0, I = (1/π) ∫ Re[exp(K(c + iu)) / (c + iu)] du over u >= 0. The abscissa is on the side
+    of zero opposite to the mean of the sum: there I is the smaller tail.
     """
     return _below_zero(tuple((w.value, w.times) for w in weights if w.value and w.times))
 
 
-@lru_cache(maxsize=512)  # a report that is derived again, to be signed or after a label, asks again
+@lru_cache(maxsize=512)  # deriving a report again, to sign it or after a label, asks the same again
 def _below_zero(terms: tuple[tuple[float, float], ...]) -> float:
     lowest, highest = min(v for v, _ in terms), max(v for v, _ in terms)
     if lowest >= 0.0 or highest <= 0.0:
@@ -187,7 +187,7 @@ def _saddle(terms: Sequence[tuple[float, float]], pole: float) -> float:
         guess = c - slope / bend
         if not low < guess < high:
             guess = 0.5 * (low + high)
-        # The saddle is where the integral is easiest, not what it depends on: near is enough.
+        # The saddle only makes the integral easy and does not change its value: near is enough.
         if abs(guess - c) <= 1e-4 * abs(c):
             return guess
         c = guess
@@ -216,7 +216,7 @@ class _Integrand:
 
     def __init__(self, scaled: Sequence[tuple[float, float]], pull: float, width: float) -> None:
         self._pull, self._width = pull, width
-        # Nearly all of the integral is at u <= 9·width: beyond, a small factor is not small.
+        # Nearly all of the integral is at u <= 9·width: beyond, small factors are no longer small.
         few = [(r, n) for r, n in scaled if abs(r) * 9.0 * width > _SMALL]
         many = [(r, n) for r, n in scaled if abs(r) * 9.0 * width <= _SMALL]
         if len(many) < 4 * _POWERS:
@@ -240,7 +240,7 @@ class _Integrand:
             product = complex(1.0, u * self._pull)
             for r in self._single:
                 product *= complex(1.0, -u * r)
-            # Every factor is 1 or more in size, so no product is lost: at worst it is infinite.
+            # Every factor has modulus 1 or more, so no product underflows: at worst it is infinite.
             modulus = math.hypot(product.real, product.imag)
             if not size > _NEGLIGIBLE * width * modulus:
                 return total
@@ -248,7 +248,7 @@ class _Integrand:
             k += 1
 
     def _log_sum(self, u: float) -> tuple[float, float]:
-        """Return real and imaginary part of -Σ times·log(1 - iur), but for the single factors."""
+        """Return real and imaginary part of -Σ times·log(1 - iur), without the single factors."""
         logs = angle = 0.0
         multiple = self._multiple
         if u * self._least > _SMALL:

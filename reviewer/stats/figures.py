@@ -1,7 +1,7 @@
 # ruff: noqa: RUF012 (msgspec gives each instance its own copy of an empty default)
 """Plain figures that reviews and reports share: shares and estimates with their 95 % limits.
 
-What cannot be measured is None, with the reason in words.
+A figure that cannot be measured is None, with the reason in words.
 """
 
 from typing import Literal
@@ -27,8 +27,8 @@ class Share(Value, frozen=True):
 
 
 class Estimate(Value, frozen=True):
-    """A coefficient with its 95 % limits. `why` says in words what is None; `low` and `high` may be
-    None beside a value."""
+    """A coefficient with its 95 % limits. `why` says in words why a value is None; `low` and `high`
+    may be None beside a value."""
 
     value: float | None = None
     low: float | None = None
@@ -43,8 +43,9 @@ class RandomRate(Value, frozen=True):
     `question` is `passes` (different messages with every mark on the good side of its scale),
     `mark` (one criterion's above it) or `preferred` (different pairs in which the candidate's
     message is the better one; no winner is half a win). `n` items of `episodes` episodes are
-    settled, worth `n_eff` drawn alike; `open` are not. `flagged` of the `n` carry a flag: those are
-    labeled first, so until all of the random part is done they weigh too much.
+    settled, worth `n_eff` items drawn with equal chances; `open` are not settled. `flagged` of the
+    `n` carry a flag: flagged items are labeled first, so they are overrepresented until the whole
+    random part is labeled.
     """
 
     question: Question
@@ -61,8 +62,8 @@ class RandomRate(Value, frozen=True):
 
 
 class SignTest(Value, frozen=True):
-    """`wins` of those that have a winner, with exact limits, and the exact two-sided p against
-    even; `ties` are not part of them. `why` says why p is not given."""
+    """`wins` of the pairs that have a winner, with exact limits, and the exact two-sided p against
+    even odds; `ties` are not counted. `why` says why p is not given."""
 
     wins: Share = Share()
     ties: int = 0
@@ -71,9 +72,9 @@ class SignTest(Value, frozen=True):
 
 
 class Wins(Value, frozen=True):
-    """A candidate's messages beside those of `against`. Of the settled `pairs` both messages were
-    bad in `both_bad`, which counts as a tie; `open` pairs are not settled. `by_episode` counts each
-    episode once, for the side that won more of its pairs."""
+    """A candidate's messages compared with those of `against`. In `both_bad` of the settled `pairs`
+    both messages were bad, which counts as a tie; `open` pairs are not settled. `by_episode` counts
+    each episode once, for the side that won more of its pairs."""
 
     against: tuple[str, ...]
     pairs: SignTest
@@ -83,8 +84,8 @@ class Wins(Value, frozen=True):
 
 
 class LabelShare(Value, frozen=True):
-    """`hits` of `n` settled answers, and `open` ones that people have not settled. `episodes` are
-    (n, hits) of every episode with a settled answer: what a bound counts."""
+    """`hits` of `n` settled answers, and `open` answers that people have not settled. `episodes`
+    are (n, hits) of every episode with a settled answer: bounds are computed from them."""
 
     hits: int = 0
     n: int = 0
@@ -93,9 +94,9 @@ class LabelShare(Value, frozen=True):
 
 
 class JudgedPairs(Value, frozen=True):
-    """The pairs that nobody labeled and a judge answered in both orders, of a judge whose role lets
-    it stand in for people; `why` says why it may not, and then nothing is counted. On `flips` of
-    them its two answers differ or one is unusable: those are neither won nor tied."""
+    """The pairs that nobody labeled and that a judge answered in both orders, if the judge's role
+    allows it to stand in for people; otherwise `why` gives the reason and nothing is counted. In
+    `flips` of them its two answers differ or one is unusable: those are neither won nor tied."""
 
     pairs: int = 0
     flips: int = 0
@@ -104,10 +105,10 @@ class JudgedPairs(Value, frozen=True):
 
 
 class LabelFigures(Value, frozen=True):
-    """What a policy's limits on labels are compared with. `against` is the baseline of the pairs,
-    None where there is none; shares are by criterion, by reviewer and by question (`winner`, or a
-    criterion). `unsigned` labels are left out, because the policy counts only signed ones, and
-    `changed` ones were changed by their rater without a signature."""
+    """The figures that a policy's limits on labels are compared with. `against` is the baseline of
+    the pairs, None where there is none; shares are by criterion, by reviewer and by question
+    (`winner`, or a criterion). `unsigned` labels are left out, because the policy counts only
+    signed ones, and `changed` labels were changed by their rater without a signature."""
 
     against: str | None = None
     wins_or_ties: LabelShare = LabelShare()
@@ -121,8 +122,8 @@ class LabelFigures(Value, frozen=True):
 
 
 class OtherSpent(Value, frozen=True):
-    """What graders, or simulated users, used in `attempts`: `tokens` of `counted` of these, a least
-    where `partial`; `known_usd` of `priced` of them."""
+    """Tokens and cost of graders, or of simulated users, in `attempts`: `tokens` of `counted`
+    attempts, a lower limit where `partial`; `known_usd` of `priced` attempts."""
 
     who: str
     attempts: int
@@ -135,8 +136,8 @@ class OtherSpent(Value, frozen=True):
 
 
 class UserTalks(Value, frozen=True):
-    """Attempts that were conversations with a simulated user: those it `spoiled`, those in which it
-    made an error that matters (`faulty`), and in how many each code was found."""
+    """Attempts that were conversations with a simulated user: those that the user `spoiled`, those
+    in which the user made an error that matters (`faulty`), and in how many each code was found."""
 
     attempts: int
     spoiled: int
@@ -145,8 +146,8 @@ class UserTalks(Value, frozen=True):
 
 
 class UserMiss(Value, frozen=True):
-    """An attempt of whose user people and rules say different things: the questions that people
-    answered with no, or the codes that rules found."""
+    """An attempt about whose user people and rules disagree: the questions that people answered
+    with no, or the codes that rules found."""
 
     trace_id: str
     said: tuple[str, ...]
@@ -155,10 +156,10 @@ class UserMiss(Value, frozen=True):
 class UserLabels(Value, frozen=True):
     """What people said of the users of a candidate's conversations.
 
-    The rate is that of `found` errors in `labeled` attempts which the lot of the review set drew,
-    of `drawn`; None with the reason in `why`. `both`, `rules_only`, `labels_only` and `neither`
-    are all attempts, of any set, that have an answer and were looked at by the rules; `unruled`
-    have an answer alone.
+    The rate is that of `found` errors in `labeled` attempts that the review set drew by lot, of
+    `drawn`; None with the reason in `why`. `both`, `rules_only`, `labels_only` and `neither` count
+    attempts of any set that have an answer and were checked by the rules; `unruled` have only an
+    answer.
     """
 
     review_set: str

@@ -1,8 +1,8 @@
-"""The version of the formulas that a recommendation rests on."""
+"""The version of the formulas that a recommendation is based on."""
 
 FORMULAS = 2
-"""1, which no report names: bounds on the effective number of attempts, and in point mode no
-episode lost. 2: Dirichlet bounds of episode means, Tango's limit and the score test."""
+"""Version 1, which no report names: bounds on the effective number of attempts, and in point mode
+no episode lost. Version 2: Dirichlet bounds of episode means, Tango's limit and the score test."""
 
 UNNAMED = 1
-"""The version of what names none."""
+"""The version of a report that names none."""

@@ -2,7 +2,7 @@
 
 A row of a calibration is one pair of messages: the human's winner and the judge's in the order AB
 and in the order BA, all named by identity ("A", "B" or "tie"), not by slot. Pairs of one episode
-are alike, so every bound takes an episode as one cluster.
+are correlated, so every bound treats an episode as one cluster.
 """
 
 import math
@@ -176,7 +176,7 @@ def _by_episode(
 
 
 def pairwise_winrate_conservative(votes: Sequence[Sequence[str]]) -> WinRate:
-    """Wins of "model_1" over "model_2": a win counts only when both orders name it, else a tie.
+    """Count the wins of "model_1" over "model_2": both orders must name it, else it is a tie.
 
     Each vote is the winner by identity in [original, swapped] order, "tie" included (FastChat
     show_result). The rate is null without votes.
@@ -231,7 +231,7 @@ def judge_corrected_rate(
     m1: int,
     confidence: float = 0.95,
 ) -> CorrectedRate | None:
-    """Rogan-Gladen rate θ = (p + q0 - 1)/(q0 + q1 - 1), clipped to [0, 1], with its interval.
+    """Return the Rogan-Gladen rate θ = (p + q0 - 1)/(q0 + q1 - 1), in [0, 1], with its interval.
 
     `n` items judged; specificity q0 from `m0` human failures, sensitivity q1 from `m1` human
     passes. Interval of Lee et al. (arXiv:2511.21140), with smoothed rates. None when the judge is
@@ -293,7 +293,7 @@ def ppi_mean(
     confidence: float = 0.95,
     lam: float | None = None,
 ) -> PredictionPowered:
-    """Prediction-powered mean: human labels plus the judge's marks on unlabeled items.
+    """Return the prediction-powered mean: human labels plus the judge's marks on unlabeled items.
 
     θ = λ·mean(f_U) + mean(Y - λf), SE² = λ²var(f_U)/N + var(Y - λf)/n (Angelopoulos et al.).
     `lam` None tunes λ = clip(cov(Y, f)/((1 + n/N)·var(f)), 0, 1), var over all marks; 0 gives the
@@ -326,7 +326,8 @@ _ELO_SCALE = 400.0
 
 
 def _strengths(score: list[list[float]]) -> list[float] | None:
-    """Maximum-likelihood log strengths from score[i][j] = wins of i over j, by Zermelo's iteration.
+    """Return maximum-likelihood log strengths; score[i][j] are wins of i over j (Zermelo's
+    iteration).
 
     None without a finite estimate: some candidates never lost to the rest, or never met them.
     """
@@ -361,7 +362,7 @@ def _reaches_all(score: list[list[float]]) -> bool:
 
 
 def bradley_terry(battles: Sequence[Sequence[str]]) -> dict[str, float] | None:
-    """Rating differences in Elo points to the first candidate named, as "<other>_minus_<first>".
+    """Return rating differences in Elo points to the first candidate, as "<other>_minus_<first>".
 
     Each battle is [candidate, candidate, "model_a" | "model_b" | anything else for a tie]; a tie
     is half a win each (FastChat compute_bt). None when no finite estimate exists: show the win

@@ -1,9 +1,9 @@
 """Two candidates on the same episodes: the paired 2×2 table, and differences per episode.
 
-Of the table (one attempt each), both: episodes both pass, a_only and b_only: one passes, neither:
-none does; diff = p_A - p_B. With several attempts, `a` and `b` hold the mean score of each episode
-under either candidate, aligned. Put the candidate in `a` and the baseline in `b`: a negative
-difference means worse.
+The table (one attempt each) counts episodes: `both` pass, only one passes (`a_only`, `b_only`),
+`neither` passes; diff = p_A - p_B. With several attempts, `a` and `b` hold the mean score of each
+episode under either candidate, aligned. Put the candidate in `a` and the baseline in `b`: a
+negative difference means worse.
 """
 
 import math
@@ -46,16 +46,16 @@ def _table(both: int, a_only: int, b_only: int, neither: int) -> tuple[int, int,
 
 
 def mcnemar_exact(both: int, a_only: int, b_only: int, neither: int) -> float:
-    """Two-sided exact conditional McNemar p value; 1 when no episode changed."""
+    """Return the two-sided exact conditional McNemar p value; 1 when no episode changed."""
     _, b, c, _ = _table(both, a_only, b_only, neither)
     return min(1.0, 2.0 * binomial_cdf(min(b, c), b + c, 0.5))
 
 
 def mcnemar_midp(both: int, a_only: int, b_only: int, neither: int) -> float:
-    """Two-sided McNemar mid-p (Fagerland, Lydersen, Laake 2013): recommended over the exact.
+    """Return the two-sided McNemar mid-p (Fagerland, Lydersen, Laake 2013), for most uses.
 
-    With as many gained as lost it is 1 - P(a_only)/2, so 0.5 when no episode changed: report that
-    nothing changed instead of printing it.
+    With as many episodes gained as lost it is 1 - P(a_only)/2, so 0.5 when none changed: then
+    report that nothing changed instead of this p.
     """
     _, b, c, _ = _table(both, a_only, b_only, neither)
     changed = b + c
@@ -69,7 +69,7 @@ def mcnemar_midp(both: int, a_only: int, b_only: int, neither: int) -> float:
 def newcombe_paired(
     both: int, a_only: int, b_only: int, neither: int, confidence: float = 0.95
 ) -> Difference:
-    """Newcombe's square-and-add interval of the paired difference (1998, method 10)."""
+    """Return Newcombe's square-and-add interval of the paired difference (1998, method 10)."""
     a, b, c, d = _table(both, a_only, b_only, neither)
     n = a + b + c + d
     p1, p2 = (a + b) / n, (a + c) / n
@@ -95,7 +95,7 @@ def _hypotenuse(x: float, y: float, phi: float) -> float:
 def tango_paired(
     both: int, a_only: int, b_only: int, neither: int, confidence: float = 0.95
 ) -> Difference:
-    """Tango's asymptotic score interval of the paired difference (1998), by bisection."""
+    """Return Tango's asymptotic score interval of the paired difference (1998), by bisection."""
     a, b, c, d = _table(both, a_only, b_only, neither)
     n, z = a + b + c + d, z_two_sided(confidence)
     low, high = tango_limits(n, b, c, z)
@@ -132,7 +132,7 @@ def _crossing(falling: Callable[[float], float], level: float) -> float:
 def bonett_price_paired(
     both: int, a_only: int, b_only: int, neither: int, confidence: float = 0.95
 ) -> Difference:
-    """Bonett and Price's adjusted Wald interval (2012): one pseudo-episode gained, one lost."""
+    """Return Bonett and Price's adjusted Wald interval (2012): pseudo-episodes, one each way."""
     a, b, c, d = _table(both, a_only, b_only, neither)
     n, z = a + b + c + d, z_two_sided(confidence)
     p12, p21 = (b + 1) / (n + 2), (c + 1) / (n + 2)
@@ -145,7 +145,8 @@ def bonett_price_paired(
 
 
 def newcombe_independent(x1: int, n1: int, x2: int, n2: int, confidence: float = 0.95) -> Interval:
-    """Newcombe's hybrid score interval of x1/n1 - x2/n2 for unpaired suites (weaker evidence)."""
+    """Return Newcombe's hybrid score interval of x1/n1 - x2/n2, unpaired suites (weaker
+    evidence)."""
     level = open_unit("confidence", confidence)
     for name, hits, size in (("1", x1, n1), ("2", x2, n2)):
         if whole(f"x{name}", hits) > whole(f"n{name}", size, 1):
@@ -208,7 +209,7 @@ def adjusted_paired_interval(
 
 
 def paired_signflip_exact(a: Scores, b: Scores) -> SignFlip:
-    """Exact sign-flip test over all 2^E patterns, two-sided (twice the smaller tail, at most 1).
+    """Return the exact sign-flip test over all 2^E patterns: twice the smaller tail, at most 1.
 
     Scores are read as fractions with denominators up to a million, so equal sums are equal
     whatever the rounding. Sums are merged, so pass counts of hundreds of episodes are cheap;
@@ -245,9 +246,9 @@ def _fraction(value: float) -> Fraction:
 def paired_bootstrap_percentile(
     a: Scores, b: Scores, confidence: float = 0.95, resamples: int = 9999, seed: int = 0
 ) -> Interval:
-    """Percentile bootstrap of the mean difference, resampling whole episodes. Uses numpy.
+    """Return the percentile bootstrap interval of the mean difference over episodes. Uses numpy.
 
-    For costs. Not for pass rates: without a changed episode it has no width at all.
+    For costs. Not for pass rates: without a changed episode its width is 0.
     """
     import numpy as np
 
@@ -268,7 +269,7 @@ def paired_bootstrap_percentile(
 
 
 def holm_adjust(p: Scores) -> list[float]:
-    """Holm's adjusted p values, in the order given: for claims of regression on many slices."""
+    """Return Holm's adjusted p values in the order given: for claims about many slices."""
     values = [proportion(f"p[{i}]", x) for i, x in enumerate(p)]
     adjusted, running = [0.0] * len(values), 0.0
     for rank, i in enumerate(sorted(range(len(values)), key=values.__getitem__)):
@@ -278,7 +279,7 @@ def holm_adjust(p: Scores) -> list[float]:
 
 
 def benjamini_hochberg_adjust(p: Scores) -> list[float]:
-    """Benjamini-Hochberg adjusted p values, in the order given: for which slices to look at."""
+    """Return Benjamini-Hochberg adjusted p values in the order given: which slices to look at."""
     values = [proportion(f"p[{i}]", x) for i, x in enumerate(p)]
     adjusted, running = [0.0] * len(values), 1.0
     order = sorted(range(len(values)), key=values.__getitem__)

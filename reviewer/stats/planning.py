@@ -1,7 +1,7 @@
-"""Sample sizes: those behind "not enough evidence", and those until a gate could pass.
+"""Sample sizes: those behind "not enough evidence", and those at which a gate could pass.
 
-The numbers for gates are the exact smallest ones in the best case: every further episode or attempt
-is clean. Fewer can never be enough; attempts that fail raise the number.
+The numbers for gates are the exact smallest ones in the best case, in which every further episode
+or attempt is clean. A smaller number can never be enough; attempts that fail raise the number.
 """
 
 import math
@@ -28,7 +28,7 @@ def smallest_from(least: int, holds: Callable[[int], bool], what: str) -> int:
 
 
 def zero_failure_sample_size(max_rate: float, confidence: float = 0.95) -> int:
-    """Smallest number of clean runs whose one-sided upper bound is below `max_rate`."""
+    """Return the smallest number of clean runs whose one-sided upper bound is below `max_rate`."""
     rate, level = open_unit("max_rate", max_rate), open_unit("confidence", confidence)
     alpha = 1.0 - level
     return smallest_from(1, lambda n: n * math.log1p(-rate) < math.log(alpha), "max_rate")
@@ -37,11 +37,11 @@ def zero_failure_sample_size(max_rate: float, confidence: float = 0.95) -> int:
 def labels_needed_for_accuracy(
     errors: int, target_lower_bound: float = 0.90, confidence: float = 0.95
 ) -> int:
-    """Smallest n with `errors` errors whose one-sided lower bound reaches the target accuracy."""
+    """Return the smallest n with `errors` errors whose one-sided lower bound reaches the target."""
     wrong = whole("errors", errors)
     target = open_unit("target_lower_bound", target_lower_bound)
     alpha = 1.0 - open_unit("confidence", confidence)
-    # The lower bound reaches the target exactly when so few errors would be that unlikely at it.
+    # The lower bound reaches the target exactly when so few errors would be that improbable there.
     return smallest_from(
         wrong + 1, lambda n: binomial_cdf(wrong, n, 1.0 - target) <= alpha, "target_lower_bound"
     )
@@ -50,7 +50,7 @@ def labels_needed_for_accuracy(
 def runs_needed_for_max_rate(
     events: int, target_upper_bound: float = 0.05, confidence: float = 0.95
 ) -> int:
-    """Smallest n with `events` events whose one-sided upper bound is at most the target rate."""
+    """Return the smallest n with `events` events whose one-sided upper bound meets the target."""
     seen = whole("events", events)
     target = open_unit("target_upper_bound", target_upper_bound)
     alpha = 1.0 - open_unit("confidence", confidence)
@@ -60,13 +60,14 @@ def runs_needed_for_max_rate(
 
 
 def sample_size_half_width(p: float, half_width: float, confidence: float = 0.95) -> int:
-    """Runs for a normal interval of ± `half_width` around a rate of p: ceil(z² p(1-p)/h²)."""
+    """Return the runs for a normal interval of p ± `half_width`: ceil(z² p(1-p)/h²)."""
     rate, half = proportion("p", p), open_unit("half_width", half_width)
     return max(1, math.ceil(z_two_sided(confidence) ** 2 * rate * (1.0 - rate) / half**2))
 
 
 def power_two_proportions(p1: float, p2: float, power: float = 0.8, alpha: float = 0.05) -> int:
-    """Episodes per candidate, unpaired, to tell p1 from p2 (R power.prop.test, two-sided)."""
+    """Return the episodes per candidate, unpaired, that distinguish p1 from p2 (R
+    power.prop.test)."""
     a, b = proportion("p1", p1), proportion("p2", p2)
     if a == b:
         raise ValueError("p1 and p2 must differ: no sample tells equal rates apart")
@@ -78,7 +79,7 @@ def power_two_proportions(p1: float, p2: float, power: float = 0.8, alpha: float
 
 
 def power_paired_t(delta: float, sd_diff: float, power: float = 0.8, alpha: float = 0.05) -> int:
-    """Episodes for a paired t test to find a mean difference `delta` (R power.t.test, paired).
+    """Return the episodes with which a paired t test finds a difference `delta` (R power.t.test).
 
     `sd_diff` is the standard deviation of the per-episode mean differences. Uses scipy's
     noncentral t.
@@ -106,7 +107,7 @@ def episodes_needed(
     power: float = 0.8,
     alpha: float = 0.05,
 ) -> int:
-    """Episodes, each tried `attempts` times by both candidates, to find a difference `delta`.
+    """Return the episodes, with `attempts` by both candidates, needed to find a difference `delta`.
 
     E = (z₁₋α/₂ + z₁₋β)² (ω² + σ²_A/K + σ²_B/K)/δ² (Miller, arXiv:2411.00640 §5): ω² is the variance
     of true per-episode differences, σ² the variance of attempts within an episode.
@@ -126,8 +127,8 @@ def episodes_needed(
 def clean_episodes_needed(
     counts: Counts, target: float, confidence: float = 0.95, live: bool = False, k: int = 1
 ) -> int:
-    """Return how many more episodes, of which every attempt passes, lift the lower bound of pass^k
-    (k = 1: of the pass rate) to `target`; with `live` the bound of `confidence_sequence` instead.
+    """Return how many more episodes whose attempts all pass lift the lower bound of pass^k (k = 1:
+    of the pass rate) to `target`; with `live` the bound of `confidence_sequence` instead.
 
     `counts` holds (attempts, passes) per episode. Raises ValueError when no number does.
     """
@@ -146,8 +147,8 @@ def attempts_needed_for_quantile(
     above: int, attempts: int, quantile: float, confidence: float = 0.95
 ) -> int:
     """Return how many more attempts, none of them above a limit, bring the upper limit of
-    `quantile_interval` down to it, when `above` of `attempts` independent ones are above.
-    Without any above, 72 attempts in all are needed for the 0.95 quantile at 95%."""
+    `quantile_interval` down to it, when `above` of `attempts` independent ones are above it. If
+    none is above, 72 attempts in all are needed for the 0.95 quantile at 95%."""
     over, n = whole("above", above), whole("attempts", attempts, above)
     q, tail = open_unit("quantile", quantile), (1.0 - open_unit("confidence", confidence)) / 2
 

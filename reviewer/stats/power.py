@@ -2,14 +2,15 @@
 
 An episode's pass rate is drawn from a Beta distribution with mean `true_rate` and intraclass
 correlation `icc`; the attempts of an episode pass or fail independently at its rate. A candidate
-and the baseline that it is compared with share the rates of episodes; a worse one has each rate
-multiplied by a Beta of its own, with the mean that takes `worse_by` off the average.
+and the baseline that it is compared with share the rates of episodes; a worse candidate has each
+rate multiplied by an independent Beta variable whose mean lowers the average by `worse_by`.
 
 No attempt is simulated. The chance of each pair of counts (candidate, baseline) of one episode is
 exact (`_cells`, by Gauss-Jacobi quadrature), and a release is a multinomial draw of its episodes
-over those pairs, so its cost does not grow with the episodes. All gates see the same draws: what
-fails one tends to fail another, and the product of their chances would be wrong. A bound needs no
-root: "the lower bound reaches r" is one value of a distribution function (`_reaches`).
+over those pairs, so its cost does not grow with the episodes. All gates see the same draws: a
+release that fails one tends to fail another, so the product of their chances would be wrong. No
+bound is solved for: "the lower bound reaches r" is one value of a distribution function
+(`_reaches`).
 
 numpy is loaded when a chance is asked for.
 """
@@ -30,20 +31,20 @@ if TYPE_CHECKING:
     Truths = np.ndarray[Any, np.dtype[np.bool_]]
 
 FORMULAS = 1
-"""The version of these formulas: another one gives other figures for the same seed."""
+"""The version of these formulas: a different version gives different figures for the same seed."""
 SEED = 20261125
 DRAWS = 4_000
 MOST_ATTEMPTS = 50
-"""Attempts per episode up to which pairs of counts are laid out."""
+"""The most attempts per episode for which pairs of counts are enumerated."""
 _Z = 1.6448536269514722
 _ALPHA = 0.05
 _DEAD_FROM = 5
-"""Attempts from which an episode that passed always and passes nothing is a regression."""
+"""Attempts per episode from which passing all before and none now is a regression."""
 
 
 class Limits(NamedTuple):
-    """What of a policy the model knows. None asks for nothing; `margin` is asked for where there
-    is a baseline. `strict` compares bounds, `live` those that hold at every look."""
+    """The part of a policy that the model knows. None: not required; `margin` is required where
+    there is a baseline. `strict` compares bounds, `live` those that hold at every look."""
 
     hard_pass: Fraction | None = None
     completion: Fraction | None = None
@@ -55,10 +56,10 @@ class Limits(NamedTuple):
 
 
 class Design(NamedTuple):
-    """A release: how large, by what agent, against which baseline. `worse_by` is how much lower
-    than `true_rate`, which is the baseline's, the candidate's mean rate is; `critical_rate` is the
-    chance that an attempt fails critically. A person plays the user of `by_person` episodes: they
-    are no repetitions, so that pass^k is of the others, and may only be lowered by them."""
+    """A release: its size, its agent and its baseline. `worse_by` is how far the candidate's mean
+    rate is below `true_rate`, which is the baseline's; `critical_rate` is the chance that an
+    attempt fails critically. A person plays the user of `by_person` episodes: those are not
+    repetitions, so pass^k is computed from the other episodes and can only be lowered by them."""
 
     episodes: int
     attempts: int
@@ -71,7 +72,7 @@ class Design(NamedTuple):
 
 
 class Chances(NamedTuple):
-    """The chance to pass each gate that is asked for, by name, and all of them together."""
+    """The chance to pass each gate that is required, by name, and all of them together."""
 
     gates: dict[str, float]
     promote: float
@@ -85,8 +86,8 @@ def power_exact_all_pass(
 ) -> dict[str, float]:
     """Return the chances that one episode passes every attempt, and that all episodes do.
 
-    One: the product over i < attempts of (α + i)/(α + β + i), α and β of the episodes' Beta; all:
-    its power. Closed form. Raises ValueError for what is no design.
+    For one episode: the product over i < attempts of (α + i)/(α + β + i), with α and β of the
+    episodes' Beta; for all: its power. Closed form. Raises ValueError for an impossible design.
     """
     design = _checked(Design(episodes, attempts, true_rate, icc))
     if design.true_rate in (0.0, 1.0):
@@ -110,13 +111,13 @@ def power_row(
     draws: int = DRAWS,
     seed: int = SEED,
 ) -> dict[str, float]:
-    """Return the chance to pass each gate that `policy` asks for, and all together (`promote`).
+    """Return the chance to pass each gate that `policy` requires, and all together (`promote`).
 
     `policy` holds members of a suite's policy (`hard_pass_rate`, `completion_min`, `pass_hat`,
-    `regression`); one that is absent is not asked. With `baseline` "same agent" the candidate is
-    compared with an agent of `true_rate` on the same episodes; it is itself `worse_by` lower. None
-    compares with nothing. By `draws` simulated releases: a chance is off by at most
-    1.96·sqrt(p(1 - p)/draws) in 95 of 100 cases.
+    `regression`); a member that is absent is not required. With `baseline` "same agent" the
+    candidate is compared with an agent of `true_rate` on the same episodes; its own rate is lower
+    by `worse_by`. With None there is no comparison. Computed from `draws` simulated releases: a
+    chance is off by at most 1.96·sqrt(p(1 - p)/draws) in 95 of 100 cases.
     """
     if mode not in ("point", "strict"):
         raise ValueError(f"mode must be point or strict, not {mode!r}")
@@ -130,7 +131,7 @@ def power_row(
 
 
 def limits_of(policy: Mapping[str, Any], mode: str, stopping: str) -> Limits:
-    """Return the limits of these members of a policy."""
+    """Return the limits in these members of a policy."""
     hat, against = policy.get("pass_hat"), policy.get("regression")
     return Limits(
         hard_pass=_fraction(policy.get("hard_pass_rate")),
@@ -149,12 +150,12 @@ def _fraction(value: float | None) -> Fraction | None:
 
 def chances(design: Design, limits: Limits, draws: int = DRAWS, seed: int = SEED) -> Chances:
     """Return the chance to pass each gate and all together, by `draws` releases from `seed`; the
-    same arguments give the same figures. Raises ValueError for what is no design."""
+    same arguments give the same figures. Raises ValueError for an impossible design."""
     import numpy as np
 
     design = _checked(design)
     size = whole("draws", draws, 1)
-    # One stream for each size of release: rows of one table share their chance, and compare well.
+    # One stream for each size of release: rows of one table share random numbers.
     stream = np.random.default_rng([whole("seed", seed), design.episodes, design.attempts])
     cells = _cells(design)
     drawn = stream.multinomial(design.episodes - design.by_person, cells.ravel(), size=size)
@@ -177,9 +178,9 @@ def chances(design: Design, limits: Limits, draws: int = DRAWS, seed: int = SEED
 
 
 def _alike(rows: "Counts") -> "tuple[Counts, Counts]":
-    """Return the first row of each kind and how often it is there: equal releases pass alike. Rows
-    are told apart by a sum with fixed odd weights, modulo 2^64: they collide once in 10^12 pairs of
-    tables."""
+    """Return the first row of each kind and how often the kind occurs: equal releases pass alike.
+    Rows are distinguished by a sum with fixed odd weights, modulo 2^64: they collide once in 10^12
+    pairs of tables."""
     import numpy as np
 
     _, first, times = np.unique(_keys(rows), return_index=True, return_counts=True)
@@ -214,14 +215,15 @@ def _checked(design: Design) -> Design:
 
 
 def _shape(mean: float, icc: float) -> tuple[float, float]:
-    """Return α and β of the Beta of this mean whose intraclass correlation is `icc`."""
+    """Return α and β of the Beta with this mean and intraclass correlation `icc`."""
     total = 1.0 / icc - 1.0
     return mean * total, (1.0 - mean) * total
 
 
 def _cells(design: Design) -> "Floats":
-    """Return the chance that an episode has c passes of the candidate and b of the baseline, at
-    [c, b]. Exact: both are polynomials in the rates, of a degree that the quadrature integrates."""
+    """Return the chance that an episode has c passes of the candidate and b of the baseline, at [c,
+    b]. Exact: both counts' probabilities are polynomials in the rates, of a degree that the
+    quadrature integrates exactly."""
     import numpy as np
 
     m = design.attempts
@@ -237,7 +239,7 @@ def _cells(design: Design) -> "Floats":
 
 
 def _binomial(rates: "Floats", m: int) -> "Floats":
-    """Return the chance of each number of passes of m attempts, in one more dimension."""
+    """Return the chance of each number of passes of m attempts, as a further dimension."""
     import numpy as np
 
     passes = np.arange(m + 1)
@@ -280,8 +282,8 @@ def _rates(mean: float, icc: float, nodes: int) -> "tuple[Floats, Floats]":
 def _held(
     design: Design, limits: Limits, pairs: "Counts", repeated: "Counts | None" = None
 ) -> "dict[str, Truths]":
-    """Return which of these releases pass each gate that is asked for. `repeated` are the pairs
-    without the episodes that a person plays; None where no person plays one."""
+    """Return which of these releases pass each gate that is required. `repeated` are the pairs
+    without the episodes whose user is a person; None where there are none."""
     import numpy as np
 
     m, k = design.attempts, limits.k
@@ -311,7 +313,8 @@ def _held(
 def _rate_holds(
     by_passes: "Counts", ways: "Counts", m: int, least: Fraction, limits: Limits
 ) -> "Truths":
-    """A rate of 1 is asked of the attempts themselves, in either mode."""
+    """Return where the hard pass rate reaches `least`. A rate of 1 is required of the attempts
+    themselves, in either mode."""
     point = limits if least < 1 else limits._replace(strict=False)
     return _mean_holds(by_passes, ways, m, least, point)
 
@@ -319,8 +322,8 @@ def _rate_holds(
 def _mean_holds(
     by_passes: "Counts", ways: "Counts", most: int, least: Fraction, limits: Limits
 ) -> "Truths":
-    """Return where the mean over episodes of ways/most, by number of passes, reaches `least`:
-    itself, or its lower bound in strict mode."""
+    """Return where the mean over episodes of ways/most, by number of passes, reaches `least`: the
+    mean itself, or its lower bound in strict mode."""
     import numpy as np
 
     episodes = int(by_passes[0].sum())
@@ -346,7 +349,7 @@ _BLOCK = 500
 def _reaches(by_score: "Counts", scores: "Floats", least: float) -> "Truths":
     """Return where the Dirichlet lower bound (`dirichlet`) of these scores is `least` or more.
 
-    It is where P(Σ (score - least)·V <= 0) <= 0.05, one more episode of score 0 among them. That
+    That is where P(Σ (score - least)·V <= 0) <= 0.05, with one more episode of score 0. That
     probability is 1/2 - (1/π) ∫ Im φ(u)/u du over u > 0, φ the characteristic function (Gil-Pelaez
     1951), in v = ln u by trapezoids.
     """
@@ -359,7 +362,7 @@ def _reaches(by_score: "Counts", scores: "Floats", least: float) -> "Truths":
     first, _ = _alike(by_score)
     kinds = by_score[first]
     fewest = int((kinds @ moved).min())
-    # From where φ(u) is 1 + iu·mean to where its modulus is nothing.
+    # From where φ(u) is 1 + iu·mean to where its modulus is negligible.
     lowest, step = -11.0, 0.1
     slowest = min(np.abs(weights[moved]).min(), least)
     highest = 2.0 - math.log(slowest) + 22.0 / (fewest + 1)
@@ -370,7 +373,7 @@ def _reaches(by_score: "Counts", scores: "Floats", least: float) -> "Truths":
     for at in range(0, len(kinds), _BLOCK):
         phi = np.exp(kinds[at : at + _BLOCK] @ logs + worst)
         below[at : at + _BLOCK] = phi.imag.sum(axis=1) * step
-    # What lies below the first node: ∫ mean·u dv = mean·u at half a step before it.
+    # The part below the first node: ∫ mean·u dv = mean·u at half a step before it.
     below += (kinds @ weights - least) * math.exp(lowest - 0.5 * step)
     held = 0.5 - below / math.pi <= _ALPHA + 1e-9
     keys = dict(zip(_keys(kinds).tolist(), held.tolist(), strict=True))
@@ -379,9 +382,9 @@ def _reaches(by_score: "Counts", scores: "Floats", least: float) -> "Truths":
 
 
 def _not_worse(pairs: "Counts", m: int, limits: Limits) -> "Truths":
-    """Return where the regression gate holds: in strict mode the generalised Tango limit is above
-    minus the margin; in point mode the score test at 0 finds no drop, and from five attempts on no
-    episode that passed always passes nothing."""
+    """Return where the regression gate holds: in strict mode where the generalized Tango limit is
+    above minus the margin; in point mode where the score test at 0 finds no drop and, from five
+    attempts on, no episode goes from all passes to none."""
     import numpy as np
 
     episodes = int(pairs[0].sum())

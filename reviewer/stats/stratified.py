@@ -1,11 +1,11 @@
 """Rates of a finite population that was sampled by stratum.
 
-Of one stratum the limits are exact: those numbers of hits in the population under which so many in
-the sample are not too rare (hypergeometric). Of several, each weighs as many as it has in the
-population, and the distances to its limits add up as squares (MOVER; Zou, Huang & Zhang 2009). Of
+The limits of one stratum are exact: the numbers of hits in the population for which the hits in the
+sample are not too rare (hypergeometric). With several strata, each is weighted by its size in the
+population, and the distances to its limits add up as squares (MOVER; Zou, Huang & Zhang 2009). With
 many small strata that alone is too narrow: the limits are at least those of Clopper and Pearson for
-as many draws as the sample is worth. Where all of the population was looked at, nothing is left to
-be uncertain of.
+the number of draws that the sample is worth. Where the whole population was looked at, the limits
+are the rate itself.
 """
 
 import math
@@ -18,15 +18,16 @@ from reviewer.stats.checks import Interval, clip, integer, open_unit, whole
 from reviewer.stats.rates import clopper_pearson
 
 _LEAST = 1e-9
-"""A sample worth more draws than one over this is as good as the whole population."""
+"""A sample worth more draws than one over this counts as the whole population."""
 
 _ROUNDING = 1e-7
-"""A chance that is less below the tail than this part of it is the tail, but for the rounding of
-logarithms: 1 of 40 is 0.025. Such a population stays within the limits, which makes them wider."""
+"""A chance that is below the tail by less than this share of it counts as equal to the tail,
+because logarithms round: 1 of 40 is 0.025. Such a population stays within the limits, which makes
+them wider."""
 
 
 class Stratum(NamedTuple):
-    """`size` in the population, `n` of them looked at, `hits` of those."""
+    """`size` in the population, `n` of them looked at, `hits` among those."""
 
     size: int
     n: int
@@ -45,7 +46,7 @@ class StratifiedRate(NamedTuple):
 
 def hypergeometric_interval(hits: int, n: int, size: int, confidence: float = 0.95) -> Interval:
     """Return the exact limits of the share of a population of `size`, of which `n` were drawn by
-    lot without putting back and `hits` counted: Clopper-Pearson's for finite populations.
+    lot without replacement and `hits` counted: Clopper-Pearson's for finite populations.
 
     Raises ValueError unless 0 <= hits <= n <= size and n > 0.
     """
@@ -67,9 +68,9 @@ def _exact(hits: int, n: int, size: int, confidence: float) -> Interval:
 
 
 def stratified_rate(strata: Sequence[Stratum], confidence: float = 0.95) -> StratifiedRate | None:
-    """Return the share of hits in the whole population; None while a stratum that has anything was
-    not looked at, for then nothing is known of it. Raises ValueError for impossible counts, and
-    without anything in the population."""
+    """Return the share of hits in the whole population; None while a stratum that is not empty was
+    not looked at, because nothing is known of it. Raises ValueError for impossible counts, and for
+    an empty population."""
     known = [one for one in strata if one.size]
     if not known:
         raise ValueError("strata must hold something")
@@ -93,8 +94,8 @@ def stratified_rate(strata: Sequence[Stratum], confidence: float = 0.95) -> Stra
 
 
 def _first(least: int, most: int, holds: Callable[[int], bool]) -> int:
-    """Return the first number for which `holds`, which once it does holds for all that follow; it
-    holds for `most`."""
+    """Return the first number for which `holds`, which stays true once true and is true for
+    `most`."""
     while least < most:
         middle = (least + most) // 2
         if holds(middle):
@@ -105,7 +106,7 @@ def _first(least: int, most: int, holds: Callable[[int], bool]) -> int:
 
 
 def _at_least(hits: int, n: int, marked: int, size: int) -> float:
-    """Return the chance of `hits` or more among `n` drawn from `size` with `marked` ones."""
+    """Return the chance of `hits` or more in `n` drawn from `size`, of which `marked` are hits."""
     return math.fsum(_chance(k, n, marked, size) for k in range(hits, min(n, marked) + 1))
 
 

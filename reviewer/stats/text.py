@@ -1,11 +1,11 @@
-"""Two texts compared: scores of an answer, and known texts found again.
+"""Comparisons of two texts: scores of an answer, and known texts found again.
 
 Scores are diagnostics only: a phrase match never gates a release. To find a known text again
 (`KnownTexts`), texts are compared as words: case, punctuation, width of characters and line breaks
 do not count. Near means the Jaccard index of their shingles, runs of WIDTH words. MinHash (Broder,
 "On the resemblance and containment of documents", 1997) with banding (Leskovec, Rajaraman, Ullman,
-"Mining of Massive Datasets", 3.4) finds which pairs are worth comparing; the exact index of those
-is reported, so every match is real. `missed` says what banding may pass over.
+"Mining of Massive Datasets", 3.4) finds which pairs are worth comparing; their exact index is
+reported, so every match is real. `missed` gives the chance that banding misses a pair.
 """
 
 import hashlib
@@ -25,13 +25,14 @@ _PUNCTUATION = str.maketrans("", "", string.punctuation)
 
 
 def _squad_normalize(text: str) -> str:
-    """Lower case, punctuation out, articles out, white space folded: SQuAD's order of steps."""
+    """Lower the case, drop punctuation and articles, fold white space: SQuAD's order of steps."""
     bare = text.lower().translate(_PUNCTUATION)
     return " ".join(_ARTICLES.sub(" ", bare).split())
 
 
 def _multiset_f1(predicted: list[str], reference: list[str]) -> float:
-    """F1 over tokens, each counting at most as often as in the other; 1 when both are empty."""
+    """Return F1 over tokens, each counted at most as often as in the other; 1 for two empty
+    lists."""
     if not predicted or not reference:
         return float(predicted == reference)
     shared = (Counter(predicted) & Counter(reference)).total()
@@ -39,17 +40,17 @@ def _multiset_f1(predicted: list[str], reference: list[str]) -> float:
 
 
 def squad_f1(prediction: str, reference: str) -> float:
-    """Token F1 of the official SQuAD v2.0 script (articles and punctuation dropped)."""
+    """Return the token F1 of the official SQuAD v2.0 script (articles and punctuation dropped)."""
     return _multiset_f1(_squad_normalize(prediction).split(), _squad_normalize(reference).split())
 
 
 def squad_em(prediction: str, reference: str) -> bool:
-    """Exact match of the official SQuAD v2.0 script."""
+    """Return the exact match of the official SQuAD v2.0 script."""
     return _squad_normalize(prediction) == _squad_normalize(reference)
 
 
 def token_f1(predicted: str, reference: str) -> float:
-    """Token F1 with counts, punctuation and case dropped, every word kept, articles too."""
+    """Return token F1 with counts, without punctuation and case, every word kept, articles too."""
     tokens = [t.casefold().translate(_PUNCTUATION).split() for t in (predicted, reference)]
     return _multiset_f1(tokens[0], tokens[1])
 
@@ -64,13 +65,13 @@ def token_f1_set(predicted: str, reference: str) -> float:
 
 
 def exact_match(predicted: str, reference: str) -> bool:
-    """Equal after Unicode composition, case folding and stripping outer white space."""
+    """Return whether texts are equal after Unicode composition, case folding and stripping."""
     a, b = (unicodedata.normalize("NFC", t).strip().casefold() for t in (predicted, reference))
     return a == b
 
 
 def indel_ratio(a: str, b: str) -> float:
-    """Similarity 2·LCS/(len a + len b) in characters, symmetric; 1 for two empty texts.
+    """Return the similarity 2·LCS/(len a + len b) in characters, symmetric; 1 for two empty texts.
 
     The replacement for difflib's ratio, which is neither symmetric nor safe on long texts.
     """
@@ -83,16 +84,17 @@ WIDTH = 3
 PERMUTATIONS = 128
 SEED = 1
 MISSED = 0.001
-"""Share of pairs at the threshold that banding may pass over."""
+"""Share of pairs at the threshold that banding may miss."""
 SHORTEST = 6
-"""Words a text must have to be found within others or nearly: below, chance alike is too likely."""
+"""Words a text must have to be found inside another or nearly equal: with fewer, matches by chance
+are too likely."""
 
 Likeness = Literal["exact", "inside", "near"]
 _WORD = re.compile(r"[^\W_]+")
 
 
 class Match(NamedTuple):
-    """The known text `key` again. `jaccard` is the exact index of the shingles, in [0, 1]."""
+    """A known text, `key`, found again. `jaccard` is the exact index of the shingles, in [0, 1]."""
 
     key: str
     kind: Likeness
@@ -105,7 +107,7 @@ def words(text: str) -> tuple[str, ...]:
 
 
 def shingles(of: tuple[str, ...]) -> frozenset[int]:
-    """Digests of 64 bits of every run of WIDTH words; of the whole, when it has fewer."""
+    """Return 64-bit digests of every run of WIDTH words; of the whole text, when it has fewer."""
     runs = range(max(1, len(of) - WIDTH + 1))
     return frozenset(_digest(" ".join(of[at : at + WIDTH])) for at in runs)
 
@@ -117,34 +119,34 @@ def _digest(run: str) -> int:
 
 
 def jaccard(a: frozenset[int], b: frozenset[int]) -> float:
-    """|a & b| / |a | b|, 0 for two empty sets."""
+    """Return |a & b| / |a | b|, 0 for two empty sets."""
     either = len(a | b)
     return len(a & b) / either if either else 0.0
 
 
 def banding(threshold: float) -> tuple[int, int]:
-    """(bands, rows): the longest rows that pass over at most MISSED of pairs at the threshold.
+    """Return (bands, rows): the longest rows that miss at most MISSED of pairs at the threshold.
 
     ValueError for a threshold outside (0, 1].
     """
     if not 0 < threshold <= 1:
         raise ValueError(f"a threshold is above 0 and at most 1, not {threshold!r}")
-    for rows in range(PERMUTATIONS // 2, 1, -1):  # one band alone is no banding
+    for rows in range(PERMUTATIONS // 2, 1, -1):  # one band alone is not banding
         if missed(threshold, PERMUTATIONS // rows, rows) <= MISSED:
             return PERMUTATIONS // rows, rows
     return PERMUTATIONS, 1
 
 
 def missed(similarity: float, bands: int, rows: int) -> float:
-    """Return the chance that no band of two texts of this similarity agrees: (1 - s^rows)^bands."""
+    """Return the chance that no band of two texts this similar is equal: (1 - s^rows)^bands."""
     return float((1 - similarity**rows) ** bands)
 
 
 class KnownTexts:
     """Texts to look for, by key. Needs `datasketch`.
 
-    `compared` are the keys long enough to be found within others, or nearly; the rest can only be
-    found exact. ValueError as `banding`.
+    `compared` are the keys of texts long enough to be found inside others, or nearly equal; shorter
+    texts are found only as exact matches. ValueError as `banding`.
     """
 
     def __init__(self, texts: Mapping[str, str], threshold: float) -> None:
@@ -180,7 +182,7 @@ class KnownTexts:
     def _alike(
         self, of: tuple[str, ...], runs: frozenset[int], shared: frozenset[int]
     ) -> Iterator[Match]:
-        # A text that holds another whole has each of its shingles, the least one too.
+        # A text that contains another has each of its shingles, also the least one.
         for anchor in shared:
             for key in self._anchors.get(anchor, ()):
                 if self._shingles[key] <= runs and _within(self._words[key], of):
@@ -192,7 +194,7 @@ class KnownTexts:
 
 
 def _within(part: tuple[str, ...], whole: tuple[str, ...]) -> bool:
-    """Return whether the words of one are in a row in the other."""
+    """Return whether the words of `part` occur in a row in `whole`."""
     return f" {' '.join(part)} " in f" {' '.join(whole)} "
 
 

@@ -1,4 +1,4 @@
-"""Tool calls compared: names and arguments with those expected, and two sequences side by side.
+"""Comparisons of tool calls: names and arguments with those expected, and two sequences.
 
 All of it is diagnostics; the gates on acts are in `reviewer.gates`. A call is a pair (tool,
 arguments) or an object with `tool` and `args` or `arguments`. Values are compared as JSON: True is
@@ -30,7 +30,7 @@ class TrajectoryMetrics(TypedDict):
 
 
 def tool_prf_set(actual: Sequence[str], expected: Sequence[str]) -> ToolScores:
-    """Precision, recall and F1 over distinct tool names; 0 where a side is empty (scikit-learn).
+    """Return precision, recall and F1 over distinct tool names; 0 for an empty side (scikit-learn).
 
     Two empty sides agree: all 1.
     """
@@ -46,7 +46,7 @@ def tool_prf_set(actual: Sequence[str], expected: Sequence[str]) -> ToolScores:
 
 
 def tool_f1_multiset(actual: Sequence[str], expected: Sequence[str]) -> float:
-    """F1 over tool names with counts: a repeat counts at most as often as it is expected."""
+    """Return F1 over tool names with counts: a repeat counts at most as often as it is expected."""
     if not actual and not expected:
         return 1.0
     return 2 * _shared(actual, expected) / (len(actual) + len(expected))
@@ -57,7 +57,7 @@ def _shared(actual: Sequence[str], expected: Sequence[str]) -> int:
 
 
 def _common(actual: Sequence[str], expected: Sequence[str]) -> int:
-    """Length of the longest common subsequence of tool names."""
+    """Return the length of the longest common subsequence of tool names."""
     from rapidfuzz.distance import LCSseq
 
     return LCSseq.similarity(list(actual), list(expected))
@@ -66,7 +66,7 @@ def _common(actual: Sequence[str], expected: Sequence[str]) -> int:
 def step_efficiency(
     steps_used: float, optimal_steps: float, successful: bool = True
 ) -> float | None:
-    """min(1, optimal/used): 0 when work was due and none was done, 1 when none was due or done.
+    """Return min(1, optimal/used): 0 when due work was not done, 1 when none was due or done.
 
     None for a run that did not succeed: a short failure is not efficient.
     """
@@ -82,7 +82,7 @@ def step_efficiency(
 def trajectory_metrics(
     actual_tools: Sequence[str], expected_tools: Sequence[str], successful: bool = True
 ) -> TrajectoryMetrics:
-    """Precision, recall and F1 with counts, order = LCS/len(expected), step efficiency.
+    """Return precision, recall and F1 with counts, order = LCS/len(expected), step efficiency.
 
     Each is null where undefined: precision without a call, recall and order without an expected
     call, F1 without either, efficiency of a failed run.
@@ -119,7 +119,8 @@ def _plain(value: Any) -> Any:
 
 
 def canonical(value: Any) -> str:
-    """Return one text per JSON value; raises ValueError for what is not JSON (NaN, bytes, sets)."""
+    """Return one text per JSON value; raises ValueError for a value that JSON lacks (NaN,
+    bytes)."""
     try:
         return json.dumps(_plain(value), sort_keys=True, allow_nan=False)
     except (TypeError, ValueError) as error:
@@ -129,7 +130,7 @@ def canonical(value: Any) -> str:
 
 
 def as_call(name: str, raw: RawCall) -> Call:
-    """Read one call; `name` is in the ValueError for a call that is neither form."""
+    """Read one call; `name` is in the ValueError for a call that has neither form."""
     if isinstance(raw, Mapping):
         tool, arguments = raw.get("tool"), raw.get("args", raw.get("arguments", {}))
     elif isinstance(raw, list | tuple) and len(raw) == 2:
@@ -170,19 +171,19 @@ def _right(actual: Call, expected: Call) -> int:
 
 
 def _share(actual: Call, expected: Call) -> float:
-    """Share of the expected arguments that are right; 1 when none is expected."""
+    """Return the share of the expected arguments that are right; 1 when none is expected."""
     wanted = len(expected.arguments)
     return _right(actual, expected) / wanted if wanted else 1.0
 
 
 def _worth(actual: Call, expected: Call) -> float:
-    # Among equally right calls prefer the one with the fewest arguments nobody asked for.
+    # Among equally right calls prefer the one with the fewest unexpected arguments.
     extra = len(actual.arguments) - _right(actual, expected)
     return _share(actual, expected) + 1e-6 / (1 + extra)
 
 
 def _assign(made: list[Call], wanted: list[Call]) -> list[tuple[Call, Call]]:
-    """Pair calls of one tool so that the total worth is largest."""
+    """Pair calls of one tool so that the total of right arguments is largest."""
     if not made or not wanted:
         return []
     if len(wanted) == 1:
@@ -247,10 +248,11 @@ class Pair(NamedTuple):
 
 
 def common_subsequence(a: Sequence[str], b: Sequence[str]) -> list[tuple[int, int]]:
-    """Positions of one longest common subsequence, rising in both.
+    """Return the positions of one longest common subsequence, rising in both.
 
-    Where several are as long, the same one is taken from either side: swapping `a` and `b` swaps
-    the positions and nothing else. Bit-parallel: 5,000 items against 5,000 take milliseconds.
+    Of several with the same length, the choice does not depend on the order of the arguments:
+    swapping `a` and `b` swaps the positions and nothing else. Bit-parallel: 5,000 items against
+    5,000 take milliseconds.
     """
     from rapidfuzz.distance import LCSseq
 
@@ -271,11 +273,11 @@ def common_subsequence(a: Sequence[str], b: Sequence[str]) -> list[tuple[int, in
 
 
 def align(a: Sequence[Keys], b: Sequence[Keys]) -> list[Pair]:
-    """Pairs of items whose keys agree, rising in both, the strictest level first.
+    """Return pairs of items whose keys agree, rising in both, the strictest level first.
 
-    Level 0 pairs a longest common subsequence; each later level pairs, between the pairs at hand,
-    what agrees by its own keys. So a looser likeness never parts what is really the same. Raises
-    ValueError when items have not as many levels as the first.
+    Level 0 pairs a longest common subsequence; each later level pairs the items between existing
+    pairs that agree by its own keys. So a looser match never separates items that match strictly.
+    Raises ValueError when an item has a different number of levels than the first.
     """
     levels = len((*a, *b)[0]) if a or b else 0
     if any(len(keys) != levels for keys in (*a, *b)):
@@ -298,7 +300,7 @@ def align(a: Sequence[Keys], b: Sequence[Keys]) -> list[Pair]:
 
 
 def beside(pairs: Sequence[Pair], a: int, b: int) -> Iterator[tuple[int | None, int | None]]:
-    """Yield every item of both once, in order: pairs together, what lies between them side by side.
+    """Yield every item of both once, in order: pairs together, others between them side by side.
 
     `a` and `b` are the lengths. An item without a partner that has nothing beside it is paired with
     None.
