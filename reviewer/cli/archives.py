@@ -139,7 +139,7 @@ def _cell(value: Any, widest: int | None) -> str:
 
 
 def _value(value: Any) -> Any:
-    """Return a value of an answer as JSON can hold it; a number that is none as its name."""
+    """Return a value of an answer as JSON can hold it; NaN and infinity become their names."""
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)
     if value is None or isinstance(value, (bool, int, float, str)):

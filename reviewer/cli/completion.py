@@ -32,7 +32,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def complete() -> NoReturn:
-    """Answer a shell that asks how what was typed may go on, and leave."""
+    """Answer a shell that asks for completions of what was typed, and exit."""
     import argcomplete
 
     try:
@@ -42,11 +42,11 @@ def complete() -> NoReturn:
     top = cli._parser(cli.COMMANDS, typed)
     _name(top)
     argcomplete.autocomplete(top, exclude=list(cli.HIDDEN))
-    raise SystemExit(ExitCode.INTERNAL)  # only where the shell's own variables are not there
+    raise SystemExit(ExitCode.INTERNAL)  # only where the shell's variables are missing
 
 
 def _name(parser: argparse.ArgumentParser) -> None:
-    """Say of every argument that takes an id where the ids are found."""
+    """Tell argcomplete, for every argument that takes an id, where the ids are found."""
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
             for below in action.choices.values():

@@ -18,7 +18,7 @@ SUITE = "refund-eval-v5"
 CANDIDATES = ("refund-agent-v7", "refund-agent-v8")
 JOBS = 3
 PACE = 0.25
-"""Of the attempts' own time, so that the grid is seen to fill."""
+"""Share of the recorded latency that an attempt takes, so that the grid is seen to fill."""
 
 
 def _demo_arguments(demo: argparse.ArgumentParser) -> None:
@@ -54,7 +54,7 @@ def _show(arguments: argparse.Namespace, workspace: Workspace) -> int:
         if not arguments.headless:
             from reviewer.cli.workstation import open_on, settings_of
 
-            # Behind the first frame, which need not wait for it.
+            # In a thread, so that the first frame need not wait for it.
             threading.Thread(target=_load, args=(workspace,), name="load", daemon=True).start()
             code = open_on(desk, settings_of(arguments), _orders(JOBS, PACE), tour=True)
             if code == ExitCode.DONE:
@@ -89,7 +89,7 @@ NEXT = (
 
 
 def _end(desk: Desk, kept: str | None) -> None:
-    """Say what the demo has made, what becomes of it, and what to do next."""
+    """Say what the demo has made, whether it is kept, and what to do next."""
     note("this demo made:")
     for one in desk.workspace.candidates(SUITE):
         told = f"signed {one.decided}" if one.decided else "nothing signed"
@@ -105,8 +105,8 @@ def _end(desk: Desk, kept: str | None) -> None:
 
 
 def _load(workspace: Workspace) -> None:
-    """Labels and judgments of the example. A store that cannot be written is told by the runs, and
-    the folder may be gone: somebody quit."""
+    """Load the labels and judgments of the example. Ignore errors: the runs report a store that
+    cannot be written, and the folder is gone if the user has quit."""
     try:
         load_shipped(workspace)
     except Exception as error:
@@ -115,7 +115,7 @@ def _load(workspace: Workspace) -> None:
 
 
 def _orders(jobs: int, pace: float) -> list[RunOrder]:
-    """Both candidates on every slot of the plan."""
+    """Return the orders that run both candidates on every slot of the plan."""
     return [
         RunOrder(suite_id=SUITE, candidate_id=candidate, jobs=jobs, pace=pace)
         for candidate in CANDIDATES

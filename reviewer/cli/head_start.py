@@ -1,10 +1,10 @@
-"""The workstation's first answers, worked out in a process beside while the screens load.
+"""The workstation's first answers, computed in a second process while the screens load.
 
-Loading Textual and reading the store are both work for a processor, and threads of one Python take
-turns. So a copy of this process, made before anything heavy is loaded, asks the desk what the first
-screen will ask, and hands over the answers; whatever else is asked goes to a desk of our own. They
-hold until the store's version is first looked at, a moment later, which has the screen read again,
-so nothing that was written meanwhile is missed.
+Loading Textual and reading the store both need a processor, and threads of one Python take turns.
+So a fork of this process, made before anything heavy is loaded, asks the desk what the first screen
+will ask, and sends the answers through a pipe; every other question goes to a desk in this process.
+The answers are used until the store's version is first read, a moment later; then the screen reads
+everything again, so nothing written meanwhile is missed.
 """
 
 import os
@@ -24,7 +24,7 @@ MISSING: Any = object()
 
 
 class Said(NamedTuple):
-    """One word from the process beside: a question, begun or (`done`) answered."""
+    """One message of the second process: a question, begun or (`done`) answered."""
 
     question: tuple[str, tuple[Any, ...]]
     done: bool = False
@@ -43,8 +43,8 @@ class HeadStart:
         Thread(target=self._hear, args=(pipe,), name="head start", daemon=True).start()
 
     def answer(self, name: str, *arguments: Any) -> Any:
-        """Return the desk's answer to this question, MISSING when it was not asked beside. Wait
-        only for the first word, and for a question that is being worked on."""
+        """Return the desk's answer to this question, MISSING when the second process did not ask
+        it. Wait only for its first message, and for a question that it is working on."""
         question = name, arguments
         with self._heard:
             self._heard.wait_for(lambda: self._spoken and self._begun != question)
@@ -52,21 +52,21 @@ class HeadStart:
             return next(found, MISSING)
 
     def forget(self) -> None:
-        """Keep no answer from here on but for who waits for it."""
+        """Drop the answers, and pass later ones only to the threads that wait for them."""
         with self._heard:
             self._kept = False
             self._answers.clear()
 
     def end(self) -> None:
-        """Let the process go, whatever it is at."""
+        """Kill the process, whatever it is doing."""
         with self._heard:
             if self._pid:
-                os.kill(self._pid, signal.SIGKILL)  # what it reads, it reads; it writes nothing
+                os.kill(self._pid, signal.SIGKILL)  # safe: the process only reads
 
     def _hear(self, pipe: int) -> None:
         with os.fdopen(pipe, "rb") as words, suppress(EOFError, pickle.UnpicklingError, OSError):
             while True:
-                said = pickle.load(words)  # from our own copy, which makes what it sends
+                said = pickle.load(words)  # from a fork of this program, so trusted
                 with self._heard:
                     self._spoken = True
                     self._begun = None if said.done else said.question
@@ -83,8 +83,8 @@ class HeadStart:
 
 
 def begin(make: "Callable[[], Desk]") -> HeadStart | None:
-    """Start asking a desk made beside. None where a process cannot safely be copied: other systems'
-    libraries do not tolerate it, and neither does a thread that holds a lock."""
+    """Start asking a desk in a second process. Return None where a process cannot safely be forked:
+    the libraries of other systems do not tolerate it, and a thread may hold a lock."""
     if not sys.platform.startswith("linux") or active_count() > 1:
         return None
     reading, writing = os.pipe()
@@ -100,12 +100,12 @@ def begin(make: "Callable[[], Desk]") -> HeadStart | None:
     try:
         os.close(reading)
         _ask(make, writing)
-    finally:  # also when what was asked is refused: the screen asks again, and says why
+    finally:  # also when a question was refused: the screen asks again, and says why
         os._exit(0)
 
 
 def _ask(make: "Callable[[], Desk]", writing: int) -> None:
-    """In the copy: answer, and say nothing on the terminal that is not ours."""
+    """Ask the desk in the fork, with its standard streams closed to the terminal."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     nowhere = os.open(os.devnull, os.O_RDWR)
     for standard in range(3):
@@ -130,8 +130,8 @@ def _ask(make: "Callable[[], Desk]", writing: int) -> None:
 
 
 class _Telling:
-    """A desk, or one of its rooms (then `within` names it), that tells of each question when it
-    begins and when it is answered."""
+    """A desk, or one of its rooms (if `within` names it), that reports each question when it begins
+    and when it is answered."""
 
     def __init__(self, asked: object, tell: Callable[[Said], object], within: str = "") -> None:
         self._asked, self._tell, self._within = asked, tell, within

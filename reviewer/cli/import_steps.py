@@ -1,4 +1,4 @@
-"""An import told to another program, step by step, and steered by it."""
+"""An import reported to another program, step by step, and steered by that program."""
 
 from __future__ import annotations  # types are named without loading their modules
 
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 
 class Steering:
-    """Commands of the program that started the import, a line each: `pause` and `go on`. They take
-    effect between two batches, when nothing is under way in the store."""
+    """Commands of the program that started the import, one a line: `pause` and `go on`. They take
+    effect between two batches, when no transaction of the store is open."""
 
     def __init__(self, words: IO[bytes]) -> None:
         self._words = words
@@ -56,7 +56,7 @@ class Told:
         self._steering = steering
 
     def file(self, path: Path, number: int, of: int) -> OnProgress:
-        """The callback for one file."""
+        """Announce one file, and return the callback for its progress."""
         size = path.stat().st_size if path.is_file() else 0
         self.say(event="file", path=str(path), number=number, of=of, size=size)
 

@@ -178,7 +178,7 @@ def _import(arguments: argparse.Namespace) -> int:
                 if workspace.store.exists():
                     from reviewer.desk.integrity.backups import backup
 
-                    backup(workspace, store)  # what is known there decides what would be added
+                    backup(workspace, store)  # a record that is already there would not be added
                 results = _imported(arguments, workspace, paths, asked, store)
             note("dry run: nothing was written")
         else:
@@ -188,7 +188,7 @@ def _import(arguments: argparse.Namespace) -> int:
 
 
 def _chosen(arguments: argparse.Namespace) -> list[SessionView] | None:
-    """Return the sessions that are meant; None where they were listed instead."""
+    """Return the sessions to import; None if they were listed instead."""
     from reviewer.desk.imports.sessions import chosen, homes, sessions
 
     if arguments.paths:
@@ -242,7 +242,7 @@ def _imported(
         return import_and_say(workspace, paths, asked, arguments.quiet, store)
     from reviewer.desk.imports.importing import import_paths
 
-    # A termination ends it in order: nothing half written, no copy of the store left behind.
+    # SIGTERM exits in order: nothing is half written, and no copy of the store stays behind.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(ExitCode.TERMINATED))
     told = Told(Steering(sys.stdin.buffer) if arguments.progress == "steered" else None)
     found = import_paths(workspace, paths, asked, told.file, told.result, store)
@@ -251,7 +251,7 @@ def _imported(
 
 
 def answer(arguments: argparse.Namespace, results: list[FileResult]) -> int:
-    """Answer with what came of each file, and the exit code."""
+    """Print what came of each file, and return the exit code."""
     if arguments.json:
         out_json([plain(result) for result in results])
     return (
@@ -263,7 +263,7 @@ def answer(arguments: argparse.Namespace, results: list[FileResult]) -> int:
 
 @contextmanager
 def _spooled(names: list[str]) -> Iterator[list[Path]]:
-    """The paths; `-` is standard input, kept in a file of ours for as long as it is read."""
+    """Yield the paths; standard input (`-`) is kept in a temporary file while it is read."""
     if "-" not in names:
         yield [Path(name) for name in names]
         return
@@ -304,7 +304,7 @@ def import_and_say(
 
 
 def went_wrong(result: FileResult) -> bool:
-    """Return whether a file, or a record of it, was refused: said also where no progress is."""
+    """Return whether a file, or a record of it, was refused: said even without a progress bar."""
     return result.state == "refused" or result.refused > 0
 
 
@@ -316,7 +316,8 @@ class Bar:
         self._progress: object | None = None
 
     def file(self, path: Path, number: int, of: int) -> OnProgress:
-        """The callback for one file."""
+        """Show a bar on a terminal for a file of 1 MiB or more; return the callback for its
+        progress."""
         if not self._shown or not path.is_file() or path.stat().st_size < 1 << 20:
             return lambda done, size, tally: None
         from rich.console import Console
@@ -359,7 +360,7 @@ class Bar:
             self._progress = None
 
     def say(self, result: FileResult) -> None:
-        """One line a file, then its refused records."""
+        """Print one line for a file, then its refused records."""
         self.stop()
         if result.problem and not result.records:
             from reviewer.desk.imports.api import file_way_out
@@ -401,7 +402,7 @@ class Bar:
 
 
 def filled_words(filled: Filled) -> str:
-    """One candidate's share of an import in a line."""
+    """Return one candidate's share of an import as a line."""
     cost = f"${filled.cost_usd:,.4f}" if filled.attempts > filled.unpriced else "cost not measured"
     if 0 < filled.unpriced < filled.attempts:
         cost += f" and {filled.unpriced} without a cost"
@@ -414,7 +415,7 @@ def filled_words(filled: Filled) -> str:
 
 
 def unmeasured_words(filled: Filled) -> list[str]:
-    """A line for each cause that leaves attempts without a verdict, with its way out."""
+    """Return a line for each cause that leaves attempts without a verdict, with its way out."""
     if not filled.unmeasured:
         return []
     from reviewer.report.gaps import way_of  # 14 ms

@@ -1,4 +1,4 @@
-"""`reviewer judge`: what asking the suite's judge would take, asking it, and what it has earned."""
+"""`reviewer judge`: what asking the suite's judge would cost, asking it, and its role."""
 
 import argparse
 from collections.abc import Iterator
@@ -133,7 +133,7 @@ def _follow(handle: "JudgeHandle", quiet: bool) -> None:
 
 
 def _words(view: JudgeRunView) -> str:
-    """Return what it has cost so far, what was of no use, and how long the rest may take."""
+    """Return what the run has cost so far, how many answers were not usable, and the time left."""
     parts: list[str] = ["stopping"] if view.state == "stopping" else []
     if view.eta_seconds is not None and view.state == "running":
         parts.append(f"about {span(view.eta_seconds)} left")

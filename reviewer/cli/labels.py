@@ -171,7 +171,7 @@ def _export(arguments: argparse.Namespace) -> int:
     data = export[noun](arguments.suite)
     count = data.count(b"\n")
     if arguments.file is None:
-        # On a terminal nothing that others wrote may act: ASCII, with the same content.
+        # On a terminal, texts that others wrote must not act: ASCII, with the same content.
         for line in data.splitlines():
             sys.stdout.write(json.dumps(json.loads(line), separators=(",", ":")) + "\n")
         return ExitCode.DONE
@@ -340,7 +340,7 @@ def _question(one: QuestionView) -> Iterator[str]:
 
 
 def _estimate(one: EstimateView) -> str:
-    """One figure with its limits, or why there are none."""
+    """Return one figure with its limits, or why it has none."""
     if one.value is None:
         told = "not measured"
     elif one.hits is not None:

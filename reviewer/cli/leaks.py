@@ -84,7 +84,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _frozen(workspace: Workspace) -> list[str]:
-    """Suites that may be used, and have something to look for."""
+    """Return the suites that may be used and have something to look for."""
     usable = []
     for folder in suites.folders(workspace):
         state, problem = suites.state_of(folder)

@@ -174,7 +174,7 @@ def _listened(
 def _said(
     arguments: argparse.Namespace, address: str, workspace: Workspace, listener: Listener
 ) -> None:
-    """Write the address on standard output, and what it is for on standard error."""
+    """Write the address on standard output, and its purpose on standard error."""
     if not arguments.quiet:
         note(
             f"taking spans into {workspace.root}; agents send them with"

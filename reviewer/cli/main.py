@@ -16,23 +16,24 @@ from reviewer.cli.parser import parsed
 from reviewer.exit_codes import ExitCode
 
 _ONE_ANSWER = frozenset({"compare", "patterns", "report", "scorecard", "sign", "trends", "verify"})
-"""Modules whose process lives for one answer. It makes a million small values and no garbage that
-holds itself: looking for some takes a fifth of a large report."""
+"""Modules whose process gives one answer and exits. They make a million small values and no
+reference cycles: the collector's search for some takes a fifth of a large report."""
 
 _RARELY = 50_000
-"""Values more than before for which every other command looks for such garbage. Loading a command
-makes more than the 700 that Python looks after, none of it garbage."""
+"""New values after which the collector runs in every other command. Loading a command makes more
+than Python's default of 700, none of it garbage."""
 
 _NO_STRUCTS = frozenset({"completion", "glossary", "verify"})
 """Modules that do without msgspec."""
 
 
 def program() -> int:
-    """Run the command that was typed, and leave the process.
+    """Run the command that was typed, and exit.
 
-    Python's own tidying up is skipped once everything is written. It takes 30 to 50 ms after a
-    report, a quarter of the whole, to take apart what the system frees at once. And threads that
-    still answer questions would be ended inside code of libraries, which takes the process down.
+    The cleanup of the Python interpreter is skipped once everything is written. After a report it
+    takes 30 to 50 ms, a quarter of the whole, to free objects that the system frees at once. And
+    threads that still answer questions would be ended inside library code, which crashes the
+    process.
     """
     code = main()
     import atexit
@@ -52,8 +53,8 @@ def program() -> int:
 
 
 def _load_msgspec() -> None:
-    """Import msgspec without typing_extensions, of which it takes only what `typing` has since
-    Python 3.11: loading it takes as long as Python itself."""
+    """Import msgspec without typing_extensions, from which it takes only names that `typing` has
+    since Python 3.11: loading typing_extensions takes as long as starting Python."""
     spared = "typing_extensions"
     if spared in sys.modules or "msgspec" in sys.modules:
         return
@@ -66,8 +67,8 @@ def _load_msgspec() -> None:
 
 def _without_plugins() -> None:
     """Have pydantic load no plugins: any installed package could see and change how the fields of a
-    decision are checked. Not to look for them also spares a tenth of `verify`: the module that does
-    so is never loaded."""
+    decision are checked. Skipping the search also saves a tenth of the time of `verify`: the module
+    that searches is never loaded."""
     os.environ["PYDANTIC_DISABLE_PLUGINS"] = "__all__"
     if "pydantic" not in sys.modules:
         loader = ModuleType("pydantic.plugin._loader")
@@ -76,8 +77,9 @@ def _without_plugins() -> None:
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Run one command; returns its exit code."""
-    # The folder we are in may be a stranger's: no Python we start (workers) may import from it.
+    """Run one command; return its exit code."""
+    # The current folder may be a stranger's: Python processes started here (workers) must not
+    # import from it.
     os.environ["PYTHONSAFEPATH"] = "1"
     _without_plugins()
     if argv is None and "_ARGCOMPLETE" in os.environ:
@@ -86,7 +88,7 @@ def main(argv: list[str] | None = None) -> int:
         complete()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")  # a terminal may know few characters
+            stream.reconfigure(errors="backslashreplace")  # a terminal may lack characters
     arguments = parsed(argv)
     name = getattr(arguments, "module", None)
     if arguments.export_report and name is None:

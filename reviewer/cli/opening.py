@@ -13,12 +13,12 @@ if TYPE_CHECKING:
 
 
 def workspace_of(arguments: argparse.Namespace) -> Workspace:
-    """The workspace named, or the one that holds the current folder."""
+    """Return the workspace that is named, or the one that holds the current folder."""
     return at(Path(arguments.workspace)) if arguments.workspace else find()
 
 
 def desk_of(arguments: argparse.Namespace) -> "Desk":
-    from reviewer.desk.desk import Desk  # an import of traces does without
+    from reviewer.desk.desk import Desk  # imports of traces do without it
 
     return Desk(workspace_of(arguments), arguments.reviewer, arguments.embedding_model)
 
@@ -35,7 +35,8 @@ def desk_on(arguments: argparse.Namespace, suite_id: str | None) -> "Desk":
 
 
 def release_of(arguments: argparse.Namespace, desk: "Desk") -> tuple[str, str]:
-    """(suite, candidate) as asked; what is left out is taken when traces leave only one choice."""
+    """Return (suite, candidate) as asked; fill in what is left out if the traces leave one
+    choice."""
     suite, candidate = arguments.suite, arguments.candidate
     if suite and candidate:
         return suite, candidate
@@ -72,7 +73,7 @@ def release_of(arguments: argparse.Namespace, desk: "Desk") -> tuple[str, str]:
 
 
 def only_suite(desk: "Desk") -> str:
-    """The one suite with traces, else the one there is."""
+    """Return the only suite with traces, or else the only suite of the workspace."""
     known = sorted({suite for suite, _ in desk.workspace.releases()})
     known = known or [info.suite_id for info in desk.workspace.suites()]
     if len(known) != 1:

@@ -28,13 +28,13 @@ ARGUMENTS = {"_page": _page_arguments}
 
 
 def run(arguments: argparse.Namespace) -> int:
-    # What draws in the page is the same whatever terminal the server was started in.
+    # The page shows the same, whatever terminal the server was started in.
     os.environ.update(TEXTUAL_DRIVER=DRIVER, TERM="xterm-256color")
     with _quietly(), ExitStack() as ending:
         role = None
         if arguments.role:
             role = known_role(arguments.role, "--role")
-            # Settings of a served person last as long as their page, and are not this account's.
+            # Settings of a served person last as long as their page and are not this account's.
             own = ending.enter_context(tempfile.TemporaryDirectory())
             os.environ.update(XDG_CONFIG_HOME=own, XDG_STATE_HOME=own)
             os.environ.pop("REVIEWER_SETTINGS", None)
@@ -52,8 +52,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 @contextmanager
 def _quietly() -> Iterator[None]:
-    """Hold back stderr, where a crash may print its inside, with texts of traces in it:
-    the server's terminal is told its last line, made safe, and all of it under REVIEWER_DEBUG."""
+    """Hold back stderr, where a crash may print local variables with texts of traces in them: the
+    server's terminal gets its last line, made safe, and all of it under REVIEWER_DEBUG."""
     kept = os.dup(2)
     with tempfile.TemporaryFile() as said:
         os.dup2(said.fileno(), 2)

@@ -1,6 +1,6 @@
-"""The command line: the table of commands, and the parser made of it.
+"""The command line: the table of commands, and the parser built from it.
 
-Each command's module holds its arguments beside what it does, in `ARGUMENTS`. Importing all of
+Each command's module declares its arguments beside what it does, in `ARGUMENTS`. Importing all of
 them takes longer than starting Python, so only the modules of commands that were typed are
 imported; the others are listed with their names and summaries.
 """
@@ -153,13 +153,13 @@ GROUPS = {
         ),
     },
 }
-"""Every command that people type, by what it is for, in the order of `--help`."""
+"""Every command that people type, grouped by subject, in the order of `--help`."""
 
 HIDDEN = {
     "_page": Command("page", "the workstation behind a page of serve", hidden=True),
     "_index": Command("imports", "fill what is filled behind an import", hidden=True),
 }
-"""Commands that the program gives itself."""
+"""Commands that the program runs itself."""
 
 COMMANDS = {name: one for group in GROUPS.values() for name, one in group.items()} | HIDDEN
 """Every command."""
@@ -178,14 +178,14 @@ class Parser(argparse.ArgumentParser):
     _given: Sequence[str] = ()
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """Parse as argparse does, and remember what was typed for a word on an error."""
+        """Parse as argparse does, and keep what was typed for the error message."""
         self._given = sys.argv[1:] if args is None else list(args)
         return super().parse_known_args(args, namespace)
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
-        """Refuse a word that is none of the choices, and name the nearest one.
+        """Refuse a word that is not among the choices, and name the nearest one.
 
-        argparse's own message lists all of them, in another form with each version of Python.
+        argparse's own message lists all of them, in a different form with each version of Python.
         """
         if action.choices is None or value in action.choices:
             return
@@ -198,8 +198,8 @@ class Parser(argparse.ArgumentParser):
         raise argparse.ArgumentError(action, f"no {value!r}: {there}")
 
     def format_help(self) -> str:
-        """Return the help: of the program with its commands by what they are for, of a command with
-        examples below."""
+        """Return the help: of the program with its commands by subject, of a command with examples
+        at the end."""
         formatter = self._get_formatter()
         formatter.add_usage(self.usage, self._actions, self._mutually_exclusive_groups)
         formatter.add_text(self.description)
@@ -295,7 +295,7 @@ def _made(listed: frozenset[str], typed: frozenset[str], quick: bool) -> Parser:
         shown: dict[str, Any] = {} if command.hidden else {"help": command.summary}
         added = commands.add_parser(name, description=command.summary, allow_abbrev=False, **shown)
         added.set_defaults(module=command.module)
-        everywhere(added, default=argparse.SUPPRESS)  # keeps what was given before the command
+        everywhere(added, default=argparse.SUPPRESS)  # keeps options given before the command
         if name in typed:
             module = importlib.import_module(f"reviewer.cli.{command.module}")
             if (arguments := getattr(module, "ARGUMENTS", {}).get(name)) is not None:
@@ -350,7 +350,7 @@ def _top(kind: type[Parser]) -> Parser:
 
 
 def acts_of(added: argparse.ArgumentParser) -> "Acts":
-    """Return where to add the acts of a command, one of which must be named."""
+    """Return the object to which the acts of a command are added; one act must be named."""
     return added.add_subparsers(dest="act", metavar="ACT", required=True)
 
 

@@ -195,7 +195,8 @@ def _called(pattern: str, names: Iterable[GivenName], differ: bool) -> None:
 
 
 def _given(one: GivenName) -> str:
-    """The name last: nothing that it says can pass for a fact behind it."""
+    """Return one line for a name that was given. The name comes last, so that nothing it says can
+    pass for a fact after it."""
     if not one.name:
         return f"name taken back by {one.reviewer} {one.at}"
     return f"named by {one.reviewer} {one.at}: {one.name}"

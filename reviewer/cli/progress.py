@@ -1,4 +1,4 @@
-"""Progress of a run or a judge on stderr: a bar on a terminal, now and then a line elsewhere."""
+"""Progress of a run or a judge on stderr: a bar on a terminal, else a line every few seconds."""
 
 import time
 from typing import TYPE_CHECKING
@@ -17,8 +17,8 @@ EVERY = 5.0
 class Progress:
     """Shows how far some work is, as views of it come.
 
-    `name` begins every line, `title` the bar (default: the name). The first line elsewhere comes at
-    once when `soon`, else after `EVERY` seconds.
+    `name` begins every line, `title` the bar (default: the name). Where there is no terminal, the
+    first line comes at once when `soon`, else after `EVERY` seconds.
     """
 
     def __init__(self, quiet: bool, name: str = "", title: str = "", soon: bool = True) -> None:

@@ -51,7 +51,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _run_release(arguments: argparse.Namespace) -> int:
-    """Report on several suites: the strictest recommendation of them decides the exit code."""
+    """Report on several suites: the strictest of their recommendations decides the exit code."""
     from reviewer.cli.sign import refuse_options
 
     refuse_options(arguments)
@@ -89,8 +89,9 @@ def _run_release(arguments: argparse.Namespace) -> int:
 
 @contextmanager
 def _no_commands(wanted: bool) -> Iterator[None]:
-    """Let GitHub's runner read no command out of what is printed within: names in a report may come
-    from traces. The person who made a trace cannot know the word that ends it."""
+    """Stop GitHub's runner from reading commands in what is printed within: names in a report may
+    come from traces. The person who made a trace cannot know the token that starts commands
+    again."""
     if not wanted:
         yield
         return

@@ -121,8 +121,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def follow(handle: "RunHandle", quiet: bool) -> None:
-    """Show a run on stderr until it has ended. The first Ctrl-C stops it (what runs finishes), the
-    second abandons it."""
+    """Show a run on stderr until it has ended. The first Ctrl-C stops it (attempts under way
+    finish), the second abandons it."""
     keys = Interrupts(handle)
     progress = Progress(quiet, handle.view().candidate_id)
 
@@ -144,7 +144,7 @@ def follow(handle: "RunHandle", quiet: bool) -> None:
 
 
 def words(view: RunView) -> str:
-    """Return how long the rest of a run may take, and what fails so far, gate by gate."""
+    """Return how long the rest of a run may take, and the failures so far, gate by gate."""
     parts = [f"{gate} {n}" for gate, n in zip(view.in_force, view.gates, strict=True) if n]
     state = [view.state] if view.state in ("paused", "stopping") else []
     left = [] if view.eta_seconds is None else [f"about {span(view.eta_seconds)} left"]
@@ -180,8 +180,8 @@ class Interrupts:
     def _press(self, number: int, frame: FrameType | None) -> None:
         self._pressed += 1
         if self._handling:
-            # A second press interrupts the handler of the first, which may hold a lock of the run:
-            # that handler goes through both.
+            # A second press interrupts the handler of the first, which may hold a lock of the run,
+            # so the handler of the first also carries out the second.
             return
         self._handling = True
         try:
@@ -220,8 +220,8 @@ def _granted(approval: ApprovalView, keys: Interrupts) -> bool:
 
 @contextmanager
 def _records(path: str | None) -> Iterator[Callable[[list[bytes]], None] | None]:
-    """Give a function that writes stored records to a new file as JSON lines, if one is wanted.
-    A run that could not begin leaves no file."""
+    """Yield a function that writes stored records to a new file as JSON lines, if one is wanted. A
+    run that could not begin leaves no file."""
     if path is None:
         yield None
         return
@@ -252,7 +252,7 @@ def _records(path: str | None) -> Iterator[Callable[[list[bytes]], None] | None]
 
 
 def _told(desk: Desk, view: RunView, arguments: argparse.Namespace) -> int:
-    """The summary, what to do next, and the exit code."""
+    """Print the summary and what to do next, and return the exit code."""
     report = desk.reports.build(view.suite_id, view.candidate_id).report if view.done else None
     if arguments.json:
         recommendation = report.recommendation if report else None

@@ -1,7 +1,7 @@
 """Speaking: data to stdout, everything else to stderr, and nothing from a trace unescaped.
 
-Plainly is how a screen reader and a log want it: one fact a line, no columns, nothing that moves,
-no sign without its word.
+Plain output is for screen readers and logs: one fact a line, no columns, nothing that moves, no
+sign without its word.
 """
 
 import json
@@ -18,7 +18,7 @@ _asked = False
 
 
 def speak(plainly: bool) -> None:
-    """Set how this process prints: plainly for `--plain`, else as the terminal allows."""
+    """Set how this process prints: plain for `--plain`, else as the terminal allows."""
     global _asked
     _asked = plainly
 
@@ -35,17 +35,17 @@ def moving() -> bool:
 
 
 def mark(kind: str) -> str:
-    """The word of a mark."""
+    """Return the word of a mark."""
     return WORDS.get(kind, kind.replace("_", " "))
 
 
 def out(text: str = "") -> None:
-    """One piece of data, made visible."""
+    """Print one piece of data, with control characters made visible."""
     sys.stdout.write(visible(text) + "\n")
 
 
 def fact(text: str) -> None:
-    """One fact on one line: text of a trace cannot start a line of its own."""
+    """Print one fact on one line: text of a trace cannot start a line of its own."""
     sys.stdout.write(visible_line(text) + "\n")
 
 
@@ -56,7 +56,7 @@ def out_json(value: Any) -> None:
 
 
 LONG_JSON = 200_000
-"""Characters from which `json`, which indents in Python, takes longer than what else indents."""
+"""Characters from which `json`, which indents in Python, is slower than msgspec."""
 
 
 def _indented(text: str, value: Any) -> str:
@@ -69,12 +69,12 @@ def _indented(text: str, value: Any) -> str:
 
 
 def note(text: str) -> None:
-    """A message to the person: never part of the data."""
+    """Print a message to the person: never part of the data."""
     sys.stderr.write(visible(text) + "\n")
 
 
 def fail(text: str, *ways_out: str, exit_code: int) -> int:
-    """Say what is so and what can be done; returns the exit code."""
+    """Say what is wrong and what can be done; return the exit code."""
     note(f"reviewer: {text}")
     for way in ways_out:
         note(f"  way out: {way}")
@@ -82,8 +82,8 @@ def fail(text: str, *ways_out: str, exit_code: int) -> int:
 
 
 def table(rows: list[tuple[str, ...]], header: tuple[str, ...]) -> None:
-    """Aligned columns below one header line, no ruling; plainly a line for each row, in which every
-    value is behind its name."""
+    """Print aligned columns below one header line, without rules; in plain output a line for each
+    row, with each value after its name."""
     if plain():
         for row in rows:
             first, *others = (
@@ -99,18 +99,18 @@ def table(rows: list[tuple[str, ...]], header: tuple[str, ...]) -> None:
 
 
 def measured(value: float | None, form: str = "{:.4g}") -> str:
-    """A number, or the words for having none."""
+    """Return a number as text, or `not measured` for None."""
     return "not measured" if value is None else form.format(value)
 
 
 def measured_s(milliseconds: float | None) -> str:
-    """A duration in seconds, or the words for having none."""
+    """Return a duration in seconds as text, or `not measured` for None."""
     return measured(None if milliseconds is None else milliseconds / 1000, "{:.2f}s")
 
 
 def worded(line: str, sides: tuple[str, str] = ("before", "after")) -> str:
-    """A line of a difference without its sign: the word that follows says the same, else the side
-    it is of."""
+    """Return a line of a difference without its sign: the word that follows says the same, or else
+    the side the line belongs to is put first."""
     sign, _, rest = line.partition(" ")
     if sign not in ("~", "-", "+"):
         return line

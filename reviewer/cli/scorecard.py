@@ -90,7 +90,7 @@ def _head(card: Scorecard) -> Iterator[str]:
 
 
 def _figures(card: Scorecard) -> Iterator[str]:
-    """Every rate with its denominator and limits, or why there is none."""
+    """Yield every rate with its denominator and limits, or why there is none."""
     slots, hard = card.slots, card.hard_pass
     yield (
         f"attempts {slots.valid} of {slots.planned} valid, {slots.infrastructure} infra, "
@@ -127,7 +127,7 @@ def _rate(rate: Rate) -> str:
 
 
 def _possible(rate: Rate) -> str:
-    """Return what is known of a rate with verdicts not measured; empty where it is whole."""
+    """Return the limits of a rate with verdicts not measured; empty when all are measured."""
     if rate.value is not None or rate.low_possible in (None, rate.high_possible):
         return ""
     of = f"; of what is known {rate.known:.3f}" if rate.known is not None else ""
@@ -166,7 +166,7 @@ def _row(row: EpisodeRow, k: int, gates: tuple[str, ...]) -> str:
 
 
 def _outcome(said: OutcomeCell) -> str:
-    """What the sources say of some attempts, with their rewards in order."""
+    """Return what the sources say of some attempts, with their rewards in order."""
     told = mark(said.mark)
     if said.failed:
         told += f" in {said.failed} of {said.attempts}"
@@ -181,7 +181,7 @@ def _cell(gate: str, cell: Cell) -> str:
 
 
 def _totals(card: Scorecard) -> str:
-    """The last row of the grid: in how many attempts each gate fails."""
+    """Return the last row of the grid: in how many attempts each gate fails."""
     found = "; ".join(
         f"{each.gate} {each.failed}"
         + (f" ({each.critical} critical)" if each.critical else "")

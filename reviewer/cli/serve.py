@@ -83,12 +83,12 @@ def run(arguments: argparse.Namespace) -> int:
         door = Door(guard, lambda guest: _command(arguments, workspace, guest))
         if not loopback:
             note(f"--host {arguments.host} {NAMED if arguments.user else EXPOSES}")
-        # Made before anybody is told where it is: one interrupted in the making complains of it.
+        # Made before anyone is told the address: a loop interrupted in the making logs a complaint.
         complain_in_lines(note)
         loop = asyncio.new_event_loop()
         with contextlib.closing(loop), contextlib.suppress(KeyboardInterrupt):  # whenever it comes
             _said(arguments, f"http://{shown}:{port}", guard.tokens, workspace)
-            with contextlib.redirect_stdout(sys.stderr):  # what a page's program says is no data
+            with contextlib.redirect_stdout(sys.stderr):  # what a page's program prints is not data
                 web.run_app(
                     door.application(), sock=listening, print=None, access_log=None, loop=loop
                 )
@@ -98,8 +98,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _guests(asked: list[str]) -> list[Guest]:
-    """Return the persons to serve; none asked for is the one who serves. Raises DeskError for what
-    is no `NAME:ROLE[:PRINCIPAL]`, an unknown role, and a name given twice."""
+    """Return the persons to serve; by default the user who serves. Raises DeskError for text that
+    is not `NAME:ROLE[:PRINCIPAL]`, an unknown role, and a name given twice."""
     from reviewer.desk.labels.api import checked
     from reviewer.desk.roles import known_role
 
@@ -122,8 +122,8 @@ def _guests(asked: list[str]) -> list[Guest]:
 
 
 def _bound(host: str, port: int, expose: bool) -> socket.socket:
-    """A socket that listens. Raises DeskError for a host that others reach without `expose`, and
-    for one that cannot be had."""
+    """Return a socket bound to the address. Raises DeskError for a host that others reach without
+    `expose`, and for an address that cannot be bound."""
     try:
         family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
     except OSError as error:
@@ -155,7 +155,7 @@ def _bound(host: str, port: int, expose: bool) -> socket.socket:
 def _said(
     arguments: argparse.Namespace, top: str, tokens: Mapping[str, Guest], workspace: "Workspace"
 ) -> None:
-    """Write the addresses, which are data; what they are is a message."""
+    """Write the addresses to stdout, as data, and what they are to stderr."""
     named = {f"{top}/{token}/": guest for token, guest in tokens.items()}
     if not arguments.quiet:
         whom = "the person each address is for" if arguments.user else "anyone who has this address"

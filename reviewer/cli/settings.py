@@ -42,7 +42,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _checked(settings: Settings) -> Settings:
-    """With the default keys when two verbs of one screen are on one: as the workstation does."""
+    """Return the settings, with default keys when two verbs of one screen share a key."""
     if settings.keys:
         from reviewer.tui.app.app import ReviewerApp
         from reviewer.tui.screens.scenes import clash

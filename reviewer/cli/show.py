@@ -100,7 +100,7 @@ def _head(trace: TraceView) -> Iterator[str]:
 
 
 def _outcome(trace: TraceView) -> Iterator[str]:
-    """Yield the source's checks, and each call it expects with the one that was made."""
+    """Yield the source's checks, and each call that it expects with the one that was made."""
     if not trace.outcome:
         return
     told = {True: "met", False: "not met", None: "not measured"}
@@ -154,7 +154,7 @@ def _figures(trace: TraceView) -> Iterator[str]:
 
 
 def _row(row: EventRow) -> str:
-    """One event in a line: what it is, how long it took, and what is against it."""
+    """Return one event as a line: what it is, how long it took, and what is found against it."""
     actor = f" by {row.actor}" if row.actor else ""
     told = f"event {row.seq} {row.kind}{actor}: {row.title}"
     told += f" {row.status}" if row.status else ""
@@ -166,7 +166,7 @@ def _row(row: EventRow) -> str:
 
 
 def _grouped(desk: Desk, trace_id: str, by: "Grouping") -> Iterator[str]:
-    """Yield every turn with its events, in the agents they are of."""
+    """Yield every turn with its events, under the agents they belong to."""
     for depth, row in _lines(desk, trace_id, by):
         yield "  " * depth + (_group(row) if isinstance(row, GroupRow) else _row(row))
 
@@ -184,7 +184,7 @@ def _lines(desk: Desk, trace_id: str, by: "Grouping") -> Iterator[tuple[int, Eve
 
 
 def _group(row: GroupRow) -> str:
-    """A turn, a run of turns or an agent in a line: what it is about, and what is in it."""
+    """Return a turn, a run of turns or an agent as a line: what it is about, and what is in it."""
     first, last = row.numbers
     told = {
         "agent": f"agent {row.name}: {counted(last, 'turn')}",

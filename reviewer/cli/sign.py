@@ -122,7 +122,7 @@ def _sign(arguments: argparse.Namespace) -> int:
 
 
 def _sign_release(desk: "Desk", arguments: argparse.Namespace) -> int:
-    """One decision over the suites of a release.json."""
+    """Sign one decision over the suites of a release.json."""
     refuse_options(arguments)
     signed = desk.decisions.sign_release(
         arguments.release,
@@ -148,7 +148,7 @@ def refuse_options(arguments: argparse.Namespace) -> None:
 
 
 def _add(arguments: argparse.Namespace) -> int:
-    """One more signature; what is signed was said by the person who signed first."""
+    """Add one more signature; the first signer has already stated what is signed."""
     if bool(arguments.key) == bool(arguments.signature):
         raise DeskError(
             "--add takes --key KEY or --signature FILE, one of them",
@@ -183,7 +183,7 @@ def _signature_file(path: str) -> bytes:
 
 
 def exit_code(signed: SignedDecision) -> int:
-    """30 for a signature that is kept but does not suffice: others must sign, or someone else."""
+    """Return 30 for a signature that is kept but does not suffice: more people must sign."""
     if signed.pending:
         note("kept; it decides nothing until another approver signs:")
         note(f"  reviewer sign --add {signed.number} --key KEY")
@@ -195,7 +195,7 @@ def exit_code(signed: SignedDecision) -> int:
 
 
 def said(signed: SignedDecision) -> None:
-    """Say what was signed, and what verifying it said."""
+    """Say what was signed, and the result of verifying it."""
     note(f"signed {signed.decision} as decision {signed.number}: {signed.principal} {signed.keyid}")
     for line in signed.lines:
         note(f"  {line}")

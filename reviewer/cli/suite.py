@@ -139,7 +139,7 @@ def _list(arguments: argparse.Namespace) -> int:
 
 
 def _held(arguments: argparse.Namespace) -> ReadySuite:
-    """The suite, which is as it was frozen; with a store as its traces were judged."""
+    """Return the suite as it was frozen; with a store, as its traces were judged."""
     desk = desk_on(arguments, arguments.suite)
     if desk.place.store.exists():
         return desk.workspace.hold(arguments.suite)
@@ -147,7 +147,7 @@ def _held(arguments: argparse.Namespace) -> ReadySuite:
 
 
 def _start_digest(arguments: argparse.Namespace) -> int:
-    """Return what a harness writes into `start_state_digest` once it has set an attempt up so."""
+    """Print what a harness writes into `start_state_digest` after it sets up the initial state."""
     suite, wanted = _held(arguments).suite, arguments.episode
     episodes = [one for one in suite.episodes if wanted in ("", one.episode_id)]
     if not episodes:
@@ -277,13 +277,13 @@ def _check(arguments: argparse.Namespace) -> int:
 
 
 def _warn(folder: Path) -> None:
-    """Say what a suite asks in vain, though it may be used."""
+    """Warn of requirements that a usable suite can never meet."""
     from reviewer.suite.masked_wording import masked_excludes
 
     try:
         suite = read_suite(folder).suite
     except ContractError:
-        return  # its problems were said
+        return  # its problems were already printed
     for one in masked_excludes(suite):
         note(f"warning: {folder.name}/{one}")
     if suite.episodes and all((one.user or {}).get("kind") == "person" for one in suite.episodes):
@@ -341,7 +341,7 @@ def _diff(arguments: argparse.Namespace) -> int:
 
 
 def _lineage(arguments: argparse.Namespace) -> int:
-    """List the other suites that candidates of a suite met, or enter the reason for one."""
+    """List the other suites that candidates of a suite were run on, or enter the reason for one."""
     desk = desk_of(arguments)
     if arguments.other or arguments.reason:
         if not (arguments.other and arguments.reason):

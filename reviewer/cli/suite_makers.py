@@ -1,4 +1,4 @@
-"""`reviewer suite from-…`: a suite, not frozen yet, of what another tool expects."""
+"""`reviewer suite from-…`: a suite, not frozen yet, from the expectations of another tool."""
 
 import argparse
 from pathlib import Path
@@ -33,7 +33,7 @@ _MODES = ("strict", "unordered", "subset", "superset")
 
 
 def maker_arguments(acts: "Acts") -> None:
-    """Add the acts that make a suite, not frozen yet, of what another tool expects."""
+    """Add the acts that make a suite, not frozen yet, from the expectations of another tool."""
     for name, (file, text) in MAKERS.items():
         made = act(acts, name, text)
         packed = "a file, plain or compressed with gzip or Zstandard"
@@ -141,7 +141,7 @@ _OPTIONS = {
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Make a suite; 20 when records were left out, though the others are in it."""
+    """Make a suite; return 20 when records were left out, though the others are in the suite."""
     made = _made(arguments)
     if arguments.json:
         out_json(
@@ -159,7 +159,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _made(arguments: argparse.Namespace) -> "MadeSuite":
-    # Imported here: they read every format, a third of what `suite check` takes to start.
+    # Imported here: they load every reader, a third of the time that `suite check` takes to start.
     from reviewer.desk.workspace import suite_making, tau2_making
 
     place, file, name = workspace_of(arguments), Path(arguments.file), arguments.new_id

@@ -99,7 +99,7 @@ def _names(text: str) -> list[str]:
 
 
 def _asked(what: str, needed: str) -> str:
-    """Ask on the terminal. Raises DeskError where there is none, or nothing is said."""
+    """Ask on the terminal. Raises DeskError where there is none, or the answer is empty."""
     said = ""
     if sys.stdin.isatty() and sys.stderr.isatty():
         sys.stderr.write(f"{what}: ")

@@ -18,7 +18,7 @@ _WORDS = {"not_stopped": "NOT STOPPED", "not_tried": "not tried"}
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Try a suite: 0 when it is sound or was not tried, 20 when it is neither sound nor waived."""
+    """Try a suite: return 0 if it is sound or was not tried, 20 if neither sound nor waived."""
     trial = desk_of(arguments).trials.trial(arguments.suite)
     if arguments.json:
         import msgspec

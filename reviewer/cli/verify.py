@@ -1,4 +1,4 @@
-"""`reviewer verify`: a decision, or a folder of them, against files alone."""
+"""`reviewer verify`: a decision, or a folder of them, checked against files alone."""
 
 import argparse
 import re
@@ -23,7 +23,7 @@ WAYS_OUT: dict[int, str] = {
 """Exit code → what to do about a decision that is not verified."""
 ADD = "reviewer sign --add NUMBER --key KEY adds an approval"
 MOST_BYTES = 64 << 20
-"""Of one file; what may be in it is bounded where it is read."""
+"""Limit for one file; its content is bounded where it is read."""
 
 
 def _verify_arguments(check: argparse.ArgumentParser) -> None:
@@ -180,8 +180,8 @@ def _pins(arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def _release_pins(plan: "Release", folder: Path, arguments: argparse.Namespace) -> dict[str, Any]:
-    """Return what the suites in a folder pin of a decision on all of them: the strictest policy
-    says how many approve, and how long the decision may last."""
+    """Return what the suites in a folder require of a decision on all of them: the strictest policy
+    determines how many approve, and how long the decision may last."""
     from reviewer.desk.suites import suite_pins
     from reviewer.signing.release import PinnedSuite
 
@@ -204,7 +204,7 @@ def _release_pins(plan: "Release", folder: Path, arguments: argparse.Namespace) 
 
 
 def _code_pins(arguments: argparse.Namespace, plan: "Release | None") -> dict[str, Any]:
-    """Return the code in --candidate-folder: of one candidate, or of each gate of a release."""
+    """Return the digests of the code in --candidate-folder: of one candidate, or of each gate."""
     from reviewer.desk.code import code_of_manifest, release_codes
 
     folder = Path(arguments.candidate_folder)
@@ -238,8 +238,8 @@ def _envelopes(folder: Path) -> dict[str, bytes]:
 
 
 def _label_files(folder: Path) -> dict[str, tuple[bytes, bytes | None]]:
-    """Return the files of labels in a folder, each with the signature beside it; none without the
-    folder: a decision that names one says so."""
+    """Return the files of labels in a folder, each with the signature beside it; empty without the
+    folder: a decision that names a file then fails."""
     found: dict[str, tuple[bytes, bytes | None]] = {}
     for path in sorted(folder.glob("*.jsonl")):
         signature = path.with_name(f"{path.name}.sig")

@@ -67,10 +67,10 @@ def _watch(workspace: Workspace, arguments: argparse.Namespace, asked: ImportOpt
 
 
 def _follow(workspace: Workspace, arguments: argparse.Namespace, asked: ImportOptions) -> int:
-    """Take sessions in as they grow; Ctrl-C, or SIGTERM, reads them once more and sums up."""
+    """Import sessions as they grow; Ctrl-C, or SIGTERM, reads them once more and sums up."""
     from reviewer.desk.imports import following as room
 
-    end_as_interrupted()  # the end of it is to be judged too
+    end_as_interrupted()  # the last part of a session is to be judged too
     telling = Telling(arguments)
     paths = [Path(name) for name in arguments.paths]
     following = room.Following(paths, asked, telling.news, _More(arguments))
@@ -92,7 +92,7 @@ def end_as_interrupted() -> None:
 
 
 def _interrupted(*_: object) -> NoReturn:
-    """End as Ctrl-C does; a second time, at once."""
+    """End as Ctrl-C does; a second SIGTERM ends at once."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(ExitCode.TERMINATED))
     raise KeyboardInterrupt
 
@@ -122,8 +122,8 @@ class _More:
 
 
 class Telling:
-    """Says what comes of each file: in words, or as lines of JSON for a program. `said` is what
-    was last said of each, with what became of it."""
+    """Says what comes of each file: in words, or as lines of JSON for a program. `said` is the last
+    result of each file, with the news about it."""
 
     def __init__(self, arguments: argparse.Namespace) -> None:
         self.said: dict[str, FileResult] = {}
@@ -140,7 +140,7 @@ class Telling:
         return (self._told or self._bar).file(path, number, of)
 
     def result(self, result: FileResult) -> None:
-        """Say what came of a file; what was said of it as it was before is past."""
+        """Say what came of a file, and keep it as the file's newest result."""
         if self._told is not None:
             self._told.result(result)
         elif went_wrong(result) or (not self._quiet and self._is_news(result)):
@@ -152,14 +152,14 @@ class Telling:
         self._keep(result)
 
     def _is_news(self, result: FileResult) -> bool:
-        """Return whether a file brought something; of a session that is followed, every reading
-        finds most of it known."""
+        """Return whether a file brought something new; in a session that is followed, every reading
+        finds mostly known records."""
         if self._following:
             return bool(result.added or result.beside)
         return result.state != "known"
 
     def _keep(self, result: FileResult) -> None:
-        """Keep the newest result. One that found nothing new says no more than the one before."""
+        """Keep the newest result, except one that found nothing new."""
         before, news = self.said.get(result.path), self._news.get(result.path, ())
         empty = not result.added and not went_wrong(result)
         if self._following and before is not None and empty:
@@ -187,12 +187,12 @@ class Telling:
                 note(_summary(one))
 
     def stop(self) -> None:
-        """Take the bar away."""
+        """Remove the bar."""
         self._bar.stop()
 
 
 def _standing(result: FileResult) -> str:
-    """Return what a session has come to, in words."""
+    """Return the state of a session in words."""
     from reviewer.desk.imports.following import in_progress
 
     words = "; ".join(map(filled_words, result.filled)) or "nothing new"

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
 class LaterDesk:
     """A desk that is loaded by the first question put to it, so that the first frame need not wait
-    for it; the first screen's questions are answered by a process beside. Safe from any thread.
+    for it; a second process answers the first screen's questions. Safe from any thread.
 
-    With a `role`, each question is one that the person of a served session may ask, or refused.
+    With a `role`, a question that the person of a served session may not ask is refused.
     """
 
     def __init__(
@@ -39,7 +39,7 @@ class LaterDesk:
         self._asked = workspace, reviewer, embedding_model, principal
         self._desk: Desk | None = None
         self._loading = Lock()
-        # The process beside asks as the person whose machine this is.
+        # The second process asks as the person who owns this machine.
         self._ahead = self._asking = begin(self._made) if role is None else None
 
     def _made(self) -> "Desk":
@@ -54,11 +54,11 @@ class LaterDesk:
         return self._desk
 
     def __getattr__(self, name: str) -> "_LaterRoom":
-        """A room of the desk, which is loaded where a method is called, not where it is named."""
+        """Return a room of the desk; the desk is loaded when a method of the room is called."""
         return _LaterRoom(self, name)
 
     def ask(self, room: str, method: str, *arguments: Any, **named: Any) -> Any:
-        """Return a room's answer: from the process beside while it has any, else from our desk."""
+        """Return a room's answer: from the second process while it has any, else from our desk."""
         if self.role is not None:
             from reviewer.desk.roles import ANSWERS, require, shaped
 
@@ -75,8 +75,9 @@ class LaterDesk:
         return getattr(getattr(self._loaded(), room), method)(*arguments, **named)
 
     def version(self) -> int:
-        """A number that changes with the store. Whatever is asked from here on is asked of the
-        store as it is; what is waited for is still taken, and read again by who sees a change."""
+        """Return a number that changes with the store. From now on the store itself answers every
+        question; a caller that already waits for the second process still gets its answer, and
+        reads again when the number changes."""
         if self._asking is not None:
             self._asking.forget()
             self._asking = None
@@ -110,7 +111,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _first(arguments: argparse.Namespace, desk: "Desk") -> "Sequence[Place]":
     """Return the places that the command line names: a scorecard, and a comparison on top of it
-    where a baseline is named. None where it names nothing."""
+    where a baseline is named. Empty where it names nothing."""
     asked = tuple(
         getattr(arguments, name, None) or "" for name in ("suite", "candidate", "baseline")
     )
@@ -125,8 +126,8 @@ def _first(arguments: argparse.Namespace, desk: "Desk") -> "Sequence[Place]":
 
 
 def _place(arguments: argparse.Namespace) -> "Workspace":
-    """Return the workspace, or the place of a draft: of the one that is named, or of the only one
-    that was run where nothing else was."""
+    """Return the workspace, or the place of a draft: of the draft that is named, or of the only one
+    that was run if nothing else was."""
     from reviewer.desk.drafts import draft_place, only_draft, place_for
 
     workspace = workspace_of(arguments)
@@ -136,7 +137,7 @@ def _place(arguments: argparse.Namespace) -> "Workspace":
 
 
 def settings_of(arguments: argparse.Namespace) -> "Settings":
-    """The settings of the person at this terminal, and what the command line says otherwise."""
+    """Return the settings of the person at this terminal, with what the command line overrides."""
     from reviewer.tui.settings.settings import read
 
     settings = read(arguments.settings)
@@ -150,9 +151,9 @@ def open_on(
     tour: bool = False,
     first: "Sequence[Place]" = (),
 ) -> int:
-    """Open the screens; needs a terminal to draw on. `runs` are begun one after another, once they
-    are; `tour` shows them to somebody who may see them for the first time; `first` are the places
-    to open, one on top of the other."""
+    """Open the screens; needs a terminal to draw on. `runs` are started one after another, once the
+    screens are open; `tour` shows the screens to someone who may see them for the first time;
+    `first` are the places to open, one on top of the other."""
     import sys
 
     if plain() or not sys.stdin.isatty():

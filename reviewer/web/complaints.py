@@ -1,4 +1,4 @@
-"""What the web server says of requests it cannot read: one line for each kind, never a traceback.
+"""What the web server logs about requests it cannot read: one line for each kind, no traceback.
 
 Anyone who reaches the port can send anything, and a terminal full of tracebacks looks like a
 program that broke, or hides one that did.
@@ -29,7 +29,7 @@ class Complaints(logging.Handler):
 
 
 def complain_in_lines(say: Callable[[str], None]) -> None:
-    """From here on in this process, what the web server logs is told by `say`."""
+    """Send what the web server logs to `say`, from now on in this process."""
     handler = Complaints(say)
     for name in LOGGERS:
         logger = logging.getLogger(name)

@@ -1,10 +1,11 @@
 """Access to a served workstation: only with its address, and never from a page of another site.
 
-A browser lets any page it shows send requests to this machine, so binding to loopback keeps
-strangers out and not their pages. Three checks do: a token, new each time and another for each
-person, in the path of all that is served; the host name of the request (`Host`), which a page whose
-own name points here cannot choose; and the origin of the page (`Origin`), which must be ours, and
-must be sent wherever a page could drive the workstation. Pure: nothing but texts.
+A browser lets any page it shows send requests to this machine, so binding to loopback keeps out
+strangers but not their pages. Three checks keep out the pages: a token in the path of everything
+served, new at each start and different for each person; the host name of the request (`Host`),
+which a page whose own name resolves to this machine cannot choose; and the origin of the page
+(`Origin`), which must be ours, and must be sent wherever a page could drive the workstation. Pure:
+texts in, answers out.
 """
 
 import hmac
@@ -34,16 +35,16 @@ class Guest(NamedTuple):
 
 class Guard(NamedTuple):
     """The rules of access: the `tokens` with their persons, and the host `names` this machine may
-    be called by. Its addresses need no name: only a name can be made to point elsewhere. `loopback`
-    admits only addresses that no other machine reaches."""
+    be called by. IP addresses need no entry: only a name can be made to point elsewhere. With
+    `loopback`, only addresses that no other machine reaches are admitted."""
 
     tokens: Mapping[str, Guest]
     names: frozenset[str]
     loopback: bool = True
 
     def admits(self, path: str, host: str | None, origin: str | None, drives: bool) -> Guest | None:
-        """Return the person a request for `path` is answered for, None for nobody. One that
-        `drives` must send its origin."""
+        """Return the person for whom a request for `path` is answered, None for nobody. A request
+        that `drives` the workstation must send its origin."""
         guest = self._guest(path)
         if guest is None or host is None or not self._known(host):
             return None
@@ -52,7 +53,8 @@ class Guard(NamedTuple):
         return guest if origin == f"http://{host}" else None
 
     def _guest(self, path: str) -> Guest | None:
-        """Return whose token a path begins with. All are compared: how long it takes tells none."""
+        """Return the person whose token the path begins with. All tokens are compared, so the time
+        taken reveals none."""
         first = path.removeprefix("/").partition("/")[0].encode("utf-8", "replace")
         found = [
             guest

@@ -19,7 +19,7 @@ from textual_serve.download_manager import DownloadManager
 from reviewer.web.guard import Guard, Guest
 
 PATIENCE = 10.0
-"""Seconds that a program has to end."""
+"""Seconds that a program is given to end."""
 MOST_CELLS = 1000
 
 
@@ -47,7 +47,7 @@ class Session(AppService):
             await self._websocket.close()
 
     async def stop(self) -> None:
-        """Ask the program to end, end it when it does not, and wait until it has."""
+        """Ask the program to end, kill it if it does not, and wait until it has ended."""
         with suppress(TimeoutError):
             await asyncio.wait_for(super().stop(), PATIENCE)
         if self._process is not None:
@@ -124,7 +124,7 @@ class Door:
 
     def __init__(self, guard: Guard, command_of: Callable[[Guest], Sequence[str]]) -> None:
         self._guard, self._command_of = guard, command_of
-        # One for each person: what is handed to one is no other's.
+        # One for each person: a file handed to one person is not served to another.
         self._downloads = {guest: DownloadManager() for guest in guard.tokens.values()}
         self._open: dict[web.WebSocketResponse, asyncio.Task[None]] = {}
 
@@ -196,7 +196,7 @@ class Door:
     async def _session(
         self, guest: Guest, websocket: web.WebSocketResponse, width: int, height: int
     ) -> None:
-        """One page from its opening to the end of its program."""
+        """Serve one page from its opening to the end of its program."""
         session = Session(self._command_of(guest), websocket, self._downloads[guest])
         try:
             await session.start(width, height)
@@ -207,7 +207,7 @@ class Door:
             await session.stop()
 
     async def _download(self, request: web.Request) -> web.StreamResponse:
-        """A file that the workstation hands to its reader, such as a picture of the screen."""
+        """Send a file that the workstation hands to its user, such as a picture of the screen."""
         key, downloads = request.match_info["key"], self._downloads[request[GUEST]]
         try:
             about = await downloads.get_download_metadata(key)
