@@ -1,4 +1,4 @@
 """The workstation: a Textual door on the desk. Screens show what the desk answers, nothing else.
 
-Importing this package is free; `app` pulls Textual.
+Importing this package costs nothing; `app` imports Textual.
 """

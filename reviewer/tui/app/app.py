@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 
 
 BROKEN = 40
-"""The exit code of a workstation that broke, as of any command."""
+"""The exit code of a workstation that crashed, as of any command."""
 LEVELS = 12
 """The number of screens Esc can retrace."""
 
@@ -59,10 +59,10 @@ LEVELS = 12
 class ReviewerApp(FiringTimers, App[None]):
     """The workstation on one desk.
 
-    `watch` polls the desk's version four times a second; tests that drive the clock themselves
-    turn it off. `ascii_only` draws glyphs in ASCII (None: as the settings say, or the terminal's
-    encoding). `runs` are started one after another once the first screen is shown. `tour`: somebody
-    may see this for the first time. `panes` remembers what is folded, and sizes.
+    `watch` polls the desk's version four times a second; tests that control the clock turn it off.
+    `ascii_only` draws glyphs in ASCII (None: as the settings say, or the terminal's encoding).
+    `runs` are started one after another once the first screen is shown. `tour`: the user may be
+    seeing the program for the first time. `panes` keeps which regions are folded, and their sizes.
     """
 
     CSS = """
@@ -131,14 +131,14 @@ class ReviewerApp(FiringTimers, App[None]):
     ]
 
     class StoreChanged(Message):
-        """Somebody, here or elsewhere, wrote to the store."""
+        """Someone, in this program or another, wrote to the store."""
 
         def __init__(self, version: int) -> None:
             super().__init__()
             self.version = version
 
     class WhoChanged(Message):
-        """Others at the workspace came, went, or are on other screens."""
+        """Other people at the workspace came, left, or went to another screen."""
 
     def __init__(
         self,
@@ -186,12 +186,12 @@ class ReviewerApp(FiringTimers, App[None]):
         self._safety: list[LineFilter] = [SafeText(), *([AsciiOnly()] if ascii_only else [])]
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
-        """Our state colors, for any theme the reader picks."""
+        """Return our state colors, for any theme the reader picks."""
         return DEFAULTS
 
     def get_line_filters(self) -> Sequence[LineFilter]:
-        """Return Textual's filters, and ours last: no control character leaves, whichever widget
-        drew it."""
+        """Return Textual's filters, and ours last: no control character reaches the terminal,
+        whichever widget drew it."""
         filters = [f for f in super().get_line_filters() if not isinstance(f, Monochrome)]
         if self.no_color and not any(isinstance(f, NoColor) for f in filters):
             filters.append(NoColor())
@@ -216,7 +216,7 @@ class ReviewerApp(FiringTimers, App[None]):
         return self._trail[-1] if self._trail else None
 
     def visit(self, place: "Place | DeskScreen") -> "DeskScreen":
-        """Go to a place or a screen, keeping the way back; answers the screen."""
+        """Go to a place or a screen, keeping the way back; return the screen."""
         screen = screen_of(self, place) if isinstance(place, tuple) else place
         if self._trail:
             self.background.leave(self._trail[-1].reader)
@@ -251,7 +251,7 @@ class ReviewerApp(FiringTimers, App[None]):
         self.action_zoom()
 
     async def action_back(self) -> None:
-        """One level back; on the first screen, say how to quit."""
+        """Go back one screen; on the first screen, say how to quit."""
         if len(self._trail) < 2:
             if self.here is not None:
                 quits = key_of("back.q")
@@ -263,7 +263,7 @@ class ReviewerApp(FiringTimers, App[None]):
         self._leave(left)
 
     async def action_close(self) -> None:
-        """One level back; on the first screen, ask whether to quit."""
+        """Go back one screen; on the first screen, ask whether to quit."""
         if len(self._trail) < 2:
             await self.leaving.quit(asking=True)
         else:
@@ -283,7 +283,8 @@ class ReviewerApp(FiringTimers, App[None]):
         self.find()
 
     def action_palette(self) -> None:
-        """Find every act by its name; in the finder, acts first or last."""
+        """Open the finder with every act by its name; in the open finder, put acts first or
+        last."""
         find(self, "", None, ("", ""), acts_first=True)
 
     def action_go(self, name: str) -> None:
@@ -299,21 +300,23 @@ class ReviewerApp(FiringTimers, App[None]):
     def exit(
         self, result: None = None, return_code: int = 0, message: "RenderableType | None" = None
     ) -> None:
-        """As Textual's, once the screens are mounted: one that is closed before that breaks."""
+        """Exit as Textual does, but only after the screens are mounted: closing an unmounted screen
+        crashes."""
         if self._trail and all(screen.is_mounted for screen in self.screen_stack):
             super().exit(result, return_code, message)
         elif self.is_running:
             self.set_timer(0.01, lambda: self.exit(result, return_code, message))
 
     def action_explain(self) -> None:
-        """Help for the screen on top."""
+        """Show help for the screen on top."""
         from reviewer.tui.screens.help import HelpScreen
 
         if not isinstance(self.screen, HelpScreen):
             self.push_screen(HelpScreen(self.screen))
 
     def problem(self, error: DeskError, again: Callable[[], None] | None = None) -> None:
-        """Show an error in full: what is so, and the ways out. It waits for a blind screen."""
+        """Show an error in full: the fact, and the ways out. The error waits while the screen is
+        blind."""
         from reviewer.tui.screens.dialogs.error import ErrorScreen
 
         if self.here is not None and self.here.BLIND:
@@ -323,14 +326,14 @@ class ReviewerApp(FiringTimers, App[None]):
 
     def _tick(self) -> None:
         if self.here is None or not self.here.there:
-            return  # the program is being left
+            return  # the program is exiting
         self.live.tick()
         if self._tidy.tick() and not self._brought:
             self._brought = True
             bring(self._tidy.grew)
 
     def _touched(self) -> None:
-        """The reader did something: wait for the next rest."""
+        """Note that the reader did something, and start waiting for the next pause."""
         self._tidy.touched()
         self.background.typed()
         if self._watching and not self._rest_due:
@@ -348,11 +351,11 @@ class ReviewerApp(FiringTimers, App[None]):
     # jobs --------------------------------------------------------------------------------------
 
     def hold(self, words: "Callable[[Here], None]") -> None:
-        """Keep words for the next screen that may name things."""
+        """Keep words for the next screen that may name candidates."""
         self._held.append(words)
 
     def release(self) -> None:
-        """Say what was kept, on the screen the reader is on."""
+        """Say the words that were kept, on the screen the reader is on."""
         if self.here is not None and not self.here.BLIND:
             held, self._held = self._held, []
             for words in held:
@@ -364,7 +367,8 @@ class ReviewerApp(FiringTimers, App[None]):
         work: Callable[[], Delivery],
         failed: Callable[[DeskError], None] | None = None,
     ) -> None:
-        """Ask the desk off the painting thread; the newest question of a group is answered."""
+        """Ask the desk outside the drawing thread; only the newest question of a group is
+        answered."""
 
         def post(deliver: Delivery) -> None:
             self.post_message(Answer(deliver))
@@ -372,14 +376,14 @@ class ReviewerApp(FiringTimers, App[None]):
         self.background.ask(group, Job(work, failed or self.problem, post))
 
     def on_answer(self, message: Answer) -> None:
-        if self.screen_stack:  # none while the program ends
+        if self.screen_stack:  # no screen while the program ends
             message.deliver()
 
     def on_jobs_changed(self, message: JobsChanged) -> None:
         message.changed()
 
     def action_approve(self) -> None:
-        """Answer the calls that wait, one after another."""
+        """Answer the calls that wait for an approval, one after another."""
         if self.here is not None and self.here.BLIND:
             self.here.say("calls cannot be answered while you label: Esc puts the item back first")
         elif self.live.approvals:
@@ -405,11 +409,11 @@ class ReviewerApp(FiringTimers, App[None]):
         return self.preferences.settings
 
     def wear(self, theme: str) -> None:
-        """Draw in a theme of the settings, and write nothing."""
+        """Draw in a theme of the settings without saving it."""
         self.preferences.wear(theme)
 
     def choose_theme(self, theme: str) -> str:
-        """Draw in a theme and keep it; answers what became of that, in words."""
+        """Draw in a theme and save it; return a message about the result."""
         return self.preferences.choose_theme(theme)
 
     def on_keys_clash(self, message: KeysClash) -> None:
@@ -418,7 +422,7 @@ class ReviewerApp(FiringTimers, App[None]):
             self.here.redraw()
 
     def get_key_display(self, binding: Binding) -> str:
-        """A key as our help writes it."""
+        """Return a key as our help writes it."""
         return written(binding.key)
 
     def bell(self) -> None:
@@ -460,14 +464,14 @@ class ReviewerApp(FiringTimers, App[None]):
     # the tour ----------------------------------------------------------------------------------
 
     def begin_tour(self) -> None:
-        """The tour from its first step, on a candidate that there is."""
+        """Begin the tour at its first step, if there is a candidate."""
         if not self.candidate_id and self.here is not None:
             self.here.say("the tour needs a candidate: reviewer demo shows it on the example")
         else:
             self.tour.begin()
 
     def action_tour_on(self) -> None:
-        """The next step of the tour."""
+        """Go to the next step of the tour."""
         self.tour.go_on()
 
     def action_tour_off(self) -> None:
@@ -475,8 +479,8 @@ class ReviewerApp(FiringTimers, App[None]):
         self.tour.leave()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Keys of the tour act only while there is one, and never under a dialog; Esc ends a zoom
-        only while there is one."""
+        """Enable keys of the tour only during a tour, and never under a dialog; enable Esc for a
+        zoom only during a zoom."""
         if action == "unzoom":
             here = self.here
             return here is not None and self.screen is here and here.zoomed.region is not None
@@ -485,8 +489,8 @@ class ReviewerApp(FiringTimers, App[None]):
         return super().check_action(action, parameters)
 
     async def on_event(self, event: events.Event) -> None:
-        """As Textual's. Notes that the reader is active; Esc leaves the tour first,
-        whatever it means to the screen."""
+        """Handle an event as Textual does. Note that the reader is active; Esc first leaves the
+        tour, whatever else it means on the screen."""
         if isinstance(event, events.InputEvent):
             self._touched()
         escape = isinstance(event, events.Key) and event.key == "escape"
@@ -501,7 +505,7 @@ class ReviewerApp(FiringTimers, App[None]):
         default_namespace: "DOMNode | None" = None,
         namespaces: "Mapping[str, DOMNode] | None" = None,
     ) -> bool:
-        """As Textual's, and the tour is told."""
+        """Run an action as Textual does, and report it to the tour."""
         done = await super().run_action(action, default_namespace, namespaces)
         if done and self.tour.at is not None:
             name = action[1] if isinstance(action, tuple) else action.partition("(")[0]
@@ -516,7 +520,7 @@ class ReviewerApp(FiringTimers, App[None]):
             try:
                 version = self.desk.version()
             except DeskError:
-                continue  # the next question of a screen says what is wrong, in words
+                continue  # the screen's next question reports the problem
             if version != known:
                 known = version
                 self.post_message(self.StoreChanged(version))
@@ -530,23 +534,24 @@ class ReviewerApp(FiringTimers, App[None]):
             self.here.store_changed()
 
     def where(self) -> str:
-        """The name of the screen the reader is on."""
+        """Return the name of the screen the reader is on."""
         return self.here.NAME if self.here is not None else ""
 
     def active(self) -> bool:
-        """Tell whether the reader has done anything lately: an item they left open is not kept."""
+        """Return whether the reader has done anything lately: an item that an idle reader left open
+        is not reserved."""
         from reviewer.desk.presence.claims import LEASE
 
         return self._tidy.quiet < LEASE
 
     def who_changed(self) -> None:
-        """Draw again: somebody came, went, or is on another screen. From any thread."""
+        """Draw the screen again: someone came, left, or went to another screen. From any thread."""
         self.post_message(self.WhoChanged())
 
     def on_reviewer_app_who_changed(self, message: WhoChanged) -> None:
         from reviewer.tui.screens.dialogs.who import WhoScreen
 
-        if not self.screen_stack:  # none while the program ends
+        if not self.screen_stack:  # no screen while the program ends
             return
         if isinstance(self.screen, WhoScreen):
             self.screen.who_changed()
@@ -566,12 +571,13 @@ def run(
     tour: bool = False,
     first: "Sequence[Place]" = (),
 ) -> int:
-    """Open the workstation on a desk and stay until the reader quits. The exit code: 0, 128 + the
-    number of the signal that ended it, 40 when it broke.
+    """Open the workstation on a desk and stay until the reader quits. Return the exit code: 0, 128
+    + the number of the signal that ended it, 40 when it crashed.
 
     `settings` are those of the person at the terminal unless given. `runs` are started one after
-    another; with nothing on screen yet, the first is followed. `tour`: the example is shown, to
-    somebody who may see it for the first time. `first` are the places to open, the last on top.
+    another; with nothing on screen yet, the first is followed. `tour`: the example is shown to
+    someone who may be seeing it for the first time. `first` are the places to open, the last on
+    top.
     """
     settings = settings or read()
     panes = Panes(state_folder() / "panes.json")

@@ -36,15 +36,15 @@ CLASSES = {
     "search": "search:SearchScreen",
     "sessions": "sessions.screen:SessionsScreen",
 }
-"""The class of every screen that a key leads to, by its name."""
+"""The class of every screen that a key opens, by its name."""
 SIGN = "sign the decision"
-"""The act of a screen that its list does, and no binding of the screen."""
+"""An act that the list of a screen does without a binding of the screen."""
 WAIT, TRIES = 0.1, 100
-"""Seconds between two looks whether a screen has its answers, and how many looks at most."""
+"""Seconds between two checks whether a screen has its answers, and the most checks."""
 
 
 class Found:
-    """Offers for the finder over one screen. While somebody labels, no place is named."""
+    """Offers for the finder over one screen. While someone labels, no place is named."""
 
     def __init__(self, app: "ReviewerApp", screen: Screen[Any]) -> None:
         self._app, self._screen = app, screen
@@ -54,7 +54,7 @@ class Found:
         return self._app.here is None or self._app.here.BLIND
 
     def acts(self) -> list[Offer]:
-        """Return the acts of the screen, of what is in focus on it, and of every screen."""
+        """Return the acts of the screen, of the widget in focus on it, and of every screen."""
         return [
             *(
                 Offer(
@@ -77,17 +77,18 @@ class Found:
         ]
 
     def other_acts(self) -> list[Offer]:
-        """Return the acts of every other screen: it goes there, and does it once it is read."""
+        """Return the acts of every other screen: choosing one opens that screen and does the act
+        once the screen has its answers."""
         here = "" if self._app.here is None else self._app.here.NAME
         return list(other_acts(self._app, here))
 
     def numbered(self, text: str) -> list[Offer]:
-        """Return what a number names on the screen."""
+        """Return the item with a number on the screen."""
         here = self._app.here
         return [] if here is None else list(here.numbered_offers(text))
 
     def recent(self) -> list[Offer]:
-        """Return candidates, the one registered last first, then suites."""
+        """Return candidates, the newest registration first, then suites."""
         if self._blind:
             return []
         rows, empty = self._app.desk.workspace.all_candidates()
@@ -132,7 +133,7 @@ class Found:
             self._app.here.say(text)
 
     def named(self, text: str) -> list[Offer]:
-        """Return episodes and traces with the words of a text in their name."""
+        """Return episodes and traces whose names contain the words of a text."""
         if self._blind:
             return []
         return [
@@ -143,7 +144,7 @@ class Found:
 
 
 def _bound(screen: Screen[Any]) -> "list[tuple[list[str], ActiveBinding]]":
-    """Each act once, with all its keys. Two nodes may call different acts by one name."""
+    """Return each act once, with all its keys. Two nodes may call different acts by one name."""
     found: dict[tuple[DOMNode, str, str], tuple[list[str], ActiveBinding]] = {}
     for active in screen.active_bindings.values():
         binding = active.binding
@@ -207,7 +208,7 @@ def other_acts(app: "ReviewerApp", here: str) -> Iterator[Offer]:
 def _there(app: "ReviewerApp", name: str, action: str) -> None:
     app.action_go(name)
     if app.here is None or name != app.here.NAME:
-        return  # the screen has said why it cannot be opened
+        return  # the screen has already said why it cannot be opened
 
     def look(left: int) -> None:
         if app.here is None or name != app.here.NAME or app.screen is not app.here:
@@ -228,8 +229,8 @@ def find(
     *,
     acts_first: bool,
 ) -> None:
-    """Open the finder over the screen. `take` gets the suite and candidate that were chosen; all
-    else is gone to, or done."""
+    """Open the finder over the screen. `take` gets the suite and candidate that were chosen; any
+    other choice is opened, or done."""
     from reviewer.tui.screens.dialogs.finder import FinderScreen
 
     if isinstance(app.screen, FinderScreen):

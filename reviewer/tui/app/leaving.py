@@ -1,4 +1,4 @@
-"""Quitting: asked about while something is at work, and by q on the first screen."""
+"""Quitting: a question while work is under way, and after q on the first screen."""
 
 import time
 from collections.abc import Callable
@@ -9,11 +9,11 @@ if TYPE_CHECKING:
     from reviewer.tui.screens.dialogs.ask import QuestionScreen
 
 HELD = 0.3
-"""Seconds within which a key that comes again was held, not pressed."""
+"""Seconds within which a repeated key counts as held down, not pressed again."""
 
 
 class Leaving:
-    """Asks before the program ends while something is at work, and does what was answered."""
+    """Asks before the program ends while work is under way, and acts on the answer."""
 
     clock: Callable[[], float] = staticmethod(time.monotonic)
 
@@ -23,9 +23,9 @@ class Leaving:
         self._asked_at = 0.0
 
     async def quit(self, *, asking: bool = False) -> None:
-        """Quit; while a run or a judge goes on, ask what becomes of it, and with `asking` ask in
-        any case. Asked for again, it is immediate: what has finished is kept, and what was at work
-        is begun again another time."""
+        """Quit. While a run or a judge is at work, ask what to do with it; with `asking`, ask in
+        any case. A second call quits at once: finished attempts are kept, and unfinished ones are
+        made again by a later run."""
         from reviewer.tui.screens.dialogs.ask import leaving, leaving_idle, leaving_judge
 
         app, judge = self._app, self._app.judging.at_work
@@ -35,7 +35,7 @@ class Leaving:
         if app.screen is self._asked:
             before, self._asked_at = self._asked_at, self.clock()
             if self._asked_at - before < HELD:
-                return  # a key that is held down has not been pressed again
+                return  # a key that is held down was not pressed again
             app.judging.stop()
             app.live.abandon()
             app.exit()

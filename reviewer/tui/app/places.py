@@ -1,4 +1,4 @@
-"""The screen of every place, and the modules that are imported before they are asked for."""
+"""The screen of every place, and the modules that are imported before they are needed."""
 
 import importlib
 import threading
@@ -35,8 +35,8 @@ _WHY = {
 
 
 def named(shell: "Shell", name: str) -> "DeskScreen | str":
-    """The screen of line 1 with that name, for what the reader looks at; or, in words, why there
-    is none yet."""
+    """Return the screen of line 1 with that name, for the suite and candidate that the reader looks
+    at; or a message why there is none yet."""
     where = shell.suite_id, shell.candidate_id
     if name == "scorecard":
         return screen_of(shell, ToScorecard(*where))
@@ -102,7 +102,7 @@ def _of_candidate(shell: "Shell", name: str) -> "DeskScreen":
 
 
 def screen_of(shell: "Shell", place: Place) -> "DeskScreen":
-    """A new screen that shows a place."""
+    """Return a new screen that shows a place."""
     match place:
         case ToScorecard():
             from reviewer.tui.screens.scorecard.screen import ScorecardScreen
@@ -136,7 +136,7 @@ def screen_of(shell: "Shell", place: Place) -> "DeskScreen":
 
 
 BREATH = 0.01
-"""Seconds between two modules, so that a key pressed meanwhile is answered."""
+"""Seconds between two imports, so that a key pressed meanwhile is answered."""
 NEXT = (
     "reviewer.tui.screens.trajectory.screen",
     "reviewer.desk.traces.records",
@@ -177,12 +177,12 @@ NEXT = (
     "reviewer.tui.screens.decision.step",
     "reviewer.tui.screens.releases",
 )
-"""In the order in which they are likely to be wanted. What checks decisions, judges and runs is
-left to those who use it: it brings pydantic, and is large."""
+"""Modules in the order in which they are likely to be needed. Modules for decisions, judges and
+runs are not among them, because they import pydantic, which is large."""
 
 
 def bring(then: Callable[[], None] = lambda: None) -> threading.Thread:
-    """Begin to bring them in, on a thread that holds up nobody, not even the end."""
+    """Start importing them, on a daemon thread that delays nothing, not even the exit."""
 
     def work() -> None:
         for name in NEXT:

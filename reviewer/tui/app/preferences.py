@@ -1,4 +1,4 @@
-"""Settings in force: the keyboard, the theme, and saying what the file may not say."""
+"""Settings in force: the keyboard, the theme, and messages about a refused setting."""
 
 import threading
 from collections.abc import Callable, Iterator
@@ -14,7 +14,7 @@ from reviewer.tui.settings.theme import THEMES as MADE
 from reviewer.tui.settings.theme import theme_for
 
 PATIENCE = 20.0
-"""Seconds that words about settings stay on the screen."""
+"""Seconds that a message about settings stays on the screen."""
 
 
 class KeysClash(Message):
@@ -26,7 +26,7 @@ class KeysClash(Message):
 
 
 class Preferences:
-    """Does as the settings say, and keeps the theme that the reader chooses."""
+    """Applies the settings, and saves the theme that the reader chooses."""
 
     def __init__(self, app: App[None], settings: Settings) -> None:
         self._app = app
@@ -39,12 +39,13 @@ class Preferences:
     # keys --------------------------------------------------------------------------------------
 
     def take_settings(self) -> None:
-        """Once the first screen is shown: move the keys, and tell what was refused."""
+        """Apply the settings once the first screen is shown: move the keys, and report what was
+        refused."""
         for words in self.settings.refused:
             self._refuse(words)
         if self.settings.keys:
             self._app.set_keymap(self.settings.keyboard().keymap())
-            # Looking for clashes imports every screen: behind the first frame.
+            # The search for clashes imports every screen, so it runs after the first frame.
             threading.Thread(target=self._look_for_clashes, name="keys", daemon=True).start()
 
     def _look_for_clashes(self) -> None:
@@ -54,7 +55,7 @@ class Preferences:
             self._app.post_message(KeysClash(why))
 
     def default_keys(self, why: str) -> None:
-        """Put every key back where it is by default, and say why."""
+        """Put every key back to its default, and say why."""
         self.settings = self.settings.without_keys(why)
         keys.use(self.settings.keyboard())
         self._app.set_keymap({})
@@ -72,11 +73,11 @@ class Preferences:
     # theme -------------------------------------------------------------------------------------
 
     def wear(self, theme: str) -> None:
-        """Draw in a theme of the settings, and write nothing."""
+        """Draw in a theme of the settings without saving it."""
         self._app.theme = theme_for(theme, self._app.console, no_color=self._app.no_color)
 
     def choose_theme(self, theme: str) -> str:
-        """Draw in a theme and keep it; answers what became of that, in words."""
+        """Draw in a theme and save it; return a message about the result."""
         from reviewer.tui.settings.settings import keep_theme
 
         self.wear(theme)
@@ -85,7 +86,7 @@ class Preferences:
         return f"{kept}; NO_COLOR is set, so there is none" if self._app.no_color else kept
 
     def theme_acts(self) -> Iterator[tuple[str, str, Callable[[], None]]]:
-        """A command of the palette for each theme."""
+        """Yield a command of the palette for each theme."""
         for name, words in THEMES.items():
             yield f"Theme {name}", words, partial(self._chosen, name)
 

@@ -1,11 +1,11 @@
-"""The process around the screens: what may reach the terminal, how it is given back, and when
-garbage is collected.
+"""The process around the screens: what may reach the terminal, how the terminal is restored, and
+when garbage is collected.
 
-A closed window, a dropped connection and a polite kill come as signals, and what a process does by
-itself is to vanish and leave the terminal drawn on, with the mouse reporting into the shell.
-CPython stops the whole program to look for garbage: with a large scorecard and some traces behind
-it that takes 50 to 110 ms, about once a second of work, and a key would wait for it. Nor may it
-pile up: ten dialogs that were opened and closed leave 60 ms of it.
+A closed window, a dropped connection and SIGTERM arrive as signals, at which a process by default
+exits and leaves the terminal as drawn, with the mouse reporting into the shell. CPython stops the
+whole program to collect garbage: with a large scorecard and some traces behind it that takes 50 to
+110 ms, about once a second of work, and a key would wait for it. Nor may garbage accumulate: ten
+dialogs that were opened and closed leave 60 ms of it.
 """
 
 import asyncio
@@ -34,12 +34,12 @@ from reviewer.trace.safetext import HOSTILE_IN_LINE, visible
 
 SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
 GRACE = 5.0
-"""Seconds to leave in order: a terminal that has gone takes nothing more, and what is written to it
-would be waited for without end. The store is complete whenever a process ends."""
+"""Seconds for an orderly exit: a terminal that is gone accepts no output, and writing to it would
+block forever. The store is complete whenever the process ends."""
 
 
 class _Shown(io.TextIOBase):
-    """The terminal's error stream for text that may be of a trace."""
+    """The terminal's error stream for text that may come from a trace."""
 
     def write(self, text: str) -> int:
         if sys.__stderr__ is not None:
@@ -48,27 +48,28 @@ class _Shown(io.TextIOBase):
 
 
 def crash_console() -> Console:
-    """The console for a crash: its words may hold text of a trace, which a terminal would obey."""
+    """Return the console for a crash: its text may come from a trace, with control sequences that a
+    terminal would obey."""
     return Console(file=cast("IO[str]", _Shown()), color_system=None, markup=False, highlight=False)
 
 
 _AS_FOUND = (
     b"\x1b[?1000l\x1b[?1003l\x1b[?1015l\x1b[?1006l"  # mouse
     b"\x1b[?1004l\x1b[?2004l\x1b[<u\x1b[?7h"  # focus, paste, keys, wrapping
-    b"\x1b[?1049l\x1b[?25h"  # the screen that was there, and its cursor
+    b"\x1b[?1049l\x1b[?25h"  # the earlier screen, and its cursor
 )
 
 
 def _leave_now(app: App[Any], code: int) -> None:
-    """End the process where leaving in order takes too long, with the terminal as it was found as
-    far as that can be had without waiting for it."""
+    """End the process when an orderly exit takes too long, and restore the terminal as far as that
+    is possible without waiting for it."""
     driver = cast("Any", app._driver)
     with suppress(Exception):
         if (found := driver.attrs_before) is not None:
             termios.tcsetattr(driver.fileno, termios.TCSANOW, found)
     with suppress(Exception):
         out = cast("IO[str]", sys.__stderr__).fileno()
-        blocking = os.get_blocking(out)  # of the terminal, which the shell goes on with
+        blocking = os.get_blocking(out)  # a property of the terminal, which the shell goes on using
         os.set_blocking(out, False)
         try:
             os.write(out, _AS_FOUND)
@@ -79,8 +80,8 @@ def _leave_now(app: App[Any], code: int) -> None:
 
 @contextmanager
 def ended_by_signals(app: App[Any]) -> Iterator[None]:
-    """While it lasts, these signals end the app; its return code is then 128 + the number. For the
-    main thread."""
+    """Within this block, make these signals end the app; its return code is then 128 + the number.
+    For the main thread."""
 
     def end(number: int, frame: FrameType | None) -> None:
         code = 128 + number
@@ -115,8 +116,8 @@ _ASCII = str.maketrans(
 
 
 class SafeText(LineFilter):
-    """Drops what is hostile from every segment. Widgets show it as pictures (safetext); a segment
-    that still has some came round that door."""
+    """Drops hostile characters from every segment. Widgets show them as pictures (safetext); a
+    segment that still has some did not come through a widget of ours."""
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
         return [
@@ -129,7 +130,7 @@ class SafeText(LineFilter):
 
 
 def plain_terminal() -> bool:
-    """Tell whether this terminal cannot be trusted with glyphs."""
+    """Return whether this terminal cannot be trusted with glyphs."""
     encoding = (getattr(sys.stdout, "encoding", None) or "utf-8").lower().replace("-", "")
     return encoding not in ("utf8", "utf16", "utf32") or os.environ.get("TERM") == "linux"
 
@@ -154,49 +155,50 @@ def _plain(text: str) -> str:
 
 
 def _letter(char: str) -> str:
-    """A letter without its accent, else `?`."""
+    """Return a letter without its accent, else `?`."""
     base = unicodedata.normalize("NFKD", char)[0]
     return base if base.isascii() and base.isprintable() else "?"
 
 
 REST = 0.12
-"""Seconds without a key or the mouse, after which what was left since the last pause is let go of:
-a few milliseconds."""
+"""Seconds without a key or the mouse, after which garbage made since the last pause is collected: a
+few milliseconds."""
 PAUSE = 0.5
-"""… after which nobody is taken to be typing."""
+"""Seconds without input after which the reader is taken to have stopped typing."""
 LONG = 10.0
-"""… after which everything is looked through again, what the program is made of as well."""
+"""Seconds without input after which all objects are collected, including those left out before."""
 SOME = 1
 """Smaller collections after which a rest is used."""
 ENOUGH = 10
-"""… after which a full collection is due in a pause: CPython's own measure."""
+"""Smaller collections after which a full collection is due in a pause: CPython's own number."""
 MUCH = 25
-"""… and after which it is due even under somebody's hands: screens that were left hold memory."""
+"""Smaller collections after which a full collection is due even during input: screens that were
+left hold memory."""
 AT_MOST = 1000
-"""Smaller collections after which one comes by itself, as a last resort."""
+"""Smaller collections after which a full one starts by itself, as a last resort."""
 HEAVY = 0.03
-"""Seconds that a collection in a rest takes at most: where it took longer, much is there that was
-not in the last pause (the turns of a large trace), and the next one does without it."""
+"""The most seconds for a collection in a rest: where it took longer, many objects have come since
+the last pause (the turns of a large trace), and the next collection leaves them out."""
 GROWN = 1.25
-"""How many times as much is left out of collections as after the last look through everything,
-before a long pause is used for another."""
+"""Growth of the objects left out of collections since the last complete one, from which a long
+pause is used for another."""
 MOST = 3.0
-"""… before any pause is."""
+"""Growth of the objects left out, from which any pause is used."""
 
 
 class Tidy:
-    """Full collections where one reader rests. What is there in a pause is left out from then on,
-    so that a rest is for what came since: until a long pause, in which all of it is looked through
-    again."""
+    """Full collections while the reader rests. Objects present in a pause are left out from then
+    on, so that a rest collects only newer ones, until a long pause, in which all objects are
+    collected again."""
 
     def __init__(self) -> None:
         self._touched = monotonic()
         self._whole = 0
-        """Objects that were left out after the last look through everything; 0 before the first."""
+        """Objects that were left out after the last complete collection; 0 before the first."""
         self._larger = False
 
     def touched(self) -> None:
-        """The reader has done something."""
+        """Note that the reader did something."""
         self._touched = monotonic()
 
     @property
@@ -205,11 +207,13 @@ class Tidy:
         return monotonic() - self._touched
 
     def grew(self) -> None:
-        """The program is made of more: what was imported is there to stay, as of the next rest."""
+        """Note that imported modules have come, which stay: the next rest leaves them out of later
+        collections."""
         self._larger = True
 
     def rest(self) -> bool:
-        """The reader rests between two keys. Whether garbage was looked for."""
+        """Collect garbage if needed: the reader rests between two keys. Return whether it was
+        collected."""
         if gc.get_count()[2] < SOME:
             return False
         began = monotonic()
@@ -223,7 +227,7 @@ class Tidy:
         return True
 
     def tick(self) -> bool:
-        """Time passes. Whether garbage was looked for."""
+        """Collect garbage if it is due at this time. Return whether it was collected."""
         quiet = self.quiet
         most = GROWN if quiet >= LONG else MOST
         grown = quiet >= PAUSE and 0 < most * self._whole < gc.get_freeze_count()
@@ -241,13 +245,13 @@ class Tidy:
 
 
 def collect() -> None:
-    """Let go of screens that have been left, and of all that hung on them.
+    """Drop screens that have been left, and everything they refer to.
 
-    Textual keeps colors by the drawing cache of the widget they were worked out for, and with them
-    the lines drawn of up to a thousand widgets that are gone: a third of a megabyte for every trace
-    that was looked at.
+    Textual caches colors by the drawing cache of the widget they were computed for, and thereby
+    keeps the drawn lines of up to a thousand widgets that are gone: a third of a megabyte for every
+    trace that was looked at.
     """
-    with suppress(ImportError, AttributeError):  # a Textual that keeps them otherwise
+    with suppress(ImportError, AttributeError):  # another Textual may keep them elsewhere
         from textual._styles_cache import StylesCache
 
         StylesCache.get_inner_outer.cache_clear()
@@ -256,13 +260,13 @@ def collect() -> None:
 
 TURN = 0.001
 """Seconds for which a thread holds the interpreter while another wants it. A key passes through
-three threads on its way to a frame, and each of them waited five milliseconds, CPython's own
-measure, behind one that reads."""
+three threads on its way to a frame, and at CPython's default of five milliseconds each of them
+could wait that long for a thread that reads."""
 
 
 @contextmanager
 def short_turns() -> Iterator[None]:
-    """While it lasts, threads take shorter turns."""
+    """Within this block, let threads take shorter turns."""
     before = sys.getswitchinterval()
     sys.setswitchinterval(TURN)
     try:
@@ -273,7 +277,7 @@ def short_turns() -> Iterator[None]:
 
 @contextmanager
 def tidied_in_pauses() -> Iterator[None]:
-    """While it lasts, a full collection comes by itself only as a last resort."""
+    """Within this block, start full collections automatically only as a last resort."""
     before = gc.get_threshold()
     gc.set_threshold(before[0], before[1], AT_MOST)
     try:

@@ -1,4 +1,4 @@
-"""The tour: a few steps, each pointing at something on the screen. It takes no key away: every key
+"""The tour: a few steps, each pointing at something on the screen. It takes over no key: every key
 does what it always does, and a step is over when the reader has done what it names."""
 
 from collections.abc import Callable
@@ -20,10 +20,10 @@ WIDTH = 64
 
 
 class Step(NamedTuple):
-    """One step. `screen` is where it belongs, `target` what it points at; it is below that,
-    after what that holds, inside at its lower edge, or above. `words` is what it says, with
-    `{verb}` for a key. `does` is the action that the next-step key does, `acts` names acts of the
-    person that end the step. A step that leads to another screen ends there."""
+    """One step. `screen` is the screen it belongs to, `target` the widget it points at; the box is
+    below that widget, after its content, inside at its lower edge, or above. `words` is its text,
+    with `{verb}` for a key. `does` is the action that the next-step key does; `acts` names acts of
+    the person that end the step. A step that leads to another screen ends there."""
 
     screen: str
     target: str
@@ -124,7 +124,8 @@ class TourBox(LineBox):
         self._moved = moved
 
     def on_mount(self) -> None:
-        """Follow the target, which may move at any time: an answer fills it, a region folds."""
+        """Follow the target, which may move at any time: when an answer fills it or a region
+        folds."""
         self.screen.screen_layout_refresh_signal.subscribe(self, lambda _: self._moved())
 
 
@@ -141,7 +142,7 @@ class Tour:
         return None if self.at is None else STEPS[self.at]
 
     def first_time(self) -> None:
-        """The tour, for a reader who has not seen it and has not said no to it."""
+        """Start the tour for a reader who has not seen it and has not declined it."""
         from reviewer.tui.settings.settings import note_tour_seen, tour_seen
 
         if self._app.settings.tour and not tour_seen():
@@ -149,17 +150,17 @@ class Tour:
             self.begin()
 
     def begin(self) -> None:
-        """From the first step."""
+        """Start at the first step."""
         self.at = 0
         self.arrived()
 
     def leave(self) -> None:
-        """No more of it."""
+        """End the tour."""
         self.at = None
         self._close()
 
     def go_on(self) -> None:
-        """The next step; when it waits elsewhere, there."""
+        """Go to the next step; if it belongs to another screen, open that screen."""
         step = self.step
         if step is None:
             return
@@ -171,13 +172,13 @@ class Tour:
             self._forward()
 
     def did(self, action: str) -> None:
-        """The person has done something; perhaps what the step asks for."""
+        """Note an act of the person, which may end the step."""
         step = self.step
         if step is not None and not self._elsewhere(step) and action in step.acts:
             self._forward()
 
     def arrived(self) -> None:
-        """Take up a later step that belongs to the screen the reader is on now."""
+        """Go on to a later step that belongs to the screen the reader is on now."""
         step, here = self.step, self._app.here
         if step is None or here is None or self.at is None:
             return
@@ -218,7 +219,7 @@ class Tour:
             self._box = None
 
     def place(self) -> None:
-        """Put the box beside what it points at, and draw it."""
+        """Put the box next to its target, and draw it."""
         here, box, step = self._app.here, self._box, self.step
         if here is None or box is None or step is None or not box.is_attached:
             return
@@ -233,7 +234,7 @@ class Tour:
         box.show(self._lines(text, width, "↓" if step.side == "above" else "↑"))
 
     def _spot(self, here: "DeskScreen", step: Step, height: int) -> tuple[int, int]:
-        """Return the place of the box, on the screen and off its last line."""
+        """Return the place of the box, on the screen and not on its last line."""
         found = [each for each in here.query(step.target) if each.region.height]
         target = found[0] if found else here.query_one("#foot")
         region = target.region
