@@ -46,13 +46,14 @@ SCREENS = (
     ("suite", "sUite"),
 )
 LAST_FROM = 100
-"""Columns from which the last of them is in line 1 where there is room for it, also while it is not
-on screen."""
+"""Columns from which the last screen has its place in line 1 reserved, even while it is not
+shown."""
 Hint = tuple[str, str, str]
 
 
 def hint_line(hints: Iterable[Hint], width: int) -> list[Span]:
-    """Keys and what they do here, each of them a button; what does not fit is in the help."""
+    """Return keys and what they do here, each as a button; keys without room are only in the
+    help."""
     pieces = {
         key: [Span(_now(key), "key", action), Span(f" {words}", "dim", action), Span("  ")]
         for key, words, action in hints
@@ -70,25 +71,25 @@ def hint_line(hints: Iterable[Hint], width: int) -> list[Span]:
 
 
 def pressing(keys: str, words: str, key: str) -> Hint:
-    """A hint that is as good as pressing a key, where the key's widget is in focus."""
+    """Return a hint whose button presses a key, for the widget in focus that handles the key."""
     return keys, words, f"app.simulate_key('{key}')"
 
 
 def choosing(enter: str, leave: str, *more: Hint) -> tuple[Hint, ...]:
-    """The last line of a dialog that is a menu."""
+    """Return the last line of a dialog that is a menu."""
     moves = pressing("jk", "move", "down")
     return (pressing("Enter", enter, "enter"), moves, *more, pressing("Esc", leave, "escape"))
 
 
 def _now(keys: str) -> str:
-    """Return the keys of a hint as they are now. `{verb}` names a verb whose key has another
-    meaning elsewhere."""
+    """Return the keys of a hint as they are set now. `{verb}` names a verb whose key has another
+    meaning on other screens."""
     own = worded(keys)
     return own if own != keys else keyboard().said(keys)
 
 
 def _brief(state: str) -> str:
-    """The state of line 1 in five columns at most: its glyph and its number, or its letters."""
+    """Return the state of line 1 in at most five columns: its glyph and number, or its initials."""
     first, *rest = state.split()
     if first[:1].isalpha():
         return "".join(word[0] for word in (first, *rest))[:5] if rest else first[:4]
@@ -96,23 +97,23 @@ def _brief(state: str) -> str:
 
 
 class Asking(FiringTimers, OpensOnce[R]):
-    """A screen that can ask the desk. `ABOUT` is what the reader is here for, in a line or two."""
+    """A screen that can ask the desk. `ABOUT` says what the reader does here, in a line or two."""
 
     NAME: ClassVar[str] = ""
     ABOUT: ClassVar[tuple[str, ...]] = ()
     ENTER: ClassVar[str] = "go in, choose"
-    """The words for Enter, where a region in focus takes it."""
+    """The words for Enter, where a region in focus handles it."""
     NUMBERS: ClassVar[str] = "the item with that number"
     """The words for a digit."""
     HINTS: ClassVar[tuple[Hint, ...]] = ()
     """The keys of the last line."""
     BLIND: ClassVar[bool] = False
-    """True where nothing may name a candidate, a gate, a cost or a judge: words about runs wait
+    """True where nothing may name a candidate, a gate, a cost or a judge: messages about runs wait
     until the reader is on another screen."""
 
     @cached_property
     def reader(self) -> int:
-        """The number by which the jobs of this screen are known."""
+        """The number that identifies the jobs of this screen."""
         return next(_numbers)
 
     @property
@@ -136,11 +137,11 @@ class Asking(FiringTimers, OpensOnce[R]):
         return call
 
     def every(self, seconds: float, callback: Callable[[], object]) -> None:
-        """Call back again and again, until the screen is removed."""
+        """Call back periodically until the screen is removed."""
         self.set_interval(seconds, self.while_there(callback))
 
     def after(self, seconds: float, callback: Callable[[], object]) -> None:
-        """Call back once, unless the screen is removed before."""
+        """Call back once, unless the screen is removed first."""
         self.set_timer(seconds, self.while_there(callback))
 
     def ask(
@@ -150,7 +151,8 @@ class Asking(FiringTimers, OpensOnce[R]):
         done: Callable[[T], None],
         failed: Callable[[DeskError], None] | None = None,
     ) -> None:
-        """Ask the desk off the painting thread; the newest question of a group is answered."""
+        """Ask the desk outside the drawing thread; only the newest question of a group is
+        answered."""
         self._ask(group, work, done, failed, 0)
 
     def consult(
@@ -160,7 +162,8 @@ class Asking(FiringTimers, OpensOnce[R]):
         done: Callable[[T], None],
         failed: Callable[[DeskError], None] | None = None,
     ) -> None:
-        """As `ask`, for what only reads: it stops while another screen is in front."""
+        """Ask like `ask`, for questions that only read: they pause while another screen is in
+        front."""
         self._ask(group, work, done, failed, self.reader)
 
     def _ask(
@@ -187,14 +190,14 @@ class Asking(FiringTimers, OpensOnce[R]):
             message.deliver()
 
     def refused(self, error: DeskError) -> None:
-        """The desk said no."""
+        """Show a refusal by the desk."""
         self.notify(visible(error.line), markup=False, severity="error")
 
     def runs_changed(self) -> None:
-        """Draw again: a run has changed."""
+        """Draw again after a run has changed."""
 
     def imports_changed(self) -> None:
-        """Draw again: an import has changed."""
+        """Draw again after an import has changed."""
 
 
 class Dialog(Veiled[R], Asking[R]):
@@ -205,7 +208,7 @@ class Dialog(Veiled[R], Asking[R]):
     """
 
     def headed(self, text: str) -> None:
-        """Put a text into the frame of the box: as it is, whatever brackets it holds."""
+        """Put a text into the frame of the box without interpreting its brackets as markup."""
         self.query_one("#box").border_title = Content(visible_line(text))
 
 
@@ -214,12 +217,12 @@ class DeskScreen(Asking[None]):
 
     DEFAULT_CSS = "DeskScreen { layers: default tour; }"
     UNDER: ClassVar[str] = ""
-    """The screen in whose place in line 1 this one is, for want of a place of its own."""
+    """The screen whose place in line 1 this screen uses, because it has none of its own."""
     SIZED: ClassVar[tuple[str, ...]] = ()
-    """Ids of the regions whose lines a reader may settle; the first gives way where another region
-    of the screen grows."""
+    """Ids of the regions whose height a reader may set; the first gives way where another region of
+    the screen grows."""
     LEAST: ClassVar[int] = 3
-    """Lines that a region keeps, its rule among them."""
+    """Lines that a region keeps at least, including its rule."""
     read_only = False
 
     def __init__(self) -> None:
@@ -236,39 +239,41 @@ class DeskScreen(Asking[None]):
 
     @abstractmethod
     def regions(self) -> Iterable[Widget]:
-        """The widgets between the top lines and the last two."""
+        """Return the widgets between the top lines and the last two."""
 
     def refused(self, error: DeskError) -> None:
-        """The desk said no: the words are in line 23 until something else is said."""
+        """Show a refusal by the desk in line 23, until another message comes."""
         self.gave_up()
         self.say(visible_line(self.refusal(error)), "fail")
 
     def gave_up(self) -> None:
-        """Top lines that say what is being read say that it could not be: they never stay so."""
+        """Replace "reading" in the top lines by a failure, so that it never stays there."""
         if self._top and plain(self._top[:1]).endswith("…"):
             told = Span("  could not be read: the line at the foot says why")
             self.head([[Span(" ✗ ", "fail-cell"), told], *self._top[1:]])
 
     def nothing_here(self, error: DeskError) -> None:
-        """Say above that there is nothing to show; the region below has the whole of it."""
+        """Say in the top lines that there is nothing to show; the region below shows the whole
+        error."""
         told = visible_line(error.text).partition(": ")[0].partition("; ")[0]
         self.head([[Span(f" ○ {told}", "not_measured")]])
 
     def refusal(self, error: DeskError) -> str:
-        """A refusal as line 23 has room for it: files of the workspace by their place in it."""
+        """Return a refusal that fits line 23: files of the workspace by their path in it."""
         ways = f"; {error.ways_out[0]}" if error.ways_out else ""
         return f"✗ {error.text}{ways}".replace(f"{self.shell.desk.path}/", "")
 
     def store_changed(self) -> None:
-        """Somebody wrote to the store. Screens that show live things read again."""
+        """React to a write to the store. Screens that show live data override this and read
+        again."""
         self._seen = self.shell.version
 
     def seen(self) -> None:
-        """Note that the screen is as new as the store."""
+        """Note that the screen shows the store's newest version."""
         self._seen = self.shell.version
 
     def runs_changed(self) -> None:
-        if self.query("#top"):  # not before it is composed
+        if self.query("#top"):  # not before the screen is composed
             self.head(self._top)
 
     def imports_changed(self) -> None:
@@ -276,23 +281,24 @@ class DeskScreen(Asking[None]):
             self.head(self._top)
 
     def run_begun(self, view: "RunView", *, asked: bool) -> None:
-        """A run has begun; `asked`: the reader has just asked for it here."""
+        """Report that a run has begun; `asked`: the reader has just ordered it here."""
         shows = f"{key_of('screen.runs')} shows it"
         self.tell(visible_line(f"run {view.number} of {view.candidate_id} has begun: {shows}"))
 
     def run_ended(self, view: "RunView", text: str, style: str) -> None:
-        """A run has ended; `text` says how, and is safe."""
+        """Report that a run has ended; `text` says how, and is safe."""
         self.tell(text, style)
 
     def judge_changed(self) -> None:
-        """Draw again: a judge has changed."""
+        """Draw again after a judge has changed."""
 
     def who_changed(self) -> None:
-        """Draw again: somebody came, went, or has another item before them."""
+        """Draw again: someone came, left, or opened another item."""
         self.runs_changed()
 
     def tell(self, text: str, style: str = "dim") -> None:
-        """Say what comes from elsewhere; a blind screen passes it on to the next one."""
+        """Show a message from another part of the program; a blind screen passes it on to the next
+        one."""
         if self.BLIND:
             self.shell.hold(lambda here: here.say(text, style))
         else:
@@ -311,12 +317,12 @@ class DeskScreen(Asking[None]):
     # the lines of a region ---------------------------------------------------------------------
 
     def sized(self) -> tuple[str, ...]:
-        """The regions whose lines a reader may settle as they are arranged now."""
+        """Return the regions whose height a reader may set in the present arrangement."""
         return self.SIZED
 
     def lines_of(self, region: str) -> int | None:
-        """The lines that the reader gave a region, as far as the screen has them; None where the
-        screen settles them."""
+        """Return the lines that the reader gave a region, limited to what the screen has; None
+        where the screen sets them."""
         kept = self.shell.panes.lines(f"{self.NAME} {region}")
         return None if kept is None else self._within(kept)
 
@@ -324,13 +330,13 @@ class DeskScreen(Asking[None]):
         return max(self.LEAST, min(lines, self.app.size.height - 10))
 
     def settle(self, region: str, lines: int) -> None:
-        """Give a region so many lines."""
+        """Give a region a number of lines."""
         styles = self.query_one(f"#{region}").styles
         styles.height = styles.max_height = lines
 
     def resize_region(self, step: int) -> None:
-        """Give the region in focus more lines, or fewer; where it takes what is left, the others
-        give or take them."""
+        """Give the region in focus more lines, or fewer; a region that takes the remaining lines
+        grows at the expense of the others."""
         shown = [each for each in self.sized() if self._has_lines(each)]
         if self.zoomed.region is not None or self.focused is None or not shown:
             self.say(f"this region cannot grow: {key_of('zoom')} gives a region the whole screen")
@@ -353,7 +359,7 @@ class DeskScreen(Asking[None]):
         return bool(found) and found.first().size.height > 0
 
     def _settle_all(self) -> None:
-        """Give regions the lines that the reader gave them before."""
+        """Give regions the lines that the reader set earlier."""
         if self.zoomed.region is None:
             for region in self.sized():
                 if (lines := self.lines_of(region)) is not None and self.query(f"#{region}"):
@@ -370,21 +376,21 @@ class DeskScreen(Asking[None]):
         self.rearrange()
 
     def rearrange(self) -> None:
-        """Draw again for the regions that are shown now."""
+        """Draw again, for the regions that are now shown."""
         self.redraw()
         self.call_after_refresh(self.while_there(self.redraw))
 
     def set_focus(
         self, widget: Widget | None, scroll_visible: bool = True, from_app_focus: bool = False
     ) -> None:
-        """Take the zoom along where a hidden region is given the focus."""
+        """Move the zoom to a hidden region that receives the focus."""
         zoomed = self.zoomed.region
         if zoomed is not None and widget not in (None, zoomed) and self.zoomed.on(widget):
             self.rearrange()
         super().set_focus(widget, scroll_visible, from_app_focus)
 
     def focus_next(self, selector: str | type[QueryType] = "*") -> Widget | None:
-        """Focus the next region; a zoomed one hands its place on."""
+        """Focus the next region; a zoom moves along."""
         with self._unzoomed():
             return super().focus_next(selector)
 
@@ -395,7 +401,7 @@ class DeskScreen(Asking[None]):
 
     @contextmanager
     def _unzoomed(self) -> Iterator[None]:
-        """Let every region be seen while the next one is looked for."""
+        """Show every region while the next one is looked for."""
         zoomed = self.zoomed.region
         self.zoomed.off()
         yield
@@ -404,7 +410,7 @@ class DeskScreen(Asking[None]):
             self.rearrange()
 
     def numbered_offers(self, text: str) -> Iterable[Offer]:
-        """Yield what a number, or `attempt` and one, names here."""
+        """Yield the offers for a number, or for `attempt` and a number, on this screen."""
         return ()
 
     # the frame ---------------------------------------------------------------------------------
@@ -415,7 +421,7 @@ class DeskScreen(Asking[None]):
         return max(20, self.app.size.width)
 
     def title_line(self) -> list[Span]:
-        """Line 1: the screens, the one you are on in brackets, and the state of the store."""
+        """Return line 1: the screens, the current one in brackets, and the state of the store."""
         here, standing = self.UNDER or self.NAME, self._standing()
         whole = self._names(SCREENS)
         room = self.columns - width_of([standing])
@@ -429,7 +435,7 @@ class DeskScreen(Asking[None]):
         line: list[Span] = []
         here = self.UNDER or self.NAME
         for number, (name, word) in enumerate(screens):
-            if self.columns < 72 and name != here:  # its key is what is left of it
+            if self.columns < 72 and name != here:  # with few columns, only the key remains
                 word = next(filter(str.isupper, word))
             if name == here:
                 line.append(Span(f"[{self.NAME.title() if self.UNDER else word}]", "strong"))
@@ -472,12 +478,12 @@ class DeskScreen(Asking[None]):
         self.query_one("#top", LineBox).show([self.title_line(), *shown])
 
     def say(self, text: str, style: str = "dim") -> None:
-        """The news line: what just happened. `text` is already safe."""
+        """Show a text in the news line: what just happened. `text` is already safe."""
         self._news = [Span(f" {text}", style)]
         self.foot()
 
     def forget_news(self) -> None:
-        """Forget the news; `foot` draws the line without it."""
+        """Clear the news; `foot` then draws the line without it."""
         self._news = ()
 
     @property
@@ -497,26 +503,26 @@ class DeskScreen(Asking[None]):
         self.query_one("#foot", LineBox).show([news, hint_line(hints, self.columns)])
 
     def legend(self) -> Line:
-        """Return the news line for when there is no news."""
+        """Return the text of the news line while there is no news."""
         return ()
 
     def hints(self) -> Iterable[Hint]:
-        """The keys of the last line, as (keys, words, action)."""
+        """Return the hints of the last line, as (keys, words, action)."""
         return self.HINTS
 
     def on_resize(self, event: Resize) -> None:
         self._settle_all()
         self.redraw()
-        self.call_after_refresh(self.while_there(self.redraw))  # by the size that a region has then
+        self.call_after_refresh(self.while_there(self.redraw))  # by the size that regions have then
 
     def redraw(self) -> None:
-        """Draw what depends on the width."""
+        """Draw the parts that depend on the width."""
         self.head(self._top)
         self.foot()
 
     # acts every screen has ---------------------------------------------------------------------
 
     def copy(self, text: str, what: str) -> None:
-        """Put a text on the clipboard and say so."""
+        """Put a text on the clipboard and report it."""
         self.app.copy_to_clipboard(text)
         self.say(visible_line(f"copied {what}: {text}"))

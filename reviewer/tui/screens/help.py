@@ -1,4 +1,4 @@
-"""Help over any screen, made from the bindings, so that no key can be missing or stale."""
+"""Help over any screen, generated from the bindings, so that no key can be missing or outdated."""
 
 from collections.abc import Sequence
 from textwrap import wrap
@@ -32,10 +32,10 @@ PAIRS = {
     "move.page.up": "move.page.down",
     "move.half.up": "move.half.down",
 }
-"""Verbs that are in one line of the help, there and back."""
+"""Verbs that share a line of the help: there and back."""
 GAP = 2
 LEAST = 24
-"""Columns that words need to be read."""
+"""Columns below which words cannot be read."""
 
 Row = tuple[str, str]
 
@@ -69,14 +69,15 @@ def acts(screen: type[Screen[Any]]) -> list[Row]:
 
 
 def _even(pairs: list[list[Binding]]) -> list[list[str]]:
-    """The keys of both ways, so that `[` is beside `]` and an arrow beside an arrow."""
+    """Return the keys of both directions, so that `[` is next to `]` and an arrow next to an
+    arrow."""
     written_ = [[keys_of(binding) for binding in group] for group in pairs]
     longest = max(len(names) for names in written_)
     return [[*names, *[""] * (longest - len(names))] for names in written_]
 
 
 def keys_of(binding: Binding) -> str:
-    """The keys of a binding as they are now: `k ↑`."""
+    """Return the keys of a binding as they are set now: `k ↑`."""
     verb = binding.id or ""
     if verb in MOTIONS:
         pressed = (*keys.keyboard().keys(verb), *MOTIONS[verb].fixed)
@@ -92,7 +93,8 @@ def _same(one: Sequence[Binding], other: Sequence[Binding]) -> bool:
 
 
 def _joined(there: Sequence[Binding], back: Sequence[Binding]) -> str:
-    """`attempt before, after`: the words of both, what they share said once."""
+    """Return the words of both directions, without repeating shared words: `attempt before,
+    after`."""
     words = there[0].description
     if not back or _same(there, back):
         return words
@@ -106,7 +108,7 @@ def _joined(there: Sequence[Binding], back: Sequence[Binding]) -> str:
 
 
 def help_lines(screen: Screen[Any], width: int) -> list[Line]:
-    """The help of a screen: what it is for, what acts here, what acts everywhere."""
+    """Return the help of a screen: its purpose, the acts here, the acts everywhere."""
     about = keys.worded(" ".join(getattr(screen, "ABOUT", ())))
     lines: list[Line] = [[Span(text)] for text in wrap(about, max(LEAST, width))]
     right = 38 if width < 90 else 44
@@ -134,7 +136,8 @@ def help_lines(screen: Screen[Any], width: int) -> list[Line]:
 
 
 def _column(rows: Sequence[Row], width: int) -> list[list[Span]]:
-    """Keys and words side by side. Nothing is cut: words go on below, and below long keys."""
+    """Return keys and words side by side. Nothing is cut: words wrap, and long keys have their own
+    line."""
     room = max(8, *(len(pressed) for pressed, _ in rows if len(pressed) <= 12)) + GAP
     lines: list[list[Span]] = []
     for pressed, words in rows:
@@ -149,7 +152,7 @@ def _column(rows: Sequence[Row], width: int) -> list[list[Span]]:
 
 
 def key_map(width: int) -> list[Line]:
-    """Every key and the one thing it means."""
+    """Return every key with its meaning."""
     board = keys.keyboard()
     table = [(verb, tip) for verb, _, tip in VERBS.values() if not _digit(verb)]
     table += [(verb, f"Movement: {motion.words}.") for verb, motion in MOTIONS.items()]
@@ -219,7 +222,7 @@ class HelpScreen(Dialog[None]):
         self.query_one("#keys", LineBox).show([hint_line(self.HINTS, width)])
 
     def action_view(self) -> None:
-        """The whole key map, or this screen's help."""
+        """Show the whole key map, or this screen's help."""
         self._all = not self._all
         self._draw()
 

@@ -1,4 +1,4 @@
-"""Two attempts of one episode side by side: where they part, and what that changed."""
+"""Two attempts of one episode side by side: where they diverge, and what that changed."""
 
 from collections.abc import Iterable, Sequence
 from typing import ClassVar
@@ -22,7 +22,7 @@ from reviewer.tui.widgets.value_tree import Entry
 from reviewer.tui.widgets.valueview import ValueView
 
 WIDE = 120
-"""From here on the two sides are in columns."""
+"""Columns from which the two sides are in columns."""
 MODES = ("what changed", "this event", "final state", "final message")
 
 
@@ -139,7 +139,7 @@ class CompareEpisodeScreen(DeskScreen):
             self.say("neither attempt holds an event: only the verdicts are compared")
 
     def lay_out(self, index: int | None = None) -> None:
-        """Make the lines for this width, with the cursor on a step."""
+        """Build the lines for this width, with the cursor on a step."""
         if index is None:
             index = self.current.place if self.current else 0
         found = self.found
@@ -150,10 +150,10 @@ class CompareEpisodeScreen(DeskScreen):
         self.to_step(index)
 
     def to_step(self, index: int) -> None:
-        """Put the cursor on a step; in a fold, on its first line."""
+        """Put the cursor on a step; if it is folded, on the first line of the fold."""
         at = max((n for n, row in enumerate(self.step_lines) if row.place <= index), default=0)
         while at and self.step_lines[at].place == self.step_lines[at - 1].place:
-            at -= 1  # a step may take two lines: the first of them
+            at -= 1  # a step may take two lines: go to the first
         self.grid.go(at)
 
     def redraw(self) -> None:
@@ -223,7 +223,7 @@ class CompareEpisodeScreen(DeskScreen):
             self.draw_detail()
 
     def on_value_view_followed(self, message: ValueView.Followed) -> None:
-        """From a line of evidence to the step that shows it."""
+        """Go from a line of evidence to the step that shows it."""
         self.to_step(message.go[1])
         self.grid.focus()
 
@@ -231,7 +231,7 @@ class CompareEpisodeScreen(DeskScreen):
         await self.action_enter()
 
     async def action_enter(self) -> None:
-        """The whole trace, at the event: the baseline's on its line, else the candidate's."""
+        """Open the whole trace at the event: the baseline's on its line, else the candidate's."""
         row = self.current
         if row is None:
             return
@@ -242,7 +242,7 @@ class CompareEpisodeScreen(DeskScreen):
         self.shell.visit(ToTrace(side.trace_id, event.seq if event else None))
 
     def action_difference(self, step: int) -> None:
-        """The next line at which the sides differ; of a step on two lines, its first."""
+        """Go to the next line at which the sides differ; for a step on two lines, to its first."""
         here = self.current.place if self.current else -1
         ahead = [
             n
@@ -258,7 +258,7 @@ class CompareEpisodeScreen(DeskScreen):
         self.grid.go(at)
 
     def action_attempt(self, step: int) -> None:
-        """The attempt before or after, on both sides."""
+        """Open the attempt before or after, on both sides."""
         a, b = self.found.baseline, self.found.candidate
         made = {each.attempt for each in a.siblings} & {each.attempt for each in b.siblings}
         ahead = [n for n in sorted(made) if (n - b.attempt) * step > 0]
@@ -273,7 +273,7 @@ class CompareEpisodeScreen(DeskScreen):
         self.ask("pair", lambda: desk.compare.attempts(trace_a, trace_b), self.take)
 
     def action_episode(self, step: int) -> None:
-        """The episode before or after, in the order of the list."""
+        """Open the episode before or after, in the order of the list."""
         at = self.at + step
         if not 0 <= at < len(self.names):
             alone = "only these two attempts are compared: C compares every episode"
@@ -316,7 +316,7 @@ class CompareEpisodeScreen(DeskScreen):
             self._load(*traces)
 
     def action_view(self) -> None:
-        """Evidence, this event, final state, final message."""
+        """Switch between evidence, this event, final state and final message."""
         self.mode = MODES[(MODES.index(self.mode) + 1) % len(MODES)]
         self.draw_detail()
 
@@ -333,5 +333,5 @@ class CompareEpisodeScreen(DeskScreen):
 
 
 def _numbered(trace_id: str, attempt: int) -> str:
-    """The trace id of another attempt of the same slot."""
+    """Return the trace id of another attempt of the same slot."""
     return f"{trace_id.rpartition('/')[0]}/{attempt}"

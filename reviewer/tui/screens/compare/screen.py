@@ -104,7 +104,7 @@ class CompareScreen(DeskScreen):
     # reading -----------------------------------------------------------------------------------
 
     def read(self) -> None:
-        """Ask the desk."""
+        """Ask the desk for the comparison."""
         desk, asked = self.shell.desk, (self.suite_id, self.candidate_id, self.baseline_id)
         self.consult(
             "compare", lambda: desk.compare.candidates(*asked), self._take, self._unreadable
@@ -130,7 +130,7 @@ class CompareScreen(DeskScreen):
         here = here or (self._first if self.found is None else None)
         before = [each.episode_id for each in self.found.episodes] if self.found else []
         if here is not None and sorted(before) == sorted(e.episode_id for e in found.episodes):
-            # What others write never moves the rows under the reader.
+            # Writes by others never move the rows under the reader.
             by_id = {each.episode_id: each for each in found.episodes}
             found = replace(found, episodes=tuple(by_id[name] for name in before))
         self.found = found
@@ -224,11 +224,11 @@ class CompareScreen(DeskScreen):
         self.action_enter()
 
     def on_value_view_followed(self, message: ValueView.Followed) -> None:
-        """A line of evidence: both attempts, at the step that shows it."""
+        """Open both attempts at the step that shows a line of evidence."""
         self.action_enter(message.go[1])
 
     def action_enter(self, step: int | None = None) -> None:
-        """Both attempts, side by side, where they part or at a step."""
+        """Open both attempts side by side, at a step or where they diverge."""
         if self.pair is None or self.found is None:
             self.say("nothing to open here: one side made no attempt of this episode")
             return
@@ -236,7 +236,7 @@ class CompareScreen(DeskScreen):
         self.shell.visit(ToAttempts(self.found, names, self.grid.row, self.pair, step))
 
     def action_change(self, step: int) -> None:
-        """The next episode that changed."""
+        """Go to the next episode that changed."""
         here = self.grid.row
         ahead = [
             n for n, e in enumerate(self._shown) if e.change in DIFFERS and (n - here) * step > 0
@@ -247,13 +247,13 @@ class CompareScreen(DeskScreen):
             self.say("no more changed episodes that way")
 
     def action_only(self) -> None:
-        """Only what changed, or everything."""
+        """Show only changed episodes, or all."""
         here = self.current.episode_id if self.current else None
         self._only = not self._only
         self._offer(here)
 
     def action_candidate(self, step: int) -> None:
-        """The candidate before or after, against the same baseline."""
+        """Compare the candidate before or after with the same baseline."""
         if self.found is None:
             return
         names = [name for name in self.found.candidates if name != self.found.baseline_id]
@@ -289,6 +289,6 @@ class CompareScreen(DeskScreen):
             self._turn_to(*sides)
 
     def action_copy_line(self) -> None:
-        """Copy what is said of the episode."""
+        """Copy what is said about the episode."""
         if self.pair is not None:
             self.copy("; ".join(self.pair.evidence), "evidence")

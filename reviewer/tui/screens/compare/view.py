@@ -1,4 +1,4 @@
-"""Two candidates, or two attempts, in lines: the grids, what changed, and in which evidence."""
+"""Two candidates, or two attempts, in lines: the grids, the changes, and the evidence of them."""
 
 from collections.abc import Iterable, Sequence
 from re import sub
@@ -48,7 +48,7 @@ STEP_SIGNS: dict[StepWord, str] = {
     "baseline": "-", "candidate": "+",
 }  # fmt: skip
 FOLD = 6
-"""Equal events in a row from which on they are folded into one line."""
+"""Equal events in a row from which they are folded into one line."""
 
 
 class EpisodePair(NamedTuple):
@@ -114,7 +114,7 @@ class EpisodeSheet(Sheet):
 
 class StepRow(NamedTuple):
     """One line of the aligned events. `side`: both on one line; the baseline's or candidate's of a
-    step that differs, one above the other; or `equal` events folded. `place` is that of the
+    step that differs, one above the other; or `equal` events folded. `place` is the place of the
     (first) step; `first` marks the first divergence."""
 
     side: Literal["both", "baseline", "candidate", "fold"]
@@ -127,7 +127,7 @@ class StepRow(NamedTuple):
 def step_rows(
     steps: Sequence[AlignedStep], first: int | None, *, wide: bool, folded: bool
 ) -> list[StepRow]:
-    """The lines for aligned events: in two columns where there is room, else interleaved."""
+    """Return the lines for aligned events: in two columns where there is room, else interleaved."""
     rows: list[StepRow] = []
     at = 0
     while at < len(steps):
@@ -154,7 +154,8 @@ def step_rows(
 
 
 def _apart(step: AlignedStep) -> bool:
-    """Tell whether both sides of a step need a line each: other acts, other words, other marks."""
+    """Return whether both sides of a step need a line each: other acts, other words, other
+    marks."""
     old, new = step.baseline, step.candidate
     if old is None or new is None or step.change == "instead":
         return True
@@ -228,7 +229,7 @@ class StepSheet(Sheet):
 
 
 def _difference(step: AlignedStep) -> str:
-    """The first difference of two events that belong together, to be behind the title."""
+    """Return the first difference of two events that belong together, to be put after the title."""
     new = step.candidate
     if step.change == "instead" or new is None or new.kind == "message" or not step.lines:
         return ""
@@ -244,7 +245,8 @@ BRIEF = {
 
 
 def top(found: Comparison, width: int) -> list[Line]:
-    """Lines 2 to 7: who against whom, the sentence, the figures, what they are worth, the sums."""
+    """Return lines 2 to 7: the two candidates, the sentence, the figures, their reliability, the
+    sums."""
     state = "critical" if found.new_critical else "fail" if found.lost else "pass"
     if not found.compared:
         state = "not_measured"
@@ -253,7 +255,7 @@ def top(found: Comparison, width: int) -> list[Line]:
         return whole_parts(visible_line(text), width - 2)
 
     sentence = found.sentence
-    if len(sentence) > width - 2:  # the names are in the rows, each beside its word
+    if len(sentence) > width - 2:  # the names are in the rows, each next to its word
         sentence = sub(r" \([^()]*\)", "", sentence)
     return [
         _context(found, width),
@@ -290,7 +292,8 @@ def _context(found: Comparison, width: int) -> list[Span]:
 
 
 def amount_lines(amounts: Iterable[Amount], width: int, *, roomy: bool) -> list[Line]:
-    """Every figure of both sides, on as many lines as they take; with room, the difference too."""
+    """Return every figure of both sides, on as many lines as needed; with room, the difference
+    too."""
     lines: list[list[Span]] = [[Span(" ")]]
     for each in amounts:
         line: list[Span] = []
@@ -309,7 +312,7 @@ def amount_lines(amounts: Iterable[Amount], width: int, *, roomy: bool) -> list[
 
 
 def figure(each: Amount, value: float | None) -> str:
-    """A figure in its unit, or n/m."""
+    """Return a figure in its unit, or n/m."""
     if value is None:
         return words.UNKNOWN
     if each.unit == "steps":
@@ -321,7 +324,7 @@ def figure(each: Amount, value: float | None) -> str:
 
 def evidence_entries(found: AttemptComparison) -> list[Entry]:
     """Return a line for each piece of evidence that changed: `»` where the two first differ, `→`
-    where a step shows it, to which Enter goes."""
+    where Enter opens a step that shows it."""
     entries = []
     for text, step in zip(found.evidence, found.evidence_steps, strict=True):
         go = None if step is None else ("step", step)
@@ -334,7 +337,7 @@ def evidence_entries(found: AttemptComparison) -> list[Entry]:
 
 
 def pair_title(found: AttemptComparison) -> list[Span]:
-    """Whose attempts these are, for a rule."""
+    """Return the names of the two attempts, for a rule."""
     a, b = found.baseline, found.candidate
     told = f"{found.episode_id} · attempt {a.attempt}"
     told += "" if a.attempt == b.attempt else f" and {b.attempt}"
@@ -342,7 +345,8 @@ def pair_title(found: AttemptComparison) -> list[Span]:
 
 
 def pair_top(found: AttemptComparison, place: str, width: int) -> list[Line]:
-    """Lines 2 to 4: episode and attempts, both verdicts and the gates between them, the sums."""
+    """Return lines 2 to 4: episode and attempts, both verdicts and the gates that differ, the
+    sums."""
     room = 60 if width >= 120 else 15
     line: list[Span] = [
         Span("{ ", "key", "screen.episode(-1)"),
@@ -391,7 +395,7 @@ BRACKETS = {"=": ("", ""), "-": ("[-", "-]"), "+": ("{+", "+}")}
 
 
 def message_blocks(found: AttemptComparison) -> list[Block]:
-    """The final messages in one text: words that only one side has in brackets and in color."""
+    """Return the final messages in one text: words of one side only in brackets and in color."""
     if not found.message:
         return [Block("no final message on either side")]
     text, marks = "", []

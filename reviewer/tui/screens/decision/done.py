@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     from reviewer.desk.desk import Desk
 
 MOST = 3
-"""Attempts that are shown of one reason."""
+"""Attempts that are shown for one reason."""
 Behind = list[tuple[Reason, list[Read]]]
 
 
 def read_behind(desk: "Desk", reasons: Iterable[Reason]) -> Behind:
-    """Read the first attempts behind each reason; one that is here no more is left out."""
+    """Read the first attempts behind each reason; traces that no longer exist are left out."""
     found: Behind = []
     for reason in reasons:
         first = {one.trace_id: one.seq for one in reversed(reason.evidence)}
@@ -30,8 +30,8 @@ def read_behind(desk: "Desk", reasons: Iterable[Reason]) -> Behind:
 
 
 def done_blocks(behind: Behind, width: int) -> list[Block]:
-    """Return each reason with the attempts behind it. One that a reason before has shown is named
-    and not shown again."""
+    """Return each reason with the attempts behind it. An attempt that an earlier reason has shown
+    is only named."""
     blocks: list[Block] = []
     shown: set[str] = set()
     for reason, attempts in behind:

@@ -1,4 +1,4 @@
-"""The way to a signature: a key, whether it may sign, then the signature itself. It begins with the
+"""The way to a signature: a key, whether it may sign, then the signature itself. It begins at the
 first of these that is missing, and each step says what to do."""
 
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ from reviewer.tui.shell.shell import Shell
 
 
 class Decider(Protocol):
-    """The screen on which it is decided."""
+    """The screen on which the decision is made."""
 
     suite_id: str
     candidate_id: str
@@ -28,7 +28,7 @@ class Decider(Protocol):
 
 
 class SigningGuide:
-    """One signature at a time, from the first missing step on."""
+    """One signature at a time, starting at the first missing step."""
 
     def __init__(self, screen: Decider) -> None:
         self._screen = screen
@@ -38,7 +38,7 @@ class SigningGuide:
         self._guided = False
 
     def begin(self, found: DecisionView, choice: Choice, keys: Sequence[KeyInfo]) -> None:
-        """Go to the first step that is missing for this choice."""
+        """Open the first step that is missing for this choice."""
         self._found, self._choice, self._keys = found, choice, list(keys)
         self._guided = not any(map(may_sign, keys))
         if self._screen.shell.desk.role is not None:
@@ -51,7 +51,7 @@ class SigningGuide:
             self._sign()
 
     def leave(self) -> None:
-        """Close what is open, unless something is being signed."""
+        """Close the open dialog, unless something is being signed."""
         from reviewer.tui.screens.decision.key import KeyScreen
         from reviewer.tui.screens.decision.own_key import OwnKeyScreen
         from reviewer.tui.screens.decision.sign import SignScreen
@@ -119,8 +119,8 @@ class SigningGuide:
         self._screen.app.push_screen(dialog, self._done)
 
     def _sign_elsewhere(self) -> None:
-        """Go to the signature with a key of the person's own machine: the only one of a page that
-        is served to somebody."""
+        """Open the signature with a key on the person's own machine, which is the only way to sign
+        on a page that is served to someone."""
         from reviewer.tui.screens.decision.own_key import OwnKeyScreen
 
         assert self._found is not None
@@ -130,7 +130,7 @@ class SigningGuide:
         self._screen.app.push_screen(dialog, self._screen.signed)
 
     def _done(self, ended: SignedDecision | KeyInfo | None) -> None:
-        if isinstance(ended, KeyInfo):  # one that may not sign yet was chosen
+        if isinstance(ended, KeyInfo):  # a key was chosen that may not sign yet
             self._keys = [ended, *(k for k in self._keys if k.fingerprint != ended.fingerprint)]
             self._guided = True
             self._ask_for_trust()

@@ -22,7 +22,7 @@ MAKE, FILE, LATER = range(3)
 
 
 class KeyScreen(Step[KeyInfo | None]):
-    """Answers a key that is here from now on, or None."""
+    """Answers with a key that is present from now on, or None."""
 
     NAME = "sign-key"
     ABOUT = (
@@ -47,7 +47,7 @@ class KeyScreen(Step[KeyInfo | None]):
     def __init__(
         self, found: DecisionView, decision: str, step: str, known: Sequence[KeyInfo] = ()
     ) -> None:
-        """`known` are the keys that were found before: another one is wanted."""
+        """Ask for a key that is not among `known`, the keys found earlier."""
         super().__init__()
         self._found, self._decision, self._step = found, decision, step
         self._known = {key.fingerprint for key in known}
@@ -119,7 +119,7 @@ class KeyScreen(Step[KeyInfo | None]):
     # taking ------------------------------------------------------------------------------------
 
     def action_numbered(self, number: int) -> None:
-        """Take that line."""
+        """Choose the line with that number."""
         menu = self.query_one("#ways", Menu)
         if number <= len(menu.items):
             menu.offer(menu.items, number - 1)

@@ -51,8 +51,9 @@ def top(found: DecisionView, width: int) -> list[Line]:
 def sections(
     found: DecisionView, standing_: SuiteStanding | None, *, beside: bool, roomy: bool
 ) -> list[Block]:
-    """Return the report in blocks, what decides first: with room every reason with its events, the
-    gates, the bounds, what is said of the suite unless that stands `beside`, then the rest."""
+    """Return the report in blocks, the deciding ones first: with room every reason with its events,
+    the gates, the bounds, the standing of the suite unless it is shown `beside`, then the other
+    sections."""
     blocks = [_block(*line) for line in found.sections if line[1] == FIRST]
     blocks += _reasons(found) if roomy else []
     blocks += _headed("gates: attempts that pass and fail, first failing event", roomy)
@@ -112,16 +113,16 @@ def _gates(found: DecisionView, *, every: bool) -> list[Block]:
 
 
 FIRST = "break-glass"
-"""The section that comes before all: a release that went around the report."""
+"""The section that comes before all others: a release that bypassed the report."""
 MOST_EVENTS = 3
-"""Events that are named behind a reason."""
+"""Events that are named after a reason."""
 
 
 def beside_blocks(
     found: DecisionView, standing_: SuiteStanding | None, mine: Collection[str]
 ) -> list[Block]:
-    """Return what is shown beside the report: the suite's trial, its policy's power, and every
-    earlier decision with who signed it, when, until when, its state and its comment."""
+    """Return the part next to the report: the suite's trial, its policy's power, and every earlier
+    decision with who signed it, when, until when, its state and its comment."""
     blocks = [Block("suite trial: what bad agents do on this suite", "dim", [Span(" ")])]
     if standing_ is None:
         blocks.append(Block("being tried now", "dim", [Span(" ► ", "running")]))
@@ -150,14 +151,14 @@ def standing(found: DecisionView) -> EarlierDecision | None:
 
 
 def expired(found: DecisionView) -> EarlierDecision | None:
-    """Return the newest decision for the environment of the report, when it is over."""
+    """Return the newest decision for the environment of the report, if it has expired."""
     last = [one for one in found.earlier if one.environment == found.environment and one.sound]
     return last[-1] if last and last[-1].state == "expired" else None
 
 
 def choice_line(choice: Choice, chosen: bool, before: EarlierDecision | None = None) -> list[Span]:
-    """One decision: whether it is chosen, whether it can be signed, and why not. `before` is the
-    reader's own signature of the same on this report."""
+    """Return one decision: whether it is chosen, whether it can be signed, and why not. `before` is
+    the reader's own earlier signature of the same decision on this report."""
     mark = "(x)" if chosen and choice.open else "( )"
     why = "can be signed" if choice.open else "not possible"
     if choice.adds is not None and choice.open:
@@ -175,7 +176,7 @@ def choice_line(choice: Choice, chosen: bool, before: EarlierDecision | None = N
 
 
 def earlier_line(one: EarlierDecision, mine: Collection[str], width: int) -> list[Span]:
-    """One earlier decision: number, what, who, when, until, state, comment."""
+    """Return one earlier decision: number, decision, who, when, until, state, comment."""
     wide = width >= 110
     until = one.expires[:10] if wide else one.expires[5:10]
     who = visible_line(", ".join(one.signers))
@@ -214,7 +215,7 @@ def checked_block(one: CheckedDecision, of_this_report: bool) -> Block:
 
 
 def checked_words(found: Sequence[CheckedDecision]) -> tuple[str, str]:
-    """Return one line on all of them, and its style."""
+    """Return one line about all of them, and its style."""
     counts = Counter[str](one.says for one in found)
     told = ", ".join(f"{counts[says]} {says}" for says in MARKS if counts[says])
     bad = counts["refused"] > 0
@@ -224,7 +225,7 @@ def checked_words(found: Sequence[CheckedDecision]) -> tuple[str, str]:
 
 
 def key_line(key: KeyInfo, width: int) -> list[Span]:
-    """Return one key: who it is, its fingerprint, and its place in the room that is left."""
+    """Return one key: its owner, its fingerprint, and its path in the remaining room."""
     name = middle(visible_line(key.principal or key.comment), 24)
     keyid = middle(visible_line(key.fingerprint), 20)
     place = visible_line("in ssh-agent" if key.where == "ssh-agent" else key.where)
@@ -239,7 +240,7 @@ def key_line(key: KeyInfo, width: int) -> list[Span]:
 
 
 def may_sign(key: KeyInfo) -> bool:
-    """Return whether a key is one of an approver."""
+    """Return whether a key belongs to an approver."""
     return key.principal is not None and "approver" in key.roles
 
 
@@ -377,7 +378,7 @@ def error_lines(error: DeskError, width: int) -> list[Line]:
 
 
 def way_lines(error: DeskError, width: int) -> list[Line]:
-    """Return what can be done about a refusal."""
+    """Return the ways out of a refusal."""
     return [
         [Span(f"   {part}", "dim")]
         for way in error.ways_out[:3]

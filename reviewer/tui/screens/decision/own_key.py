@@ -1,5 +1,5 @@
 """A signature with a key of another machine: the decision is prepared here, signed there, and the
-signature pasted. For pages of `reviewer serve`, whose machine holds nobody else's key."""
+signature pasted. For pages of `reviewer serve`, whose machine holds no key of any guest."""
 
 import io
 from collections.abc import Iterable
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
     from reviewer.desk.decisions.own_key import Prepared
 
 KEEP, COPY, AGAIN, LEAVE = range(4)
-"""What can be done once it is prepared."""
+"""The acts that are possible once the decision is prepared."""
 
 
 class OwnKeyScreen(Step[SignedDecision | None]):
-    """Prepares a decision and takes the signature that its person made of it elsewhere. Answers
-    what is in the store, or None."""
+    """Prepares a decision and takes the signature that its person made on another machine. Answers
+    with the decision in the store, or None."""
 
     NAME = "sign-own-key"
     ABOUT = (
@@ -50,7 +50,7 @@ class OwnKeyScreen(Step[SignedDecision | None]):
     BINDINGS: ClassVar[list[BindingType]] = [bind("escape", "leave", "not now")]
 
     def __init__(self, found: DecisionView, decision: str, pending: Pending | None) -> None:
-        """`pending` is the decision to which a signature is added; None makes one."""
+        """Prepare a decision, or add a signature to `pending`."""
         super().__init__()
         self._found, self._decision, self._pending = found, decision, pending
         self._own = decision.lower() == found.recommendation or pending is not None

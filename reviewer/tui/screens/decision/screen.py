@@ -1,4 +1,4 @@
-"""The decision: the report as it would be signed, and what may be said about it."""
+"""The decision: the report as it would be signed, and the decisions that are possible."""
 
 from collections.abc import Iterable
 from typing import ClassVar
@@ -38,7 +38,7 @@ from reviewer.tui.widgets.words import short
 
 MODES = ("report", "Markdown", "bytes")
 SIDE, ROOMY = 150, 34
-"""Columns from which the suite is shown beside the report, and lines from which the report names
+"""Columns from which the suite is shown next to the report, and lines from which the report names
 every event and gate."""
 
 
@@ -135,7 +135,7 @@ class DecisionScreen(DeskScreen):
 
     @property
     def mine(self) -> set[str]:
-        """The principals whose keys lie here."""
+        """The principals whose keys are on this machine."""
         return {key.principal for key in self._keys or () if key.principal is not None}
 
     def store_changed(self) -> None:
@@ -250,7 +250,7 @@ class DecisionScreen(DeskScreen):
     # acting ------------------------------------------------------------------------------------
 
     def action_pick(self, step: int) -> None:
-        """The next choice."""
+        """Move to the next choice."""
         self.choices.action_move(step)
 
     def on_menu_moved(self, message: Menu.Moved) -> None:
@@ -297,7 +297,7 @@ class DecisionScreen(DeskScreen):
         self.say(*checked_words(found))
 
     def action_sign(self) -> None:
-        """Sign the chosen decision, guided from the first missing thing on."""
+        """Sign the chosen decision, guided from the first missing step."""
         if self.found is None or self._keys is None:
             self.say("still reading: a moment")
             return
@@ -311,11 +311,11 @@ class DecisionScreen(DeskScreen):
             self._guide.begin(self.found, choice, self._keys)
 
     def keys_found(self, keys: list[KeyInfo]) -> None:
-        """The guide made, found or trusted a key."""
+        """Show the keys after the guide made, found or trusted one."""
         self._take_keys(keys)
 
     def signed(self, signed: SignedDecision | None) -> None:
-        """Say what the guide ended with; None is a dialog that was left."""
+        """Report the result of the guide; None: its dialog was closed."""
         if signed is not None:
             self._read()
             word = signed_word(signed)
@@ -324,17 +324,17 @@ class DecisionScreen(DeskScreen):
             self.say(told + middle(self._place(signed.path), room), word.style)
 
     def _place(self, path: str) -> str:
-        """Return a file of the workspace by its place in it."""
+        """Return the path of a file within the workspace."""
         return visible_line(path.replace(f"{self.shell.desk.path}/", ""))
 
     def action_reason(self, step: int) -> None:
-        """The evidence of the next reason."""
+        """Open the evidence of the next reason."""
         if self.found and self.found.reasons:
             self._reason = (self._reason + step - (self._reason == 0)) % len(self.found.reasons)
             self.action_numbered(self.found.reasons[self._reason].number)
 
     def action_numbered(self, number: int) -> None:
-        """The evidence of a reason."""
+        """Open the evidence of a reason."""
         reasons = self.found.reasons if self.found else ()
         evidence: list[Evidence] = [
             each for reason in reasons if reason.number == number for each in reason.evidence
@@ -347,7 +347,7 @@ class DecisionScreen(DeskScreen):
         self.shell.visit(ToTrace(first.trace_id, first.seq, first.gate))
 
     def action_evidence(self) -> None:
-        """Show what was done in the attempts behind the reasons, or the report again."""
+        """Show the events of the attempts behind the reasons, or the report again."""
         if self.found is None:
             return
         if not any(reason.evidence for reason in self.found.reasons):
@@ -365,7 +365,7 @@ class DecisionScreen(DeskScreen):
         self._draw_report(fresh=True)
 
     def action_view(self) -> None:
-        """Sections, Markdown, the exact bytes."""
+        """Switch between sections, Markdown and the exact bytes."""
         self._opened = False
         self.mode = MODES[(MODES.index(self.mode) + 1) % len(MODES)]
         self._draw_report(fresh=True)

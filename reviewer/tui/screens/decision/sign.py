@@ -1,4 +1,4 @@
-"""The last step: the sentence, what is bound, the key; then the signature, or why not."""
+"""The last step: the sentence, the bound digests, the key; then the signature, or why it failed."""
 
 import shlex
 import textwrap
@@ -24,24 +24,25 @@ from reviewer.tui.widgets.chrome import LineBox, Menu
 from reviewer.tui.widgets.lines import Line, Span, pad, rule
 
 EXPORT, CHECK, CLOSE = range(3)
-"""What can be done once it is signed."""
+"""The acts that are possible after signing."""
 ASKED = ("comment", "typed", "passphrase")
-"""The fields, where this decision and this key have them."""
+"""The fields, where this decision and this key need them."""
 
 
 class Wanted:
-    """Whether a signature is still wanted: the person gives up, or it is kept, not both."""
+    """Whether a signature is still wanted: either the person gives up, or it is kept, never
+    both."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._end = ""
 
     def give_up(self) -> bool:
-        """Return whether nothing will be kept."""
+        """Give up. Return whether nothing will be kept."""
         return self._ended("given up")
 
     def keep(self) -> bool:
-        """Return whether it may be kept."""
+        """Return whether the signature may be kept."""
         return self._ended("kept")
 
     def _ended(self, end: str) -> bool:
@@ -51,8 +52,8 @@ class Wanted:
 
 
 class SignScreen(Step[SignedDecision | KeyInfo | None]):
-    """Signs one decision on one report, by digest. Answers what is in the store, a key that was
-    chosen and may not sign yet, or None."""
+    """Signs one decision on one report, by digest. Answers with the decision in the store, a key
+    that was chosen and may not sign yet, or None."""
 
     NAME = "sign"
     ABOUT = (
@@ -75,7 +76,7 @@ class SignScreen(Step[SignedDecision | KeyInfo | None]):
         pressing("Esc", "close", "escape"),
         ("y", "copy digest", "screen.copy_digest"),
     )
-    """The keys once it is signed."""
+    """The keys after signing."""
     DEFAULT_CSS = "SignScreen #keys { height: auto; max-height: 3; }"
     BINDINGS: ClassVar[list[BindingType]] = [
         bind("escape", "leave", "not now"),
@@ -93,8 +94,8 @@ class SignScreen(Step[SignedDecision | KeyInfo | None]):
         *,
         guided: bool = False,
     ) -> None:
-        """`pending` is the decision to which a signature is added; None makes one. `guided` means
-        that steps came before this one."""
+        """Sign a new decision, or add a signature to `pending`. `guided`: steps came before this
+        one."""
         super().__init__()
         self._guided, self._tries = guided, 0
         self._found, self._decision, self._pending = found, decision, pending
@@ -104,7 +105,8 @@ class SignScreen(Step[SignedDecision | KeyInfo | None]):
         self._own = decision.lower() == found.recommendation or pending is not None
 
     def _sorted(self, keys: Sequence[KeyInfo]) -> list[KeyInfo]:
-        """Keys that may sign first; the person who signed already is not who is asked now."""
+        """Return the keys, those that may sign first and those of persons who have already signed
+        last."""
         signed = self._pending.signers if self._pending is not None else ()
         return sorted(keys, key=lambda key: (not view.may_sign(key), key.principal in signed))
 
@@ -151,7 +153,8 @@ class SignScreen(Step[SignedDecision | KeyInfo | None]):
         self._show_key()
 
     def _show_key(self) -> None:
-        """Ask for a passphrase only where the chosen key has one; say what its person signed."""
+        """Ask for a passphrase only if the chosen key has one; name an earlier decision of its
+        person."""
         self.show_field("passphrase", self._key.locked and self._signed is None)
         self.query_one("#facts", LineBox).show(self._facts())
         self._offer()
@@ -178,7 +181,7 @@ class SignScreen(Step[SignedDecision | KeyInfo | None]):
         return [*lines, []]
 
     def _said_before(self) -> EarlierDecision | None:
-        """Return the decision by which the person of the chosen key said this very thing."""
+        """Return the earlier decision by which the person of the chosen key said the same."""
         if self._pending is not None or not self._key_list or self._key.principal is None:
             return None
         return signed_before(self._found, self._decision, {self._key.principal})
@@ -244,7 +247,7 @@ class SignScreen(Step[SignedDecision | KeyInfo | None]):
             self._show_key()
 
     def action_numbered(self, number: int) -> None:
-        """Take that line, once it is signed."""
+        """Choose the line with that number, once the decision is signed."""
         if self._signed is not None and number <= CLOSE + 1:
             self._after(number - 1)
 
@@ -260,7 +263,7 @@ class SignScreen(Step[SignedDecision | KeyInfo | None]):
             self._export()
 
     def _file(self, path: str) -> str:
-        """Return a file of the workspace by its place in it."""
+        """Return the path of a file within the workspace."""
         return path.replace(f"{self.shell.desk.path}/", "")
 
     def _command(self, decision: str) -> str:
@@ -271,7 +274,8 @@ class SignScreen(Step[SignedDecision | KeyInfo | None]):
         return shlex.join(("reviewer", "verify", decision, *named))
 
     def _export(self) -> None:
-        """Write the report beside the decision, into the folder that the decision screen offers."""
+        """Write the report next to the decision, into the folder that the decision screen
+        offers."""
         from reviewer.tui.screens.dialogs.ask import FORMATS, release_folder
 
         found, desk = self._found, self.shell.desk
@@ -286,7 +290,7 @@ class SignScreen(Step[SignedDecision | KeyInfo | None]):
         )
 
     def _add(self, text: str) -> None:
-        """Say something more, once it is signed."""
+        """Show a further message after signing."""
         box = self.query_one("#state", LineBox)
         told = textwrap.wrap(visible_line(text), self.room - 2, break_on_hyphens=False)
         box.show([*box.lines[:5], *([Span(f" {part}", "dim")] for part in told)])
@@ -360,7 +364,7 @@ class SignScreen(Step[SignedDecision | KeyInfo | None]):
         self.query_one("#buttons").focus()
 
     def refused(self, error: DeskError) -> None:
-        """The desk said no: a passphrase is asked for again, all else is told."""
+        """Show a refusal by the desk; after a wrong passphrase, ask for it again."""
         self._waiting = False
         if not self.is_attached:
             return
@@ -389,8 +393,8 @@ class SignScreen(Step[SignedDecision | KeyInfo | None]):
             self.tell_text(f"{words.plural(len(keys), 'key')} found")
 
     def action_leave(self) -> None:
-        """Not now; after signing: done. A key that is being asked is given up, unless its signature
-        is being kept this moment: then that is told."""
+        """Close without signing, or after signing. Signing under way is abandoned, unless the
+        signature is being kept at this moment; then say so."""
         if not self._waiting or self._wanted.give_up():
             self.dismiss(self._signed)
         else:

@@ -1,4 +1,4 @@
-"""What the steps to a signature have in common: the frame, and an Enter that is not a held one."""
+"""The common parts of the steps to a signature: the frame, and an Enter that is not a held key."""
 
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -19,11 +19,12 @@ from reviewer.tui.widgets.lines import Line, Span, pad
 R = TypeVar("R")
 
 HELD = 0.3
-"""Seconds without Enter before one counts: the Enter that opened the step may still be held."""
+"""Seconds without Enter before Enter counts: the Enter that opened the step may still be held
+down."""
 
 
 class Step(Dialog[R]):
-    """A dialog of the way to a signature: what is signed, the step itself, what happened, keys."""
+    """A dialog of the way to a signature: what is signed, the step itself, messages, keys."""
 
     DEFAULT_CSS = """
     Step #box { max-width: 100%; max-height: 100%; overflow-y: auto; }
@@ -39,7 +40,7 @@ class Step(Dialog[R]):
         self._last_enter = 0.0
 
     def parts(self) -> Iterable[Widget]:
-        """The widgets of this step; one is a LineBox `state`."""
+        """Return the widgets of this step; one is a LineBox `state`."""
         raise NotImplementedError
 
     def compose(self) -> ComposeResult:
@@ -54,7 +55,7 @@ class Step(Dialog[R]):
         return dialog_width(self.app.size.width) - 4
 
     def opened(self, title: str, facts: Sequence[Line]) -> None:
-        """Draw the frame. Enter counts from now on, after a rest."""
+        """Draw the frame. Enter counts from now on, after a pause."""
         self._last_enter = self.clock()
         self.headed(title)
         self.query_one("#box").styles.width = dialog_width(self.app.size.width)
@@ -70,17 +71,17 @@ class Step(Dialog[R]):
         self.tell([[Span(f" {text}", style)]])
 
     def refused(self, error: DeskError) -> None:
-        """The desk said no: its words, and what can be done."""
+        """Show a refusal by the desk, and the ways out."""
         self._waiting = False
         self.tell(error_lines(error, self.room - 2)[:5])
 
     def action_leave(self) -> None:
-        """Not now: nothing was signed. What is being written is waited for."""
+        """Close without signing, unless something is being written."""
         if not self._waiting:
             self.dismiss(None)
 
     def held(self) -> bool:
-        """Tell whether this Enter may be the repeat of one that is still held down."""
+        """Return whether this Enter may be the repeat of one that is still held down."""
         now = self.clock()
         before, self._last_enter = self._last_enter, now
         return now - before < HELD
@@ -90,7 +91,7 @@ class Step(Dialog[R]):
             self._last_enter = 0.0
 
     def value(self, name: str) -> str:
-        """What was typed into a field, "" where this step has no such field."""
+        """Return the text of a field, "" where this step has no such field."""
         found = self.query(f"#{name}")
         return found.first(Input).value if found else ""
 
@@ -107,7 +108,7 @@ class Step(Dialog[R]):
         self._mark()
 
     def _mark(self) -> None:
-        """Mark the field that takes what is typed."""
+        """Mark the field that receives typed text."""
         for row in self.query(Field):
             row.mark(row.query_one(Input).has_focus)
 

@@ -24,7 +24,7 @@ ANOTHER = "another"
 
 
 class TrustScreen(Step[KeyInfo | str | None]):
-    """Answers a key that may sign from now on, `ANOTHER`, or None."""
+    """Answers with a key that may sign from now on, `ANOTHER`, or None."""
 
     NAME = "sign-trust"
     ABOUT = (
@@ -77,12 +77,12 @@ class TrustScreen(Step[KeyInfo | str | None]):
 
     @property
     def _named(self) -> bool:
-        """Whether a name is wanted: a key that is on the list has one."""
+        """Whether a name is needed: a key that is listed has one."""
         return self._key.principal is None
 
     @property
     def _line(self) -> str:
-        """The line as it would be added; of a key that is on the list, as it should be."""
+        """The line as it would be added; for a listed key, as it should be."""
         key = self._key
         if key.principal is not None:
             return f"{key.principal} {','.join(key.roles)},approver {key.public}"
@@ -136,7 +136,7 @@ class TrustScreen(Step[KeyInfo | str | None]):
             self._take(message.menu.cursor)
 
     def action_numbered(self, number: int) -> None:
-        """Take that line."""
+        """Choose the line with that number."""
         ways = self.query_one("#ways", Menu)
         if number <= len(ways.items):
             ways.offer(ways.items, number - 1)

@@ -61,7 +61,7 @@ FORMATS = ("json", "md", "html", "junit")
 
 
 class PromptScreen(Veiled[str | None]):
-    """Answers the text at Enter, None at Esc."""
+    """Answers with the text at Enter, None at Esc."""
 
     NAME = "prompt"
     ENTER = "accept the text"
@@ -131,7 +131,8 @@ def release_folder(candidate_id: str) -> str:
 
 
 class QuestionScreen(Dialog[str | None]):
-    """Answers the chosen word; None at Esc. `choices` are (answer, words), the harmless first."""
+    """Answers with the chosen word; None at Esc. `choices` are (answer, words), the harmless one
+    first."""
 
     NAME = "question"
     ABOUT = ("Nothing happens until you choose: Esc changes nothing.",)
@@ -170,7 +171,8 @@ class QuestionScreen(Dialog[str | None]):
 
 
 class QuitScreen(QuestionScreen):
-    """Asks whether to quit: `y` takes the second choice, which stops at a safe point; `n` stays."""
+    """Asks whether to quit: `y` chooses the second answer, which stops at a safe point; `n`
+    stays."""
 
     NAME = "quit"
     CSS = "QuitScreen #box { width: 72; max-width: 100%; }"
@@ -199,13 +201,13 @@ class QuitScreen(QuestionScreen):
 
 
 def leaving_idle() -> QuestionScreen:
-    """Ask whether the reader quits while nothing is at work."""
+    """Return the question whether the reader quits while no work is under way."""
     facts = ("Nothing is at work here. What was written is kept.",)
     return QuitScreen("quit?", facts, (("stay", "stay here"), ("quit", "quit")))
 
 
 def leaving(views: Sequence[RunView]) -> QuestionScreen:
-    """Ask what becomes of the runs at work when the reader quits."""
+    """Return the question about the runs at work when the reader quits."""
     at_work = sum(len(view.running) for view in views)
     waiting = sum(len(view.pending) for view in views)
     names = ", ".join(view.candidate_id for view in views)
@@ -226,7 +228,7 @@ def leaving(views: Sequence[RunView]) -> QuestionScreen:
 
 
 def leaving_judge(view: JudgeRunView) -> QuestionScreen:
-    """Ask what becomes of a judge at work when the reader quits."""
+    """Return the question about a judge at work when the reader quits."""
     facts = (
         f"{view.judge_id} is at work: {view.done:,} of {plural(view.calls, 'call')} answered.",
         "What has been answered is kept and not asked, or paid for, again.",
@@ -240,7 +242,7 @@ def leaving_judge(view: JudgeRunView) -> QuestionScreen:
 
 
 def abandoning(view: RunView) -> QuestionScreen:
-    """Ask whether the attempts at work in a run that is stopping are killed."""
+    """Return the question whether to kill the attempts at work in a run that is stopping."""
     facts = (
         f"{view.candidate_id} is stopping: {plural(len(view.running), 'attempt')} at work.",
         worded("What is abandoned leaves no trace; {run} runs it again."),

@@ -1,4 +1,4 @@
-"""The dialog that makes an episode of a trace: what was wrong, what is right, and Enter."""
+"""The dialog that makes an episode from a trace: what was wrong, what is right, and Enter."""
 
 from textwrap import wrap
 from typing import ClassVar
@@ -18,13 +18,13 @@ from reviewer.tui.widgets.lines import Line, Span
 from reviewer.tui.widgets.words import plural
 
 WIDTH = 72
-"""Characters of a line in the dialog, its margin and the bar for scrolling left out."""
+"""Characters of a line in the dialog, without its margin and the scrollbar."""
 
 
 class EpisodeScreen(Dialog[None]):
     """Asks for the marks of one trace. Enter writes the episode and plays its proof; once it is
-    written, with other marks, over itself. `hidden` are words that nothing here may say: those who
-    label do not learn from it whose trace it is."""
+    written, Enter with other marks overwrites it. `hidden` are words that nothing here may say, so
+    that those who label do not learn whose trace it is."""
 
     NAME = "episode"
     ABOUT = (
@@ -84,7 +84,7 @@ class EpisodeScreen(Dialog[None]):
         self.ask("episode", lambda: desk.episodes.from_form(trace_id, typed, written), self._made)
 
     def _asked(self, request: str) -> None:
-        """Offer the trace's request, unless something was typed meanwhile."""
+        """Offer the trace's request, unless something was typed in the meantime."""
         own = self.query_one(f"#{_own('request')}", Input)
         if not own.value and self._blinded(request) == request:
             own.value = request
@@ -132,7 +132,7 @@ class EpisodeScreen(Dialog[None]):
         self.query_one("#state", LineBox).show([[], [Span(f" {self._blinded(text)}", style)]])
 
     def _told(self, text: str, style: str) -> list[Line]:
-        """Return a text in lines of the dialog's width."""
+        """Return a text as lines of the dialog's width."""
         shown = visible_line(self._blinded(text))
         parts = wrap(shown, WIDTH, subsequent_indent="  ", break_on_hyphens=False)
         return [[Span(f" {part}", style)] for part in parts]

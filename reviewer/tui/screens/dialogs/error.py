@@ -1,4 +1,4 @@
-"""An error in full: what is so, what it stops, what was not harmed, the ways out by number."""
+"""An error in full: the fact, what it stops, what was not harmed, the ways out by number."""
 
 from collections.abc import Callable
 from typing import ClassVar
@@ -20,11 +20,11 @@ from reviewer.tui.widgets.words import plural
 
 WIDTH = 70
 FRAME = 8
-"""Lines of the box that are neither facts nor ways out."""
+"""Lines of the box other than facts and ways out."""
 
 
 class ErrorScreen(Dialog[None]):
-    """Never a traceback: sentences, and ways out the reader can take."""
+    """Shows sentences and ways out that the reader can take, never a traceback."""
 
     NAME = "error"
     ABOUT = (
@@ -66,7 +66,7 @@ class ErrorScreen(Dialog[None]):
 
     @classmethod
     def of(cls, error: DeskError, again: Callable[[], None] | None = None) -> "ErrorScreen":
-        """An error of the desk."""
+        """Return the dialog for an error of the desk."""
         facts = (error.text, "", "Nothing in the store was changed.")
         return cls("the desk cannot answer", facts, tuple(error.ways_out), error.exit_code, again)
 
@@ -74,7 +74,7 @@ class ErrorScreen(Dialog[None]):
     def of_suite(
         cls, suite: SuiteInfo, ways_out: tuple[str, ...], again: Callable[[], None]
     ) -> "ErrorScreen":
-        """A suite that no longer matches its lock."""
+        """Return the dialog for a suite that no longer matches its lock."""
         facts = (
             suite.problem or f"{suite.suite_id}: its files and its lock differ",
             "",
@@ -86,7 +86,7 @@ class ErrorScreen(Dialog[None]):
 
     @classmethod
     def of_run(cls, run: RunView) -> "ErrorScreen":
-        """A run that failed."""
+        """Return the dialog for a run that failed."""
         kept = f"{run.done:,} of {plural(run.planned, 'attempt')} were made; they are kept."
         title = f"run {run.number} failed"
         return cls(title, (f"{run.candidate_id}: {run.problem}", "", kept), (), 20)
@@ -143,12 +143,12 @@ class ErrorScreen(Dialog[None]):
             self.notify("copied", markup=False, timeout=2)
 
     def action_copy_all(self) -> None:
-        """Copy everything that is here."""
+        """Copy all the text of the dialog."""
         self.app.copy_to_clipboard("\n".join((self._title, *self._facts, *self._ways)))
         self.notify("copied", markup=False, timeout=2)
 
     def action_again(self) -> None:
-        """Check again."""
+        """Check again whether the error persists."""
         self.dismiss(None)
         if self._again is not None:
             self._again()

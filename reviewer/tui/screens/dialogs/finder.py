@@ -35,11 +35,11 @@ KINDS = {
 }
 """The prefix of each kind, and its name."""
 SIGNED, NARROW, VERDICT, WIDE = 26, 20, 11, 112
-"""Columns of a signature, wide and narrow, of a verdict, and from which the place has its own."""
+"""Columns of a signature, wide and narrow; of a verdict; and from which the place has a column."""
 
 
 class Columns(NamedTuple):
-    """The widths of the columns. `where` is 0 where the line below says it."""
+    """The widths of the columns. `where` is 0 where the line below shows the place."""
 
     name: int
     where: int
@@ -47,7 +47,7 @@ class Columns(NamedTuple):
 
 
 def columns_for(offers: Sequence[Offer], room: int) -> Columns:
-    """Share the width among name and place, by what is there."""
+    """Divide the width between name and place, by their lengths."""
     wide = room >= WIDE
     aside = SIGNED if wide else NARROW if room >= 60 else 0
     left = room - 12 - VERDICT - aside
@@ -59,14 +59,14 @@ def columns_for(offers: Sequence[Offer], room: int) -> Columns:
 
 
 def alike(offers: Sequence[Offer]) -> frozenset[tuple[str, str]]:
-    """Return (kind, name) of the offers that only their place tells apart."""
+    """Return (kind, name) of the offers that only their place distinguishes."""
     times = Counter((one.kind, one.name) for one in offers if one.kind != "act")
     return frozenset(key for key, count in times.items() if count > 1)
 
 
 def _named(one: Offer, width: int, *, placed: bool) -> list[Span]:
-    """Return the name, with its place behind it where that has no column and others are called the
-    same."""
+    """Return the name, followed by its place if the place has no column and another offer has the
+    same name."""
     name, where = visible_line(one.name), visible_line(one.where)
     if not placed or not where:
         return [Span(pad(told_apart(name, width), width), "strong")]
@@ -82,7 +82,7 @@ def offer_line(
     one: Offer, columns: Columns, same: Container[tuple[str, str]] = frozenset()
 ) -> list[Span]:
     """Return a line: kind, name, place, verdict, signature or key. `same` has (kind, name) of
-    offers that only their place tells apart."""
+    offers that only their place distinguishes."""
     state = STATES.get(one.mark)
     words = f" {state.glyph} {one.verdict}" if state else f" {one.verdict}"
     style = cell_style(one.mark) if state else "dim"
@@ -125,7 +125,7 @@ def matching(offers: Sequence[Offer], text: str) -> list[Offer]:
 
 
 class FinderScreen(Dialog[Offer | None]):
-    """Places and acts by name. `acts_first`: opened by the key of acts."""
+    """Places and acts by name. `acts_first`: the finder was opened with the key of acts."""
 
     NAME = "go to"
     ABOUT = (
@@ -184,7 +184,7 @@ class FinderScreen(Dialog[Offer | None]):
 
     @property
     def _asked(self) -> tuple[str, str]:
-        """The kind, empty for all, and the text."""
+        """The kind (empty: all) and the text."""
         text = self.query_one(Input).value.lstrip(": ")
         kind, _ = KINDS.get(text[:2].casefold(), ("", ""))
         return kind, (text[2:] if kind else text).strip()
@@ -219,7 +219,7 @@ class FinderScreen(Dialog[Offer | None]):
         self._others = found
 
     def _look(self) -> None:
-        """Read what only a text finds: acts of other screens, episodes, traces."""
+        """Read the offers that need a text: acts of other screens, episodes, traces."""
         kind, text = self._asked
         if self._others is None:
             self._others = []
@@ -313,25 +313,25 @@ class FinderScreen(Dialog[Offer | None]):
         self._take(message.menu.cursor)
 
     def action_step(self, step: int) -> None:
-        """The line before or after."""
+        """Move to the line before or after."""
         self.query_one(Menu).action_move(step)
 
     def action_kind(self) -> None:
-        """Only what is of the next kind; after the last, all."""
+        """Show only offers of the next kind; after the last kind, all."""
         prefixes = ["", *KINDS]
         text = self.query_one(Input).value
         at = prefixes.index(text[:2]) if text[:2] in KINDS else 0
         self.action_only(prefixes[(at + 1) % len(prefixes)])
 
     def action_only(self, prefix: str) -> None:
-        """Only what is of a kind."""
+        """Show only offers of a kind."""
         box = self.query_one(Input)
         _, text = self._asked
         box.value = f"{prefix}{text}"
         box.cursor_position = len(box.value)
 
     def acts(self) -> None:
-        """Acts before places, or places before acts."""
+        """Put acts before places, or places before acts."""
         self._acts_first, self._moved = not self._acts_first, False
         self._draw()
 

@@ -1,4 +1,4 @@
-"""The import dialog: a path, what is understood of it, and Enter again to take it in."""
+"""The import dialog: a path, a preview of its content, and a second Enter to import it."""
 
 import os
 from collections.abc import Sequence
@@ -29,7 +29,7 @@ FIELDS = (
 
 
 class PathSuggester(Suggester):
-    """The first file or folder that starts like what is typed."""
+    """Suggests the first file or folder that starts with the typed text."""
 
     def __init__(self) -> None:
         super().__init__(use_cache=False, case_sensitive=True)
@@ -54,8 +54,9 @@ class PathSuggester(Suggester):
 
 
 class ImportScreen(Dialog[ImportView | None]):
-    """Returns the import that was begun. The first Enter reads without writing and says what would
-    come in; the second takes it in. Any change of a field asks again."""
+    """Answers with the import that was begun. The first Enter reads without writing and says what
+    would be imported; the second imports it. Any change of a field requires the first Enter
+    again."""
 
     NAME = "import"
     ABOUT = (
@@ -181,7 +182,7 @@ class ImportScreen(Dialog[ImportView | None]):
         self._hints()
 
     def action_leave(self) -> None:
-        """Leave; a look under way ends."""
+        """Close; a preview under way ends."""
         self._stop_looking()
         self.dismiss(None)
 

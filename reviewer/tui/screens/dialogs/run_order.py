@@ -1,4 +1,4 @@
-"""The run dialog: which candidate, how often, how many at a time; Enter starts it."""
+"""The run dialog: the candidate, the number of attempts, the number at a time; Enter starts it."""
 
 import textwrap
 from collections.abc import Sequence
@@ -21,12 +21,12 @@ from reviewer.tui.widgets.words import plural
 
 NEXT, MISSING = "next attempts", "only missing"
 NUMBERS = {"attempts": 1, "jobs": 1, "seed": 0}
-"""The numbers asked for, and the least each may be."""
+"""The numbers asked for, with their least values."""
 
 
 class OrderScreen(Dialog[RunView | None]):
-    """Starts a run and answers it. The candidate on screen is chosen, and what it lacks; `again`
-    is a run to be ordered as it was."""
+    """Starts a run and answers with it. The candidate on screen is preselected, with the attempts
+    that are missing; `again` is a run to be ordered with the same values."""
 
     NAME = "run"
     ABOUT = (
@@ -95,7 +95,7 @@ class OrderScreen(Dialog[RunView | None]):
         self.ask("runnable", look, self._offer)
 
     def _order_as(self, order: RunOrder) -> None:
-        """Fill the fields as they were; which attempts follows from what is there now."""
+        """Fill the fields as in an earlier run; the attempts depend on those that exist now."""
         if order.attempts is not None:
             self.query_one("#attempts", Input).value = str(order.attempts)
         self.query_one("#jobs", Input).value = str(order.jobs)
@@ -142,14 +142,14 @@ class OrderScreen(Dialog[RunView | None]):
         chosen = self._chosen
         if chosen is not None:
             suite, runnable = chosen
-            if not self._slots_chosen:  # what lacks nothing gets more, what lacks some gets those
+            if not self._slots_chosen:  # fill gaps first, else add attempts
                 slots = self.query_one("#slots", Choice)
                 slots.choose(MISSING if runnable.missing else NEXT)
             self.query_one("#attempts", Input).placeholder = f"{suite.attempts}, the policy's"
         self._tell()
 
     def _tell(self) -> None:
-        """Say what Enter would do."""
+        """Show what Enter would do."""
         chosen = self._chosen
         if chosen is None:
             on = visible_line(self._suite_id or "any suite")
@@ -187,7 +187,8 @@ class OrderScreen(Dialog[RunView | None]):
         self._start()
 
     def _number(self, name: str) -> int | None:
-        """A field's number, None where it is empty. Raises ValueError with the words to show."""
+        """Return a field's number, None where it is empty. Raises ValueError with the words to
+        show."""
         typed, least = self.query_one(f"#{name}", Input).value.strip(), NUMBERS[name]
         if not typed:
             return None
@@ -230,7 +231,7 @@ class OrderScreen(Dialog[RunView | None]):
         if self.is_current:
             self.dismiss(view)
             return
-        self._starting = False  # left, or under the help, while it was starting
+        self._starting = False  # closed, or covered by the help, while it was starting
         if self.shell.here is not None:
             self.shell.here.run_begun(view, asked=False)
 
@@ -249,7 +250,7 @@ class OrderScreen(Dialog[RunView | None]):
 
 
 def _line(runnable: Runnable, suite_id: str) -> list[Span]:
-    """A candidate, its suite (else its kind), and what was made of it."""
+    """Return a candidate, its suite (else its kind), and its attempts so far."""
     about = middle(visible_line(suite_id), 16) if suite_id else cut(visible_line(runnable.kind), 16)
     line = [
         Span(" " + pad(middle(visible_line(runnable.candidate_id), 24), 25), "strong"),

@@ -1,4 +1,5 @@
-"""Who is at the workspace: names, screens, since when and from where. Never which item is open."""
+"""The people at the workspace: names, screens, since when and from where. Never which item is
+open."""
 
 from collections.abc import Iterable
 from typing import ClassVar
@@ -46,7 +47,7 @@ class WhoScreen(Dialog[None]):
         self.who_changed()
 
     def who_changed(self) -> None:
-        """Draw the people as they are now."""
+        """Draw the people who are here now."""
         found = self.shell.presence.found
         here = sum(one.left is None for one in found)
         title = "1 person is here" if here == 1 else f"{here} people are here"

@@ -1,4 +1,4 @@
-"""The judge's dialogs: ordering its calls at a known price, and one judged pair whole."""
+"""The judge's dialogs: ordering its calls at a known price, and one judged pair in full."""
 
 from typing import ClassVar
 
@@ -28,11 +28,11 @@ KINDS: dict[str, tuple[LabelKind, ...]] = {
 }
 KEY = "OPENAI_API_KEY"
 MOST = 64
-"""Calls at a time, and repeats, at most."""
+"""The most calls at a time, and the most repeats."""
 
 
 class JudgeOrderScreen(Dialog[bool | None]):
-    """Nothing is sent before the button, and the button names what it will cost."""
+    """Nothing is sent before the button is pressed, and the button names the cost."""
 
     NAME = "judge"
     ABOUT = (
@@ -95,7 +95,7 @@ class JudgeOrderScreen(Dialog[bool | None]):
         return int(typed)
 
     def _order(self) -> JudgeOrder:
-        """The order as typed. ValueError with the words to show."""
+        """Return the order as typed. Raises ValueError with the words to show."""
         return JudgeOrder(
             suite_id=self._suite_id,
             candidate_id=self._candidate_id,
@@ -114,7 +114,8 @@ class JudgeOrderScreen(Dialog[bool | None]):
         self._plan()
 
     def _plan(self) -> None:
-        """Reckon what the order would take; the button names it only when it is this order's."""
+        """Estimate the calls and the cost of the order; the button names them only for this
+        order."""
         self._planned = None
         self._offer()
         try:

@@ -1,4 +1,4 @@
-"""May the judge score, or only advise? Its calibration on labels of people, pair by pair."""
+"""Whether the judge may score or only advise: its calibration on labels of people, pair by pair."""
 
 from collections.abc import Callable, Iterable
 from typing import ClassVar, NamedTuple
@@ -39,7 +39,7 @@ NEEDS_YOU = frozenset({"flips", "differs", "error"})
 
 
 class Sort(NamedTuple):
-    """An order of the pairs, in words, and what it is by."""
+    """An order of the pairs, in words, and its sort key."""
 
     words: str
     key: Callable[[JudgePairRow], tuple[object, ...]]
@@ -53,8 +53,8 @@ SORTS = (
 
 
 def unseen(found: JudgeView) -> str:
-    """Say which pairs are not listed, and what would list them: the judge's answer on a pair is
-    shown to those who have labeled it."""
+    """Return which pairs are not listed, and what would list them: the judge's answer on a pair is
+    shown only to people who have labeled it."""
     if not found.labeled_pairs and not found.hidden:
         return worded("no judge answers: {run} shows what they would cost")
     if not found.labeled_pairs:
@@ -73,7 +73,7 @@ def unseen(found: JudgeView) -> str:
 
 
 class JudgeSheet(Sheet):
-    """One pair a line: what people said, what the judge said in either order."""
+    """One pair per line: the answer of people, and the judge's answer in either order."""
 
     def __init__(self, width: int) -> None:
         episode = 16 if width < 120 else 40
@@ -105,7 +105,8 @@ def names(found: JudgeView) -> list[Span]:
 
 
 class JudgeScreen(DeskScreen):
-    """The role above, the figures, the pairs, and the judge's words on the pair with the cursor."""
+    """The role at the top, the figures, the pairs, and the judge's words on the pair with the
+    cursor."""
 
     NAME = "judge"
     SIZED = ("said",)
@@ -196,7 +197,7 @@ class JudgeScreen(DeskScreen):
         self._read()
 
     def judge_changed(self) -> None:
-        """Calls and cost are drawn; the rows come with the store's next change."""
+        """Draw calls and cost; the rows are read at the store's next change."""
         if self.found is not None:
             self.redraw()
 
@@ -220,8 +221,8 @@ class JudgeScreen(DeskScreen):
         self.look()
 
     def order(self, *, first: bool, again: bool = False) -> None:
-        """Take the rows in. Listed rows keep their place and new ones come behind, unless they are
-        sorted `again`; the cursor stays on its pair."""
+        """Show the rows. Listed rows keep their place and new ones follow, unless they are sorted
+        `again`; the cursor stays on its pair."""
         listed = [
             row
             for row in (self.found.rows if self.found else ())
@@ -305,7 +306,7 @@ class JudgeScreen(DeskScreen):
         self.action_enter()
 
     def action_enter(self) -> None:
-        """The pair whole: both messages, and the judge's words."""
+        """Open the pair in full: both messages, and the judge's words."""
         from reviewer.tui.screens.judge.dialogs import JudgePairScreen
 
         row = self.row
@@ -317,7 +318,7 @@ class JudgeScreen(DeskScreen):
             self.say("still reading: a moment")
 
     def action_parting(self, step: int) -> None:
-        """The next pair on which the judge flips or differs."""
+        """Go to the next pair on which the judge flips or differs."""
         here = self.grid.row
         ahead = [
             n
@@ -330,20 +331,20 @@ class JudgeScreen(DeskScreen):
             self.say("no more flips or disagreements that way")
 
     def action_failing(self) -> None:
-        """Only pairs on which the judge flips, differs or fails, or all again."""
+        """Show only pairs on which the judge flips, differs or fails, or all again."""
         self.only = not self.only
         self.order(first=False, again=True)
         self.redraw()
         self.look()
 
     def action_sort(self) -> None:
-        """Pairs that part first, by number, by what people say."""
+        """Sort the pairs: flips and differences first, by number, or by the answer of people."""
         self.sort = (self.sort + 1) % len(SORTS)
         self.order(first=False, again=True)
         self.redraw()
 
     def action_view(self) -> None:
-        """The pairs, or people against the judge."""
+        """Show the pairs, or people against the judge."""
         if self.found is not None:
             self.toggle_class("-confusion")
             shown = self.has_class("-confusion")
@@ -355,7 +356,8 @@ class JudgeScreen(DeskScreen):
             self.copy(self.row.item, "pair")
 
     def action_export(self) -> None:
-        """Ask for a file and write the judge's answers there, those to pairs not shown here too."""
+        """Ask for a file and write the judge's answers to it, including answers on pairs not
+        listed."""
         from reviewer.tui.screens.dialogs.ask import PromptScreen
         from reviewer.tui.views.labels import export_judgments, file_name
 
@@ -374,7 +376,7 @@ class JudgeScreen(DeskScreen):
     # running -----------------------------------------------------------------------------------
 
     def action_run(self) -> None:
-        """Ask which judge, show calls and price, then begin."""
+        """Ask which judge to run, show calls and price, then begin."""
         from reviewer.tui.screens.judge.dialogs import JudgeOrderScreen
 
         if self.shell.judging.at_work is not None:
@@ -390,7 +392,7 @@ class JudgeScreen(DeskScreen):
             self.redraw()
 
     def action_stop(self) -> None:
-        """No new calls; those under way are answered and kept."""
+        """Stop the judge: no new calls; those under way are answered and kept."""
         if self.shell.judging.at_work is None:
             self.say(worded("no judge is at work here: {run} runs it"))
         else:

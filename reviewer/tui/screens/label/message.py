@@ -19,11 +19,11 @@ from reviewer.tui.widgets.lines import Block, Line, Span
 from reviewer.tui.widgets.textview import Passage
 
 BESIDE = 160
-"""Columns from which what was done is beside the message; in fewer it is below."""
+"""Columns from which the events are shown next to the message; with fewer they are below it."""
 
 
 class Pane(LineBox):
-    """Lines that are made for its size, which it has only after the screen was laid out."""
+    """Lines that are drawn for the pane's size, which is known only after layout."""
 
     def on_resize(self) -> None:
         screen = self.screen
@@ -138,7 +138,7 @@ class LabelMessageScreen(LabelScreen):
         self.query_one("#answers", LineBox).show(lines)
 
     def hints(self) -> Iterable[Hint]:
-        """Once every criterion is answered, saving comes first."""
+        """Return the hints, with saving first once every criterion is answered."""
         hints = list(super().hints())
         if (
             self.labeling.item is not None
@@ -155,7 +155,7 @@ class LabelMessageScreen(LabelScreen):
     # answering ---------------------------------------------------------------------------------
 
     def action_nothing(self) -> None:
-        """Answers are digits."""
+        """Do nothing: answers are digits."""
 
     def action_numbered(self, value: int) -> None:
         """Answer the criterion with the cursor."""
@@ -178,7 +178,7 @@ class LabelMessageScreen(LabelScreen):
         self.redraw()
 
     def action_clear_mark(self) -> None:
-        """Take the answer to this criterion away."""
+        """Remove the answer to this criterion."""
         if self.labeling.open and self.labeling.item is not None and self.labeling.item.criteria:
             self.labeling.draft.marks.pop(self.labeling.item.criteria[self._at].criterion_id, None)
             self.redraw()
@@ -198,7 +198,7 @@ class LabelMessageScreen(LabelScreen):
     # moving ------------------------------------------------------------------------------------
 
     def action_turn(self) -> None:
-        """To the message, to what was done where it is open, to the request, and back."""
+        """Move to the message, to the events if they are open, to the request, and back."""
         done = ("done",) if self.shell.labeling.evidence else ()
         order = ("criteria", "message", *done, "request")
         self._turn(order[(order.index(self._turned) + 1) % len(order)])
@@ -214,7 +214,7 @@ class LabelMessageScreen(LabelScreen):
         return None if self._turned == "criteria" else self._passage(self._turned)
 
     def action_read(self, step: int) -> None:
-        """The next criterion; in a text, the next row."""
+        """Move to the next criterion; in a text, to the next row."""
         text = self._read
         if text is not None:
             text.action_move(step)
@@ -227,7 +227,7 @@ class LabelMessageScreen(LabelScreen):
         (self._read or self._passage("message")).action_page(pages)
 
     def action_read_end(self, step: int) -> None:
-        """The first or last criterion; in a text, its start or end."""
+        """Move to the first or last criterion; in a text, to its start or end."""
         text = self._read
         if text is not None:
             text.action_end(step)

@@ -20,13 +20,13 @@ from reviewer.tui.widgets.textview import Passage
 
 SIDES: tuple[Side, ...] = ("left", "right")
 WIDENED = ("", "done", "left", "right", "request")
-"""What tab shows over the full width, one after the other: what was done where it is open, then the
+"""The parts that tab shows over the full width, in order: the events if they are open, then the
 texts; both sides again at the end."""
 DONE = ("done-left", "done-right")
 
 
 class LabelPairScreen(LabelScreen):
-    """Winner and Enter are enough. Nothing is chosen before the person chooses."""
+    """A winner and Enter are enough. Nothing is preselected."""
 
     KIND = "pair"
     ABOUT = (
@@ -153,7 +153,7 @@ class LabelPairScreen(LabelScreen):
             self.redraw()
 
     def action_numbered(self, number: int) -> None:
-        """The criterion that decided: for the chosen side, for the other, for none."""
+        """Choose the criterion that decided: for the chosen side, for the other, for none."""
         if not self.labeling.open or self.labeling.item is None:
             return
         found = [each for each in self.labeling.item.criteria if each.number == number]
@@ -179,7 +179,8 @@ class LabelPairScreen(LabelScreen):
     # reading -----------------------------------------------------------------------------------
 
     def action_widen(self) -> None:
-        """Left over the full width, then Right, then the request, then both sides again."""
+        """Show the left text over the full width, then the right one, the request, and both sides
+        again."""
         if self.labeling.item is not None:
             opened = self.shell.labeling.evidence
             names = [name for name in WIDENED if opened or name != "done"]
@@ -223,7 +224,7 @@ class LabelPairScreen(LabelScreen):
         self._show_from(self._row + int(pages * self._reading[0].body))
 
     def action_read_end(self, step: int) -> None:
-        """To the start, or to the end of the longer text."""
+        """Scroll to the start, or to the end of the longer text."""
         self._show_from(0 if step < 0 else max(text.last for text in self._reading))
 
     def on_passage_wheeled(self, message: Passage.Wheeled) -> None:

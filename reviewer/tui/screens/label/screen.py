@@ -1,4 +1,4 @@
-"""Labeling, whatever the kind of item: the acts both kinds share, and the end of the queue."""
+"""Labeling of either kind of item: the acts that both kinds share, and the end of the queue."""
 
 from abc import abstractmethod
 from collections.abc import Iterable
@@ -41,7 +41,7 @@ REASONS = (
 
 
 class SkipScreen(Dialog[str | None]):
-    """Answers the reason, None at Esc."""
+    """Answers with the reason, None at Esc."""
 
     NAME = "skip"
     BLIND = True
@@ -100,7 +100,7 @@ LABEL_KEYS: list[BindingType] = [
 
 
 def working(widget: Widget) -> Widget:
-    """Mark a widget as part of what shows an item; it is away while there is none."""
+    """Mark a widget as part of an item's display; it is hidden while there is no item."""
     widget.add_class("work")
     return widget
 
@@ -146,10 +146,10 @@ class LabelScreen(DeskScreen):
 
     @abstractmethod
     def work(self) -> Iterable[Widget]:
-        """The widgets that show an item; each goes through `working`."""
+        """Return the widgets that show an item; each goes through `working`."""
 
     def on_mount(self) -> None:
-        self.app.clear_notifications()  # a toast of another screen may name what this one must not
+        self.app.clear_notifications()  # another screen's toast may say names that are hidden here
         self.shell.labeling.kind = self.KIND
         self.add_class("-idle")
         self.head([[Span(" reading…", "dim")]])
@@ -164,7 +164,8 @@ class LabelScreen(DeskScreen):
         self.labeling.suspended()
 
     def refused(self, error: DeskError) -> None:
-        """The desk said no. While an item is on screen, names are taken out of its words."""
+        """Show a refusal by the desk. While an item is on screen, names are removed from its
+        words."""
         self.gave_up()
         self.say(self.labeling.blinded(visible_line(self.refusal(error))), "fail")
 
@@ -178,7 +179,8 @@ class LabelScreen(DeskScreen):
         self.redraw()
 
     def show_end(self, texts: tuple[str, ...], own: tuple[EstimateView, ...]) -> None:
-        """There is no item, and why; with what this person may know of their own labels."""
+        """Say that there is no item, and why; with the figures this person may know of their own
+        labels."""
         self._ending = texts, own
         self.add_class("-idle")
         self._draw_end()
@@ -187,7 +189,7 @@ class LabelScreen(DeskScreen):
         self.redraw()
 
     def clear(self) -> None:
-        """Take the item off the screen."""
+        """Remove the item from the screen."""
         self._ending = (), ()
         self.add_class("-idle")
         self.query_one("#end", Passage).show([])
@@ -203,7 +205,7 @@ class LabelScreen(DeskScreen):
         self.query_one("#end", Passage).show(blocks, [Span("nothing to label", "strong")])
 
     def _open_evidence(self) -> None:
-        """Show what was done, or nothing of it, as the reader last chose."""
+        """Show or hide the events, as the reader last chose."""
         opened = self.shell.labeling.evidence
         self.set_class(opened, "-evidence")
         if not opened:
@@ -217,14 +219,14 @@ class LabelScreen(DeskScreen):
 
     @abstractmethod
     def show_evidence(self, found: ItemEvidence | None) -> None:
-        """Put what was done beside the messages; None while it is read."""
+        """Show the events next to the messages; None while they are being read."""
 
     @abstractmethod
     def show_texts(self, item: LabelItem) -> None:
         """Put the texts of a new item on the screen."""
 
     def _deepen(self) -> None:
-        """Give the request a row more where it needs one: both texts are judged by it."""
+        """Give the request more rows where needed: both texts are judged by it."""
         text = self.labeling.item.user_request if self.labeling.item is not None else ""
         document = Document([Block(text, quoted=True)], self.columns - 2)
         document.settle(0, 3)
@@ -232,7 +234,7 @@ class LabelScreen(DeskScreen):
 
     @abstractmethod
     def draw_marks(self, item: LabelItem) -> None:
-        """Draw what was chosen so far, and progress."""
+        """Draw the answers chosen so far, and progress."""
 
     def on_resize(self, event: Resize) -> None:
         if self.labeling.at_end:
@@ -268,13 +270,13 @@ class LabelScreen(DeskScreen):
 
     @abstractmethod
     def digits(self) -> int:
-        """The highest digit that acts."""
+        """Return the highest digit that has an effect."""
 
     # acts --------------------------------------------------------------------------------------
 
     @abstractmethod
     def lacking(self) -> str:
-        """Say what an answer still lacks; "" when it may be saved."""
+        """Return what an answer still lacks; "" when it can be saved."""
 
     def action_save(self) -> None:
         """Save the label; the next item comes when the store has it."""
@@ -288,7 +290,7 @@ class LabelScreen(DeskScreen):
             self.labeling.record()
 
     def action_skip(self) -> None:
-        """Ask why this item is not answered; a number says it."""
+        """Ask why this item is skipped; a number chooses the reason."""
 
         def skip(reason: str | None) -> None:
             if reason is not None and self.labeling.open:
@@ -298,13 +300,13 @@ class LabelScreen(DeskScreen):
             self.app.push_screen(SkipScreen(), skip)
 
     def action_flag(self) -> None:
-        """Flag the item, or take the flag back."""
+        """Flag the item, or remove the flag."""
         if self.labeling.open:
             self.labeling.draft.flag = not self.labeling.draft.flag
             self.redraw()
 
     def action_evidence(self) -> None:
-        """Open what was done before each message, or close it; the next items follow suit."""
+        """Show or hide the events before each message, for this item and the next ones."""
         if not self.labeling.open:
             return
         self.shell.labeling.evidence = not self.shell.labeling.evidence
@@ -316,7 +318,7 @@ class LabelScreen(DeskScreen):
 
     @abstractmethod
     def evidence_turned(self) -> None:
-        """The evidence was opened or closed: move what moves with it."""
+        """Rearrange the screen after the events were shown or hidden."""
 
     def action_note(self) -> None:
         """Write a note; what identifies a person is masked before it is kept."""
@@ -333,7 +335,7 @@ class LabelScreen(DeskScreen):
             self.app.push_screen(PromptScreen("note", draft.note), write)
 
     def action_make_episode(self) -> None:
-        """Make an episode of the trace behind the message; nothing says whose it is."""
+        """Make an episode from the trace behind the message, without saying whose trace it is."""
         from reviewer.tui.screens.dialogs.ask import QuestionScreen
 
         def chosen(side: str | None) -> None:
@@ -356,12 +358,12 @@ class LabelScreen(DeskScreen):
             self.app.push_screen(EpisodeScreen(found.trace_id, hidden=hidden))
 
     def action_other_kind(self) -> None:
-        """From pairs to single messages, and back; out of a review set to the candidate's own
-        queue. An item on screen is handed back."""
+        """Switch between pairs and single messages; from a review set, switch to the candidate's
+        own queue. An item on screen is handed back."""
         self.shell.labeling.review_sets.clear()
         self.shell.labeling.kind = OTHER[self.KIND][0]
         self.shell.visit(ToLabel(self.labeling.role))
 
     def action_undo(self) -> None:
-        """Take the last saved label back, and its item onto the screen."""
+        """Take back the last saved label, and show its item again."""
         self.labeling.undo()

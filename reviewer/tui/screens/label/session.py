@@ -1,7 +1,7 @@
-"""The session behind the label screens: what comes next, saving, taking back, handing back.
+"""The session behind the label screens: the next item, saving, undoing, handing back.
 
-An item leaves the screen in one of two ways: as a label that the store has made durable, or handed
-back with its draft, to come up again behind others.
+An item leaves the screen in one of two ways: as a label that is durable in the store, or handed
+back with its draft, to be offered again after others.
 """
 
 import time
@@ -29,13 +29,13 @@ if TYPE_CHECKING:
     from reviewer.tui.screens.label.screen import LabelScreen
 
 PATIENCE = 0.15
-"""Seconds a save may take without a word."""
+"""Seconds that a save may take before a message appears."""
 
 
 class Turn(NamedTuple):
     """The next item, or at the end the figures this reviewer may know of their own labels.
-    `missed`: the item that was asked for cannot be labeled any more. `held`: who has what is left;
-    where `missed`, who has the item that was asked for."""
+    `missed`: the requested item can no longer be labeled. `held`: who has the remaining items; with
+    `missed`, who has the requested item."""
 
     session: Session
     item: LabelItem | None
@@ -45,8 +45,8 @@ class Turn(NamedTuple):
 
 
 class LabelSession:
-    """The part of labeling that talks to the desk. `reason` keeps to one line of the queue while
-    that has any left; `item` is the one to begin with."""
+    """The part of labeling that talks to the desk. `reason` limits it to one line of the queue
+    while that line has any left; `item` is the first item."""
 
     clock: Callable[[], float] = staticmethod(time.monotonic)
 
@@ -82,8 +82,8 @@ class LabelSession:
 
     @property
     def open(self) -> bool:
-        """True while there is an item to answer. While one is being saved keys are dropped: they
-        were not meant for an item that nobody has seen."""
+        """True while there is an item to answer. Keys pressed while an item is being saved are
+        dropped: they were not meant for the next item, which nobody has seen."""
         return self.item is not None and not self._busy
 
     @property
@@ -99,7 +99,7 @@ class LabelSession:
     # what comes next ---------------------------------------------------------------------------
 
     def resumed(self) -> None:
-        """The reader is on the screen again."""
+        """Go on: the reader is on the screen again."""
         if self.item is None and not self._busy and not self._at_end:
             self.go_on()
 
@@ -135,7 +135,7 @@ class LabelSession:
         self._busy = False
         self.session = turn.session
         if not self.here:
-            self._release()  # left meanwhile: this item was never on screen
+            self._release()  # left in the meantime: this item was never on screen
             return
         if turn.item is None:
             self.item, self._at_end = None, True
@@ -152,12 +152,12 @@ class LabelSession:
             self._screen.say("the item you chose has been settled meanwhile")
 
     def look_again(self) -> None:
-        """Ask again where what is left was somebody else's when it was last asked for."""
+        """Ask again if the remaining items belonged to others at the last question."""
         if self._waiting and self._at_end and self.here and not self._busy:
             self.go_on()
 
     def _release(self) -> None:
-        """Let others have the item. Nothing is being asked of the desk now."""
+        """Let others have the item. For use while no question to the desk is under way."""
         if self._claims:
             self._screen.ask("item", self._screen.shell.desk.labels.release, lambda _: None)
 
@@ -168,7 +168,7 @@ class LabelSession:
         self._screen.show_item(item)
 
     def _nothing(self, error: DeskError) -> None:
-        """The desk gives no item, and says why."""
+        """Show that the desk has no item, and why."""
         self._busy = False
         if self.here:
             self.item, self._at_end = None, True
