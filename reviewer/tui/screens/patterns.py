@@ -1,4 +1,4 @@
-"""What fails alike: the patterns of a suite's failing attempts, their names, and where they are."""
+"""The patterns of a suite's failing attempts, their names, and where they occur."""
 
 from collections.abc import Iterable
 from typing import ClassVar
@@ -18,12 +18,12 @@ from reviewer.tui.widgets.lines import Line, Span, cut, middle, pad, rule, width
 from reviewer.tui.widgets.words import UNKNOWN, plural, suite_word
 
 BELOW = 7
-"""Lines of the region about the pattern under the cursor, its rule among them."""
+"""Lines of the region about the pattern under the cursor, including its rule."""
 
 
 def pattern_line(one: Pattern, width: int) -> Line:
-    """One pattern: its mark, its attempts, the candidates that have it, what people call it, and
-    how it fails."""
+    """Return one pattern: its mark, its attempts, the candidates that have it, the names that
+    people gave it, and how it fails."""
     state = "critical" if one.shape.critical else "fail"
     seen = sum(1 for count in one.counts if count.attempts)
     line = [
@@ -40,7 +40,7 @@ def pattern_line(one: Pattern, width: int) -> Line:
 
 
 def named_line(one: GivenName) -> str:
-    """Say who called a pattern what, and when."""
+    """Return who gave a pattern which name, and when."""
     if not one.name:
         return f"name taken back by {one.reviewer} {one.at[:10]}"
     note = f" ({one.note})" if one.note else ""
@@ -48,7 +48,8 @@ def named_line(one: GivenName) -> str:
 
 
 def count_line(one: PatternCount, width: int) -> Line:
-    """How often one candidate fails so, as a rate of what the scorecard counts."""
+    """Return how often one candidate fails like this, as a rate of the attempts that the scorecard
+    counts."""
     name = 22 if width < 120 else 40
     rate = UNKNOWN if one.rate is None else f"{one.rate:.3f}"
     limits = ""
@@ -144,7 +145,7 @@ class PatternsScreen(DeskScreen):
 
     def _draw(self, at: int | None) -> None:
         found = self.found
-        assert found is not None  # it was read
+        assert found is not None  # the lines exist only after an answer
         failing = sum(one.failing for one in found.candidates)
         probe = Span("○ PROBE, certifies nothing", "not_measured")
         first = [
@@ -207,7 +208,8 @@ class PatternsScreen(DeskScreen):
         self.action_open()
 
     def action_open(self) -> None:
-        """Open the first attempt that fails so, this candidate's before others, at its event."""
+        """Open the first attempt with this pattern, one of this candidate if there is any, at its
+        event."""
         one = self._pattern
         if one is None:
             self.say("no attempt fails: there is none to go to")
@@ -219,7 +221,7 @@ class PatternsScreen(DeskScreen):
         self.shell.visit(ToTrace(count.trace_id, count.seq, one.shape.gate))
 
     def action_name(self) -> None:
-        """Ask for the name of this pattern; without words its name is taken back."""
+        """Ask for the name of this pattern; an empty name takes it back."""
         from reviewer.tui.screens.dialogs.ask import PromptScreen
 
         one = self._pattern

@@ -177,9 +177,9 @@ class LabelSession:
     # leaving -----------------------------------------------------------------------------------
 
     def suspended(self) -> None:
-        """The reader has left the screen, or a dialog is over it."""
+        """Hand the item back when the reader leaves the screen; do nothing under a dialog."""
         if self.here:
-            return  # a dialog is over it, and the item in its place
+            return  # a dialog covers the screen, and the item stays
         if self.open and self.session is not None and self.item is not None:
             self.draft.spent = self.spent
             self._screen.shell.labeling.hand_back(self.session, self.item)
@@ -189,20 +189,21 @@ class LabelSession:
         self._screen.clear()
 
     def blinded(self, text: str) -> str:
-        """Words without the names that may not be seen while an item is on screen."""
+        """Return words without the names that must stay hidden while an item is on screen."""
         known = (self.session.candidate_id, self.session.baseline_id) if self.session else ()
         for name in (self._candidate_id, *known):
             text = text.replace(name, "…") if name and self.item else text
         return text
 
     def behind(self, side: Side, done: Callable[[ItemTrace], None]) -> None:
-        """Ask which trace ends with what is shown on a side."""
+        """Ask which trace ends with the message that is shown on a side."""
         session, item, desk = self.session, self.item, self._screen.shell.desk
         if session is not None and item is not None:
             self._screen.ask("trace", lambda: desk.labels.trace_of(session, item, side), done)
 
     def look(self, done: Callable[[ItemEvidence], None]) -> None:
-        """Ask what was done before the messages on screen; once it is shown, the draft says so."""
+        """Ask for the events before the messages on screen; once they are shown, the draft records
+        it."""
         session, item, draft = self.session, self.item, self.draft
         desk = self._screen.shell.desk
 
@@ -217,7 +218,7 @@ class LabelSession:
     # saving ------------------------------------------------------------------------------------
 
     def record(self, skipped: str | None = None) -> None:
-        """Save the draft, or that the item is skipped and why; then the next item comes."""
+        """Save the draft, or that the item is skipped and why; then show the next item."""
         session, item, draft = self.session, self.item, self.draft
         if session is None or item is None or self._busy:
             return
@@ -259,7 +260,7 @@ class LabelSession:
 
     def _unsaved(self, error: DeskError) -> None:
         self._busy = self._saving = False
-        if not self.here:  # left while it was saved: said where the reader is now
+        if not self.here:  # left during the save: the message appears where the reader is now
             self._screen.shell.hold(lambda here: here.refused(error))
             self._screen.shell.release()
             self._release()
@@ -270,7 +271,7 @@ class LabelSession:
             self._screen.refused(error)
 
     def undo(self) -> None:
-        """Take the last saved label back, and its item onto the screen."""
+        """Take back the last saved label, and show its item again."""
         session, desk = self.session, self._screen.shell.desk
         if session is None or self._busy:
             return

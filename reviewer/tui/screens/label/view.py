@@ -1,4 +1,4 @@
-"""An item to be labeled, in lines: made of the item and the draft, and of nothing else."""
+"""An item to be labeled, in lines: functions of the item and the draft only."""
 
 import textwrap
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ WIDE, WIDEST = 120, 160
 
 
 def context(session: Session, item: LabelItem | None, width: int) -> list[Span]:
-    """Line 2: the suite, the rubric, which item, who labels."""
+    """Return line 2: the suite, the rubric, the item, the reviewer."""
     right = [Span(f" {session.role} " if session.role == "adjudicator" else " reviewer ", "dim")]
     right.append(Span(middle(visible_line(session.reviewer), max(12, width // 6))))
     left = [
@@ -35,7 +35,7 @@ def context(session: Session, item: LabelItem | None, width: int) -> list[Span]:
 
 
 def request_title(item: LabelItem) -> list[Span]:
-    """The rule above what the customer asked."""
+    """Return the rule above the customer's request."""
     what = " · what the user asks, wants and knows" if item.about else " · user request"
     return [Span(middle(visible_line(item.episode_id), 40), "strong"), Span(what)]
 
@@ -44,12 +44,13 @@ def request_title(item: LabelItem) -> list[Span]:
 
 
 def chosen(on: bool) -> str:
-    """A mark that needs no color."""
+    """Return a mark that needs no color."""
     return "(x)" if on else "( )"
 
 
 def answer_line(draft: Draft, width: int) -> list[Span]:
-    """Left, tie, both bad, right and the flag, each with its key; all of them buttons."""
+    """Return left, tie, both bad, right and the flag, each with its key; all of them are
+    buttons."""
     table = (
         ("← h", "Left", draft.answer == "left", "answer('left')"),
         ("t", "tie", draft.answer == "tie", "answer('tie')"),
@@ -74,7 +75,7 @@ def answer_line(draft: Draft, width: int) -> list[Span]:
 
 
 def note_line(draft: Draft, *, flag: bool = False) -> list[Span]:
-    """The note, and where there is no other place for it the flag."""
+    """Return the note, and the flag where it has no other place."""
     if draft.note:
         note = [Span(" note: ", "dim"), Span(visible_line(draft.note))]
     else:
@@ -91,7 +92,7 @@ def note_line(draft: Draft, *, flag: bool = False) -> list[Span]:
 
 
 def progress_line(item: LabelItem, spent: float, width: int) -> list[Span]:
-    """Return how much is done, and the time of this item and of an average one."""
+    """Return the progress, and the time of this item and of an average one."""
     line = [Span(" "), *bar(item.done, item.total, 48 if width >= WIDE else 24)]
     line.append(Span(f"  {item.done:,} of {item.total:,} done, {item.skipped:,} skipped"))
     mean = "n/m" if item.mean_seconds is None else clock(item.mean_seconds)
@@ -103,17 +104,19 @@ def progress_line(item: LabelItem, spent: float, width: int) -> list[Span]:
 
 
 def saved_words(saved: SavedLabel, place: int) -> str:
-    """Line 23 after a save. The item's reason is not told: its other order may still come."""
+    """Return line 23 after a save. The item's reason is not named: its other order may still
+    come."""
     return f"item {place:,} saved {saved.at[11:19]}Z. {key_of('undo')} takes it back."
 
 
 def names_of(held: Sequence[Holder]) -> str:
-    """Return who has something before them."""
+    """Return the people who have an item open."""
     return " and ".join(visible_line(one.reviewer) for one in held)
 
 
 def held_words(held: Sequence[Holder]) -> tuple[str, ...]:
-    """Say who has all that is left for this person, in place of the next item."""
+    """Return who has all the remaining items of this person, to be shown instead of the next
+    item."""
     count = sum(one.items for one in held)
     verb, them = ("is", "it") if count == 1 else ("are", "them")
     return (
@@ -126,8 +129,8 @@ def held_words(held: Sequence[Holder]) -> tuple[str, ...]:
 
 
 def criteria_lines(item: LabelItem, draft: Draft, width: int, joint: int | None) -> list[Line]:
-    """Return the criteria with the side each decided for, under a rule; with both anchors where
-    there is room."""
+    """Return the criteria with the side that each decided for, under a rule; with both anchors
+    where there is room."""
     title = [Span("which is better, and why", "strong")]
     lines: list[Line] = [rule(width, title, joint=joint)]
     if not item.criteria:
@@ -181,7 +184,7 @@ def _anchors_heading(name: int, width: int) -> list[Span]:
 
 
 def _packed(criteria: Sequence[CriterionView], draft: Draft, width: int) -> list[Line]:
-    """Many criteria, three to a line, by title only."""
+    """Return many criteria by title only, three to a line."""
     room = width // 3
     lines: list[Line] = []
     for first in range(0, len(criteria), 3):
@@ -196,12 +199,12 @@ def _packed(criteria: Sequence[CriterionView], draft: Draft, width: int) -> list
 
 
 def levels(criterion: CriterionView) -> range:
-    """The answers that may be given: every whole number up to the highest level."""
+    """Return the possible answers: every whole number up to the highest level."""
     return range(1, max((value for value, _ in criterion.levels), default=0) + 1)
 
 
 def first_open(item: LabelItem, draft: Draft, after: int = -1) -> int | None:
-    """The index of the first criterion without an answer, those behind `after` before the others;
+    """Return the index of the first criterion without an answer, preferring those after `after`;
     None when all are answered."""
     open_ = [n for n, each in enumerate(item.criteria) if each.criterion_id not in draft.marks]
     return next((n for n in open_ if n > after), open_[0] if open_ else None)
@@ -210,8 +213,8 @@ def first_open(item: LabelItem, draft: Draft, after: int = -1) -> int | None:
 def pane(
     item: LabelItem, draft: Draft, at: int, width: int, height: int, *, active: bool
 ) -> list[Line]:
-    """A rule and `height - 1` lines. Every criterion is open where there is room, else only the one
-    that is asked."""
+    """Return a rule and `height - 1` lines. Every criterion is shown in full where there is room,
+    else only the one with the cursor."""
     title = f"criterion {at + 1:,} of {len(item.criteria):,}" if item.criteria else "no criterion"
     joint = Span("┳" if active else "┬", "rule")
     lines: list[Line] = [[joint, *rule(width - 1, [Span(title, "strong")], heavy=active)]]
@@ -266,7 +269,8 @@ def _anchor(criterion: CriterionView, value: int) -> str:
 
 
 def _scale(criterion: CriterionView, mark: int | None, here: bool, width: int) -> list[Line]:
-    """Levels in one line when they fit, else a line for each that has an anchor or was chosen."""
+    """Return the levels in one line when they fit, else a line for each that has an anchor or was
+    chosen."""
     anchors = dict(criterion.levels)
     pieces = [(value, visible_line(anchors.get(value, ""))) for value in levels(criterion)]
     line: list[Span] = [Span("  ")]

@@ -57,8 +57,8 @@ def queue_css(screen: str) -> str:
 
 class QueueReading:
     """The queue of a candidate, or of a review set of its suite. `found` is the newest answer,
-    `held` the set it is of; `show` draws it and is given whether it is of other items than the one
-    before. `head` is the region with the focus while there are no disagreements."""
+    `held` its set; `show` draws the answer and receives whether it has other items than the one
+    before. `head` is the region that has the focus while there are no disagreements."""
 
     def __init__(
         self,
@@ -74,7 +74,7 @@ class QueueReading:
         self._sets: tuple[SetChoice, ...] = ()
 
     def regions(self, *panes: Widget) -> Iterable[Widget]:
-        """The panes, one of them called `figures`, and the disagreements below them."""
+        """Yield the panes, one of which is `figures`, and the disagreements below them."""
         yield Vertical(*panes, id="split")
         yield Menu(id="disagreements", ruled=True)
 
@@ -117,7 +117,8 @@ class QueueReading:
 
     @property
     def _next(self) -> tuple[LabelKind, str]:
-        """What `c` turns to: pairs, messages, then each review set of the suite."""
+        """The kind and set to which `c` switches: pairs, messages, then each review set of the
+        suite."""
         choices: list[tuple[LabelKind, str]] = [("pair", ""), ("message", "")]
         choices += [(one.kind, one.name) for one in self._sets]
         here = self.kind, self.review_set
@@ -125,7 +126,8 @@ class QueueReading:
         return choices[(at + 1) % len(choices)]
 
     def hints(self, hints: Iterable[Hint]) -> Iterable[Hint]:
-        """The keys of the last line, with the name of what `c` turns to."""
+        """Return the hints of the last line, with the name of the kind or set to which `c`
+        switches."""
         kind, name = self._next
         other = "review set" if name else view.KINDS[kind].removeprefix("final ")
         return [(hint[0], other, hint[2]) if hint[0] == "c" else hint for hint in hints]
@@ -133,14 +135,14 @@ class QueueReading:
     # reading -----------------------------------------------------------------------------------
 
     def open(self) -> None:
-        """Ask for the queue as the screen opens."""
+        """Ask for the queue when the screen opens."""
         self._screen.head([[Span(" reading the labels…", "dim")]])
         self._screen.foot()
         self._screen.query_one(self._head).focus()
         self.read()
 
     def read(self) -> None:
-        """Ask the desk."""
+        """Ask the desk for the queue."""
         desk, place, kind, name = self._screen.shell.desk, self._place, self.kind, self.review_set
         first = self.found is None
 
@@ -156,7 +158,7 @@ class QueueReading:
                 sets = desk.review_sets.choices(place[0]) if first else ()
                 if not sets:
                     raise
-                return of_set(sets[0].name)  # a suite without a rubric is labeled by its sets
+                return of_set(sets[0].name)  # a suite without a rubric is labeled through its sets
 
         self._screen.consult("queue", look, self._take, self._unreadable)
         self._screen.consult("sets", lambda: desk.review_sets.choices(place[0]), self._know)
@@ -217,7 +219,7 @@ class QueueReading:
             self.label("adjudicator", item=disagreement.item)
 
     def label(self, role: LabelRole = "rater", reason: str = "", item: str = "") -> None:
-        """Go and label: the items of a reason, or exactly one item."""
+        """Open labeling: the items of a reason, or exactly one item."""
         shell = self._screen.shell
         shell.suite_id, shell.candidate_id = self._place
         shell.visit(ToLabel(role, reason, item))
@@ -232,8 +234,8 @@ class QueueReading:
         self.read()
 
     def evidence(self) -> None:
-        """Let items open with what was done beside them, or without; it is shown on no item here,
-        where nothing would keep that it was seen before the label."""
+        """Switch whether items open with the events next to them. No item here shows its events,
+        because here no record would say that they were seen before the label."""
         labeling = self._screen.shell.labeling
         labeling.evidence = not labeling.evidence
         self._screen.redraw()
@@ -241,7 +243,7 @@ class QueueReading:
         self._screen.say(told if labeling.evidence else "items open without what was done")
 
     def copy(self) -> None:
-        """Copy what has the focus."""
+        """Copy the text of the region in focus."""
         if self.menu.has_focus and self.disagreement is not None:
             self._screen.copy(self.disagreement.item, "item")
         elif self.figures.has_focus:
@@ -266,7 +268,7 @@ class QueueReading:
         self._screen.app.push_screen(dialog, write)
 
     def take_in(self) -> None:
-        """Ask for a file and take in its labels."""
+        """Ask for a file and import its labels."""
         from reviewer.tui.screens.dialogs.ask import PromptScreen
         from reviewer.tui.views.labels import import_labels
 

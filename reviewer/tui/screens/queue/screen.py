@@ -1,4 +1,4 @@
-"""The queue: what to label next and why; and the agreement of those who labeled."""
+"""The queue: what to label next and why; and the agreement of the reviewers."""
 
 from collections.abc import Iterable
 from typing import ClassVar
@@ -23,7 +23,7 @@ SORTS = ("order of the queue", "most left first", "most done first")
 
 
 class ReadingScreen(DeskScreen):
-    """A screen on the labels of one candidate: it passes keys and changes on to its reading."""
+    """A screen about the labels of one candidate: it passes keys and changes on to its reading."""
 
     def __init__(self, reading: QueueReading) -> None:
         super().__init__()
@@ -46,11 +46,11 @@ class ReadingScreen(DeskScreen):
         self.reading.adjudicate()
 
     def action_other_kind(self) -> None:
-        """The queue of single messages, or of pairs."""
+        """Show the queue of single messages, or of pairs."""
         self.reading.turn()
 
     def action_evidence(self) -> None:
-        """Let items open with what was done beside them, or without."""
+        """Switch whether items open with the events next to them."""
         self.reading.evidence()
 
     def action_export(self) -> None:
@@ -58,7 +58,7 @@ class ReadingScreen(DeskScreen):
         self.reading.export()
 
     def action_take_in(self) -> None:
-        """Ask for a file and take in its labels."""
+        """Ask for a file and import its labels."""
         self.reading.take_in()
 
 
@@ -106,7 +106,7 @@ class QueueScreen(ReadingScreen):
     QueueScreen.-wide #saved, QueueScreen.-wide #people { display: block; }
     """
     EVERY: ClassVar[float] = 10.0
-    """Seconds until what is said of times is drawn again."""
+    """Seconds between updates of relative times."""
 
     def __init__(self, suite_id: str, candidate_id: str) -> None:
         super().__init__(QueueReading(self, (suite_id, candidate_id), "#reasons", self._show))
@@ -123,13 +123,13 @@ class QueueScreen(ReadingScreen):
         self.every(self.EVERY, self._later)
 
     def _later(self) -> None:
-        """Time has passed: say again how long ago things were."""
+        """Update the relative times."""
         if self.reading.found is not None:
             self.grid.redress()
             self._draw_figures(fresh=False)
 
     def who_changed(self) -> None:
-        """Somebody came, went, or has another item before them: its line says so."""
+        """Read again when someone came, left, or opened another item: a line shows it."""
         super().who_changed()
         if self.shell.here is self:
             self.reading.read()
@@ -166,7 +166,7 @@ class QueueScreen(ReadingScreen):
         self._draw_figures(fresh=fresh)
 
     def _order(self) -> list[int]:
-        """Keys of the reasons as they are sorted; new counts do not move them."""
+        """Return the keys of the reasons in sorted order; new counts do not move them."""
         keys = list(range(len(self._reasons)))
         if self._sort:
             left = self._sort == 1
@@ -233,7 +233,7 @@ class QueueScreen(ReadingScreen):
         self.action_enter()
 
     def action_enter(self) -> None:
-        """Label the next item of the line; where none is left, show what was saved."""
+        """Label the next item of the line; if none is left, show what was saved."""
         row = self._row
         if row is not None and row.left:
             self.reading.label(reason=row.reason)
@@ -264,7 +264,7 @@ class QueueScreen(ReadingScreen):
             self.reading.label(reason=OPEN_FLAG)
 
     def action_sort(self) -> None:
-        """The order of the queue, most left, most done."""
+        """Sort by the order of the queue, most left, or most done."""
         if self._row is None:
             return
         here = self.grid.keys[self.grid.row]
@@ -274,8 +274,8 @@ class QueueScreen(ReadingScreen):
         self.redraw()
 
     def action_view(self) -> None:
-        """The agreement, then what was saved and why it was asked, then who is here and what was
-        done. Where there is room for all of them: saved items of this line, or all."""
+        """Switch between the agreement, the saved items with their reasons, and the people with
+        their last acts. With room for all of them: between saved items of this line, and all."""
         row = self._row
         if self.reading.wide:
             self._show_saved(row.reason if row is not None and not self._saved else None)
@@ -284,13 +284,13 @@ class QueueScreen(ReadingScreen):
         self._show_saved(None if before or self._people else "")
 
     def _show_saved(self, reason: str | None) -> None:
-        """Saved items under a reason, all of them for "", the agreement for None."""
+        """Show saved items under a reason, all of them for "", the agreement for None."""
         self._saved = reason
         self._people = self._people and reason is None
         self._draw_figures(fresh=True)
 
     def action_copy(self) -> None:
-        """Copy what has the focus."""
+        """Copy the text of the region in focus."""
         if self.grid.has_focus and self._row is not None:
             self.copy(view.reason_line(self._row), "line")
         else:
@@ -343,7 +343,7 @@ class AgreementScreen(ReadingScreen):
         return self.reading.regions(TextView(id="figures"), TextView(id="selves", edge=True))
 
     def action_copy(self) -> None:
-        """Copy what has the focus."""
+        """Copy the text of the region in focus."""
         self.reading.copy()
 
     # drawing -----------------------------------------------------------------------------------
@@ -398,7 +398,7 @@ class AgreementScreen(ReadingScreen):
             self.reading.adjudicate()
 
     def action_next_open(self, step: int = 1) -> None:
-        """The next disagreement that this person may settle."""
+        """Go to the next disagreement that this person may settle."""
         known = self.reading.found.disagreements if self.reading.found else ()
         menu = self.reading.menu
         here = menu.cursor if menu.has_focus else -1 if step > 0 else len(known)

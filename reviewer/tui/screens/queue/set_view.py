@@ -1,4 +1,4 @@
-"""A review set in the queue, in lines: what it is of, and its rates."""
+"""A review set in the queue, in lines: its content and its rates."""
 
 from reviewer.desk.labels.api import EstimateView, QueueView
 from reviewer.desk.review_sets.views import SetView
@@ -9,7 +9,8 @@ from reviewer.tui.widgets.plot import estimate_lines
 
 
 def set_top(held: SetView, found: QueueView, width: int) -> list[Line]:
-    """Lines 2 and 3 of a review set: what it is of, how far this person is, and its first rate."""
+    """Return lines 2 and 3 of a review set: its content, this person's progress, and its first
+    rate."""
     unit, shown = ("pairs", "showings") if held.kind == "pair" else ("traces", "")
     unit = "conversations, of their user" if held.about else unit
     left = [
@@ -38,7 +39,7 @@ def set_top(held: SetView, found: QueueView, width: int) -> list[Line]:
 
 
 def rates(held: SetView, width: int) -> list[Block]:
-    """Each question of a review set on the whole, then on each stratum."""
+    """Return each question of a review set for the whole set, then for each stratum."""
     lines: list[Line] = []
     for number, one in enumerate(held.rates):
         name = f"  {one.dimension} {one.stratum}" if one.dimension else one.question

@@ -49,21 +49,22 @@ def nothing_yet() -> str:
 
 KINDS = {"pair": "pairs", "message": "final messages"}
 SHOWN = {"pair": "showing", "message": "message"}
-"""The unit that one person is shown: a pair comes twice, once in each order."""
+"""The unit that one person is shown: a pair is shown twice, once in each order."""
 
 
 def reason_words(reason: str) -> str:
-    """A reason of the queue, as a person says it."""
+    """Return a reason of the queue in plain words."""
     return REASONS.get(reason, visible_line(reason).replace("_", " "))
 
 
 def names(reviewers: Sequence[str]) -> str:
-    """Everybody who labeled, in words."""
+    """Return the names of all reviewers, in words."""
     return ", ".join(visible_line(name) for name in reviewers) or "nobody yet"
 
 
 def top(found: QueueView, width: int) -> list[Line]:
-    """Lines 2 and 3: how far this person is, who labels, and which high flags hold up a release."""
+    """Return lines 2 and 3: this person's progress, the reviewers, and the high flags that hold up
+    a release."""
     left = [
         Span("suite ", "dim"),
         Span(middle(visible_line(found.suite_id), 30), "strong"),
@@ -77,14 +78,14 @@ def top(found: QueueView, width: int) -> list[Line]:
 
 
 def labeled(found: QueueView) -> str:
-    """Say how much all reviewers have labeled."""
+    """Return how much all reviewers have labeled."""
     noun = "pair" if found.kind == "pair" else "message"
     words = f"everybody: {plural(found.labeled, noun)} labeled"
     return f"{words}, {found.begun:,} in one order" if found.begun else words
 
 
 def left_out(found: QueueView, wide: bool) -> list[Span]:
-    """Say which items cannot be labeled, and where reasons are shown."""
+    """Return which items cannot be labeled, and where reasons are shown."""
     counts = ((found.identical, "identical"), (found.unpaired, "without a partner"))
     words = ", ".join(f"{count:,} {word}" for count, word in counts if count)
     left = f" not in the queue: {words}; " if words and found.kind == "pair" else " "
@@ -93,8 +94,8 @@ def left_out(found: QueueView, wide: bool) -> list[Span]:
 
 
 def _flags(found: QueueView, width: int) -> list[Span]:
-    """Return the line about high flags, which any reviewer's label closes: the candidate's, and
-    those of the baseline, which do not stop it."""
+    """Return the line about high flags, which any reviewer's label closes: those of the candidate,
+    and those of the baseline, which do not stop it."""
     line = _own_flags(found)
     for other in found.flags:
         if not other.stops and other.open:
@@ -104,8 +105,8 @@ def _flags(found: QueueView, width: int) -> list[Span]:
 
 
 def _own_flags(found: QueueView) -> list[Span]:
-    """Name no candidate: who labels next is not to know whose messages come. Where its authors
-    labeled, say that their labels close no flag."""
+    """Return the candidate's flags without its name: the next reviewer must not learn whose
+    messages will come. Where the authors labeled, say that their labels close no flag."""
     high, unclosed = found.high, found.open_high
     if not high:
         return [Span("✓ this candidate has no high flag", "pass")]
@@ -132,8 +133,8 @@ def _own_flags(found: QueueView) -> list[Span]:
 
 
 class ReasonSheet(Sheet):
-    """One reason a line: what it is, how pressing, what is left, what is done, and where somebody
-    else has an item of any (`held`), who."""
+    """One reason per line: its name, its urgency, what is left, what is done, and, where others
+    have items open (`held`), who."""
 
     def __init__(self, width: int, last: str = OF_A_RELEASE, *, held: bool = False) -> None:
         reason = 44 if width >= 120 else 26 if held and width < 90 else 28
@@ -173,7 +174,7 @@ class ReasonSheet(Sheet):
 
 
 def held_by(held: Sequence[Holder], width: int) -> str:
-    """Return who has items before them and how many, since when where there is room."""
+    """Return who has items open and how many, and since when where there is room."""
     words = ", ".join(f"{visible_line(one.reviewer)} {one.items:,}" for one in held)
     if held:
         since = f"{words}, {ago(claims.clock() - held[0].since)}"
@@ -182,14 +183,14 @@ def held_by(held: Sequence[Holder], width: int) -> str:
 
 
 def reason_line(row: ReasonLine) -> str:
-    """One reason as text."""
+    """Return one reason as text."""
     note = f"; {visible_line(row.note)}" if row.note else ""
     note += f"; with {held_by(row.holders, 200)}" if row.holders else ""
     return f"{reason_words(row.reason)}: {row.left:,} left, {row.done:,} done{note}"
 
 
 def left_words(found: QueueView, sort: str) -> str:
-    """Return the words in the rule of the reasons: what is left, who has some of it."""
+    """Return the words in the rule of the reasons: what is left, and who has some of it open."""
     held = ", ".join(
         f"{one.items:,} claimed by {visible_line(one.reviewer)}" for one in found.holders
     )
@@ -208,7 +209,7 @@ ACTS = {
 def people(
     present: Sequence[Present], given: Sequence[GivenLabel], width: int
 ) -> tuple[list[Block], list[Span]]:
-    """Return who is here, what everybody did last, and the title above. Never which item."""
+    """Return the people who are here, their last acts, and the title above. Never which item."""
     now = claims.clock()
     lines: list[Line] = [_person(one, now, width) for one in present]
     done = [one for one in given if abs(now - _seconds(one.at)) < DAY]
@@ -249,7 +250,8 @@ def _person(one: Present, now: float, width: int) -> Line:
 
 
 def _seconds(at: str) -> float:
-    """Return an instant in seconds since 1970; one that no clock here has was long ago."""
+    """Return an instant in seconds since 1970; one that this clock cannot represent counts as
+    1970."""
     try:
         return datetime.fromisoformat(at).timestamp()
     except (ValueError, OverflowError):
@@ -257,8 +259,8 @@ def _seconds(at: str) -> float:
 
 
 def figures(found: QueueView, width: int) -> list[Block]:
-    """Return agreement on the first question, self-consistency and what is still needed: the rest
-    is on the screen of the agreement."""
+    """Return agreement on the first question, self-consistency and what is still needed: the other
+    questions are on the agreement screen."""
     if not found.reviewers:
         return [Block(nothing_yet())]
     first = [each for one in found.agreement[:1] for each in _question(one)]
@@ -281,8 +283,8 @@ def _question(one: QuestionView) -> tuple[EstimateView, ...]:
 
 
 def saved(found: QueueView, width: int, under: str = "") -> list[Block]:
-    """Items that are saved, in columns: only here an item shows why it was asked. `under` keeps to
-    those of one reason."""
+    """Return the saved items in columns: only here an item shows why it was asked. `under` limits
+    them to one reason."""
     rows = [row for row in found.saved if not under or row[0].split(", ")[0] == under]
     if not rows:
         return [Block("nothing saved yet: an item shows its reason once it has its label")]
@@ -305,7 +307,7 @@ def saved(found: QueueView, width: int, under: str = "") -> list[Block]:
 
 
 def disagreement_line(row: DisagreementView, width: int) -> list[Span]:
-    """One item for a third person."""
+    """Return one item for a third person."""
     names = " and ".join(visible_line(name) for name in row.reviewers)
     left = [
         Span(pad(middle(visible_line(row.episode_id), 20), 22), "dim" if row.mine else "strong"),
@@ -319,7 +321,7 @@ COEFFICIENTS = {"alpha": "alpha", "ac1": "AC1"}
 
 
 def agreement_top(found: QueueView, width: int) -> list[Line]:
-    """Lines 2 and 3: whose agreement on what, and the figure to believe."""
+    """Return lines 2 and 3: the reviewers, the kind of item, and the most reliable figure."""
     left = [
         Span("suite ", "dim"),
         Span(middle(visible_line(found.suite_id), 30), "strong"),
@@ -345,7 +347,7 @@ def _verdict(found: QueueView) -> list[Span]:
 
 
 def leading(question: QuestionView) -> tuple[EstimateView, ...]:
-    """The coefficients of a question, the one to believe first."""
+    """Return the coefficients of a question, the most reliable one first."""
     first = (question.alpha, question.ac1)
     if question.lead == "ac1":
         first = first[::-1]
@@ -353,7 +355,7 @@ def leading(question: QuestionView) -> tuple[EstimateView, ...]:
 
 
 def prevalence(question: QuestionView) -> str:
-    """Say why this coefficient leads; "" where none is measured."""
+    """Return why this coefficient leads; "" where none is measured."""
     if question.prevalence is None or leading(question)[0].value is None:
         return ""
     share = f"the commonest answer is {100 * question.prevalence:.0f}% of all"
@@ -368,7 +370,7 @@ def agreement_title(found: QueueView) -> str:
 
 
 def between(found: QueueView, width: int) -> list[Block]:
-    """Agreement between reviewers, question by question."""
+    """Return agreement between reviewers, question by question."""
     if not found.reviewers:
         return [Block(nothing_yet())]
     lines: list[Line] = []
@@ -384,7 +386,7 @@ def between(found: QueueView, width: int) -> list[Block]:
 
 
 def selves(found: QueueView, width: int) -> list[Block]:
-    """Return the consistency of each reviewer, and what more labels would bring."""
+    """Return the consistency of each reviewer, and the gain from more labels."""
     lines: list[Line] = []
     if found.consistency:
         lines += estimate_lines(found.consistency, width)
