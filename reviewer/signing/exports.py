@@ -5,6 +5,8 @@ import base64
 import re
 from typing import Any
 
+import msgspec
+
 from reviewer.signing.dsse import PAYLOAD_TYPE, Envelope, Signature
 from reviewer.signing.errors import canonical
 from reviewer.signing.predicate import STATEMENT_TYPE, Statement
@@ -73,13 +75,13 @@ def verification_summary(statement: Statement, envelope: Envelope) -> dict[str, 
     uri = f"pkg:generic/{_quoted(name)}@{_quoted(version)}" if name else _generic(version)
     return {
         "_type": STATEMENT_TYPE,
-        "subject": [statement.subject[0].model_dump()],
+        "subject": [msgspec.to_builtins(statement.subject[0])],
         "predicateType": VSA_TYPE,
         "predicate": {
-            "verifier": predicate.verifier.model_dump(),
+            "verifier": msgspec.to_builtins(predicate.verifier),
             "timeVerified": predicate.time_created,
             "resourceUri": uri,
-            "policy": predicate.policy.model_dump(),
+            "policy": msgspec.to_builtins(predicate.policy),
             "inputAttestations": [{"digest": {"sha256": sha256_hex(envelope.payload)}}],
             "verificationResult": "PASSED" if promoted else "FAILED",
             "verifiedLevels": [LEVEL if promoted else "FAILED"],

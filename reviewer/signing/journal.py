@@ -21,7 +21,7 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import Literal, NamedTuple, Protocol
 
-from pydantic import Field
+from msgspec import field
 
 from reviewer.signing.errors import AttestError, StatementError, canonical, load_object
 from reviewer.signing.predicate import (
@@ -32,7 +32,7 @@ from reviewer.signing.predicate import (
     Text,
 )
 from reviewer.signing.records import JournalLoss
-from reviewer.signing.statement import shaped
+from reviewer.signing.shapes import shaped
 
 _JOURNAL = re.compile(r"(store/review\.db\?journal=[0-9a-f]{32})(?:#.*)?", re.DOTALL)
 
@@ -153,11 +153,11 @@ NOTHING = "0" * 64
 Kind = Literal["decision", "break-glass", "loss", "head"]
 
 
-class Line(Part):
+class Line(Part, frozen=True):
     """One head. `signed` is the payload (sha256) of what was signed, null for a head that was only
     written down; `seq` and `head` are of the journal entry that tells of it."""
 
-    schema_: Literal["reviewer/witness@1"] = Field(alias="schema")
+    schema_: Literal["reviewer/witness@1"] = field(name="schema")
     journal: Text
     seq: Ordinal
     head: Hex

@@ -10,11 +10,13 @@ no `resolvedDependencies`, `internalParameters` and `byproducts`.
 
 import re
 import unicodedata
+from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import Annotated, Literal
+from functools import cache
+from types import FunctionType
+from typing import Annotated, Any, Literal, get_args
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
-from pydantic.alias_generators import to_camel
+from msgspec import Meta, Struct, field
 
 STATEMENT_TYPE = "https://in-toto.io/Statement/v1"
 VERIFIER_ID = "https://reviewer.dev/verifier"
@@ -35,82 +37,111 @@ def parse_time(text: str) -> datetime:
     return whole.replace(microsecond=int((match[2] or "").ljust(6, "0")[:6]), tzinfo=UTC)
 
 
-def _is_time(text: str) -> str:
+def _time(text: str) -> None:
     parse_time(text)
-    return text
 
 
-def _is_visible(text: str) -> str:
+def _visible(text: str) -> None:
     for character in text:
         if unicodedata.category(character) in _HIDDEN or character in _BIDI:
             raise ValueError(f"must not contain U+{ord(character):04X}")
-    return text
 
 
-def _is_visible_block(text: str) -> str:
-    _is_visible(text.replace("\n", ""))
-    return text
+def _visible_block(text: str) -> None:
+    _visible(text.replace("\n", ""))
 
 
-Text = Annotated[str, StringConstraints(min_length=1, max_length=4096), AfterValidator(_is_visible)]
-Block = Annotated[str, StringConstraints(max_length=16384), AfterValidator(_is_visible_block)]
-Hex = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
-Time = Annotated[str, AfterValidator(_is_time)]
-Count = Annotated[int, Field(ge=0, le=MAX_SAFE_INT)]
-Ordinal = Annotated[int, Field(ge=1, le=MAX_SAFE_INT)]
-SafeInt = Annotated[int, Field(ge=-MAX_SAFE_INT, le=MAX_SAFE_INT)]
-KeyId = Annotated[str, StringConstraints(pattern=r"^SHA256:[A-Za-z0-9+/]{43}$")]
-Uuid = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}$")]
+# A function in an annotation checks each text of the field: see `Part`. Patterns end in \\Z, since
+# `$` also matches before a line break at the end.
+Text = Annotated[str, Meta(min_length=1, max_length=4096), _visible]
+Block = Annotated[str, Meta(max_length=16384), _visible_block]
+Hex = Annotated[str, Meta(pattern=r"^[0-9a-f]{64}\Z")]
+Time = Annotated[str, _time]
+Count = Annotated[int, Meta(ge=0, le=MAX_SAFE_INT)]
+Ordinal = Annotated[int, Meta(ge=1, le=MAX_SAFE_INT)]
+SafeInt = Annotated[int, Meta(ge=-MAX_SAFE_INT, le=MAX_SAFE_INT)]
+KeyId = Annotated[str, Meta(pattern=r"^SHA256:[A-Za-z0-9+/]{43}\Z")]
+Uuid = Annotated[str, Meta(pattern=r"^[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}\Z")]
 
 Recommendation = Literal["promote", "block", "repair", "hold"]
 
 
-class Part(BaseModel):
-    """Base: strict types, no unknown fields, camelCase on the wire only."""
+class Part(Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
+    """Base: strict types, no unknown fields, camelCase on the wire only. Read with
+    `statement.shaped`."""
 
-    model_config = ConfigDict(
-        defer_build=True,
-        extra="forbid",
-        strict=True,
-        frozen=True,
-        alias_generator=to_camel,
-        populate_by_name=False,
-    )
+    def __post_init__(self) -> None:
+        for name, written, check in _checks(type(self)):
+            value = getattr(self, name)
+            for at, text in enumerate(value) if isinstance(value, list) else [(None, value)]:
+                if isinstance(text, str):
+                    try:
+                        check(text)
+                    except ValueError as error:
+                        place = written if at is None else f"{written}.{at}"
+                        raise FieldError(place, str(error)) from None
 
 
-class Digest(Part):
+class FieldError(ValueError):
+    """A text that a field may not have: its place within its part, and why."""
+
+    def __init__(self, place: str, why: str) -> None:
+        super().__init__(f"{place}: {why}")
+        self.place, self.why = place, why
+
+
+@cache
+def _checks(part: type[Part]) -> list[tuple[str, str, Callable[[str], None]]]:
+    """Return (attribute, member, check of its texts) of the fields that have a check."""
+    written = dict(zip(part.__struct_fields__, part.__struct_encode_fields__, strict=True))
+    kinds: dict[str, Any] = {}
+    for base in reversed(part.__mro__):
+        kinds |= vars(base).get("__annotations__", {})
+    found = ((name, written[name], _check_in(kinds[name])) for name in part.__struct_fields__)
+    return [(name, member, check) for name, member, check in found if check is not None]
+
+
+def _check_in(kind: Any) -> Callable[[str], None] | None:
+    """Return the check of the texts that a field of this type may have."""
+    for mark in getattr(kind, "__metadata__", ()):
+        if isinstance(mark, FunctionType):
+            return mark
+    return next((check for one in get_args(kind) if (check := _check_in(one))), None)
+
+
+class Digest(Part, frozen=True):
     sha256: Hex
 
 
-class DigestOnly(Part):
+class DigestOnly(Part, frozen=True):
     digest: Digest
 
 
-class NamedResource(Part):
+class NamedResource(Part, frozen=True):
     """A ResourceDescriptor that has a name."""
 
     name: Text
     digest: Digest
 
 
-class LocatedResource(Part):
+class LocatedResource(Part, frozen=True):
     """A ResourceDescriptor that has a URI."""
 
     uri: Text
     digest: Digest
 
 
-class Versions(Part):
+class Versions(Part, frozen=True):
     reviewer: Text
     python: Text
 
 
-class Verifier(Part):
+class Verifier(Part, frozen=True):
     id: Text
     version: Versions
 
 
-class CandidateView(Part):
+class CandidateView(Part, frozen=True):
     """The readable copy of the manifest, which the verifier derives from the file again."""
 
     authors: list[Text]
@@ -120,7 +151,7 @@ class CandidateView(Part):
     config: list[NamedResource]
 
 
-class Audit(Part):
+class Audit(Part, frozen=True):
     """The position of the journal when the decision was made."""
 
     algorithm: Text
@@ -128,13 +159,13 @@ class Audit(Part):
     head: Hex
 
 
-class ReportRef(Part):
+class ReportRef(Part, frozen=True):
     digest: Digest
     recommendation: Recommendation
     reasons: list[Text]
 
 
-class Reviewer(Part):
+class Reviewer(Part, frozen=True):
     principal: Text
     keyid: KeyId
 
@@ -145,7 +176,7 @@ Decision = Literal["PROMOTE", "BLOCK", "REPAIR"]
 GateResult = Literal["PASSED", "FAILED", "NOT_RUN"]
 
 
-class LineageReason(Part):
+class LineageReason(Part, frozen=True):
     """Why this candidate was also run on another suite, and who gave the reason."""
 
     digest: Digest
@@ -154,7 +185,7 @@ class LineageReason(Part):
     reviewer: Text
 
 
-class SuiteRef(Part):
+class SuiteRef(Part, frozen=True):
     """`digest` is that of suite.lock; `lineage` is every suite digest run with this candidate."""
 
     name: Text
@@ -166,7 +197,7 @@ class SuiteRef(Part):
     lineage_reasons: list[LineageReason] | None = None
 
 
-class Gate(Part):
+class Gate(Part, frozen=True):
     """`threshold` and `observed` are integers or decimal text, never floats: a gate passes with no
     more observed against it than its threshold."""
 
@@ -178,7 +209,7 @@ class Gate(Part):
     evidence: Digest | None
 
 
-class Repeatability(Part):
+class Repeatability(Part, frozen=True):
     """Counts behind pass^k of one episode: `passes` of `attempts`."""
 
     episode: Text
@@ -187,32 +218,32 @@ class Repeatability(Part):
     passes: Count
 
 
-class Cost(Part):
+class Cost(Part, frozen=True):
     """Money in millionths of `currency`; null is not measured."""
 
-    currency: Annotated[str, StringConstraints(pattern=r"^[A-Z]{3}$")]
+    currency: Annotated[str, Meta(pattern=r"^[A-Z]{3}\Z")]
     total_micros: Count | None
     baseline_micros: Count | None
     tokens: Count | None
 
 
-class Calibration(Part):
+class Calibration(Part, frozen=True):
     tp: Count
     fp: Count
     tn: Count
     fn: Count
     n: Count
-    label_set_sha256: Hex = Field(alias="labelSetSha256")
+    label_set_sha256: Hex
 
 
-class Judge(Part):
+class Judge(Part, frozen=True):
     id: Text
     version: Text
-    prompt_sha256: Hex = Field(alias="promptSha256")
+    prompt_sha256: Hex
     calibration: Calibration
 
 
-class Labels(Part):
+class Labels(Part, frozen=True):
     count: Count
     labelers: list[Text]
     merkle_root: Hex | None
@@ -221,15 +252,15 @@ class Labels(Part):
     files: list[Hex] | None = None
 
 
-class Failure(Part):
+class Failure(Part, frozen=True):
     trace_id: Text
     episode: Text
-    trace_sha256: Hex = Field(alias="traceSha256")
+    trace_sha256: Hex
     codes: list[Text]
     disposition: Text
 
 
-class Tolerance(Part):
+class Tolerance(Part, frozen=True):
     """Rates below one of the policy, as decimal text: of `attempts` made, those that failed are
     within them. Left out where the policy asks for all."""
 
@@ -238,7 +269,7 @@ class Tolerance(Part):
     attempts: Count
 
 
-class BreakGlassRef(Part):
+class BreakGlassRef(Part, frozen=True):
     """A break-glass record of this agent: `digest` is that of its payload."""
 
     digest: Digest
@@ -250,7 +281,7 @@ class BreakGlassRef(Part):
     reason: Block
 
 
-class DecisionReport(ReportRef):
+class DecisionReport(ReportRef, frozen=True):
     """`baseline` is the candidate compared with, left out without one; `formulas` is the version of
     the formulas, left out by decisions made before they had one."""
 
@@ -258,13 +289,13 @@ class DecisionReport(ReportRef):
     formulas: Ordinal | None = None
 
 
-class Approvals(Part):
+class Approvals(Part, frozen=True):
     """Named before the first signature, so that all sign the same bytes. `maxDays` is the longest
     that the policy lets a decision last, left out without a limit."""
 
     role: Literal["approver"]
     threshold: Ordinal
-    reviewers: list[Reviewer] = Field(min_length=1)
+    reviewers: Annotated[list[Reviewer], Meta(min_length=1)]
     max_days: Ordinal | None = None
 
 
@@ -272,14 +303,14 @@ CODE = "code"
 """The name of a resolved dependency that is the candidate's code."""
 
 
-class AnsweringModel(Part):
+class AnsweringModel(Part, frozen=True):
     """The model that answered, as the endpoint named it."""
 
     model: Text | None
     fingerprint: Text | None
 
 
-class InternalParameters(Part):
+class InternalParameters(Part, frozen=True):
     """How the attempts were made, each distinct value once; `codePinned` says whether the manifest
     names the digest of all code that ran, `kinds` are those of the runners, and `codeChanged`
     counts attempts that ended with another code than they began with."""
@@ -296,7 +327,7 @@ class InternalParameters(Part):
     models: list[AnsweringModel]
 
 
-class ReleaseSuite(Part):
+class ReleaseSuite(Part, frozen=True):
     """One suite of a release of several: the result of its own report; `passes` of `attempts` that
     count. Of a `probe` only critical failures count."""
 
@@ -313,16 +344,16 @@ class ReleaseSuite(Part):
     failure_count: Count
     attempts: Count
     passes: Count
-    tolerance: Tolerance | None = None
     frozen_at_seq: Ordinal | None
     first_run_seq: Ordinal | None
     labelers: list[Text]
     resolved_dependencies: list[NamedResource] | None = None
     internal_parameters: InternalParameters | None = None
     byproducts: list[NamedResource] | None = None
+    tolerance: Tolerance | None = None
 
 
-class Release(Part):
+class Release(Part, frozen=True):
     """Several suites that one decision is about. `digest` is that of release.json, and
     `recommendation` the strictest of the suites."""
 
@@ -331,10 +362,10 @@ class Release(Part):
     digest: Digest
     recommendation: Recommendation
     reasons: list[Text]
-    suites: list[ReleaseSuite] = Field(min_length=1)
+    suites: Annotated[list[ReleaseSuite], Meta(min_length=1)]
 
 
-class Predicate(Part):
+class Predicate(Part, frozen=True):
     """`failureCount` counts every failing trace that speaks against a promotion; `failures` lists
     them up to a size limit."""
 
@@ -356,12 +387,12 @@ class Predicate(Part):
     labels: Labels
     failure_count: Count
     failures: list[Failure]
-    tolerance: Tolerance | None = None
     input_attestations: list[DigestOnly]
     evidence: LocatedResource | None
     audit: Audit
     report: DecisionReport
     approvals: Approvals
+    tolerance: Tolerance | None = None
     resolved_dependencies: list[NamedResource] | None = None
     internal_parameters: InternalParameters | None = None
     byproducts: list[NamedResource] | None = None
@@ -370,8 +401,8 @@ class Predicate(Part):
     comment: Block | None = None
 
 
-class Statement(Part):
-    type: Literal["https://in-toto.io/Statement/v1"] = Field(alias="_type")
-    subject: list[NamedResource] = Field(min_length=1, max_length=1)
+class Statement(Part, frozen=True):
+    type: Literal["https://in-toto.io/Statement/v1"] = field(name="_type")
+    subject: Annotated[list[NamedResource], Meta(min_length=1, max_length=1)]
     predicate_type: Literal["https://reviewer.dev/attestation/agent-release-decision/v0.1"]
     predicate: Predicate

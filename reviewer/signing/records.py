@@ -17,9 +17,9 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from msgspec import Meta, field
 
 from reviewer.signing.errors import AttestError, StatementError, canonical
 from reviewer.signing.manifests import candidate_view, manifest_digest, subject_name
@@ -43,8 +43,9 @@ from reviewer.signing.predicate import (
     Verifier,
     parse_time,
 )
+from reviewer.signing.shapes import shaped
 from reviewer.signing.signers import Signers, TrustedKey
-from reviewer.signing.statement import identified, shaped, verifier_of
+from reviewer.signing.statement import identified, verifier_of
 from reviewer.signing.trusted import Manifest, vouched
 
 
@@ -94,14 +95,14 @@ class BreakGlassFacts:
     journal_head: str
 
 
-class BreakGlass(Part):
+class BreakGlass(Part, frozen=True):
     """`by` is the person who breaks the glass; `report` is the report at that time."""
 
     record_id: Uuid
     time_created: Time
     expires: Time
     environment: Text
-    reason: Block = Field(min_length=1)
+    reason: Annotated[Block, Meta(min_length=1)]
     by: Reviewer
     verifier: Verifier
     candidate: CandidateView
@@ -111,9 +112,9 @@ class BreakGlass(Part):
     audit: Audit
 
 
-class BreakGlassStatement(Part):
-    type: Literal["https://in-toto.io/Statement/v1"] = Field(alias="_type")
-    subject: list[NamedResource] = Field(min_length=1, max_length=1)
+class BreakGlassStatement(Part, frozen=True):
+    type: Literal["https://in-toto.io/Statement/v1"] = field(name="_type")
+    subject: Annotated[list[NamedResource], Meta(min_length=1, max_length=1)]
     predicate_type: Literal["https://reviewer.dev/attestation/agent-break-glass/v0.1"]
     predicate: BreakGlass
 
@@ -209,20 +210,20 @@ class JournalLossFacts:
     decisions: tuple[str, ...]
 
 
-class JournalPosition(Part):
+class JournalPosition(Part, frozen=True):
     """The position from which the journal continues."""
 
     seq: Ordinal
     head: Hex
 
 
-class JournalLoss(Part):
+class JournalLoss(Part, frozen=True):
     """`journal` names the store's journal as decisions do; `lostSeq` is the highest entry known of
     it that is gone, or that other copies of it have otherwise."""
 
     loss_id: Uuid
     time_created: Time
-    reason: Block = Field(min_length=1)
+    reason: Annotated[Block, Meta(min_length=1)]
     by: Reviewer
     verifier: Verifier
     journal: Text
@@ -231,9 +232,9 @@ class JournalLoss(Part):
     decisions: list[DigestOnly]
 
 
-class JournalLossStatement(Part):
-    type: Literal["https://in-toto.io/Statement/v1"] = Field(alias="_type")
-    subject: list[NamedResource] = Field(min_length=1, max_length=1)
+class JournalLossStatement(Part, frozen=True):
+    type: Literal["https://in-toto.io/Statement/v1"] = field(name="_type")
+    subject: Annotated[list[NamedResource], Meta(min_length=1, max_length=1)]
     predicate_type: Literal["https://reviewer.dev/attestation/agent-journal-loss/v0.1"]
     predicate: JournalLoss
 
@@ -310,20 +311,20 @@ class RunResultFacts:
     open: tuple[str, ...]
 
 
-class RunResult(Part):
+class RunResult(Part, frozen=True):
     """The standard predicate, as we write it: `configuration` is the suite, the evidence, the
     source, in this order."""
 
     result: Literal["PASSED", "WARNED", "FAILED"]
-    configuration: list[NamedResource] = Field(min_length=3, max_length=3)
+    configuration: Annotated[list[NamedResource], Meta(min_length=3, max_length=3)]
     passed_tests: list[Text]
     warned_tests: list[Text]
     failed_tests: list[Text]
 
 
-class RunResultStatement(Part):
-    type: Literal["https://in-toto.io/Statement/v1"] = Field(alias="_type")
-    subject: list[NamedResource] = Field(min_length=1, max_length=1)
+class RunResultStatement(Part, frozen=True):
+    type: Literal["https://in-toto.io/Statement/v1"] = field(name="_type")
+    subject: Annotated[list[NamedResource], Meta(min_length=1, max_length=1)]
     predicate_type: Literal["https://in-toto.io/attestation/test-result/v0.1"]
     predicate: RunResult
 

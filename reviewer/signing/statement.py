@@ -7,9 +7,7 @@ from __future__ import annotations  # names used only in annotations are not imp
 import hashlib
 import uuid
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any, TypeVar
-
-from pydantic import ValidationError
+from typing import TYPE_CHECKING, Any
 
 from reviewer.signing.errors import JsonError, StatementError, canonical, load_object, plain
 from reviewer.signing.gate_rules import gate_body, gate_faults, order_fault, unpassed
@@ -18,7 +16,6 @@ from reviewer.signing.predicate import (
     PREDICATE_TYPE,
     STATEMENT_TYPE,
     VERIFIER_ID,
-    Part,
     Predicate,
     Statement,
     SuiteRef,
@@ -26,6 +23,7 @@ from reviewer.signing.predicate import (
 )
 from reviewer.signing.ran import code_faults, ran_members
 from reviewer.signing.release import check_release, release_body, release_faults
+from reviewer.signing.shapes import shaped
 from reviewer.signing.tolerance import failing_faults, result_of, tolerance_body
 
 if TYPE_CHECKING:
@@ -273,9 +271,6 @@ def _suite_faults(suite: SuiteRef) -> list[str]:
     return faults
 
 
-P = TypeVar("P", bound=Part)
-
-
 def build_statement(facts: DecisionFacts) -> bytes:
     """Return the payload to be signed: RFC 8785 bytes of the statement.
 
@@ -325,18 +320,6 @@ def read_body(payload: bytes) -> dict[str, Any]:
         return load_object(payload, "statement")
     except JsonError as error:
         raise StatementError(str(error)) from None
-
-
-def shaped(kind: type[P], body: dict[str, Any]) -> P:
-    """Validate a document against a shape; StatementError names the first field that does not
-    fit."""
-    try:
-        return kind.model_validate(body)
-    except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False, include_context=False)[0]
-        where = ".".join(plain(part) for part in first["loc"]) or "top"
-        said = plain(first["msg"]).removeprefix("Value error, ")
-        raise StatementError(f"statement: {where}: {said}") from None
 
 
 def differences(one: Any, other: Any, path: str = "") -> list[str]:

@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+import msgspec
+
 from reviewer.signing.dsse import Envelope, parse_envelope
 from reviewer.signing.errors import AttestError, StatementError, load_object, plain
 from reviewer.signing.manifests import candidate_view, manifest_digest, subject_name
@@ -105,7 +107,7 @@ def check_subject(subject: NamedResource, view: CandidateView, manifest: Manifes
         )
     if subject.name != manifest.name:
         raise StatementError(f"subject: named {subject.name}, which is not the manifest's name")
-    if view.model_dump(by_alias=True) != manifest.view:
+    if msgspec.to_builtins(view) != manifest.view:
         raise StatementError("predicate.candidate: does not match the manifest")
 
 

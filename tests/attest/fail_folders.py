@@ -228,7 +228,7 @@ def glass() -> Iterator[tuple[str, Case]]:
         "break_glass_as_decision",
         one(
             20,
-            "predicate.decision: Input should be a valid dictionary",
+            "predicate.decision: expected `object | null`",
             record(lambda p: p.update(decision="PROMOTE"), "fire"),
         ),
     )

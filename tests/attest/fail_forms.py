@@ -134,14 +134,16 @@ def payloads() -> Iterator[tuple[str, Case]]:
     )  # fmt: skip
     yield "payload_no_object", one(20, "must be a JSON object, found a list", signed(b"[]"))
     for name, path, value, says in (
-        ("float", "predicate/decisionSeq", 4.0, "predicate.decisionSeq: Input should be a valid"),
+        ("float", "predicate/decisionSeq", 4.0, "predicate.decisionSeq: expected `int`"),
         ("beyond_safe_integers", "predicate/cost/totalMicros", 2**53, "integer beyond 9007199254"),
-        ("negative_cost", "predicate/cost/totalMicros", -1, "cost.totalMicros: Input should"),
+        ("negative_cost", "predicate/cost/totalMicros", -1, "totalMicros: expected `int` >= 0"),
         ("control_character", "predicate/environment", "prod\x1b[2J", "must not contain U+001B"),
         ("right_to_left", "predicate/environment", "prod\u202e", "must not contain U+202E"),
-        ("no_subject", "subject", [], "subject: List should have at least 1 item"),
-        ("subject_without_sha256", "subject/0/digest", {"md5": "0" * 32}, "digest.sha256: Field"),
-        ("subject_not_hex", "subject/0/digest/sha256", "zz" * 32, "subject.0.digest.sha256: Str"),
+        ("no_subject", "subject", [], "subject: expected `array` of length >= 1"),
+        ("subject_without_sha256", "subject/0/digest", {"md5": "0" * 32},
+         "subject.0.digest.md5: is not known"),
+        ("subject_not_hex", "subject/0/digest/sha256", "zz" * 32,
+         "subject.0.digest.sha256: expected `str` matching"),
         ("policy_upper_hex", "predicate/policy/digest/sha256", "AB" * 32, "policy.digest.sha256"),
         ("subject_of_the_suite", "subject/0/digest/sha256", digest_of("suite"),
          f"(sha256 {digest_of('suite')}), not about this manifest"),
@@ -149,12 +151,13 @@ def payloads() -> Iterator[tuple[str, Case]]:
         ("other_predicate", "predicateType", "https://slsa.dev/verification_summary/v1",
          "verification_summary/v1, which is not a decision"),
         ("other_statement", "_type", "https://in-toto.io/Statement/v0.1", "statement: _type"),
-        ("unknown_field", "predicate/waivers", [], "predicate.waivers: Extra inputs"),
-        ("unknown_field_of_a_gate", "predicate/gates/0/note", "x", "gates.0.note: Extra inputs"),
-        ("missing_field", "predicate/audit", ..., "predicate.audit: Field required"),
-        ("gate_waived", "predicate/gates/0/result", "WAIVED", "gates.0.result: Input should be"),
+        ("unknown_field", "predicate/waivers", [], "predicate.waivers: is not known"),
+        ("unknown_field_of_a_gate", "predicate/gates/0/note", "x", "gates.0.note: is not known"),
+        ("missing_field", "predicate/audit", ..., "predicate.audit: is missing"),
+        ("gate_waived", "predicate/gates/0/result", "WAIVED",
+         "gates.0.result: should be 'PASSED', 'FAILED' or 'NOT_RUN'"),
         ("decision_in_lower_case", "predicate/decision", "promote",
-         "predicate.decision: Input should be 'PROMOTE'"),
+         "predicate.decision: should be 'PROMOTE', 'BLOCK' or 'REPAIR'"),
         ("expires_before_it_is_made", "predicate/expires", "2026-05-01T09:00:00Z", "must be after"),
         ("time_of_another_zone", "predicate/timeCreated", "2026-05-01T10:00:00+02:00",
          "must be an RFC 3339 time in UTC"),
@@ -164,7 +167,8 @@ def payloads() -> Iterator[tuple[str, Case]]:
         ("reason_for_no_suite", "predicate/suite/lineageReasons",
          [{"digest": {"sha256": digest_of("x")}, "name": "x", "reason": "y", "reviewer": "z"}],
          "is not another suite of the lineage"),
-        ("no_reviewer", "predicate/approvals/reviewers", [], "approvals.reviewers: List should"),
+        ("no_reviewer", "predicate/approvals/reviewers", [],
+         "approvals.reviewers: expected `array` of length >= 1"),
         ("fewer_failures_than_listed", "predicate/failures",
          [{"traceId": "a/b/c/1", "episode": "c", "traceSha256": digest_of("t"), "codes": [],
            "disposition": "open"}], "failureCount: fewer than are listed"),
@@ -177,7 +181,7 @@ def payloads() -> Iterator[tuple[str, Case]]:
     )  # fmt: skip
     two = desk.body()
     two["subject"].append({"name": "suite.lock", "digest": {"sha256": digest_of("suite")}})
-    yield "two_subjects", one(20, "subject: List should have at most 1 item", signed(two))
+    yield "two_subjects", one(20, "subject: expected `array` of length <= 1", signed(two))
     yield "authors_left_out", one(
         20, "predicate.candidate: does not match the manifest",
         spoilt("predicate/candidate/authors", []),

@@ -3,6 +3,7 @@
 import json
 from typing import Any
 
+import msgspec
 import pytest
 import rfc8785
 from hypothesis import given
@@ -58,7 +59,7 @@ def test_the_payload_is_canonical_and_holds_every_required_field(desk: Any) -> N
     assert set(REQUIRED) <= body["predicate"].keys()
     assert [gate["id"] for gate in body["predicate"]["gates"]] == list(ALWAYS)
     assert build_statement(desk.facts()) == payload
-    assert read_statement(payload).model_dump(by_alias=True, exclude_none=False)["_type"]
+    assert msgspec.to_builtins(read_statement(payload))["_type"] == body["_type"]
 
 
 @pytest.mark.parametrize("field", REQUIRED)
