@@ -137,6 +137,28 @@ class Acts(Struct, gc=False):
     users: Sequence[tuple[int, str]] = ()
     """Seq and tool of every call, and of every answer without a call, that is ascribed to the
     user."""
+    wrapping: frozenset[int] = frozenset()
+    """Seq of each call that only holds others, which are among `strays`."""
+
+    @property
+    def answers(self) -> Sequence[Call]:
+        """The calls of which only the answer is recorded."""
+        return [call for call in self.strays if call.seq not in self.wrapping]
+
+    def steps(self, listed: Container[str]) -> int:
+        """Return how many calls `made` has."""
+        return len(self.made(listed)) if self.strays else len(self.tools)
+
+    def made(self, listed: Container[str]) -> Sequence[Call]:
+        """Return the calls that count as steps, in the order of their events: also those of which
+        only the answer is recorded, and those that a call holds instead of it, unless it is of a
+        tool that the contract has `listed`."""
+        if not self.strays:
+            return self.calls
+        own = {call.seq for call in self.calls if call.tool in listed}
+        kept = [call for call in self.calls if call.seq in own or call.seq not in self.wrapping]
+        kept += [call for call in self.strays if call.seq not in own]
+        return sorted(kept, key=lambda call: call.seq)
 
     @property
     def attempted(self) -> Sequence[Call]:
@@ -212,6 +234,7 @@ def acts_of(record: TraceRecord, aliases: Mapping[str, str] | None = None) -> Ac
     acts = Acts(record, tools, statuses, called, reached, timeouts, whole, strays, others, users)
     if wrappers := wrappers_among(called):
         held = [one for call in acts.calls if call.tool in wrappers for one in calls_within(call)]
+        acts.wrapping = frozenset([call.seq for call in held])
         acts.strays = [*strays, *held]
     return acts
 

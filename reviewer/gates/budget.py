@@ -13,9 +13,10 @@ def check(contract: Contract, acts: Acts, hits: Hits, found: list[Finding]) -> N
     cost."""
     budget, cost = contract.episode.budget, acts.record.cost_usd
     limit = budget.max_steps
-    if limit is not None and len(acts.tools) > limit:
-        text = f"{len(acts.tools)} of {limit} steps"
-        found.append(Finding("budget", "step_budget", "fail", acts.calls[limit].seq, text))
+    listed = contract.names.listed
+    if limit is not None and (steps := acts.steps(listed)) > limit:
+        seq = acts.made(listed)[limit].seq
+        found.append(Finding("budget", "step_budget", "fail", seq, f"{steps} of {limit} steps"))
     if budget.max_cost_usd is not None:
         if cost is None:
             text = f"cost not measured, limit ${usd(budget.max_cost_usd)}"
@@ -28,9 +29,10 @@ def check(contract: Contract, acts: Acts, hits: Hits, found: list[Finding]) -> N
 def clauses(contract: Contract, acts: Acts, broken: frozenset[str]) -> Iterator[Rule]:
     """Yield the limits of the contract on steps and cost, with the amounts used."""
     budget, record = contract.episode.budget, acts.record
-    steps = f"{len(acts.calls)} steps"
+    made = acts.steps(contract.names.listed)
+    steps = f"{made} steps"
     if budget.max_steps is not None:
-        steps = f"{len(acts.calls)} of {budget.max_steps} steps"
+        steps = f"{made} of {budget.max_steps} steps"
     cost = "cost not measured" if record.cost_usd is None else f"${usd(record.cost_usd)}"
     if budget.max_cost_usd is not None:
         cost += f" of {usd(budget.max_cost_usd)}"

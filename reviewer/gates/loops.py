@@ -40,7 +40,10 @@ def rows(contract: Contract, acts: Acts, limit: int) -> tuple[int, list[Call]]:
     longest = length = 0
     before: tuple[str, bytes] | None = None
     reaching: list[Call] = []
-    for call in acts.calls:
+    alone = {call.seq for call in acts.answers}
+    for call in acts.made(contract.names.listed):
+        if call.seq in alone:
+            continue  # what it was called with is not recorded
         this = spelled.get(call.tool, call.tool), _written(call.arguments)
         length = length + 1 if this == before else 1
         before, longest = this, max(longest, length)

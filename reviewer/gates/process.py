@@ -91,25 +91,28 @@ def check_order(
 ) -> None:
     """Append `out_of_order:<tool>` findings; `missing` tools are reported elsewhere.
 
-    A trajectory without `trajectory_match` is compared strictly and only noted.
+    A trajectory without `trajectory_match` is compared strictly and only noted. A call of which
+    only the answer is recorded meets no expectation, and has no place where each call needs one.
     """
     order = contract.episode.tools.order
     required = [tool for tool in contract.episode.tools.required if tool not in missing]
     if order == "in_order":
         _in_order(required, acts, found)
     elif order == "exact":
-        _exact([ExpectedCall(tool=tool) for tool in required], acts.calls, "fail", found)
+        steps = [ExpectedCall(tool=tool) for tool in required]
+        _exact(steps, acts.calls, "fail", found, acts.answers)
     elif order == "subset":
         _beyond(required, acts.calls, found)
+        _no_place(acts.answers, found)
     elif order == "superset":
         _fewer(required, acts, found)
     expected = contract.episode.expected
     if expected.trajectory:
         match = expected.trajectory_match
         if match is None:
-            _exact(expected.trajectory, acts.calls, "note", found)
+            _exact(expected.trajectory, acts.calls, "note", found, acts.answers)
         elif match == "strict":
-            _exact(expected.trajectory, acts.calls, "fail", found)
+            _exact(expected.trajectory, acts.calls, "fail", found, acts.answers)
         else:
             absent, extra = pair(expected.trajectory, acts.calls)
             if match != "subset":
@@ -123,6 +126,7 @@ def check_order(
                     name = named(call.tool)
                     text = f"the trajectory has no place for this call of {name}"
                     found.append(_out(name, "fail", call.seq, text))
+                _no_place(acts.answers, found)
 
 
 def pair(
@@ -177,7 +181,11 @@ def _in_order(required: list[str], acts: Acts, found: list[Finding]) -> None:
 
 
 def _exact(
-    steps: Sequence[ExpectedCall], made: Sequence[Call], severity: Severity, found: list[Finding]
+    steps: Sequence[ExpectedCall],
+    made: Sequence[Call],
+    severity: Severity,
+    found: list[Finding],
+    answers: Sequence[Call],
 ) -> None:
     """Append the first step at which the calls differ from the expected ones, and no other: the
     rest follows from it."""
@@ -197,6 +205,16 @@ def _exact(
         name = named(steps[len(made)].tool)
         text = f"call {len(made) + 1} should be {name}, there is none"
         found.append(_out(name, severity, None, text))
+        return
+    _no_place(answers[:1], found, severity)
+
+
+def _no_place(answers: Sequence[Call], found: list[Finding], severity: Severity = "fail") -> None:
+    """Append the calls of which only the answer is recorded."""
+    for call in answers:
+        name = named(call.tool)
+        text = f"{name} answered, so it was called, and no further call is expected"
+        found.append(_out(name, severity, call.seq, text))
 
 
 def _beyond(required: list[str], made: Sequence[Call], found: list[Finding]) -> None:

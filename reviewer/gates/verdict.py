@@ -105,13 +105,12 @@ def score(
     if record.unread:
         found.extend(unread(record.unread))
         hidden |= ACT_GATES
+    steps = acts.steps(contract.names.listed)
     if not found:
-        return Verdict(_ALL_PASS, (), True, False, len(acts.tools), acts.timeouts)
+        return Verdict(_ALL_PASS, (), True, False, steps, acts.timeouts)
     if contract.critical:
         found = [_escalated(finding, contract.critical) for finding in found]
-    return _verdict(
-        found, contract.in_force, steps=len(acts.tools), timeouts=acts.timeouts, hidden=hidden
-    )
+    return _verdict(found, contract.in_force, steps=steps, timeouts=acts.timeouts, hidden=hidden)
 
 
 def redaction_only(hits: Hits, in_force: tuple[str, ...] = ALWAYS) -> Verdict:
@@ -187,7 +186,7 @@ def _ended_by_harness(contract: Contract, acts: Acts, found: list[Finding]) -> V
         found,
         contract.in_force,
         measured=broken,
-        steps=len(acts.tools),
+        steps=acts.steps(contract.names.listed),
         timeouts=acts.timeouts,
         infrastructure=not doubtful,
     )

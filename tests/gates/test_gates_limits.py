@@ -242,3 +242,26 @@ def test_every_code_has_a_place_and_findings_keep_it() -> None:
 def test_a_contract_travels_to_a_worker() -> None:
     contract = compile_contract(episode(expected={"state": {"a[0]": 1}}, initial_state={"a": 1}))
     assert pickle.loads(pickle.dumps(contract)) == contract
+
+
+ANSWER = {"kind": "tool_result", "tool": "look", "call_id": "gone", "status": "ok"}
+
+
+def test_a_call_of_which_only_the_answer_is_recorded_is_a_step() -> None:
+    wanted = episode(budget={"max_steps": 2})
+    answers = [{**ANSWER, "call_id": name} for name in "xyz"]
+    verdict = judge(wanted, trace("a", *answers))
+    assert (verdict.codes(), verdict.steps) == (["step_budget"], 4)
+    assert seqs(verdict, "step_budget") == [3]
+    assert codes(wanted, trace("a", answers[0])) == []
+
+
+def test_calls_within_a_call_are_steps_and_the_one_around_them_is_none() -> None:
+    held = [{"recipient_name": "functions.look", "parameters": {"n": n}} for n in range(3)]
+    around = call("multi_tool_use.parallel", arguments={"tool_uses": held})
+    assert judge(episode(budget={"max_steps": 3}), trace(around)).codes() == []
+    over = judge(episode(budget={"max_steps": 3}), trace("a", around))
+    assert (over.codes(), over.steps, seqs(over, "step_budget")) == (["step_budget"], 4, [2])
+    # A tool of that name which the contract lists is one call, whatever its arguments hold.
+    own = episode(tools={"required": ["batch"]}, budget={"max_steps": 1})
+    assert codes(own, trace(call("batch", arguments={"calls": held}))) == []

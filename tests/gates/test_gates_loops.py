@@ -138,3 +138,11 @@ def test_its_clause_says_the_longest_row_beside_the_limit() -> None:
     record = trace(LOOK, LOOK)
     told = clauses(contract, record, score(contract, record))
     assert "longest row of one call 2, fewer than 3" in [clause.text for clause in told]
+
+
+def test_equal_calls_within_one_call_are_a_row() -> None:
+    held = [{"recipient_name": "look", "parameters": {"a": 1}}] * 3
+    around = call("multi_tool_use.parallel", arguments={"tool_uses": held})
+    assert judged(around).codes() == ["looped:look"]
+    answer = {"kind": "tool_result", "tool": "look", "call_id": "gone", "status": "ok"}
+    assert "looped:look" not in judged(LOOK, LOOK, answer).codes()

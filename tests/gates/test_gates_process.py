@@ -215,3 +215,23 @@ def test_a_denied_write_whose_result_went_well_wants_its_proof() -> None:
     wanted = episode(writes=WRITES)
     assert "write_not_verified" not in codes(wanted, trace("read", write))
     assert codes(wanted, trace("read", write, answer)) == ["write_not_verified"]
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        {"tools": {"required": ["look"], "order": "subset"}},
+        {"tools": {"required": ["look"], "order": "exact"}},
+        {"expected": {"trajectory": [{"tool": "look"}], "trajectory_match": "strict"}},
+        {"expected": {"trajectory": [{"tool": "look"}], "trajectory_match": "unordered"}},
+        {"expected": {"trajectory": [{"tool": "look"}], "trajectory_match": "subset"}},
+    ],
+)
+def test_a_call_of_which_only_the_answer_is_recorded_has_no_place(rule: dict[str, Any]) -> None:
+    answer = {"kind": "tool_result", "tool": "erase", "call_id": "gone", "status": "ok"}
+    verdict = judge(episode(**rule), trace("look", answer))
+    assert verdict.codes() == ["out_of_order:erase"]
+    assert seqs(verdict, "out_of_order:erase") == [2]
+    # Nor does it meet an expectation.
+    assert judge(episode(**rule), trace({**answer, "tool": "look"})).passed is False
+    assert codes(episode(**rule), trace("look")) == []
