@@ -51,6 +51,7 @@ def make_candidate(
     wrong: Mapping[tuple[str, int], str] = {},
     agent: str = "shopflow-refund-agent",
     cost_usd: float = 0.055,
+    version: str = "8.0.0",
 ) -> None:
     """A candidate whose attempts pass, but those in `wrong`, (episode, attempt) → what goes wrong:
     `refund` (critical), `unverified` (its process fails) or `nothing` (the end is missed)."""
@@ -78,7 +79,7 @@ def make_candidate(
     path = f"candidates/scripts/{candidate_id}.json"
     (folder / path).write_bytes(raw)
     manifest = json.loads((shipped / "refund-agent-v8.json").read_text(encoding="utf-8"))
-    manifest.update(candidate_id=candidate_id, agent=agent)
+    manifest.update(candidate_id=candidate_id, agent=agent, version=version)
     manifest["runner"] = {
         "kind": "scripted",
         "script": path,

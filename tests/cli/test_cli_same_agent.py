@@ -6,6 +6,8 @@ from typing import Any
 import pytest
 from doors import SUITE, V7, V8, Door, shipped
 
+from reviewer.desk.reports.same_manifest import acting
+
 AGAIN = "refund-agent-again"
 
 
@@ -84,3 +86,21 @@ def test_a_changed_manifest_is_told_to_take_another_id(full: Door) -> None:
     said = full.run("run", SUITE, V7)
     assert said.code == 20, said
     assert "way out: give the changed candidate a new candidate_id" in said.err
+
+
+def test_names_of_files_keys_and_versions_are_no_change() -> None:
+    digest = "0" * 64
+    runner = {"kind": "openai-chat", "base_url": "https://x.example/v1", "options": {"seed": 7}}
+    prompt = {"name": "system", "version": "1", "sha256": digest, "path": "prompts/a.md"}
+    mine = {"candidate_id": "a", "model": "m", "prompts": [prompt], "runner": runner}
+    renamed = {**prompt, "version": "2", "path": "prompts/b.md"}
+    asked = {**runner, "api_key_env": "OTHER", "requests_per_minute": 9, "network": False}
+    again = {**mine, "candidate_id": "b", "prompts": [renamed], "runner": asked}
+    assert acting(mine) == acting(again)
+    for change in (
+        {"prompts": [{**prompt, "sha256": "1" * 64}]},
+        {"runner": {**runner, "options": {"seed": 8}}},
+        {"model": "n"},
+        {"tools": [{"name": "t", "version": "2"}]},
+    ):
+        assert acting({**mine, **change}) != acting(mine), change

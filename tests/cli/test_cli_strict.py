@@ -339,6 +339,30 @@ def test_another_agents_promotion_is_none_of_its_business(promoted: Door) -> Non
     assert found["regression"]["last_promoted"] is None
 
 
+@pytest.mark.parametrize(
+    ("before", "now"),
+    [
+        ({"agent": "Shop-Agent"}, {"agent": "shop_agent"}),
+        ({"agent": "shop-agent"}, {"agent": "sh\u043ep-agent"}),
+        ({"agent": "shop-agent", "version": ""}, {"agent": "shop-agent"}),
+        ({"agent": "", "version": ""}, {"agent": "shop-agent"}),
+        ({"agent": "shop-agent"}, {"agent": " "}),
+    ],
+)
+def test_an_agent_is_held_to_its_last_promotion_however_it_is_spelled(
+    door: Door, before: dict[str, str], now: dict[str, str]
+) -> None:
+    make_suite(door, "one-v1", 1, pass_hat={"k": 3, "min": 0.3}, max_cpst_usd=None, mode="point")
+    key = make_key(door.root, "robin")
+    door.ok("keys", "trust", "robin@example.com", key.with_suffix(".pub"))
+    make_candidate(door, "one-v1", GOOD, **before)
+    door.run("run", "one-v1", GOOD, "--quiet")
+    door.ok("sign", "--suite", "one-v1", "--candidate", GOOD, "--key", key)
+    make_candidate(door, "one-v1", AGAIN, **now)
+    door.run("run", "one-v1", AGAIN, "--quiet")
+    assert report(door, AGAIN, "one-v1")[1]["regression"]["baseline"] == GOOD
+
+
 def test_an_easier_baseline_does_not_pass_for_the_last_promoted(promoted: Door) -> None:
     hurt = {(name, 1): "unverified" for name in names(EPISODES)}
     for name, wrong in (("refund-easy", hurt), (AGAIN, {})):

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from reviewer.db import journal
+from reviewer.suite.tool_names import look_alike
 
 SUITES_RELATED = "suites.related"
 
@@ -195,34 +196,42 @@ class PromotedRow(NamedTuple):
 
 def last_promoted(connection: sqlite3.Connection, candidate: int) -> PromotedRow | None:
     """Return the last promoted other candidate of the agent that `candidate` (a key) is a version
-    of.
+    of, however the manifests spell the agent's name.
 
     A promotion counts once its signature policy is met, and as long as no later decision on the
-    same candidate blocks it or asks for repair. Without a manifest the agent is unknown: then only
+    same candidate blocks it or asks for repair. Where one of the two manifests names no agent, only
     promotions on the same suite count.
     """
     mine = connection.execute(
-        "SELECT suite, candidate_id, json_extract(CAST(manifest AS TEXT), '$.agent')"
-        " FROM candidate WHERE id=?",
+        f"SELECT suite, candidate_id, {_AGENT.format('candidate')} FROM candidate WHERE id=?",
         (candidate,),
     ).fetchone()
     suite, candidate_id, agent = mine
     rows = connection.execute(
-        "SELECT d.number, d.decision, c.candidate_id, s.suite_id, s.digest FROM decision d"
+        "SELECT d.number, d.decision, d.suite, c.candidate_id, s.suite_id, s.digest,"
+        f" {_AGENT.format('c')} FROM decision d"
         " JOIN candidate c ON c.id = d.candidate JOIN suite s ON s.id = d.suite"
-        " WHERE d.standing='signed'"
-        " AND CASE WHEN ?1 IS NULL THEN d.suite = ?2 ELSE d.agent = ?1 END"
-        " ORDER BY d.number DESC",
-        (agent, suite),
+        " WHERE d.standing='signed' ORDER BY d.number DESC",
     ).fetchall()
+    ours = _spelled(agent)
     decided: set[str] = {candidate_id}
-    for number, decision, name, suite_id, digest in rows:
-        if name in decided:
+    for number, decision, on, name, suite_id, digest, its_agent in rows:
+        theirs = _spelled(its_agent)
+        same = theirs == ours if ours and theirs else on == suite
+        if name in decided or not same:
             continue
         if decision == "PROMOTE":
             return PromotedRow(name, number, suite_id, digest)
         decided.add(name)
     return None
+
+
+_AGENT = "json_extract(CAST({}.manifest AS TEXT), '$.agent')"
+
+
+def _spelled(agent: str | None) -> str:
+    """Return an agent's name without case, separators and look-alikes; "" where it has none."""
+    return "".join(filter(str.isalnum, look_alike(agent or "")))
 
 
 def candidates_of_traces(connection: sqlite3.Connection, traces: Iterable[int]) -> set[int]:

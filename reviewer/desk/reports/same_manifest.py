@@ -11,8 +11,13 @@ from reviewer.report.evidence import SameAgent
 
 _NAMES = frozenset({"$schema", "schema", "candidate_id", "authors", "prices"})
 """Members that do not change what an agent does."""
-_PLACES = frozenset({"path", "script"})
-"""Members that say where a file is whose digest is beside them."""
+_PLACES = frozenset({"path", "script", "version"})
+"""Members that say where a file is, or what it is called, whose digest is beside them."""
+_ACCESS = frozenset({"api_key_env", "requests_per_minute"})
+"""Members of a runner that say by which key, and how fast, the same model is asked."""
+_SILENT: tuple[Any, ...] = (None, "", [], {}, False)
+_USUAL = {"transport": "stdio"}
+"""Values that say no more than a member that is left out."""
 _SAYING = frozenset({"model", "prompts", "config", "runner"})
 """Members of which at least one says which agent it is: manifests without any are equal only
 because they say nothing."""
@@ -26,12 +31,12 @@ def same_agents(
     behind."""
     if suite.probe or candidate.manifest is None:
         return ()
-    mine = _acting(json.loads(candidate.manifest))
+    mine = acting(json.loads(candidate.manifest))
     if mine.keys().isdisjoint(_SAYING):
         return ()
     found = []
     for one in other_candidates(connection, candidate.id):
-        if _acting(json.loads(one.manifest)) != mine:
+        if acting(json.loads(one.manifest)) != mine:
             continue
         made = failed_attempts(connection, one.key, suite.id)
         if made.failed:
@@ -47,20 +52,25 @@ def same_agents(
     return tuple(found)
 
 
-def _acting(manifest: Mapping[str, Any]) -> dict[str, Any]:
+def acting(manifest: Mapping[str, Any]) -> dict[str, Any]:
     """Return the members of a manifest that change what its agent does. Where nothing says how
     the agent is run, they include the agent's name and version, since nothing else can state a
     change."""
     found = {name: _placeless(part) for name, part in manifest.items() if name not in _NAMES}
-    if found.get("runner"):
+    if runner := found.get("runner"):
+        found["runner"] = {
+            name: part
+            for name, part in runner.items()
+            if name not in _ACCESS and part not in _SILENT and part != _USUAL.get(name)
+        }
         for name in ("agent", "version"):
             found.pop(name, None)
-    return {name: part for name, part in found.items() if part not in (None, "", [], {})}
+    return {name: part for name, part in found.items() if part not in _SILENT}
 
 
 def _placeless(part: Any) -> Any:
     if isinstance(part, list):
         return [_placeless(one) for one in part]
-    if isinstance(part, dict) and any(name.endswith("sha256") for name in part):
+    if isinstance(part, dict) and any(part[name] for name in part if name.endswith("sha256")):
         return {name: value for name, value in part.items() if name not in _PLACES}
     return part
