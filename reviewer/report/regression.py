@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from typing import Literal, NamedTuple
 
-from msgspec import Struct, structs
+from msgspec import UNSET, Struct, UnsetType, structs
 
 from reviewer.report.evidence import EpisodeCounts, Evidence, PromotedCandidate
 from reviewer.report.formatting import exact, named, stable_bits
@@ -35,14 +35,15 @@ class Regression(Struct, frozen=True, kw_only=True):
 
     `baseline_suite` is another version of the suite, where the baseline's attempts are of that;
     `without_baseline` are the episodes that it does not have with the same contract, tools and
-    simulator. `lost` were stable (every attempt passed) and no longer are; `gained` the reverse;
-    `dead` were stable and now pass nothing, `dead_for_sure` of them with so many attempts that
-    chance does not explain it. `difference` is candidate minus baseline in mean pass rate per
-    episode, `low` and `high` its one-sided 95% bounds, `score` the score test of no difference.
-    `verdict`: `worse`, `not worse` (by `margin`), `not shown`. `more_unchanged_needed` further
-    episodes without a difference would show that it is not worse, `episodes_needed_if_unchanged` of
-    them if there were no others. `last_promoted` is the last promoted candidate, compared with or
-    not.
+    simulator. `in_doubt` are those of `not_compared` of which the baseline lacks verdicts that
+    could make the loss one beyond chance. `lost` were stable (every attempt passed) and no longer
+    are; `gained` the reverse; `dead` were stable and now pass nothing, `dead_for_sure` of them with
+    so many attempts that chance does not explain it. `difference` is candidate minus baseline in
+    mean pass rate per episode, `low` and `high` its one-sided 95% bounds, `score` the score test of
+    no difference. `verdict`: `worse`, `not worse` (by `margin`), `not shown`.
+    `more_unchanged_needed` further episodes without a difference would show that it is not worse,
+    `episodes_needed_if_unchanged` of them if there were no others. `last_promoted` is the last
+    promoted candidate, compared with or not.
     """
 
     baseline: str | None
@@ -52,6 +53,7 @@ class Regression(Struct, frozen=True, kw_only=True):
     compared: int = 0
     not_compared: tuple[str, ...] = ()
     without_baseline: tuple[str, ...] = ()
+    in_doubt: tuple[str, ...] | UnsetType = UNSET
     lost: tuple[str, ...] = ()
     gained: tuple[str, ...] = ()
     dead: tuple[str, ...] = ()
@@ -88,6 +90,7 @@ def regression(evidence: Evidence, rows: Sequence[EpisodeCounts]) -> Regression:
     before = {e.episode_id: e.counted for e in evidence.baseline}
     grave = {e.episode_id for e in evidence.baseline if e.critical}
     pairs: list[tuple[EpisodeCounts, EpisodeCounts]] = []
+    unknown: list[tuple[EpisodeCounts, EpisodeCounts]] = []
     lost, gained, dead, new_critical, apart, new = [], [], [], [], [], []
     for made in rows:
         now, then = made.counted, before.get(made.episode_id)
@@ -101,6 +104,8 @@ def regression(evidence: Evidence, rows: Sequence[EpisodeCounts]) -> Regression:
             continue
         if then is None or not (decided(now) and decided(then)):
             apart.append(now.episode_id)
+            if decided(now):
+                unknown.append((now, _at_best(then, now)))
             continue
         pairs.append((now, then))
         if _stable(now) and not _stable(then):
@@ -123,7 +128,35 @@ def regression(evidence: Evidence, rows: Sequence[EpisodeCounts]) -> Regression:
         episodes_needed_if_unchanged=unchanged_episodes_needed([], margin),
         last_promoted=evidence.promoted,
     )
-    return _compared(found, pairs) if pairs else found
+    if not pairs:
+        return found
+    found = _compared(found, pairs)
+    if unknown and found.chance and _beyond_chance(pairs, unknown):
+        doubted = tuple(now.episode_id for now, _ in unknown)
+        return structs.replace(found, in_doubt=doubted)
+    return found
+
+
+def _at_best(then: EpisodeCounts | None, now: EpisodeCounts) -> EpisodeCounts:
+    """Return the baseline's counts of an episode if every verdict that it lacks were a pass."""
+    if then is None or not then.attempts:
+        return structs.replace(now, measured=now.attempts, passes=now.attempts)
+    passes = then.passes + then.attempts - then.measured
+    return structs.replace(then, measured=then.attempts, passes=passes)
+
+
+def _beyond_chance(
+    pairs: list[tuple[EpisodeCounts, EpisodeCounts]],
+    unknown: list[tuple[EpisodeCounts, EpisodeCounts]],
+) -> bool:
+    """Return whether the loss were one beyond chance with these verdicts of the baseline."""
+    score = score_at_zero(change([*pairs, *unknown]).differences)
+    if score is not None and score < CHANCE:
+        return True
+    return any(
+        _stable(then) and not now.passes and min(now.attempts, then.attempts) >= DEAD_FROM
+        for now, then in unknown
+    )
 
 
 def _no_baseline(promoted: PromotedCandidate | None) -> str:
@@ -227,7 +260,8 @@ def _stable(e: EpisodeCounts) -> bool:
 def point_limit(against: Regression) -> Limit:
     """Compare in `point` mode. Failed when an episode is newly critical, when one that passed every
     attempt passes none of five or more, or when the score test says that chance does not explain
-    the difference. Lost, gained and dead episodes are named either way."""
+    the difference; open where verdicts that the baseline lacks could make it so. Lost, gained and
+    dead episodes are named either way."""
     if against.baseline is None:
         return _run_here(against) if against.last_promoted is not None else NONE
     policy = f"no worse than {against.baseline} beyond chance"
@@ -246,6 +280,9 @@ def point_limit(against: Regression) -> Limit:
         return Limit("failed", f"{seen}{noted}", f"{policy}: a score of {CHANCE:.3f} or more")
     if (other := _other_named(against, held_to)) is not None:
         return other
+    if against.in_doubt is not UNSET:
+        lacking = f"every verdict of {against.baseline} in {named(against.in_doubt)}"
+        return Limit("open", f"{seen}{noted}", policy, lacking)
     return Limit("met", f"{seen}{noted}", policy)
 
 

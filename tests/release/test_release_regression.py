@@ -42,6 +42,32 @@ def test_what_fell_beyond_chance_is_a_reason_where_the_policy_forgives_the_failu
     assert reasons(judged) == (["regression against the baseline"] if fell == 3 else [])
 
 
+@pytest.mark.parametrize("attempts", [0, 3])
+def test_verdicts_that_the_baseline_lacks_do_not_make_a_loss_one_of_chance(attempts: int) -> None:
+    """Records that contradict those of the baseline leave its attempts without a verdict."""
+    rows = tuple(
+        episode(f"e-{i}", 3, 1 if i < 4 else 3, 204, fail={"process": 2} if i < 4 else {})
+        for i in range(10)
+    )
+    before = tuple(episode(f"e-{i}", 3, 3, 204) for i in range(10))
+    spoiled = tuple(
+        replace(one, attempts=attempts, measured=attempts and 2, passes=attempts and 2)
+        if i < 4
+        else one
+        for i, one in enumerate(before)
+    )
+    subject = v8(baseline_id="b", baseline=before)
+    assert point_limit(regression(subject, rows)).failed
+    against = regression(replace(subject, baseline=spoiled), rows)
+    limit = point_limit(against)
+    assert limit.open
+    assert limit.lacking == "every verdict of b in e-0, e-1, e-2, e-3"
+    assert against.in_doubt == ("e-0", "e-1", "e-2", "e-3")
+    # They are no reason against a candidate that passes whatever they are.
+    fine = regression(replace(subject, baseline=spoiled), before)
+    assert (fine.in_doubt, point_limit(fine).state) == (UNSET, "met")
+
+
 def test_identical_agents_are_rarely_told_apart() -> None:
     """Thirty episodes of three attempts, each passing nineteen of twenty times."""
     rng = random.Random(7)
