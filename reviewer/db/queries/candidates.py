@@ -234,6 +234,33 @@ def _spelled(agent: str | None) -> str:
     return "".join(filter(str.isalnum, look_alike(agent or "")))
 
 
+class RevisedFailure(NamedTuple):
+    """An attempt that fails and of which a record came in after a decision."""
+
+    episode: int
+    attempt: int
+
+
+def revised_since(
+    connection: sqlite3.Connection, candidate: int, decision: int
+) -> list[RevisedFailure]:
+    """Return the attempts of a candidate that fail and of which records came in after decision
+    number `decision`: what it was promoted on did not have them."""
+    entry = connection.execute(
+        "SELECT j.body FROM journal j JOIN decision d ON j.seq > d.seq"
+        " WHERE d.number=? AND instr(j.body, ?) ORDER BY j.seq LIMIT 1",
+        (decision, b'"traces.revised"'),
+    ).fetchone()
+    if entry is None:
+        return []
+    found = connection.execute(
+        "SELECT DISTINCT t.episode, t.attempt FROM revision r JOIN trace t ON t.id = r.trace"
+        " WHERE r.id>=? AND t.candidate=? AND t.passed=0",
+        (json.loads(entry[0])["first"], candidate),
+    ).fetchall()
+    return [RevisedFailure(*one) for one in found]
+
+
 def candidates_of_traces(connection: sqlite3.Connection, traces: Iterable[int]) -> set[int]:
     """Return the keys of the candidates that made these traces."""
     return {

@@ -5,6 +5,7 @@ equal values share one object here.
 """
 
 import json
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import groupby
 from operator import itemgetter
@@ -17,7 +18,7 @@ from reviewer.db.codec import gate_results
 from reviewer.db.connection import Connection
 from reviewer.db.copies import RESTORED
 from reviewer.db.queries import attempts
-from reviewer.db.queries.candidates import candidates_on, earlier_decisions
+from reviewer.db.queries.candidates import candidates_on, earlier_decisions, revised_since
 from reviewer.db.queries.episodes import (
     NO_GATES,
     GateCounts,
@@ -329,9 +330,32 @@ def _baseline_counts(
     if than.key is None:
         return ()
     if than.other is None:
-        return totals.of_baseline(connection, suite.id, than.key).episodes
-    found = episode_totals(connection, than.other.id, than.key, {}).episodes
+        read = totals.of_baseline(connection, suite.id, than.key)
+        return _as_promoted(connection, than, read)
+    read = episode_totals(connection, than.other.id, than.key, {})
+    found = _as_promoted(connection, than, read)
     return tuple(each for each in found if each.episode_id in than.same)
+
+
+def _as_promoted(
+    connection: Connection, than: Baseline, read: EpisodeTotals
+) -> tuple[EpisodeCounts, ...]:
+    """Return the baseline's counts, without the verdicts that changed to failures since it was
+    promoted: a record that came in later does not make it easier to be as good."""
+    if than.promoted is None or than.promoted.candidate_id != than.baseline_id or than.key is None:
+        return read.episodes
+    changed: Counter[str] = Counter()
+    for one in revised_since(connection, than.key, than.promoted.number):
+        if one.attempt <= read.last.get(one.episode, one.attempt):
+            changed[read.names[one.episode]] += 1
+    return tuple(_unknown(each, changed[each.episode_id]) for each in read.episodes)
+
+
+def _unknown(each: EpisodeCounts, changed: int) -> EpisodeCounts:
+    if not changed:
+        return each
+    counted = msgspec.structs.replace(each.counted, measured=each.counted.measured - changed)
+    return counted if each.first is None else msgspec.structs.replace(each, first=counted)
 
 
 def read_evidence(
