@@ -147,6 +147,30 @@ def test_one_decision_is_about_one_agent_and_its_authors(people: People) -> None
     assert "a decision is about one agent and version" in said.err
 
 
+@pytest.mark.parametrize("name", ["model", "config", "prompts"])
+def test_one_decision_is_about_one_model_and_its_prompts(people: People, name: str) -> None:
+    door, other = people.door, "refund-agent-other"
+    manifest = json.loads((door.suite / "candidates" / f"{V8}.json").read_bytes())
+    prompt = [{"name": "system", "version": "8", "sha256": "0" * 64}]
+    changed = {"model": "a-better-model", "config": {"temperature": 1}, "prompts": prompt}[name]
+    body = {**manifest, "candidate_id": other, name: changed}
+    (door.root / "suites" / TWO / "candidates" / f"{other}.json").write_text(json.dumps(body))
+    records = [
+        {**json.loads(line), "candidate_id": other, "latency_ms": 77}
+        for line in (door.suite / "traces" / f"{V8}.jsonl").read_bytes().splitlines()
+    ]
+    door.take("other.jsonl", records, "--suite", TWO)
+    file = write(door, plan({"suite_id": SUITE}, {"suite_id": TWO, "candidate_id": other}))
+    out = door.root / "out"
+    said = door.run("--export-report", out, "--release", file)
+    assert said.code == 20, said
+    assert f"say differently of {name}: a decision is about one agent" in said.err
+    assert door.run("sign", "--release", file, "--key", people.key("alice")).code == 20
+    # Only a critical failure counts on a probe, whichever of the agent's models made it.
+    seen = plan({"suite_id": SUITE}, {"suite_id": TWO, "candidate_id": other, "role": "probe"})
+    assert door.run("--export-report", out, "--release", write(door, seen)).code != 20
+
+
 def test_one_signature_over_all_suites(people: People) -> None:
     """The second suite wants two approvers, so the release does."""
     door, file = people.door, write(people.door, plan(*BOTH))

@@ -9,6 +9,7 @@ from reviewer.desk.errors import DeskError
 from reviewer.desk.place import Workspace
 from reviewer.desk.reports import renderings
 from reviewer.desk.reports.api import CandidateReport, PrintableReport, Reports, Together
+from reviewer.desk.reports.same_manifest import said_of_agent
 from reviewer.desk.suites import ready_outline
 from reviewer.exit_codes import ExitCode
 from reviewer.report.assess import against_promotion
@@ -163,8 +164,9 @@ def _report(plan: Release, suites: Sequence[BuiltSuite]) -> ReleaseReport:
 
 
 def _require_one_agent(suites: Sequence[BuiltSuite]) -> None:
-    """Raise DeskError when manifests name different agents or authors: one decision is about one
-    agent, and its authors may not approve it."""
+    """Raise DeskError when manifests name different agents or authors, or those of gates another
+    model, other prompts or another configuration: one decision is about one agent, and its authors
+    may not approve it."""
     known = [one for one in suites if one.built.gathered.candidate is not None]
     for one in known[1:]:
         first, other = known[0].suite.suite_id, one.suite.suite_id
@@ -180,6 +182,19 @@ def _require_one_agent(suites: Sequence[BuiltSuite]) -> None:
             raise DeskError(
                 f"the manifests in {first} and {other} name different authors",
                 "name every author in both: an author may not approve",
+                exit_code=ExitCode.INVALID,
+            )
+    gates = [one for one in known if one.suite.role == "gate"]
+    for one in gates[1:]:
+        first, other = gates[0].suite.suite_id, one.suite.suite_id
+        mine, its = (said_of_agent(each.built.gathered.manifest or {}) for each in (gates[0], one))
+        names = sorted(mine.keys() | its.keys())
+        differ = [name for name in names if mine.get(name) != its.get(name)]
+        if differ:
+            raise DeskError(
+                f"the manifests in {first} and {other} say differently of {', '.join(differ)}: a "
+                "decision is about one agent, and this is another on each suite",
+                "run one agent on both suites, under manifests that say the same of it",
                 exit_code=ExitCode.INVALID,
             )
 

@@ -68,6 +68,21 @@ def acting(manifest: Mapping[str, Any]) -> dict[str, Any]:
     return {name: part for name, part in found.items() if part not in _SILENT}
 
 
+_OF_A_SUITE = frozenset({"agent", "version", "tools", "runner"})
+"""Members that may differ between the suites of one release: a script, and the tools, are those of
+a suite, and the code of programs is measured."""
+_MODELS = frozenset({"openai-chat", "openai-responses"})
+
+
+def said_of_agent(manifest: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what the manifests of one agent must say alike on every suite of a release: the model,
+    the prompts, the configuration, and how a model is asked."""
+    found = acting(manifest)
+    runner = found.get("runner", {})
+    said = {name: part for name, part in found.items() if name not in _OF_A_SUITE}
+    return {**said, "runner": runner} if runner.get("kind") in _MODELS else said
+
+
 def _placeless(part: Any) -> Any:
     if isinstance(part, list):
         return [_placeless(one) for one in part]
