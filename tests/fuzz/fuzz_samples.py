@@ -44,6 +44,7 @@ class Sample(NamedTuple):
 
 
 SAMPLES: dict[str, tuple[Sample, ...]] = {
+    "ag2-log": (Sample("ag2", "calls.jsonl"), Sample("ag2", "error.jsonl")),
     "agentbench": (Sample(AGENTBENCH, "runs.jsonl", ("overall.json",)),),
     "agentevals": (
         Sample("langchain", "graph_trajectories.json"),

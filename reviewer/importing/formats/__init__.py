@@ -56,6 +56,7 @@ OURS = (
     "sessions.claude_code:ClaudeCodeReader",
     "sessions.claude_stream:ClaudeStreamReader",
     "sessions.managed_agents:ManagedAgentsReader",
+    "ag2:Ag2Reader",
     "google_adk:GoogleAdkReader",
     "openai_runstate:OpenAIRunStateReader",
     "strands:StrandsReader",
