@@ -1,4 +1,4 @@
-"""Every candidate of every suite: what each is worth, by suite or by candidate."""
+"""Every candidate of every suite with its recommendation, by suite or by candidate."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -39,7 +39,7 @@ class Release(NamedTuple):
 
 
 class Head(NamedTuple):
-    """The head of a group: what its rows share, how many they are, how many have each state."""
+    """The head of a group: the name its rows share, their number, and the number in each state."""
 
     name: str
     size: int
@@ -52,7 +52,8 @@ Row = Release | Head
 
 
 def laid_out(found: Sequence[Release], by: By, folded: frozenset[str], wanted: str) -> list[Row]:
-    """Heads and rows. `wanted` is a part of a name; groups are in the order of their names."""
+    """Return heads and rows. `wanted` is a part of a name; groups are in the order of their
+    names."""
     groups: dict[str, list[Release]] = {}
     for one in found:
         if wanted.casefold() in f"{one.suite.suite_id} {one.candidate_id}".casefold():
@@ -71,7 +72,7 @@ def laid_out(found: Sequence[Release], by: By, folded: frozenset[str], wanted: s
 
 
 class ReleaseSheet(Sheet):
-    """Columns at one width; which gates fail from 110 columns on."""
+    """Columns at one width; the failing gates from 110 columns on."""
 
     def __init__(self, width: int, by: By) -> None:
         self._by = by
@@ -145,7 +146,7 @@ def _figure(text: str) -> Span:
 
 
 def release_lines(one: Release) -> str:
-    """One release in a sentence, for the news line."""
+    """Return one release as a sentence for the news line."""
     if one.card is None:
         return f"{one.candidate_id} on {one.suite.suite_id}: {one.problem}"
     card = one.card
@@ -155,7 +156,7 @@ def release_lines(one: Release) -> str:
 
 
 class ReleasesScreen(DeskScreen):
-    """Rows come suite by suite, as they are known; `here` is where the cursor begins."""
+    """Rows come suite by suite, as they are read; `here` is where the cursor starts."""
 
     NAME = "releases"
     UNDER = "scorecard"
@@ -260,7 +261,7 @@ class ReleasesScreen(DeskScreen):
             self._read()
 
     def _lay_out(self) -> None:
-        """Make the rows again, with the cursor on the line it was on."""
+        """Build the rows again, with the cursor on the same line."""
         here = self.rows[self.grid.row] if self.grid.row < len(self.rows) else None
         place = self._here or _place(here)
         self.rows = laid_out(self.found, self.by, self._folded, self._wanted)
@@ -300,7 +301,7 @@ class ReleasesScreen(DeskScreen):
         self.action_enter()
 
     def action_enter(self) -> None:
-        """The scorecard; of a group, its rows away or back."""
+        """Open the scorecard; on the head of a group, fold or unfold its rows."""
         row = self.grid.current
         if isinstance(row, Head):
             self._folded ^= {row.name}
@@ -310,7 +311,7 @@ class ReleasesScreen(DeskScreen):
             self.shell.visit(ToScorecard(row.suite.suite_id, row.candidate_id))
 
     def action_regroup(self) -> None:
-        """By suite, or by candidate."""
+        """Group by suite, or by candidate."""
         row = self.grid.current
         self._here = _place(row) if isinstance(row, Release) else None
         self.by = "candidate" if self.by == "suite" else "suite"
@@ -326,7 +327,7 @@ class ReleasesScreen(DeskScreen):
         self._lay_out()
 
     def action_filter(self) -> None:
-        """Only names with these letters."""
+        """Filter by a part of a name."""
         from reviewer.tui.screens.dialogs.ask import PromptScreen
 
         self.app.push_screen(
@@ -346,7 +347,7 @@ class ReleasesScreen(DeskScreen):
             await self.shell.action_back()
 
     def action_compare(self) -> None:
-        """This candidate against another of its suite."""
+        """Compare this candidate with another of its suite."""
         row = self.grid.current
         if isinstance(row, Release):
             self.shell.suite_id, self.shell.candidate_id = row.suite.suite_id, row.candidate_id
@@ -355,7 +356,7 @@ class ReleasesScreen(DeskScreen):
             self.say("put the cursor on a candidate to compare it")
 
     def action_copy_line(self) -> None:
-        """Copy what is said of it."""
+        """Copy the sentence about this release."""
         row = self.grid.current
         if isinstance(row, Release):
             self.copy(release_lines(row), "line")

@@ -1,4 +1,4 @@
-"""Acts on runs that the scorecard and the list of runs share: start, pause, go on, stop."""
+"""Acts on runs that the scorecard and the list of runs share: start, pause, resume, stop."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -28,13 +28,13 @@ RUN_HINTS: tuple[Hint, ...] = (
 
 
 class RunActs:
-    """Steers runs for a screen; `chosen` returns the run that the keys act on."""
+    """Controls runs for a screen; `chosen` returns the run that the keys act on."""
 
     def __init__(self, screen: DeskScreen, chosen: "Callable[[], RunView | None]") -> None:
         self._screen, self._chosen = screen, chosen
 
     def run(self, suite_id: str, candidate_id: str, again: "RunView | None" = None) -> None:
-        """Open the run dialog on a candidate; `again` orders what that run ordered."""
+        """Open the run dialog on a candidate; `again` repeats the order of that run."""
         from reviewer.tui.screens.dialogs.run_order import OrderScreen
 
         if self._screen.read_only:
@@ -60,7 +60,7 @@ class RunActs:
             self._screen.say(f"the import has begun: {key_of('screen.runs')} shows it")
 
     def pause(self) -> None:
-        """Pause the run, or let it go on."""
+        """Pause the run, or resume it."""
         view = self._steered()
         if view is not None and view.state == "stopping":
             self._screen.say("the run is stopping: there is nothing to pause")

@@ -1,4 +1,4 @@
-"""Every screen there is and what acts on it: for clashes of remapped keys, for help, for tests."""
+"""Every screen and its bindings: to find clashes of remapped keys, for the help, for tests."""
 
 import importlib
 import pkgutil
@@ -12,7 +12,7 @@ from reviewer.tui.settings.keys import MOTIONS, Keyboard, defaults, written
 
 
 def screens() -> list[type[Screen[Any]]]:
-    """Every screen and dialog that opens, imported; in the order of their names."""
+    """Import every screen and dialog that opens; return them in the order of their names."""
     import reviewer.tui.screens as package
 
     for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
@@ -22,9 +22,9 @@ def screens() -> list[type[Screen[Any]]]:
 
 
 def opens(screen: type[Screen[Any]]) -> bool:
-    """Tell whether a class is a screen itself, and not a base of screens."""
+    """Return whether a class is a screen itself, and not a base of screens."""
     from reviewer.tui.screens.dialogs.ask import (
-        PromptScreen,  # which other dialogs are made of too
+        PromptScreen,  # also a base of other dialogs
         QuestionScreen,
     )
 
@@ -40,7 +40,7 @@ def _below(kind: type[Any]) -> Iterator[type[Any]]:
 
 
 def bindings(kind: type[Any]) -> list[Binding]:
-    """The bindings of a screen and of what it is made of, without those of the framework."""
+    """Return the bindings of a screen and its bases, without those of the framework."""
     found: list[Binding] = []
     for each in kind.__mro__:
         if each.__module__.startswith("reviewer."):
@@ -50,7 +50,7 @@ def bindings(kind: type[Any]) -> list[Binding]:
 
 
 def clash(keyboard: Keyboard, app: type[Any]) -> str:
-    """Two verbs of one screen on one key, in words; empty when there are none."""
+    """Return two verbs of one screen on one key, in words; empty when there are none."""
     everywhere = {binding.id or "" for binding in bindings(app)}
     before = defaults()
     for screen in screens():
@@ -70,6 +70,6 @@ def clash(keyboard: Keyboard, app: type[Any]) -> str:
 
 
 def _shared(one: str, other: str, key: str) -> bool:
-    """Tell whether two verbs have this key by default."""
+    """Return whether two verbs have this key by default."""
     before = defaults()
     return key in before.get(one, ()) and key in before.get(other, ())

@@ -1,4 +1,4 @@
-"""Words across traces: every event that holds them, by trace, and the way to it."""
+"""Words across traces: every event that contains them, by trace, and the way to it."""
 
 from collections.abc import Iterable
 from typing import ClassVar
@@ -81,7 +81,7 @@ class SearchScreen(DeskScreen):
             self._search()
 
     def action_scope(self) -> None:
-        """All traces, those of the suite, those of the candidate."""
+        """Search all traces, those of the suite, or those of the candidate."""
         self._scope = (self._scope + 1) % len(self._scopes)
         if self._text:
             self._search()
@@ -160,7 +160,8 @@ class SearchScreen(DeskScreen):
         ]
 
     def _marked(self, text: str, room: int) -> list[Span]:
-        """As much of the text as there is room for around the first of the words in it, marked."""
+        """Return the text around the first of the words in it, as much as fits, with the word
+        marked."""
         words = self.found.words if self.found else ()
         folded = text.casefold()
         places = [(at, word) for word in words if (at := folded.find(word)) >= 0]
@@ -185,7 +186,7 @@ class SearchScreen(DeskScreen):
         self.action_open()
 
     def action_open(self) -> None:
-        """Go to the event, with the word marked in it."""
+        """Open the event, with the word marked in it."""
         hit, found = self._hit, self.found
         if hit is None or found is None:
             self.say("nothing found: / searches for other words")
@@ -196,7 +197,7 @@ class SearchScreen(DeskScreen):
         self.shell.visit(ToTrace(hit.trace_id, hit.seq, wanted=word))
 
     def action_make_episode(self) -> None:
-        """Make an episode of the trace; the call that was found is offered as the wrong one."""
+        """Make an episode from the trace; the call that was found is offered as the wrong one."""
         from reviewer.tui.screens.dialogs.episode import EpisodeScreen
 
         if (hit := self._hit) is not None:

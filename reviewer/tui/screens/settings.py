@@ -1,4 +1,5 @@
-"""Settings and themes, as dialogs. Values are changed in the file; a theme is kept there."""
+"""Settings and themes, as dialogs. Values are changed in the file; a chosen theme is saved to
+it."""
 
 from typing import ClassVar
 
@@ -17,7 +18,7 @@ from reviewer.tui.widgets.textview import TextView
 
 
 class SettingsScreen(Dialog[None]):
-    """Settings in force, then what the file may not say."""
+    """Settings in force, then the ones that the file may not set."""
 
     NAME = "settings"
     ABOUT = ("The settings in force, with file and line of each; below, what was refused.",)
@@ -79,7 +80,7 @@ SHOWN = ("pass", "fail", "critical", "not_measured", "running", "missing", "infr
 
 
 class ThemesScreen(Dialog[None]):
-    """The screen behind is the sample. Esc puts back what was worn before."""
+    """The screen behind shows the theme. Esc restores the earlier one."""
 
     NAME = "theme"
     ABOUT = (
@@ -136,6 +137,6 @@ class ThemesScreen(Dialog[None]):
         )
 
     def action_leave(self) -> None:
-        """Put back what was worn."""
+        """Restore the earlier theme."""
         self.shell.wear(self._before)
         self.dismiss(None)

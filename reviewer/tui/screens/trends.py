@@ -25,16 +25,16 @@ HELD = {"met": "pass", "failed": "fail", "open": "not_measured"}
 WORDS = {"met": "met", "failed": "missed", "open": "not decided", "none": "not held to a target"}
 SOURCES = {"policy": "policy", "articles": "guideline, not policy"}
 FRAME = 4
-"""Lines of a plot that are not its rows: the rule, the axis, the names, the marks."""
+"""Lines of a plot other than its rows: the rule, the axis, the names, the marks."""
 
 
 def figure(value: float | None, unit: Unit) -> str:
-    """A value in its unit, or n/m."""
+    """Return a value in its unit, or n/m."""
     return UNKNOWN if value is None else UNITS[unit].format(value)
 
 
 def interval(point: TrendPoint, unit: Unit) -> str:
-    """`[low, high]`; "" where there is none."""
+    """Return `[low, high]`; "" where there is none."""
     if point.low is None or point.high is None:
         return ""
     return f"[{UNITS[unit].format(point.low)}, {UNITS[unit].format(point.high)}]"
@@ -50,7 +50,7 @@ def mark(point: TrendPoint) -> Span:
 
 
 def short_names(names: Sequence[str]) -> list[str]:
-    """Candidate ids without the words that all of them begin with."""
+    """Return candidate ids without the words with which all of them begin."""
     safe = [visible_line(name) for name in names]
     alike = [len(set(letters)) == 1 for letters in zip(*safe, strict=False)]
     shared = safe[0][: [*alike, False].index(False)] if len(safe) > 1 else ""
@@ -62,7 +62,7 @@ def short_names(names: Sequence[str]) -> list[str]:
 
 
 def top(found: Trends, at: int, width: int) -> list[Line]:
-    """Lines 2 and 3: whose trends, and the figures with the state of the newest candidate."""
+    """Return lines 2 and 3: the suite, and the figures with the state of the newest candidate."""
     left = [
         Span("suite ", "dim"),
         Span(middle(visible_line(found.suite.suite_id), 24 if width < 120 else 60), "strong"),
@@ -83,7 +83,8 @@ def top(found: Trends, at: int, width: int) -> list[Line]:
 
 
 def strip(found: Trends, at: int) -> list[Span]:
-    """The figures by name, the one drawn in brackets, each with the newest candidate's mark."""
+    """Return the figures by name, the one drawn in brackets, each with the newest candidate's
+    mark."""
     line: list[Span] = []
     for number, one in enumerate(found.figures):
         state = mark(one.points[-1]) if one.points else Span(" ")
@@ -118,7 +119,7 @@ def _side(one: TrendFigure, point: TrendPoint) -> int:
 
 
 def target_words(target: Target | None) -> str:
-    """Name the target of a figure, and whose it is."""
+    """Return the target of a figure, and where it comes from."""
     if target is None:
         return "no target: neither the policy nor a guideline sets one"
     whose = SOURCES[target.source]
@@ -130,7 +131,7 @@ def target_words(target: Target | None) -> str:
 def panel(
     found: Trends, at: int, cursor: int, width: int, height: int, *, heavy: bool
 ) -> list[Line]:
-    """One figure in `height` lines, `height` at least `FRAME` + 2."""
+    """Return one figure in `height` lines, `height` at least `FRAME` + 2."""
     one = found.figures[at]
     better = "↑ higher is better" if one.better == "higher" else "↓ lower is better"
     title = [Span(one.name, "strong", f"screen.figure({at})"), Span(f" {better}", "dim")]
@@ -191,13 +192,13 @@ def key_line(target: Target | None, width: int) -> Line:
 
 
 def single(found: Trends, at: int, cursor: int, width: int, height: int) -> list[Line]:
-    """One figure, and below it what the marks mean."""
+    """Return one figure, and below it the meaning of the marks."""
     lines = panel(found, at, cursor, width, height - 1, heavy=True)
     return [*lines, key_line(found.figures[at].target, width)]
 
 
 def several(found: Trends, at: int, cursor: int, width: int, height: int) -> list[Line]:
-    """Every figure at once in two columns, and the table of the one with the cursor."""
+    """Return every figure at once in two columns, and the table of the one with the cursor."""
     count = len(found.figures)
     rows = (count + 2) // 2
     room, tall = (width - 1) // 2, height // rows
@@ -219,7 +220,8 @@ def several(found: Trends, at: int, cursor: int, width: int, height: int) -> lis
 def table(
     found: Trends, at: int, cursor: int, width: int, height: int, *, heavy: bool
 ) -> list[Line]:
-    """The figures behind one plot, a candidate a line, the cursor's always among them."""
+    """Return the figures behind one plot, one candidate per line, the cursor's always among
+    them."""
     one = found.figures[at]
     room = max(1, height - 3)
     first = max(0, min(cursor - room // 2, len(one.points) - room))
@@ -256,8 +258,8 @@ def table(
 
 
 def point_words(found: Trends, at: int, cursor: int, *, named: bool = True) -> str:
-    """The numbers of one point in a line: who, the figure (`named` where nothing else names it),
-    its limits, what it is made of."""
+    """Return the numbers of one point in a line: the candidate, the figure (`named` where nothing
+    else names it), its limits, its parts."""
     one, who = found.figures[at], found.candidates[cursor]
     point = one.points[cursor]
     start = visible_line(who.candidate_id) + (f": {one.name}" if named else "")
@@ -271,20 +273,21 @@ def point_words(found: Trends, at: int, cursor: int, *, named: bool = True) -> s
 
 
 def point_line(found: Trends, at: int, cursor: int, width: int) -> list[Span]:
-    """The same with its mark, for the news line: where it is narrow, the rule names the figure."""
+    """Return the same with its mark, for the news line; on a narrow screen without the figure's
+    name, which the rule shows."""
     state = mark(found.figures[at].points[cursor])
     words = Span(f" {point_words(found, at, cursor, named=width >= 120)}")
     return [Span(" "), state, words] if state.text.strip() else [words]
 
 
 WIDE, TALL = 160, 37
-"""From here on all figures are side by side."""
+"""Columns and lines from which all figures are side by side."""
 CHROME = 5
 """Lines of the frame: three above, two below."""
 
 
 class TrendsScreen(DeskScreen):
-    """`at` is the figure drawn, `cursor` the candidate; both stay where they are when more come."""
+    """`at` is the figure drawn, `cursor` the candidate; both stay the same when more come."""
 
     NAME = "trends"
     ABOUT = (
@@ -371,7 +374,7 @@ class TrendsScreen(DeskScreen):
         self.redraw()
 
     def _who(self) -> str:
-        """The candidate with the cursor; "" without any."""
+        """Return the candidate with the cursor; "" without any."""
         known = self.found.candidates if self.found else ()
         return known[self.cursor].candidate_id if known else ""
 
@@ -416,7 +419,7 @@ class TrendsScreen(DeskScreen):
     # acts --------------------------------------------------------------------------------------
 
     def _to(self, cursor: int, at: int) -> None:
-        """Move, and say the numbers there again."""
+        """Move, and show the numbers there."""
         if self.found is None or not self.found.candidates:
             return
         self._news = ()
@@ -425,45 +428,47 @@ class TrendsScreen(DeskScreen):
         self.redraw()
 
     def action_point(self, step: int) -> None:
-        """The candidate before or after."""
+        """Go to the candidate before or after."""
         self._to(self.cursor + step, self.at)
 
     def action_end(self, step: int) -> None:
-        """The first or the last candidate."""
+        """Go to the first or the last candidate."""
         self._to(0 if step < 0 else len(self.found.candidates) if self.found else 0, self.at)
 
     def action_turn(self, step: int) -> None:
-        """The candidate before or after; in the table, whose lines they are, the next figure."""
+        """Go to the candidate before or after; in the table, whose lines are candidates, to the
+        next figure."""
         if self.table:
             self._to(self.cursor, self.at + step)
         else:
             self.action_point(step)
 
     def action_figure(self, number: int) -> None:
-        """The figure with that number."""
+        """Show the figure with that number."""
         self._to(self.cursor, number)
 
     def action_pick(self, number: int, point: int) -> None:
-        """A point that was clicked: the cursor goes there, and from there to the scorecard."""
+        """Move the cursor to the point that was clicked; if it is there already, open the
+        scorecard."""
         if (number, point) == (self.at, self.cursor):
             self.action_enter()
         else:
             self._to(point, number)
 
     def action_rise(self, step: int) -> None:
-        """The next figure; in the table the next line, which is a candidate."""
+        """Show the next figure; in the table go to the next line, which is a candidate."""
         if self.table:
             self.action_point(step)
         else:
             self._to(self.cursor, self.at + step)
 
     def action_view(self) -> None:
-        """The table behind the plot, or the plot."""
+        """Show the table behind the plot, or the plot."""
         self.table = not self.table
         self.redraw()
 
     def action_missed(self, step: int) -> None:
-        """The next candidate whose figure misses the target."""
+        """Go to the next candidate whose figure misses the target."""
         points = self.found.figures[self.at].points if self.found and self.found.figures else ()
         after = [n for n, point in enumerate(points) if point.held == "failed"]
         ahead = [n for n in after if (n - self.cursor) * step > 0]
@@ -473,7 +478,7 @@ class TrendsScreen(DeskScreen):
             self.say("no more candidates that way whose figure misses its target")
 
     def action_enter(self) -> None:
-        """The scorecard of the candidate with the cursor."""
+        """Open the scorecard of the candidate with the cursor."""
         if self._who():
             self.shell.visit(ToScorecard(self.suite_id, self._who()))
 

@@ -1,8 +1,8 @@
 """The key map: verbs as data, the keyboard in force, and the bindings made from both.
 
 One key, one verb. Every act is a binding with an id and a tooltip: bindings, help, hints, palette
-and the settings are made from these tables, so none of them can drift. Textual is imported only
-where a binding is made: the command that prints settings does without it.
+and the settings are made from these tables, so they cannot diverge. Textual is imported only where
+a binding is made: the command that prints settings does without it.
 """
 
 import re
@@ -141,7 +141,7 @@ SHOWN = {
 
 
 class Motion(NamedTuple):
-    """A movement: the keys a settings file may replace, those that always do it, its words."""
+    """A movement: the keys that a settings file may replace, the fixed ones, its words."""
 
     keys: tuple[str, ...]
     fixed: tuple[str, ...]
@@ -149,7 +149,7 @@ class Motion(NamedTuple):
 
     @property
     def every(self) -> str:
-        """All its keys, as a binding takes them."""
+        """All its keys, in the form that a binding takes."""
         return ",".join((*self.keys, *self.fixed))
 
 
@@ -184,7 +184,7 @@ FIXED = frozenset(
         "drop",
     }
 )
-"""Verbs whose keys stay: Esc, Enter, tab, Ctrl+Q, pages, and the digits printed on the screen."""
+"""Verbs with fixed keys: Esc, Enter, tab, Ctrl+Q, pages, and the digits printed on the screen."""
 
 TAKEN = frozenset(
     {"escape", "enter", "tab", "shift+tab", "ctrl+q", "ctrl+p", "ctrl+c", "super+c"}
@@ -196,19 +196,19 @@ TAKEN = frozenset(
 
 
 def defaults() -> dict[str, tuple[str, ...]]:
-    """Verb → the keys it has when no settings say otherwise, without those that always do it."""
+    """Return verb → its keys without settings, leaving out the fixed ones."""
     found = {verb: (key,) for key, (verb, _, _) in VERBS.items()}
     found |= {verb: (key,) for verb, (key, _) in ANSWERS.items()}
     return found | {verb: motion.keys for verb, motion in MOTIONS.items()}
 
 
 def remappable() -> dict[str, tuple[str, ...]]:
-    """Verb → its default keys, for every verb that a settings file may put elsewhere."""
+    """Return verb → its default keys, for every verb that a settings file may move."""
     return {verb: keys for verb, keys in defaults().items() if verb not in FIXED}
 
 
 def words_of(verb: str) -> str:
-    """Describe a verb in a few words."""
+    """Return a few words that describe a verb."""
     if verb in MOTIONS:
         return MOTIONS[verb].words
     if verb in ANSWERS:
@@ -232,7 +232,8 @@ _BY_SIGN = {shown: name for name, shown in SHOWN.items() if len(shown) == 1 and 
 
 
 def key_name(written: str) -> str | None:
-    """The name of a key as bindings spell it: a character, `space`, `f5`, `ctrl+n`; else None."""
+    """Return the name of a key as bindings spell it: a character, `space`, `f5`, `ctrl+n`; else
+    None."""
     if len(written) == 1:
         if written.isalnum():
             return written
@@ -248,7 +249,7 @@ def key_name(written: str) -> str | None:
 
 
 def written(key: str) -> str:
-    """A key as it is printed: `/` for `slash`, `Enter`, `ctrl+o`, `shift+←`."""
+    """Return a key as it is printed: `/` for `slash`, `Enter`, `ctrl+o`, `shift+←`."""
     if key in SHOWN:
         return SHOWN[key]
     if "+" in key:
@@ -271,7 +272,7 @@ _TOKEN = re.compile(r"Enter|Esc|Del|tab|space|Pg(?:Up|Dn)|(?:ctrl|shift|alt)\+\S
 
 
 class Keyboard:
-    """The keys of each verb: the defaults, and the keys that the settings put in their place."""
+    """The keys of each verb: the defaults, and the keys with which the settings replace them."""
 
     def __init__(self, remapped: Mapping[str, tuple[str, ...]] | None = None) -> None:
         self.remapped = dict(remapped or {})
@@ -285,11 +286,12 @@ class Keyboard:
         }
 
     def keys(self, verb: str) -> tuple[str, ...]:
-        """The keys of a verb, as bindings spell them, without arrows and the like."""
+        """Return the keys of a verb, as bindings spell them, without arrows and other fixed
+        keys."""
         return self._keys[verb]
 
     def key(self, verb: str) -> str:
-        """The key of a verb as it is printed: its first."""
+        """Return the first key of a verb, as it is printed."""
         return written(self._keys[verb][0])
 
     def keymap(self) -> dict[str, str]:
@@ -300,7 +302,7 @@ class Keyboard:
         }
 
     def said(self, keys: str) -> str:
-        """The keys of a hint (`n`, `jk`, `[]`, `< >`, `1-9`) as they are now."""
+        """Return the keys of a hint (`n`, `jk`, `[]`, `< >`, `1-9`) as they are set now."""
         if not self.remapped or re.fullmatch(r"\d-\d", keys):
             return keys
         return "".join(
@@ -313,28 +315,29 @@ _now = Keyboard()
 
 
 def use(keyboard: Keyboard) -> None:
-    """Let sentences and hints name the keys of this keyboard. One per process."""
+    """Use this keyboard's keys in sentences and hints. One per process."""
     global _now
     _now = keyboard
 
 
 def keyboard() -> Keyboard:
-    """The keyboard in force."""
+    """Return the keyboard in force."""
     return _now
 
 
 def key_of(verb: str) -> str:
-    """The key of a verb, for a sentence: `r` of "r runs what is missing"."""
+    """Return the key of a verb, for a sentence: `r` of "r runs what is missing"."""
     return _now.key(verb)
 
 
 def worded(text: str) -> str:
-    """Words with the keys of verbs put in: `{run} runs it`."""
+    """Return words with the keys of verbs inserted: `{run} runs it`."""
     return re.sub(r"\{([a-z_.]+)\}", lambda found: key_of(found[1]), text)
 
 
 def bind(key: str, action: str, words: str = "", tooltip: str = "") -> "Binding":
-    """A binding of the key map; `words` and `tooltip` say what the verb means on this screen."""
+    """Return a binding of the key map; `words` and `tooltip` say what the verb does on this
+    screen."""
     from textual.binding import Binding
 
     name, default, tip = VERBS[key]
@@ -342,7 +345,7 @@ def bind(key: str, action: str, words: str = "", tooltip: str = "") -> "Binding"
 
 
 def move(verb: str, action: str, words: str = "", tooltip: str = "") -> "Binding":
-    """A binding of one of the movements; `words` say what it moves here."""
+    """Return a binding of one of the movements; `words` say what it moves here."""
     from textual.binding import Binding
 
     words = words or MOTIONS[verb].words
@@ -351,12 +354,12 @@ def move(verb: str, action: str, words: str = "", tooltip: str = "") -> "Binding
 
 
 def digits(action: str) -> "list[BindingType]":
-    """Bindings 1 to 9 of `action(n)`."""
+    """Return bindings 1 to 9 of `action(n)`."""
     return [bind(str(digit), f"{action}({digit})") for digit in range(1, 10)]
 
 
 def rows() -> "list[BindingType]":
-    """Movement in a list: rows, pages, ends."""
+    """Return the movements in a list: rows, pages, ends."""
     return [
         move("move.up", "move(-1)"),
         move("move.down", "move(1)"),
@@ -370,12 +373,12 @@ def rows() -> "list[BindingType]":
 
 
 def motions() -> "list[BindingType]":
-    """Movement in grids and texts: as in a list, and sideways."""
+    """Return the movements in grids and texts: as in a list, and sideways."""
     return [*rows(), move("move.left", "side(-1)"), move("move.right", "side(1)")]
 
 
 def scrolling() -> "list[BindingType]":
-    """Movement through a text that the screen itself scrolls: rows, pages, ends."""
+    """Return the movements through a text that the screen itself scrolls: rows, pages, ends."""
     return [
         move("move.up", "read(-1)", "scroll up"),
         move("move.down", "read(1)", "scroll down"),

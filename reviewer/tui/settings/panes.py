@@ -1,7 +1,7 @@
-"""What a person did to panes, which are folded and how many lines they have, kept beside the note
-that the tour was seen.
+"""Which panes a person folded, and how many lines each has, kept next to the note that the tour was
+seen.
 
-It is memory and nothing more: a file that cannot be read or written costs that alone.
+A file that cannot be read or written loses only this memory.
 """
 
 import json
@@ -12,14 +12,14 @@ from pathlib import Path
 from typing import Any
 
 MOST = 100_000
-"""Bytes beyond which the file is none of ours."""
+"""Bytes from which the file is not ours."""
 TALLEST = 500
-"""Lines that no pane has."""
+"""More lines than any pane has."""
 
 
 class Panes:
     """The folded panes, and the lines of those that were sized, by name. Without a file nothing is
-    remembered."""
+    kept."""
 
     def __init__(self, file: Path | None = None) -> None:
         self._file = file
@@ -28,18 +28,18 @@ class Panes:
         self._lines = _sizes(kept.get("lines"))
 
     def folded(self, pane: str) -> bool:
-        """Tell whether a pane was folded away when it was last seen."""
+        """Return whether a pane was folded when it was last seen."""
         return pane in self._folded
 
     def note(self, pane: str, *, folded: bool) -> None:
-        """Remember that a pane is folded, or is not."""
+        """Remember whether a pane is folded."""
         if folded == (pane in self._folded):
             return
         self._folded ^= {pane}
         self._write()
 
     def lines(self, pane: str) -> int | None:
-        """Return the lines that a person gave a pane; None where nobody did."""
+        """Return the lines that a person gave a pane; None where no one did."""
         return self._lines.get(pane)
 
     def size(self, pane: str, lines: int) -> None:
@@ -81,7 +81,7 @@ def _sizes(told: object) -> dict[str, int]:
 
 
 def _write(file: Path, told: dict[str, Any]) -> None:
-    """Write the file whole or not at all."""
+    """Write the whole file or nothing."""
     file.parent.mkdir(parents=True, exist_ok=True)
     handle, beside = tempfile.mkstemp(prefix=".panes-", dir=file.parent)
     try:

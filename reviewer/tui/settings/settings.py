@@ -1,8 +1,8 @@
 """The settings of the workstation: what may be set, reading a person's file, and writing to it.
 
-A settings file is TOML and is read strictly: what it may not say is refused, with file, line and
-the word that was probably meant. Nothing in it can stop the workstation: an entry that is refused
-leaves its default, and a user who opens the screens is told. No report and no gate reads settings.
+A settings file is TOML and is read strictly: an invalid entry is refused, with file, line and the
+word that was probably meant. Nothing in the file can stop the workstation: a refused entry keeps
+its default, and a user who opens the screens is told. No report and no gate reads settings.
 """
 
 import os
@@ -63,14 +63,14 @@ OPTIONS = (
     ),
 )
 LARGEST = 1 << 20
-"""Bytes of a settings file; anything longer is something else."""
+"""The most bytes of a settings file; a longer file is something else."""
 DEFAULT = "default"
-"""The origin of a value that nobody has set."""
+"""The origin of a value that no one has set."""
 
 
 class Settings(NamedTuple):
-    """The settings in force. `origin` says of each where it comes from; `refused`, in words, what
-    the file may not say. `file` is where settings are looked for and kept."""
+    """The settings in force. `origin` has the origin of each; `refused` has, in words, what was
+    refused in the file. `file` is the settings file."""
 
     theme: str = "auto"
     mouse: bool = True
@@ -84,7 +84,7 @@ class Settings(NamedTuple):
     refused: tuple[str, ...] = ()
 
     def keyboard(self) -> Keyboard:
-        """The keys in force."""
+        """Return the keys in force."""
         return Keyboard(self.keys)
 
     def of(self, name: str) -> str:
@@ -92,11 +92,11 @@ class Settings(NamedTuple):
         return self.origin.get(name, DEFAULT)
 
     def without_mouse(self, why: str) -> "Settings":
-        """The same, and the mouse left to the terminal."""
+        """Return the same settings, with the mouse left to the terminal."""
         return self._replace(mouse=False, origin={**self.origin, "mouse": why})
 
     def without_keys(self, why: str) -> "Settings":
-        """The same with the default keys, and why."""
+        """Return the same settings with the default keys, and the reason in `refused`."""
         told = f"{self.file}: keys: {why}; no key changes until this is corrected"
         kept = {name: where for name, where in self.origin.items() if not name.startswith("keys.")}
         return self._replace(keys={}, origin=kept, refused=(*self.refused, told))
@@ -104,7 +104,7 @@ class Settings(NamedTuple):
 
 def place(named: str = "", environment: Mapping[str, str] = os.environ) -> tuple[Path, str]:
     """Return the settings file and what names it: `--settings`, REVIEWER_SETTINGS, or "" for the
-    folder for settings of the person ($XDG_CONFIG_HOME, else ~/.config)."""
+    person's settings folder ($XDG_CONFIG_HOME, else ~/.config)."""
     if named:
         return Path(named), "--settings"
     if environment.get("REVIEWER_SETTINGS"):
@@ -113,7 +113,8 @@ def place(named: str = "", environment: Mapping[str, str] = os.environ) -> tuple
 
 
 def state_folder(environment: Mapping[str, str] = os.environ) -> Path:
-    """The folder of the note that the tour was seen ($XDG_STATE_HOME, else ~/.local/state)."""
+    """Return the folder of the note that the tour was seen ($XDG_STATE_HOME, else
+    ~/.local/state)."""
     return _folder(environment, "XDG_STATE_HOME", ".local/state")
 
 
@@ -124,7 +125,7 @@ def _folder(environment: Mapping[str, str], variable: str, otherwise: str) -> Pa
 
 
 def read(named: str = "", environment: Mapping[str, str] = os.environ) -> Settings:
-    """The settings in force. Never fails: what cannot be read is told in `refused`."""
+    """Return the settings in force. Never fails: problems are in `refused`."""
     file, by = place(named, environment)
     try:
         if file.exists() and not (file.is_file() and file.stat().st_size <= LARGEST):
@@ -141,7 +142,7 @@ def read(named: str = "", environment: Mapping[str, str] = os.environ) -> Settin
 
 
 def read_text(text: str, file: Path) -> Settings:
-    """The settings that a text says; `file` is named in what is refused."""
+    """Return the settings in a text; `file` is named in the refusals."""
     import tomllib
 
     try:
@@ -172,7 +173,7 @@ def read_text(text: str, file: Path) -> Settings:
 
 
 def _keys(said: Any, refuse: Any) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Verb → keys of the table `keys`, for what may be remapped."""
+    """Yield verb → keys of the table `keys`, for verbs that may be remapped."""
     if not isinstance(said, dict):
         refuse("keys", 'must be a table: [keys], then verb = "key"')
         return
@@ -203,7 +204,7 @@ def _keys(said: Any, refuse: Any) -> Iterator[tuple[str, tuple[str, ...]]]:
 
 
 def _flat(said: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Any]]:
-    """`a.b = 1` as people write it without quotes: one name, not a table in a table."""
+    """Yield names and values; `a.b = 1` without quotes is one name, not a table in a table."""
     for name, value in said.items():
         if isinstance(value, dict):
             yield from _flat(value, f"{before}{name}.")
@@ -212,8 +213,8 @@ def _flat(said: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Any]
 
 
 def _line(text: str, name: str) -> str:
-    """` line 3`, where a name (`theme`, `keys.next`) is given a value; empty when no line of its
-    own says it."""
+    """Return ` line 3`, the line that gives a value to a name (`theme`, `keys.next`); empty when
+    the name has no line of its own."""
     table = ""
     for number, line in enumerate(text.splitlines(), 1):
         said, equals, _ = line.partition("=")
@@ -240,12 +241,12 @@ def _shown(value: Any) -> str:
 
 
 def listed(option: Option) -> str:
-    """The values of a setting, as a file writes them."""
+    """Return the values of a setting, as a file writes them."""
     return ", ".join(toml(value) for value in option.values)
 
 
 def toml(value: bool | str) -> str:
-    """A value as a file writes it."""
+    """Return a value as a file writes it."""
     return str(value).lower() if isinstance(value, bool) else f'"{value}"'
 
 
@@ -268,7 +269,8 @@ SEEN = "tour-seen"
 
 
 def documented() -> str:
-    """A settings file that says every default and what else may be there. It changes nothing."""
+    """Return a settings file with every default and the other possible values. It changes
+    nothing."""
     lines = ["# Settings of the reviewer workstation. Every line here says the default.", ""]
     for option in OPTIONS:
         lines.append(f"# {option.words}")
@@ -292,7 +294,7 @@ def documented() -> str:
 
 
 def in_force(settings: Settings) -> Iterator[tuple[str, str, str]]:
-    """Every setting as (name, value, where it comes from), then the keys that were moved."""
+    """Yield every setting as (name, value, origin), then the keys that were moved."""
     for option in OPTIONS:
         yield option.name, str(toml(getattr(settings, option.name))), settings.of(option.name)
     if not settings.keys:
@@ -308,8 +310,8 @@ _TABLE = re.compile(r"^[ \t]*\[", re.M)
 
 
 def with_theme(text: str, theme: str) -> str | None:
-    """The text of a settings file with another theme and nothing else changed, comments and all;
-    None when that cannot be done safely."""
+    """Return the text of a settings file with another theme and nothing else changed, comments
+    included; None when that cannot be done safely."""
     import tomllib
 
     try:
@@ -335,13 +337,13 @@ def with_theme(text: str, theme: str) -> str | None:
 
 
 def keep_theme(settings: Settings, theme: str) -> str:
-    """Write the theme into the settings file; answers, in words, what became of that."""
+    """Write the theme into the settings file; return a message about the result."""
     file = settings.file
     here = f"theme {theme}, for this time only"
     if file is None:
         return here
     try:
-        target = Path(os.path.realpath(file))  # a file that is a link stays one
+        target = Path(os.path.realpath(file))  # a symbolic link stays one
         old = target.read_bytes().decode("utf-8") if target.exists() else ""
         text = with_theme(old, theme)
         if text is None:
@@ -355,7 +357,7 @@ def keep_theme(settings: Settings, theme: str) -> str:
 
 
 def _replace(target: Path, text: str) -> None:
-    """Write beside the file and rename into it, so that it is never seen half written."""
+    """Write a new file and rename it over the old one, so that it is never seen half written."""
     import tempfile
 
     handle, beside = tempfile.mkstemp(prefix=".settings-", dir=target.parent)
@@ -374,12 +376,12 @@ def _replace(target: Path, text: str) -> None:
 
 
 def tour_seen() -> bool:
-    """Tell whether the tour has been shown to this person."""
+    """Return whether the tour has been shown to this person."""
     return (state_folder() / SEEN).exists()
 
 
 def note_tour_seen() -> None:
-    """Remember that it was. Where nothing can be written it is shown again."""
+    """Remember that the tour was shown. Where nothing can be written, it is shown again."""
     with suppress(OSError):
         state_folder().mkdir(parents=True, exist_ok=True)
         (state_folder() / SEEN).touch()

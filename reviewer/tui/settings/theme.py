@@ -1,12 +1,12 @@
 """Glyphs, words and colors of every state, and the themes made from them.
 
 A color is never the only sign: a state is a glyph, a word and a color, and where a theme has only
-the terminal's own colors, or none, an attribute. On its ground every color of a state has at least
-4.5:1, in high contrast 7:1. In the themes for color-blind people pass is blue and FAIL orange,
-which no kind of color vision takes for one another. In the dark and light themes, and in that of
-the terminal's own colors, FAIL is white on a red cell and critical FAIL bold white on dark red; a
-sentence in the ink of a failure stays vermilion. The row of the cursor has a ground of its own,
-which covers no filled cell.
+the terminal's own colors, or none, an attribute. Every color of a state has a contrast of at least
+4.5:1 on its ground, in high contrast 7:1. In the themes for color-blind people pass is blue and
+FAIL orange, which every kind of color vision distinguishes. In the dark and light themes, and in
+that of the terminal's own colors, FAIL is white on a red cell and critical FAIL bold white on dark
+red; a sentence in the color of a failure stays vermilion. The row of the cursor has its own ground,
+which does not cover filled cells.
 """
 
 from typing import TYPE_CHECKING, NamedTuple
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 OURS = "desk-"
-"""The start of our themes' names inside Textual, which has themes of its own."""
+"""The prefix of our themes' names inside Textual, which has its own themes."""
 
 
 class State(NamedTuple):
-    """One state. `cell` is at most four letters; `attribute` is what no color leaves."""
+    """One state. `cell` is at most four letters; `attribute` marks the state without colors."""
 
     glyph: str
     cell: str
@@ -48,27 +48,27 @@ STATES: dict[str, State] = {
 }
 
 VERDICTS = {"promote": "pass", "block": "critical", "repair": "fail", "hold": "not_measured"}
-"""The state whose glyph and color a recommendation borrows."""
+"""The state whose glyph and color a recommendation uses."""
 
 RED = frozenset({"fail", "critical"})
 """Marks of a failing hard gate: the red cells."""
 
 
 class Fill(NamedTuple):
-    """A filled cell: its ground and the ink on it."""
+    """A filled cell: its ground and the color of its text."""
 
     ground: str
     ink: str
 
 
 def cell_style(mark: str) -> str:
-    """Return the style of a mark, word or figure that is a cell: red is filled where its theme
-    fills."""
+    """Return the style of a mark, word or figure that is a cell: red is filled where the theme
+    fills cells."""
     return "fail-cell" if mark == "fail" else mark
 
 
 PLAIN = {"dim": "text-dim", "rule": "rule", "key": "key", "match": "match"}
-"""Styles that are no state: quiet words, rules, keys, matches of a search."""
+"""Styles that are not states: quiet words, rules, keys, matches of a search."""
 
 _ORDER = ("pass", "fail", "not_measured", "running", "missing", "infra", "quarantined", "advisory")
 _BORROWED = {"critical": "fail", "scoring": "running"}

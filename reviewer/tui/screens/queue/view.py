@@ -402,14 +402,14 @@ def selves(found: QueueView, width: int) -> list[Block]:
 
 
 def in_full(found: QueueView, width: int) -> list[Block]:
-    """Agreement between reviewers on every question, then of each with themselves."""
+    """Return agreement between reviewers on every question, then of each with themselves."""
     if not found.reviewers:
         return [Block(nothing_yet())]
     return [*between(found, width), Block(""), *selves(found, width)]
 
 
 def _full(questions: list[QuestionView], width: int) -> list[Line]:
-    """Every figure of every criterion with its interval."""
+    """Return every figure of every criterion with its interval."""
     lines: list[Line] = []
     for one in questions:
         words = f"  {prevalence(one)}"
@@ -423,7 +423,7 @@ def _full(questions: list[QuestionView], width: int) -> list[Line]:
 
 
 def _table(questions: list[QuestionView], width: int) -> list[Line]:
-    """A line each, where there is no room for bars."""
+    """Return one line per criterion, where there is no room for bars."""
     name = 20
     why = width - name - 36
     head = f"{pad('criterion', name)}{pad('raw', 10)}{pad('alpha', 8)}{pad('AC1', 8)}"

@@ -23,8 +23,8 @@ from reviewer.tui.widgets.textview import TextView
 from reviewer.tui.widgets.words import plural
 
 HELD = 0.7
-"""Seconds a call has to be there before an answer counts, and between two presses: a `y` held
-down, or meant for the call before, approves nothing."""
+"""Seconds for which a call must be shown before an answer counts, and between two presses: a `y`
+that is held down, or meant for the call before, approves nothing."""
 
 
 class ApproveScreen(Dialog[None]):
@@ -90,7 +90,7 @@ class ApproveScreen(Dialog[None]):
         self.runs_changed()
 
     def runs_changed(self) -> None:
-        """Show the oldest call that waits; stay on the one shown while it does."""
+        """Show the oldest waiting call; keep the one shown while it waits."""
         waiting = self.shell.live.approvals
         shown = _key(self._now)
         same = [each for each in waiting if _key(each) == shown]
@@ -137,7 +137,7 @@ class ApproveScreen(Dialog[None]):
         )
 
     def action_answer(self, granted: bool) -> None:
-        """Grant or refuse the call shown, once it has stood there long enough to be seen."""
+        """Grant or refuse the call shown, once it has been visible long enough."""
         now, before = self.clock(), self._last
         self._last = now
         if self._now is None:
@@ -183,7 +183,7 @@ class ImportReadScreen(Dialog[None]):
 
     @classmethod
     def of_import(cls, view: ImportView) -> "ImportReadScreen":
-        """An import of this process."""
+        """Return a box about an import of this process."""
         lines: list[Line] = []
         if view.state != "reading":
             text, style = import_ended(view)
@@ -196,7 +196,7 @@ class ImportReadScreen(Dialog[None]):
 
     @classmethod
     def of_source(cls, source: SourceInfo) -> "ImportReadScreen":
-        """Show a file that was imported, in this process or another."""
+        """Return a box about a file that was imported, in this process or another."""
         counts = (
             f"{plural(source.records, 'record')}: {source.added:,} added, {source.known:,} known, "
             f"{source.refused:,} refused"

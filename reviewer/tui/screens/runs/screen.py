@@ -1,4 +1,4 @@
-"""Runs and imports: the jobs, where the evidence came from, and which records were refused."""
+"""Runs and imports: the jobs, the sources of the evidence, and the refused records."""
 
 from collections.abc import Iterable, Sequence
 from typing import ClassVar
@@ -38,12 +38,12 @@ GRIDS = ("#jobs", "#sources", "#refusals")
 
 
 RUNNER = "run/1"
-"""The reader of what runs made: they are taken up as runs."""
+"""The reader of files that runs wrote: they are listed as runs."""
 
 
 class RunsScreen(DeskScreen):
-    """This process's jobs while there are any, then sources, then refused records; all live. What
-    is said of the line under the cursor is below."""
+    """This process's jobs if there are any, then sources, then refused records; all live. Below is
+    the text about the line with the cursor."""
 
     NAME = "runs"
     SIZED = ("said",)
@@ -178,7 +178,7 @@ class RunsScreen(DeskScreen):
 
     @property
     def active(self) -> Grid:
-        """The list in focus; of the text below, the one it speaks of."""
+        """The list in focus; while the text below is in focus, the list that the text is about."""
         for name in GRIDS:
             if self.query_one(name, Grid).has_focus:
                 self._spoken = name
@@ -197,7 +197,7 @@ class RunsScreen(DeskScreen):
         self._tell()
 
     def _tell(self) -> None:
-        """Say of the line under the cursor what there is to say."""
+        """Show the text about the line with the cursor."""
         if not self.is_mounted or not self.query("#said"):
             return
         title, lines = self._said(self.columns)
@@ -234,11 +234,11 @@ class RunsScreen(DeskScreen):
         return self._spoken == "#jobs" if self.active is not None else False
 
     def action_line(self, step: int) -> None:
-        """The next line of the region in focus."""
+        """Move to the next line of the region in focus."""
         self.active.action_move(step)
 
     def action_refused_record(self, step: int) -> None:
-        """The next refused record."""
+        """Move to the next refused record."""
         grid = self.query_one("#refusals", Grid)
         if grid.has_focus:
             grid.action_move(step)
@@ -248,7 +248,8 @@ class RunsScreen(DeskScreen):
         self.action_whole()
 
     def action_whole(self) -> None:
-        """Of a job, its scorecard, or why it failed; of a source, all that was said of it."""
+        """Open the scorecard of a job or the reason why it failed; of a source, all that is known
+        about it."""
         row = self.active.current
         if isinstance(row, RunView | ImportView):
             self.open_job(row)
@@ -282,11 +283,11 @@ class RunsScreen(DeskScreen):
         return job if isinstance(job, RunView) else None
 
     def action_import_traces(self) -> None:
-        """Name traces to take in."""
+        """Ask for traces to import."""
         self.steering.import_traces()
 
     def action_pause(self) -> None:
-        """Pause the job, or let it go on."""
+        """Pause the job, or resume it."""
         job = self.chosen_job()
         if not isinstance(job, ImportView):
             self.steering.pause()
@@ -299,7 +300,7 @@ class RunsScreen(DeskScreen):
             self.shell.importing.go_on(job)
 
     def action_stop_run(self) -> None:
-        """Stop the job; a run that is stopping is asked to abandon what is at work."""
+        """Stop the job; for a run that is stopping, ask whether to abandon the attempts at work."""
         job = self.chosen_job()
         if not isinstance(job, ImportView):
             self.steering.stop()
@@ -310,8 +311,8 @@ class RunsScreen(DeskScreen):
             self.say("this import has ended")
 
     def action_run(self) -> None:
-        """Do the chosen job again, or read a source to its end; elsewhere, choose a candidate and
-        run it."""
+        """Repeat the chosen job, or read a source to its end; with no job or source chosen, choose
+        a candidate and run it."""
         job = self.chosen_job() if self.on_jobs() else None
         source = self.chosen_source()
         if isinstance(job, ImportView) and at_work(job):
@@ -335,7 +336,8 @@ class RunsScreen(DeskScreen):
     # opening -----------------------------------------------------------------------------------
 
     def open_job(self, job: JobView) -> None:
-        """Its scorecard; what an import said where it brought nothing, why a run failed."""
+        """Open the job's scorecard; for an import that added nothing its results, for a failed run
+        the reason."""
         if isinstance(job, RunView):
             if job.problem:
                 from reviewer.tui.screens.dialogs.error import ErrorScreen
@@ -357,7 +359,7 @@ class RunsScreen(DeskScreen):
             self.call_after_refresh(lambda: screen.say(told))
 
     def read_source(self, source: SourceInfo) -> None:
-        """All that was said of a source."""
+        """Open all that is known about a source."""
         from reviewer.tui.screens.runs.dialogs import ImportReadScreen
 
         self.app.push_screen(ImportReadScreen.of_source(source))

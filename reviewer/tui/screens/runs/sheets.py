@@ -1,4 +1,4 @@
-"""Jobs, sources and refused records: a line each, and what is said of one."""
+"""Jobs, sources and refused records: one line each, and the text about one of them."""
 
 import textwrap
 from collections.abc import Sequence
@@ -39,22 +39,22 @@ from reviewer.tui.widgets.words import plural
 
 JobView = RunView | ImportView
 CURSOR = "job"
-"""The one cell the cursor can be on: a bar in reverse video would read the wrong way round."""
+"""The only cell the cursor can be on: a bar in reverse video would look inverted."""
 
 
 def at_work(job: JobView) -> bool:
-    """Tell whether a job has not ended."""
+    """Return whether a job has not ended."""
     return job.state in (AT_WORK if isinstance(job, RunView) else IMPORTING)
 
 
 def jobs_of(runs: Sequence[RunView], imports: Sequence[ImportView]) -> list[JobView]:
-    """All of them, newest first; imports that write nothing are none."""
+    """Return all jobs, newest first, without imports that write nothing."""
     jobs: list[JobView] = [*runs, *(view for view in imports if not view.order.dry)]
     return sorted(jobs, key=lambda job: -job.began)
 
 
 def name_of(job: JobView) -> str:
-    """`run refund-agent-v8`, `import v7-night.jsonl`."""
+    """Return `run refund-agent-v8` or `import v7-night.jsonl`."""
     if isinstance(job, RunView):
         return f"run {visible_line(job.candidate_id)}"
     verb = "follow" if job.order.follow else "import"
@@ -62,7 +62,7 @@ def name_of(job: JobView) -> str:
 
 
 class JobSheet(Sheet):
-    """One job a line; a run's failing gates, or what went wrong, take what room is left."""
+    """One job per line; a run's failing gates, or the problem, take the remaining room."""
 
     def __init__(self, width: int) -> None:
         self._meter = 24 if width >= 120 else 5
@@ -107,7 +107,8 @@ class JobSheet(Sheet):
         return cells
 
     def _read(self, row: ImportView) -> list[Span]:
-        """Return the share of all files that was read; records alone while the share is unknown."""
+        """Return the share of all files that was read; only the records while the share is
+        unknown."""
         if row.state == "done":
             return [*bar(1, 1, self._meter), Span(f" {row.records:,}")]
         if row.order.follow:
@@ -125,7 +126,7 @@ def _brought(row: ImportView) -> list[Span]:
 
 
 def _left(row: JobView) -> str:
-    """`0:09 left` while it can be said, else how long it has taken."""
+    """Return `0:09 left` while it can be estimated, else how long the job has taken."""
     if at_work(row) and row.eta_seconds is not None:
         return f"{clock(row.eta_seconds)} left"
     return clock(row.seconds)
@@ -194,7 +195,7 @@ def _import_lines(view: ImportView, width: int) -> list[Line]:
 
 
 def _next(job: JobView, width: int) -> Line:
-    """Say what the reader can do about a job."""
+    """Return what the reader can do about a job."""
     begun = datetime.fromtimestamp(job.began, UTC).strftime("%H:%M:%SZ")
     words = {
         "running": "{pause} pauses, {stop} stops",
@@ -224,8 +225,8 @@ COUNTS = ("records", "added", "known", "refused")
 
 
 def named(path: str, width: int) -> str:
-    """Return what a source is called, in so many columns: of a file its own name rather than its
-    folders, of a run its candidate, and of either the end, by which two are told apart."""
+    """Return the name of a source in so many columns: of a file its own name rather than its
+    folders, of a run its candidate, and of either the end, which distinguishes similar names."""
     text = visible_line(path)
     if cell_len(text) <= width:
         return text
@@ -237,7 +238,7 @@ def named(path: str, width: int) -> str:
 
 
 class SourceSheet(Sheet):
-    """One source a line: the file, its reader, what was read, added, known and refused."""
+    """One source per line: the file, its reader, what was read, added, known and refused."""
 
     def __init__(self, width: int) -> None:
         path = max(12, width - 2 - 11 - 4 * 9 - 9 - 2 - (22 if width >= 110 else 0))
@@ -272,7 +273,7 @@ class SourceSheet(Sheet):
 
 
 class RefusalSheet(Sheet):
-    """One refused record a line: file, record, reasons, way out."""
+    """One refused record per line: file, record, reasons, way out."""
 
     def __init__(self, width: int) -> None:
         path = max(14, width // 4)
@@ -313,7 +314,7 @@ def _refused(count: int) -> str:
 
 
 def refusal_lines(refusal: Refusal, width: int) -> list[Line]:
-    """One refused record, nothing cut, and what to do about it."""
+    """Return one refused record in full, and what to do about it."""
     lines = [_fact("file", refusal.path, width), _fact("record", f"{refusal.record:,}", width)]
     for number, reason in enumerate(refusal.reasons):
         name = "reasons" if not number else ""

@@ -71,7 +71,7 @@ class TalkScreen(Dialog[None]):
         self.runs_changed()
 
     def runs_changed(self) -> None:
-        """Show the turn that waits; stay while the attempt of the one shown is at work."""
+        """Show the turn that waits; stay while the attempt of the shown turn is at work."""
         waiting = self.shell.live.turns
         shown = _key(self._now)
         if any(_key(each) == shown for each in waiting):
@@ -136,7 +136,7 @@ class TalkScreen(Dialog[None]):
             self._say(visible_line(error.line), "fail")
 
     def action_leave(self) -> None:
-        """Leave the talk, once asked twice; where nothing waits, only the dialog closes."""
+        """Leave the talk after a second press; where nothing waits, only close the dialog."""
         waiting = [_key(each) for each in self.shell.live.turns]
         if self._now is None or _key(self._now) not in waiting:
             self.dismiss(None)
@@ -153,7 +153,7 @@ class TalkScreen(Dialog[None]):
 
 
 def _blocks(turn: TurnView) -> list[Block]:
-    """Return what the agent said last, what the person plays, then what was said before."""
+    """Return the agent's last message, the person's part, then the earlier messages."""
     said = [
         Block(text, "text", [Span("the agent " if by_agent else "you ", "strong")], by_agent)
         for by_agent, text in turn.talk

@@ -1,4 +1,4 @@
-"""The cell under the cursor: going to one, its attempts in the drawer, the run that fills it."""
+"""The cell under the cursor: moving to one, its attempts in the drawer, the run that fills it."""
 
 from collections.abc import Callable, Container, Iterable, Sequence
 from functools import partial
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 FEW = 8
-"""Rows that are fetched first: most often one of them is it."""
+"""Rows that are fetched first: usually the match is among them."""
 
 
 class Place(NamedTuple):
@@ -56,7 +56,7 @@ def seek(
     at: Callable[[int], Episode | None],
     match: Match,
 ) -> Place | None:
-    """The next cell after `start` in direction `step`, within `rows`, that matches."""
+    """Return the next cell after `start` in direction `step`, within `rows`, that matches."""
     ahead = range(start.row, rows.stop) if step > 0 else range(start.row, rows.start - 1, -1)
     return _seek(start, step, ahead, at, match)
 
@@ -69,8 +69,8 @@ def seek_among(
     fetch: Callable[[list[int]], Sequence[Episode | Group | None]],
     match: Match,
 ) -> Place | None:
-    """As `seek` over all of `keys`, where only rows with a key in `maybe` can match: of a hundred
-    thousand no others are fetched."""
+    """Return like `seek` the next cell over all of `keys`, where only rows with a key in `maybe`
+    can match: of a hundred thousand rows no others are fetched."""
     ahead = range(start.row, len(keys)) if step > 0 else range(start.row, -1, -1)
     there = [index for index in ahead if keys[index] in maybe]
     done, size = 0, FEW
@@ -105,12 +105,12 @@ def _seek(
 
 
 NEAR = PAGE
-"""Rows looked through at once; what is further is looked for in the background."""
+"""Rows that are searched at once; rows further away are searched in the background."""
 SEARCHING = "searching…"
 
 
 def is_red(row: Episode, cell: int) -> bool:
-    """Tell whether a gate failed in a cell."""
+    """Return whether a gate failed in a cell."""
     return marks_of(row)[cell] in RED
 
 
@@ -120,14 +120,14 @@ def _key_of(desk: "Desk", suite_id: str, episode_id: str) -> list[int]:
 
 
 class Seeking:
-    """Goes to cells of the scorecard: those of a reason, and red ones."""
+    """Moves to cells of the scorecard: those of a reason, and red ones."""
 
     def __init__(self, screen: "ScorecardScreen", reading: "ScorecardReading") -> None:
         self._screen = screen
         self._reading = reading
 
     def arrive_first(self) -> None:
-        """To the cell of reason 1, else the first red cell."""
+        """Go to the cell of reason 1, else to the first red cell."""
         card = self._reading.card
         if card is not None and card.reasons and card.reasons[0].evidence:
             self.to_evidence(card.reasons[0].evidence[0], self._first_red)
@@ -156,7 +156,7 @@ class Seeking:
         )
 
     def red_keys(self) -> Callable[[], Container[int]]:
-        """Asks which rows may hold a red cell."""
+        """Return a question for the rows that may hold a red cell."""
         reading = self._reading
         shown = reading.sides if reading.mode == "candidates" else (reading.candidate_id,)
         return partial(self._screen.shell.desk.scorecards.maybe_red, reading.suite_id, shown)
@@ -169,8 +169,8 @@ class Seeking:
         missed: Callable[[], None],
         maybe: Callable[[], Container[int]],
     ) -> None:
-        """Go to the next cell that matches: among the rows around, else in the background among
-        those that `maybe` names."""
+        """Go to the next cell that matches: among the nearby rows, else, in the background, among
+        the rows that `maybe` returns."""
         grid = self._screen.grid
         near = range(max(0, start.row - NEAR), min(len(grid.keys), start.row + NEAR + 1))
         place = seek(start, step, near, self._episode_at, match)
@@ -199,14 +199,14 @@ class Seeking:
         self._screen.cell.draw()
 
     def hush(self) -> None:
-        """Clear the news line: the reader has gone on."""
+        """Clear the news line after the reader has moved on."""
         if self._screen.said:
             self._screen.forget_news()
             self._screen.foot()
 
 
 class CellDrawer:
-    """The attempts behind the cell under the cursor. `drawn` are those that the store knows."""
+    """The attempts behind the cell under the cursor. `drawn` are those that are in the store."""
 
     def __init__(self, screen: "ScorecardScreen", reading: "ScorecardReading") -> None:
         self._screen = screen
@@ -258,7 +258,7 @@ class CellDrawer:
 
     @property
     def gate(self) -> str:
-        """The gate under the cell cursor; of a candidate's cell, the one that fails most."""
+        """The gate under the cell cursor; on the candidate's cell, the gate that fails most."""
         return self.place[1]
 
     def _draw_head(self, group: Group | None) -> None:
@@ -278,7 +278,7 @@ class CellDrawer:
     def show(self, answer: tuple[Episode, str, list[CellLine]]) -> None:
         row, gate, lines = answer
         if self.episode is None:
-            return  # the cursor has moved on, to a head of a group
+            return  # the cursor has moved on, to the head of a group
         if isinstance(row, EpisodeRow):
             gates, said = self._reading.gates, row.outcome
             cell = said or None if gate == OUTCOME else row.cells[gates.index(gate)]
@@ -297,13 +297,13 @@ class CellDrawer:
             self._screen.shell.trace_id = traces[0]
 
     def look(self) -> None:
-        """Show the attempt beside the drawer, where there is room."""
+        """Show the attempt next to the drawer, where there is room."""
         drawer = self._screen.drawer
         line = chosen(self.drawn, drawer.cursor, focused=drawer.has_focus)
         self._screen.preview.draw(line, _why_none(self._screen.grid.current))
 
     def offer_attempts(self, cursor: int | None = None) -> None:
-        """Offer the attempts in the store, then those that have not landed yet."""
+        """Offer the attempts in the store, then those that are not there yet."""
         lines = [view.drawer_line(line) for line in self.drawn]
         if self._drawn_row is not None:
             told = {line.attempt for line in self.drawn}
@@ -334,21 +334,23 @@ class RunFollowing:
         return self._screen.shell.live.overlay(self.own_run)
 
     def chosen_run(self) -> "RunView | None":
-        """The run that the keys act on."""
+        """Return the run that the keys act on."""
         own, at_work = self.own_run, self._screen.shell.live.at_work
         if own is not None and own.state in AT_WORK:
             return own
         return at_work[0] if at_work else own
 
     def follow(self, view: "RunView") -> None:
-        """Turn to the run's candidate; the cursor goes to its first red cell when it has ended."""
+        """Show the run's candidate; when the run has ended, the cursor goes to its first red
+        cell."""
         self._unmoved_in = view.number
         reading = self._reading
         if (view.suite_id, view.candidate_id) != (reading.suite_id, reading.candidate_id):
             reading.turn_to(view.suite_id, view.candidate_id)
 
     def ended(self, view: "RunView", text: str, style: str) -> None:
-        """A cursor that was not moved since goes where a reader should look first."""
+        """Report the end of a run, and move a cursor that was not moved since to where a reader
+        should look first."""
         if view.state == "failed":
             runs, run = key_of("screen.runs"), key_of("run")
             style = "dim"
@@ -363,13 +365,13 @@ class RunFollowing:
 
     @property
     def _at_start(self) -> bool:
-        """True while the cursor is where it was put first."""
+        """True while the cursor is where it was first put."""
         grid = self._screen.grid
         return (grid.row, grid.column) == (0, self._reading.columns_of_cells[0])
 
 
 def _why_none(row: object) -> str:
-    """Say why no attempt stands beside the drawer; "" while nothing is known of the row."""
+    """Return why no attempt is shown next to the drawer; "" while nothing is known of the row."""
     if isinstance(row, Group):
         return f"a group of episodes: {key_of('fold')} unfolds it"
     if row is None:
@@ -378,7 +380,7 @@ def _why_none(row: object) -> str:
 
 
 def owed_line(attempt: int, mark: str) -> list[Span]:
-    """A line of the drawer for an attempt that has not landed."""
+    """Return a line of the drawer for an attempt that is not in the store yet."""
     return [
         Span(STATES[mark].glyph, cell_style(mark)),
         Span(f" attempt {attempt}           "),
@@ -387,5 +389,5 @@ def owed_line(attempt: int, mark: str) -> list[Span]:
 
 
 def reds_first(lines: list[CellLine]) -> list[CellLine]:
-    """The first attempt that failed leads; without one, the first with an event that proves it."""
+    """Return the attempts with failed ones first, by number."""
     return sorted(lines, key=lambda line: (line.mark not in RED, line.attempt))

@@ -1,5 +1,5 @@
-"""The scorecard's questions: rows first, the figures above them when they are worked out, and both
-again when the store changes under them."""
+"""The scorecard's questions: rows first, the figures above them when they are computed, and both
+again when the store changes."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -40,9 +40,9 @@ if TYPE_CHECKING:
 WAITING = "this fills by itself when an import or a run starts, here or elsewhere"
 
 MANY = 100
-"""Episodes above which the groups of them are folded at first."""
+"""Number of episodes above which their groups are folded at first."""
 SOON = 0.25
-"""Seconds that a new reading may be put off without anybody noticing."""
+"""Seconds that a new reading may be delayed without anyone noticing."""
 
 
 class ScorecardReading:
@@ -86,7 +86,7 @@ class ScorecardReading:
 
     @property
     def outcome(self) -> bool:
-        """True where what sources say is a column: in a probe."""
+        """True where the verdicts of sources are a column: in a probe."""
         return self.card.outcome is not UNSET if self.card else self._early_outcome
 
     def question(self) -> Question:
@@ -95,19 +95,19 @@ class ScorecardReading:
         return Question(self.suite_id, self.candidate_id, self.looking, sides)
 
     def open(self) -> None:
-        """Ask for the first rows, then for the rest of them, and for the figures."""
+        """Ask for the first rows, then for the other rows and the figures."""
         self.opening = True
         desk, question = self._screen.shell.desk, self.question()
 
         def failed(error: DeskError) -> None:
             self.opening = False
-            self.read_all(self.first_look)  # which says what is wrong
+            self.read_all(self.first_look)  # the desk's refusal says why
 
         self._screen.consult("early", lambda: read_early(desk, question), self._early, failed)
 
     def turn(self) -> None:
-        """Show what `suite_id` and `candidate_id` say now. Where that takes a while, no figure of
-        another candidate stays above the new rows."""
+        """Show `suite_id` and `candidate_id`. Where that takes a while, no figure of another
+        candidate stays above the new rows."""
         if len(self._screen.grid.keys) <= FIRST:
             self.read_all(self.first_look)
             return
@@ -121,7 +121,7 @@ class ScorecardReading:
         self._screen.head([[Span(words, "dim")]])
 
     def _early(self, early: Early | None) -> None:
-        """Rows to look at while the figures above them are read."""
+        """Show rows while the figures above them are read."""
         self.opening = False
         known = None
         if early is not None and self.card is None:
@@ -137,13 +137,13 @@ class ScorecardReading:
 
     def first_look(self, reading: Reading) -> None:
         """Draw the first answer, with the cursor on the cell of reason 1, else on the first red
-        one."""
+        cell."""
         if not self.take(reading):
             return
         self.moved_order = None
         moved = (self._screen.grid.row, self._screen.grid.column) != (0, self.columns_of_cells[0])
         if reading.rows is None or (moved and list(self._screen.grid.keys) == reading.rows.keys):
-            self.rows = reading.rows or self.rows  # the reader may be at work in them
+            self.rows = reading.rows or self.rows  # the reader may already be working in them
             self._screen.grid.redress()
         else:
             moved = False
@@ -159,7 +159,7 @@ class ScorecardReading:
         self._warm()
 
     def _warm(self) -> None:
-        """Make ready what the next keys will want, while the reader looks."""
+        """Compute the answers that the next keys will need, while the reader looks."""
         desk, question = self._screen.shell.desk, self.question()
         gates = self.gates
         large = len(self._screen.grid.keys) >= FIRST
@@ -172,9 +172,9 @@ class ScorecardReading:
         self._screen.consult("warm", ready, lambda done: None, lambda error: None)
 
     def reorder(self) -> None:
-        """Take a new order, filter or grouping from the top; the figures above stay as they are."""
+        """Show a new order, filter or grouping from the top; the figures above stay as they are."""
         if not self.candidate_id:
-            return  # nothing is here yet
+            return  # nothing is shown yet
         desk, question = self._screen.shell.desk, self.question()
 
         def done(rows: Rows) -> None:
@@ -204,7 +204,7 @@ class ScorecardReading:
         self._screen.grid.set_keys(rows.keys, at)
 
     def _complete(self, question: Question) -> None:
-        """Ask for the rows behind the first."""
+        """Ask for the rows after the first."""
         if not self.rows.partial:
             return
         desk = self._screen.shell.desk
@@ -220,7 +220,7 @@ class ScorecardReading:
         if rows.keys[: len(shown)] == shown:
             self.rows = rows
             self._screen.grid.grow(rows.keys)
-        else:  # somebody wrote in between
+        else:  # the store was written to in between
             self._set_rows(rows, self._screen.grid.row)
         if self.card is not None:
             self._screen.redraw()
@@ -229,7 +229,7 @@ class ScorecardReading:
             self._screen.seeking.arrive_first()
 
     def page(self, keys: list[int]) -> Sequence[Episode | Group | None]:
-        """A page: heads of groups are at hand, episodes are asked for."""
+        """Return a page of rows: heads of groups from memory, episodes from the desk."""
         desk, wanted = self._screen.shell.desk, [key for key in keys if key >= 0]
         found: Sequence[Episode]
         try:
@@ -245,19 +245,19 @@ class ScorecardReading:
         return [self.rows.groups[-key - 1] if key < 0 else by_key.get(key) for key in keys]
 
     def read_all(self, then: Callable[[Reading], None], known: int | None = None) -> None:
-        """Read all again; rows only where the clock does not show `known`."""
+        """Read everything again; the rows only if the clock differs from `known`."""
         if self._pending is not None and then == self.repaint:
-            then = self._pending  # a new order or candidate is on its way: it stays asked for
+            then = self._pending  # a new order or candidate is being read: keep its callback
         self._pending = then
         desk, question, began = self._screen.shell.desk, self.question(), monotonic()
         self._asked, self._stale = question, False
 
         def done(reading: Reading) -> None:
             self._pending = None
-            # A store that takes long to read is given time to answer other questions too.
+            # A store that takes long to read leaves time for other questions.
             self._not_before = monotonic() + 2 * (monotonic() - began)
             if question.candidate_id and question != self.question():
-                reading = reading._replace(rows=None)  # asked again since, and on its way
+                reading = reading._replace(rows=None)  # asked again since, and being read
             else:
                 self.clock = reading.clock
             then(reading)
@@ -274,13 +274,13 @@ class ScorecardReading:
             self._go_on()
 
     def _go_on(self) -> None:
-        """Read what was written while the last answer was worked out."""
+        """Read what was written while the last answer was computed."""
         if self._stale:
             self._stale = False
             self._rest_first()
 
     def take(self, reading: Reading) -> bool:
-        """Take an answer in; return whether there is something to show."""
+        """Take over an answer; return whether there is something to show."""
         if reading.card is None and reading.refused is None:
             self.nothing_yet(reading.suites)
             return False
@@ -305,7 +305,7 @@ class ScorecardReading:
         return True
 
     def _refuse(self, refused: BrokenLock) -> None:
-        """Say once that the lock of the suite is broken, and what can be done."""
+        """Say once that the suite does not match its lock, and what can be done."""
         if self._warned:
             return
         from reviewer.tui.screens.dialogs.error import ErrorScreen
@@ -331,22 +331,22 @@ class ScorecardReading:
             self._screen.following.follow(self._screen.following.offered)
 
     def _start_over(self) -> None:
-        """There is something to show: the grid takes the place of the first steps."""
+        """Replace the first steps by the grid, because there is something to show."""
         from reviewer.tui.screens.scorecard.view import StartMenu
 
         self._screen.query(StartMenu).remove()
         self._screen.grid.remove_class("-folded")
         self._screen.fold_as_before()
-        if self._screen.said == WAITING:  # and not what an import that has just ended says
+        if self._screen.said == WAITING:  # but keep the message of an import that has just ended
             self._screen.forget_news()
         self._screen.grid.focus()
 
     def changed(self, clock: int | None) -> None:
-        """Read again, unless what was written is about nothing that is here."""
+        """Read again, unless the write concerns nothing that is shown."""
         if clock is not None and clock == self.clock:
             return
         if self._pending is not None and self._asked == self.question():
-            self._stale = True  # its answer is shown first: a busy writer would put it off
+            self._stale = True  # shown first: frequent writes would delay it forever
         elif self.card is None or self._not_before - monotonic() <= SOON:
             known = self.card is not None or self.refused is not None
             self.read_all(self.repaint if known else self.first_look)
@@ -363,7 +363,7 @@ class ScorecardReading:
         self.read_all(self.repaint)
 
     def repaint(self, reading: Reading) -> None:
-        """Somebody wrote: repaint in place. Rows keep their order under the reader."""
+        """Repaint in place after a write. Rows keep their order under the reader."""
         if not self.take(reading):
             return
         if reading.rows is not None:
@@ -398,7 +398,7 @@ class ScorecardReading:
 
     @property
     def names(self) -> list[str]:
-        """Candidates of the suite with traces or a run, as `<` and `>` go through them."""
+        """Candidates of the suite with traces or a run, in the order of `<` and `>`."""
         names = list(self.candidates)
         mine = [each for each in self._screen.shell.live.views if each.suite_id == self.suite_id]
         names += [each.candidate_id for each in reversed(mine)]
@@ -414,9 +414,9 @@ class ScorecardReading:
         self.turn()
 
     def store_changed(self) -> None:
-        """Somebody wrote to the store: read again, where that concerns what is shown."""
+        """Read again after a write to the store, if it concerns what is shown."""
         if self.opening:
-            return  # what is read next is newer than this
+            return  # the reading under way will be newer than this
         if self.clock is None:
             self.changed(None)
             return

@@ -23,7 +23,7 @@ LABEL = "filter"
 
 
 class FilterPrompt(PromptScreen):
-    """Answers a filter that can be understood, None at Esc."""
+    """Answers with a valid filter, None at Esc."""
 
     HINTS: ClassVar[tuple[Hint, ...]] = (
         pressing("Enter", "filter", "enter"),
@@ -59,9 +59,9 @@ class FilterPrompt(PromptScreen):
         self._hint_at(self.query_one(Input).value)
 
     def knows(self, values: FilterValues) -> None:
-        """Take in the values that the fields may have here."""
+        """Take over the values that the fields may have here."""
         self._known = values
-        for box in self.query(Input):  # none yet when the answer is that quick
+        for box in self.query(Input):  # none yet when the answer comes first
             self._hint_at(box.value)
 
     def on_input_changed(self, event: Input.Changed) -> None:
@@ -70,11 +70,11 @@ class FilterPrompt(PromptScreen):
     def on_input_submitted(self, event: Input.Submitted) -> None:
         wrong = problem(event.value)
         if wrong:
-            event.prevent_default()  # the prompt stays, with what was typed
+            event.prevent_default()  # the prompt stays, with the typed text
             self._say(f"✗ {wrong}", "fail")
 
     def action_complete(self) -> None:
-        """As far as all that the word may become agree."""
+        """Complete the word as far as all its possible completions agree."""
         box = self.query_one(Input)
         choices = offered(box.value, self._known)
         if not choices or not box.value or box.value[-1].isspace():
@@ -103,7 +103,7 @@ class FilterPrompt(PromptScreen):
 
 
 def _last(text: str) -> int:
-    """Return where the last word begins, as far as blanks outside quotes tell."""
+    """Return where the last word begins, by the blanks outside quotes."""
     inside, start = False, 0
     for at, char in enumerate(text):
         if char == '"':
@@ -123,13 +123,13 @@ BEYOND: tuple[tuple[SavedView, str], ...] = (
     (SavedView(name="by suite"), "every candidate of every suite, a line each"),
     (SavedView(name="by candidate"), "every suite that a candidate was run on"),
 )
-"""Views that reach beyond this scorecard."""
+"""Views beyond this scorecard."""
 SAVE = SavedView(name="save what is on screen as a view")
 
 
 class ViewsScreen(Dialog[tuple[str, SavedView] | None]):
-    """Answers ("take" or "drop", a view); ("save", …) to name what is on screen; ("go", …) for one
-    that reaches beyond it."""
+    """Answers with ("take" or "drop", a view); ("save", …) to name the view on screen; ("go", …)
+    for a view beyond this scorecard."""
 
     NAME = "views"
     ABOUT = (
@@ -188,7 +188,7 @@ def _line(name: str, words: str, *, saved: bool = False) -> list[Span]:
 
 
 def described(view: SavedView) -> str:
-    """Describe a saved view in safe text."""
+    """Return the description of a saved view in safe text."""
     parts = [visible_line(view.filter)] if view.filter else []
     if view.only_failing:
         parts.append("only failing")

@@ -1,4 +1,4 @@
-"""The attempt behind a cell, where there is room: its contract below the drawer, its events beside
+"""The attempt behind a cell, where there is room: its contract below the drawer, its events next to
 it."""
 
 from collections.abc import Sequence
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 
 class Preview:
-    """Shows the attempt of the cell under the cursor: the one that failed first, or the one that
-    the drawer's cursor is on."""
+    """Shows the attempt of the cell under the cursor: the one that failed first, or the one under
+    the drawer's cursor."""
 
     def __init__(self, screen: "ScorecardScreen") -> None:
         self._screen = screen
@@ -35,7 +35,7 @@ class Preview:
         self._pane("contract").show([], [Span("contract", "strong")] if told else [])
 
     def draw(self, line: CellLine | None, why_none: str = "") -> None:
-        """Show an attempt; None where there is none, for the reason given."""
+        """Show an attempt, or, for None, the reason why there is none."""
         if not self._screen.roomy:
             self._line = self._read = None
             return
@@ -54,7 +54,7 @@ class Preview:
         )
 
     def again(self) -> None:
-        """Draw at another width."""
+        """Draw again at another width."""
         if self._line is not None and self._read is not None:
             self._show(self._line, self._read)
 
@@ -83,7 +83,7 @@ class Preview:
 
 
 def chosen(drawn: Sequence[CellLine], at: int, *, focused: bool) -> CellLine | None:
-    """Return the attempt to show: the drawer's own where it has the focus, else the first that
+    """Return the attempt to show: the drawer's own while it has the focus, else the first that
     failed."""
     if focused and at < len(drawn):
         return drawn[at]

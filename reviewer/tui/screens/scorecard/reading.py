@@ -1,4 +1,4 @@
-"""The scorecard's questions to the desk and their answers. Runs off the painting thread."""
+"""The scorecard's questions to the desk and their answers. Runs outside the drawing thread."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
 
 class Arrangement(NamedTuple):
-    """The filter and order of the rows. `of` is the candidate whose attempts are meant, where that
-    is not the one on screen."""
+    """The filter and order of the rows. `of` is the candidate whose attempts are filtered and
+    sorted, if it is not the one on screen."""
 
     by: str = "worst"
     descending: bool = False
@@ -24,7 +24,7 @@ class Arrangement(NamedTuple):
 
 
 class Question(NamedTuple):
-    """A place, and how to look at it. No candidate: whichever the desk opens with. `sides` are
+    """A place, and its arrangement. Without a candidate, the desk chooses one. `sides` are
     candidates whose totals are wanted."""
 
     suite_id: str
@@ -34,9 +34,9 @@ class Question(NamedTuple):
 
 
 class Rows(NamedTuple):
-    """Row keys in order; in groups, each behind the key of its head: -1 the first, -2 the next.
-    `partial`: these are the first of them, and more are on their way. `filtered` are the sums over
-    the rows, where a filter is on."""
+    """Row keys in order; in groups, each after the key of its head: -1 for the first, -2 for the
+    next. `partial`: these are the first rows, and more are being read. `filtered` are the sums over
+    the rows of a filter."""
 
     keys: list[int]
     groups: tuple[Group, ...] = ()
@@ -46,7 +46,8 @@ class Rows(NamedTuple):
 
 
 class BrokenLock(NamedTuple):
-    """A suite whose lock is broken: its rows can be read, and no figure may be made of them."""
+    """A suite that differs from its lock: its rows can be read, but no figure may be computed from
+    them."""
 
     suite: SuiteInfo
     candidate_id: str
@@ -54,8 +55,9 @@ class BrokenLock(NamedTuple):
 
 
 class Reading(NamedTuple):
-    """One reading of the store: no card when there is nothing to show yet, or when it is `refused`;
-    no rows where those that came early are still right. `clock` is that of the desk before it."""
+    """One reading of the store: no card when there is nothing to show yet, or when the reading is
+    `refused`; no rows when the earlier rows are still right. `clock` is the desk's clock before the
+    reading."""
 
     card: Scorecard | None
     rows: Rows | None
@@ -66,8 +68,8 @@ class Reading(NamedTuple):
 
 
 class Early(NamedTuple):
-    """The place the screen opens on, and its first rows with the gates of their cells, before the
-    figures above them are read."""
+    """The place on which the screen opens, and its first rows with the gates of their cells, before
+    the figures above them are read."""
 
     suite_id: str
     candidate_id: str
@@ -78,18 +80,19 @@ class Early(NamedTuple):
 
 
 FIRST = 256
-"""Rows that are asked for before all: as many as any screen shows, and a page to go on."""
+"""Rows that are asked for first: as many as any screen shows, and a page more."""
 
 
 def read(desk: "Desk", question: Question, known: int | None = None) -> Reading:
-    """Ask. Where the clock still shows `known`, rows are not asked for again. Raises DeskError."""
+    """Ask the desk. Where the clock is still `known`, rows are not asked for again. Raises
+    DeskError."""
     opened = _opened(desk, question)
     if opened is None:
         return Reading(None, Rows([]), (), desk.workspace.suites())
     question = question._replace(suite_id=opened[0], candidate_id=opened[1])
     clock = read_clock(desk, question)
     rows = None if known is not None and clock == known else read_rows(desk, question)
-    # Their names alone: what is recommended of each is another reading of all its traces.
+    # Only their names: the recommendation for each would need all its traces.
     candidates = tuple(name for suite, name in desk.workspace.releases() if suite == opened[0])
     try:
         return Reading(desk.scorecards.card(*opened), rows, candidates, [], clock)
@@ -102,7 +105,7 @@ def read(desk: "Desk", question: Question, known: int | None = None) -> Reading:
 
 
 def read_early(desk: "Desk", question: Question) -> Early | None:
-    """The first rows. None when there is nothing to show yet; raises DeskError."""
+    """Return the first rows; None when there is nothing to show yet. Raises DeskError."""
     opened = _opened(desk, question)
     if opened is None:
         return None
@@ -119,13 +122,13 @@ def _opened(desk: "Desk", question: Question) -> tuple[str, str] | None:
 
 
 def read_clock(desk: "Desk", question: Question) -> int:
-    """A number that rises when something may have changed of what is shown. Raises DeskError."""
+    """Return a number that rises when something shown may have changed. Raises DeskError."""
     shown = dict.fromkeys((question.candidate_id, question.looking.of, *question.sides))
     return max(desk.scorecards.clock(question.suite_id, each) for each in shown if each)
 
 
 def read_first_rows(desk: "Desk", question: Question) -> Rows:
-    """As `read_rows`, the first of them where they are in no groups. Raises DeskError."""
+    """Return the first rows if they are not in groups, else all rows. Raises DeskError."""
     how = question.looking
     if how.group != "none" or question.sides:
         return read_rows(desk, question)
@@ -144,7 +147,7 @@ def filtered(desk: "Desk", question: Question) -> Group | None:
 
 
 def read_rows(desk: "Desk", question: Question) -> Rows:
-    """The rows alone: an order or a filter need not wait for the figures above them. Raises
+    """Return only the rows: an order or a filter need not wait for the figures. Raises
     DeskError."""
     how = question.looking
     place = (question.suite_id, how.of or question.candidate_id)
@@ -162,10 +165,10 @@ def read_rows(desk: "Desk", question: Question) -> Rows:
 
 
 def warm(desk: "Desk", question: Question, gates: Sequence[str]) -> None:
-    """Have the desk work out what one key gives: the first rows of every order, the failing rows,
-    and the groups that come next; so that they are at hand when that key comes. Raises
+    """Have the desk compute the answers that are one key away: the first rows of every order, the
+    failing rows, and the next groups; so that they are there when the key comes. Raises
     DeskError."""
-    from reviewer.tui.screens.scorecard.sheet import SORTS  # a process that only asks draws nothing
+    from reviewer.tui.screens.scorecard.sheet import SORTS  # not for a process that only asks
 
     desk.scorecards.maybe_red(question.suite_id, (question.candidate_id,))
     read_first_rows(desk, question._replace(looking=question.looking._replace(only_failing=True)))
@@ -178,7 +181,7 @@ def warm(desk: "Desk", question: Question, gates: Sequence[str]) -> None:
 
 
 def laid_out(groups: Sequence[Group], folded: frozenset[str]) -> list[int]:
-    """Heads with their rows behind them; a folded group shows its head alone."""
+    """Return heads followed by their rows; of a folded group only the head."""
     keys: list[int] = []
     for number, group in enumerate(groups, 1):
         keys.append(-number)

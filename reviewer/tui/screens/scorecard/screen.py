@@ -53,7 +53,7 @@ START_HINTS: tuple[Hint, ...] = (
 )
 
 LOW = 20
-"""Lines below which the reasons are one line and the drawer is folded until it is asked for."""
+"""Lines below which the reasons are one line and the drawer is folded until the reader opens it."""
 
 
 class ScorecardScreen(DeskScreen):
@@ -125,7 +125,7 @@ class ScorecardScreen(DeskScreen):
         self.steering = RunActs(self, self.following.chosen_run)
 
     def palette_acts(self) -> Iterator[tuple[str, str, Any]]:
-        """Saved views as commands, beside the keys."""
+        """Yield saved views as commands of the palette."""
         return self.ways.palette_acts()
 
     @property
@@ -180,11 +180,11 @@ class ScorecardScreen(DeskScreen):
         self._share(len(lines))
 
     def _share(self, above: int) -> None:
-        """Give the drawer what the rows leave free, and a third of the screen at least where there
-        is room for the attempt beside it."""
+        """Give the drawer the lines that the rows leave free, and at least a third of the screen
+        where there is room for the attempt next to it."""
         lower, height = self.query_one("#lower"), self.app.size.height
         lower.set_class(self.roomy, "-roomy")
-        # a grid that was hidden until now has no width of its own yet
+        # a grid that was hidden until now has no width yet
         sheet = self.grid.sheet if self.grid.size.width else self._sheet(self.columns)
         rows = len(self.grid.keys) + 1 + len(sheet.header) + len(sheet.totals)
         free = height - above - 3 - rows - len(self._run_lines())
@@ -209,7 +209,7 @@ class ScorecardScreen(DeskScreen):
             self.drawer.styles.inline.clear_rule("height")
 
     def _episodes(self) -> int:
-        """Episodes of the suite; 0 while that is not known."""
+        """Return the number of episodes of the suite; 0 while it is not known."""
         if self.reading.card is not None:
             return self.reading.card.episodes
         return self.reading.refused.suite.episodes if self.reading.refused is not None else 0
@@ -246,7 +246,8 @@ class ScorecardScreen(DeskScreen):
 
     @property
     def roomy(self) -> bool:
-        """True where reasons have lines of their own, and an attempt stands beside the drawer."""
+        """True where reasons have lines of their own, and an attempt is shown next to the
+        drawer."""
         return self.columns >= 120 and self.app.size.height >= 36
 
     def on_resize(self, event: Resize) -> None:
@@ -287,18 +288,18 @@ class ScorecardScreen(DeskScreen):
         )
 
     def run_begun(self, view: "RunView", *, asked: bool) -> None:
-        """Follow the run when it was asked for here, or when there is nothing else to look at."""
+        """Follow the run when it was ordered here, or when there is nothing else to show."""
         if asked or self.grid.has_class("-folded"):
             self.following.follow(view)
         elif self.reading.card is None:
-            self.following.offered = view  # still reading: followed if that finds nothing
+            self.following.offered = view  # still reading: followed if the reading finds nothing
         self.runs_changed()
 
     def run_ended(self, view: "RunView", text: str, style: str) -> None:
         self.following.ended(view, text, style)
 
     def runs_changed(self) -> None:
-        """Overlay, run line and line 1 follow the run; nothing is read from the store."""
+        """Redraw overlay, run line and line 1 for the run; read nothing from the store."""
         if not self.query("#run"):
             return
         self.redraw()
@@ -331,23 +332,24 @@ class ScorecardScreen(DeskScreen):
         self.steering.run(self.shell.suite_id, self.shell.candidate_id)
 
     def action_import_traces(self) -> None:
-        """Name traces to take in."""
+        """Ask for traces to import."""
         self.steering.import_traces()
 
     def action_pause(self) -> None:
-        """Pause the run, or let it go on."""
+        """Pause the run, or resume it."""
         self.steering.pause()
 
     def action_stop_run(self) -> None:
-        """Stop the run; one that is stopping is asked to abandon what is at work."""
+        """Stop the run; for a run that is stopping, ask whether to abandon the attempts at work."""
         self.steering.stop()
 
     def action_sort(self) -> None:
-        """By the cursor's column; again reverses; on rows that moved, takes the new order."""
+        """Sort by the cursor's column, or reverse the order; after rows have moved, apply the new
+        order."""
         self.ways.sort()
 
     def action_failing(self) -> None:
-        """Only failing episodes, or all again."""
+        """Show only failing episodes, or all again."""
         self.ways.failing()
 
     def action_filter(self) -> None:
@@ -355,35 +357,35 @@ class ScorecardScreen(DeskScreen):
         self.ways.filter()
 
     async def action_unfilter(self) -> None:
-        """Esc drops the filter, then the view, then goes back."""
+        """Remove the filter, else the view, else go back."""
         await self.ways.unfilter()
 
     def action_group(self) -> None:
-        """By tag, by category, and not in groups again."""
+        """Group by tag, then by category, then not at all."""
         self.ways.group()
 
     def action_side_by_side(self) -> None:
-        """Candidates as columns, and gates again."""
+        """Show candidates as columns, or gates again."""
         self.ways.side_by_side()
 
     def action_views(self) -> None:
-        """Choose a view, save what is on screen, or remove a saved one."""
+        """Choose a view, save the one on screen, or remove a saved one."""
         self.ways.views()
 
     def action_releases(self, by: Any) -> None:
-        """Every candidate of every suite, by suite or by candidate."""
+        """Open every candidate of every suite, by suite or by candidate."""
         self.ways.releases(by)
 
     def on_grid_chosen(self, message: Grid.Chosen) -> None:
         self.action_enter()
 
     def action_start(self, step: int) -> None:
-        """Before there is a trace: move in, or take, the first steps."""
+        """Move in the first steps, or take one, while there is no trace."""
         menu = self.query_one("#start", Menu)
         menu.action_move(step) if step else menu.action_choose()
 
     def action_enter(self) -> None:
-        """To the event that broke the gate, in the first attempt that failed it."""
+        """Open the event that broke the gate, in the first attempt that failed it."""
         here, row = self.grid.current, self.cell.episode
         if isinstance(here, Group):
             self.ways.fold_group(here)
@@ -395,8 +397,8 @@ class ScorecardScreen(DeskScreen):
         )
 
     def _go_in(self, gate: str, attempts: Callable[[], Iterable[CellLine]]) -> None:
-        """Go to the first of some attempts that has a trace. It is read while the reader still
-        sees the rows, so that the first frame of its screen shows it."""
+        """Open the first of some attempts that has a trace. It is read while the rows are still
+        shown, so that the first frame of its screen shows it."""
         desk = self.shell.desk
 
         def read() -> "tuple[CellLine, Ready] | None":
@@ -428,7 +430,7 @@ class ScorecardScreen(DeskScreen):
             self._go_in(self.cell.gate, lambda: [line])
 
     def action_red(self, step: int) -> None:
-        """The next or previous failing cell."""
+        """Go to the next or previous failing cell."""
         column, cells = self.grid.column, self.reading.columns_of_cells
         at = cells.index(column) if column in cells else len(cells)
         start = Place(self.grid.row, at)
@@ -438,7 +440,7 @@ class ScorecardScreen(DeskScreen):
         self.seeking.go(start, step, is_red, missed, self.seeking.red_keys())
 
     def action_numbered(self, number: int) -> None:
-        """The cell of a reason."""
+        """Go to the cell of a reason."""
         reasons = self.reading.card.reasons if self.reading.card else ()
         chosen = [reason for reason in reasons if reason.number == number]
         if not chosen:
@@ -455,7 +457,7 @@ class ScorecardScreen(DeskScreen):
         self.seeking.to_evidence(evidence, partial(self.say, lost))
 
     def action_candidate(self, step: int) -> None:
-        """The candidate before or after."""
+        """Show the candidate before or after."""
         names = self.reading.names
         if self.reading.candidate_id in names:
             at = names.index(self.reading.candidate_id) + step
@@ -470,25 +472,25 @@ class ScorecardScreen(DeskScreen):
         self.shell.find("c:", self.reading.turn_to, place)
 
     def action_fold(self) -> None:
-        """Fold the group under the cursor, or the drawer, and back."""
+        """Fold or unfold the group under the cursor, or the drawer."""
         here = self.grid.current
         if self.grid.has_focus and isinstance(here, Group):
             self.ways.fold_group(here)
             return
         self.fold_drawer(not self.drawer.has_class("-folded"))
-        if not self._low:  # where it is open only while it is asked for
+        if not self._low:  # on a low screen it is open only while the reader wants it
             self.shell.panes.note("scorecard drawer", folded=self.drawer.has_class("-folded"))
         if self.focused is not None and self.focused.id in ("drawer", "contract", "preview"):
             self.grid.focus()
 
     def fold_drawer(self, folded: bool) -> None:
-        """Fold the drawer away with what is beside it, or not. On a low screen it is open only
-        while it is asked for, by the same mark."""
+        """Fold the drawer and the attempt next to it, or unfold them. On a low screen it is open
+        only while the reader wants it, by the same mark."""
         self.drawer.set_class(folded, "-folded")
         self.query_one("#lower").set_class(folded and not self._low, "-folded")
 
     def fold_as_before(self) -> None:
-        """Fold the drawer if it was when the person last saw it."""
+        """Fold the drawer if it was folded when the person last saw it."""
         folded = self.shell.panes.folded("scorecard drawer") and not self._low
         self.fold_drawer(folded)
 

@@ -26,12 +26,12 @@ from reviewer.tui.widgets.words import SHORT, strip
 
 
 def group_name(group: Group) -> str:
-    """Its tag or category in safe text."""
+    """Return the group's tag or category in safe text."""
     return visible_line(group.label) or "(no tag)"
 
 
 def head_name(group: Group, width: int, *, folded: bool = False) -> str:
-    """`- refund 412`: an open group with its episodes; a folded one has a plus."""
+    """Return `- refund 412`, an open group with its number of episodes; a folded one has a plus."""
     count = f" {group.episodes:,}"
     name = cut(group_name(group), max(1, width - 2 - len(count)))
     return f"{'+' if folded else '-'} {name}{count}"
@@ -73,7 +73,7 @@ SORTS = {
 
 
 class EpisodesSheet(Sheet):
-    """Rows of episodes under their heads: a name that is cut stays different from those by it."""
+    """Rows of episodes under their heads: names that are cut remain distinguishable."""
 
     _short: Mapping[str, str] = MappingProxyType({})
 
@@ -90,17 +90,17 @@ class EpisodesSheet(Sheet):
 NAME = 12
 """Columns that the name of an episode needs."""
 GLYPHS = 4
-"""Columns of a cell without a word: two of them take the name of any gate."""
+"""Columns of a cell without a word: two such cells have room for the name of any gate."""
 
 
 OUTCOMES = (OUTCOME, "reward")
-"""Columns of a probe: what the sources say of its attempts, which come before every gate."""
+"""Columns of a probe: the verdicts of the sources on its attempts, before every gate."""
 NUMBERS = {"pass_hat": 6, "cost": 5, "latency": 6}
-"""Columns of figures with their widths from 100 columns of the screen; below, each has 5."""
+"""Columns of figures with their widths from 100 columns of the screen; below 100, each has 5."""
 
 
 class ScorecardSheet(EpisodesSheet):
-    """Columns of the grid at one width: nothing hidden at 80, words and counts as room grows."""
+    """Columns of the grid at one width: none hidden at 80, words and counts with more room."""
 
     def __init__(
         self,
@@ -111,8 +111,8 @@ class ScorecardSheet(EpisodesSheet):
         gates: tuple[str, ...] = ALWAYS,
         filtered: Group | None = None,
     ) -> None:
-        """`gates` are those of the rows that come before the card does; `filtered` are the sums
-        over the rows where a filter is on."""
+        """Take the gates of the rows from `gates` until the card comes; `filtered` are the sums
+        over the rows of a filter."""
         self._overlay, self._folded = overlay or Overlay(), folded
         self._gates = card.gates if card is not None else gates
         self._probe = card is not None and card.outcome is not UNSET
@@ -132,7 +132,7 @@ class ScorecardSheet(EpisodesSheet):
         taken = 2 + 1 + self._strip + sum(size + self._gap for _, size in sized)
         said = self._outcome_sizes(width) if self._probe else []
         taken += sum(size + 1 for _, size in said)
-        # So many gates that names of episodes would be cut: their cells are glyphs alone.
+        # With so many gates, names of episodes would be cut: the cells are only glyphs.
         self._glyphs = len(self.gates) > 1 and width - taken - len(self.gates) * (gate + 1) < NAME
         self._cells = gate = GLYPHS if self._glyphs else gate
         room = max(8, width - taken - len(self.gates) * (gate + 1))
@@ -195,7 +195,7 @@ class ScorecardSheet(EpisodesSheet):
         return [*sizes, ("reward", 12 if width >= 100 else 9)] if width >= 80 else sizes
 
     def _outcome(self, said: OutcomeCell | None) -> list[Line]:
-        """What the sources say of the attempts: how many failed, and their rewards."""
+        """Return the sources' verdict on the attempts: how many failed, and their rewards."""
         mark = said.mark if said else "not_measured"
         state = STATES[mark]
         word = f" {state.cell}" if self._spaced else ""
@@ -210,7 +210,8 @@ class ScorecardSheet(EpisodesSheet):
         return found
 
     def _head(self, group: Group) -> list[Line]:
-        """A group's head: failing attempts per gate, passes of attempts, pass^k, mean cost."""
+        """Return a group's head: failing attempts per gate, passes of attempts, pass^k, mean
+        cost."""
         figures_ = {
             "episode": head_name(group, self.columns[0].width, folded=group.label in self._folded),
             "attempts": _share(group.counted_passes, group.counted, self._strip),
@@ -247,7 +248,7 @@ class ScorecardSheet(EpisodesSheet):
         return Span(pad(text, self._cells) if mark in RED else text, cell_style(mark))
 
     def _of(self, attempts: int) -> str:
-        """Say of how many attempts the counts are, in the words that there is room for."""
+        """Return the number of attempts behind the counts, in words that fit."""
         width = next(column.width for column in self.columns if column.key == "episode")
         told = (f"fail in {attempts:,}", f"of {attempts:,}", f"{attempts:,}")
         return next((text for text in told if len(text) <= width), told[-1])
@@ -300,7 +301,7 @@ def _said(said: OutcomeCell) -> str:
 
 
 def _rewards(rewards: Sequence[float | None], room: int) -> str:
-    """The reward of each attempt in order; of many, the least and the greatest."""
+    """Return the reward of each attempt in order; of too many, the least and the greatest."""
     known = [each for each in rewards if each is not None]
     if not known:
         return words.UNKNOWN
@@ -311,8 +312,8 @@ def _rewards(rewards: Sequence[float | None], room: int) -> str:
 
 
 def known_passes(rate: Rate, room: int) -> str:
-    """Passes of attempts, with how many they may be: `58 to 59/72`, in a narrow column `58-59/72`,
-    `58+/72` or n/m."""
+    """Return passes of attempts, with their possible number: `58 to 59/72`, in a narrow column
+    `58-59/72`, `58+/72` or n/m."""
     if not rate.unknown:
         return _share(rate.passes, rate.n, room) if rate.n else words.passed(rate)
     most = rate.passes + rate.unknown
@@ -321,7 +322,7 @@ def known_passes(rate: Rate, room: int) -> str:
 
 
 def _share(passes: int, of: int, room: int) -> str:
-    """Passes of attempts, in percent where the counts do not fit; rounded down."""
+    """Return passes of attempts, in percent where the counts do not fit; rounded down."""
     text = f"{passes:,}/{of:,}"
     return text if len(text) <= room else f"{passes * 100 // of}%"
 
@@ -346,7 +347,7 @@ def _header(
     lines = [[" "] * 400, [" "] * 400] if staggered else [[" "] * 400]
     titles = {"pass_hat": f"pass^{k}" if k else "pass", **SHORT}
     named = [column for column in columns if column.key in gates]
-    # a name that is longer than its column is not beside that of the attempts
+    # a name longer than its column is not drawn next to the column of attempts
     longer = bool(named) and len(SHORT.get(named[-1].key, named[-1].key)) > named[-1].width + 1
     placed = len(named) % 2 if longer else 0
     for column in columns:
@@ -372,7 +373,7 @@ NARROW = 18
 
 
 def sides_shown(width: int, candidates: Sequence[str], chosen: str) -> tuple[str, ...]:
-    """As many candidates as fit, in their order; the chosen one is always among them."""
+    """Return as many candidates as fit, in their order; the chosen one is always among them."""
     room = max(1, (max(width, 40) - 2 - 20) // (NARROW + 1))
     if len(candidates) <= room:
         return tuple(candidates)

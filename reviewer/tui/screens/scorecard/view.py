@@ -30,7 +30,8 @@ LEGEND: Line = [
 def context(
     suite: SuiteInfo, candidate_id: str, decided: str | None, names: Sequence[str], width: int
 ) -> list[Span]:
-    """Line 2: suite, candidate (and its place among `names`), and whether anybody has decided."""
+    """Return line 2: suite, candidate (and its place among `names`), and the decision, if there is
+    one."""
     wide = width >= 120
     name = middle(visible_line(suite.suite_id), 60 if wide else 20)
     left = [Span("suite ", "dim"), Span(name), Span(" "), suite_word(suite.state)]
@@ -49,7 +50,7 @@ def context(
         right = Span("read only", "not_measured")
     elif decided:
         right = Span(f"signed {visible_line(decided)}", "strong")
-        if width_of([*left, Span(" "), right]) > width:  # the candidate's name is what it is about
+        if width_of([*left, Span(" "), right]) > width:  # the candidate's name stays
             right = right._replace(text=right.text.partition(", ")[0])
     else:
         right = Span("undecided", "dim")
@@ -57,8 +58,8 @@ def context(
 
 
 def banner(card: Scorecard, *, roomy: bool, width: int, low: bool = False) -> list[Line]:
-    """The verdict in the desk's two lines; with room, a line for each of four reasons instead; on
-    a low screen one line with the count of reasons."""
+    """Return the verdict in the desk's two lines; with room, a line for each of up to four reasons
+    instead; on a low screen one line with the count of reasons."""
     if roomy and card.reasons and not card.suite.probe:
         return verdict_lines(card.candidate_id, card.recommendation, card.reasons, 4, width)
     if roomy and card.suite.probe and card.suite.teaches:
@@ -78,7 +79,7 @@ def banner(card: Scorecard, *, roomy: bool, width: int, low: bool = False) -> li
 
 
 def no_verdict(suite: SuiteInfo, width: int) -> list[Line]:
-    """Say that there is no verdict on a suite whose lock is broken, and why."""
+    """Say that there is no verdict on a suite that differs from its lock, and why."""
     problem = visible_line(suite.problem) or "the suite does not match its lock"
     return [
         [Span("✗ NO VERDICT", "fail-cell"), Span(f"  {cut(problem, width - 14)}")],
@@ -87,7 +88,7 @@ def no_verdict(suite: SuiteInfo, width: int) -> list[Line]:
 
 
 def _probe_lines(card: Scorecard, width: int) -> list[Line]:
-    """A public benchmark's two lines of figures, and what they are worth here."""
+    """Return a public benchmark's two lines of figures, and what they are worth here."""
     first, second = (visible_line(line) for line in card.banner)
     verdict, _, reason = first.partition("  ")
     pad = " " * (len(verdict) + 2)
@@ -101,7 +102,7 @@ def _probe_lines(card: Scorecard, width: int) -> list[Line]:
 
 
 def figures(card: Scorecard, width: int) -> list[Line]:
-    """Every rate with its denominator and interval, in two lines."""
+    """Return every rate with its denominator and interval, in two lines."""
     slots, hard, hat = card.slots, card.hard_pass, card.pass_hat
     extra = [f"{slots.valid} of {slots.planned} valid", f"{slots.infrastructure} infra"]
     if slots.quarantined:
@@ -148,7 +149,7 @@ def figures(card: Scorecard, width: int) -> list[Line]:
         right += [Span("   latency ", "dim"), Span(latency)]
         gap = Span("    ")
         return [[*attempts, gap, *rate], [*repeat, gap, *right]]
-    if width_of([*attempts, *rate]) >= width:  # every count stays: words and the rate give way
+    if width_of([*attempts, *rate]) >= width:  # every count stays; words and the rate are shortened
         attempts[0] = Span(" ")
         if width_of([*attempts, *rate]) >= width:
             rate[1] = rate[1]._replace(text=words.passed(hard))
@@ -156,14 +157,14 @@ def figures(card: Scorecard, width: int) -> list[Line]:
 
 
 def _passed(rate: Rate, width: int) -> str:
-    """Passes of attempts and the rate; what it can be, with room for it."""
+    """Return passes of attempts and the rate; with room, the limits of a rate not measured."""
     if rate.value is None and width < 120:
         return f"{words.passed(rate)} {words.UNKNOWN}"
     return f"{words.passed(rate)} {words.possible(rate)}"
 
 
 def _interval(rate: Rate, width: int) -> str:
-    """The interval; why there is no rate only as far as it cuts nothing else short."""
+    """Return the interval; on a wide screen, the reason why there is no rate."""
     if rate.value is None:
         return cut(f" {words.interval(rate)}", 48) if width >= 160 else ""
     return f" {words.interval(rate)}"
@@ -178,7 +179,7 @@ def _judged(value: float | None, limit: float | None) -> str:
 def drawer_title(
     row: EpisodeRow, gate: str, cell: Cell | OutcomeCell | None
 ) -> tuple[list[Span], list[Span]]:
-    """The rule above the drawer: episode and gate, and in how many attempts it fails."""
+    """Return the rule above the drawer: episode and gate, and in how many attempts it fails."""
     left = [Span(middle(visible_line(row.episode_id), 40), "strong"), Span(f" · {gate}")]
     if row.flags:
         left.append(Span(f"  ! {', '.join(row.flags).replace('_', '-')}", "quarantined"))
@@ -193,7 +194,7 @@ def drawer_title(
 
 
 def drawer_line(line: CellLine) -> list[Span]:
-    """One attempt's word on the gate."""
+    """Return one attempt's result of the gate."""
     event = "         " if line.seq is None else pad(f"event {line.seq}", 9)
     detail = visible_line(line.detail)
     code = visible_line(line.code)
@@ -221,7 +222,7 @@ class StartMenu(Menu):
         self.commands: list[str] = []
 
     def take(self, suites: Sequence[SuiteInfo], workspace: str, width: int) -> list[Line]:
-        """Fill the menu for these suites; answers the screen's top lines."""
+        """Fill the menu for these suites; return the screen's top lines."""
         suite = suites[0] if suites else None
         steps = [
             ("import traces you already have", IMPORT),
@@ -229,7 +230,7 @@ class StartMenu(Menu):
             ("see the worked example", "reviewer demo"),
         ]
         if suite:
-            # A draft takes no traces in: the first thing to do there is a run.
+            # A draft imports no traces: the first thing to do there is a run.
             steps.insert(0 if suite.state == "draft" else 1, ("run one of its candidates", RUN))
         else:
             steps.append(("make an example workspace", "reviewer init --example"))

@@ -1,4 +1,4 @@
-"""Ways of looking at the scorecard: order, filter, groups, candidates side by side, saved views."""
+"""Arrangements of the scorecard: order, filter, groups, candidates side by side, saved views."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -28,7 +28,7 @@ WAY_KEYS: tuple[BindingType, ...] = (
 
 
 class Ways:
-    """Picks and orders the rows of the scorecard."""
+    """Filters and orders the rows of the scorecard."""
 
     def __init__(self, screen: "ScorecardScreen", reading: "ScorecardReading") -> None:
         self._screen = screen
@@ -38,7 +38,7 @@ class Ways:
     def begin(self) -> None:
         """Ask for the saved views."""
         desk = self._screen.shell.desk
-        # What cannot be read is said when views are asked for.
+        # Errors are reported when the reader opens the views.
         self._screen.ask("saved views", desk.scorecards.saved_views, self._have, lambda error: None)
 
     def _have(self, saved: list[SavedView]) -> None:
@@ -81,7 +81,8 @@ class Ways:
         self._screen.cell.draw()
 
     def unfold(self) -> bool:
-        """Show the rows of every group, the cursor where it was; whether any was folded."""
+        """Show the rows of every group, with the cursor where it was; return whether any was
+        folded."""
         reading, grid = self._reading, self._screen.grid
         if not reading.folded:
             return False
@@ -110,7 +111,7 @@ class Ways:
             )
 
     def take_view(self, view: SavedView) -> None:
-        """Look as a view says."""
+        """Arrange the scorecard as a view says."""
         if view.mode == "candidates" and len(self._reading.candidates) < 2:
             self._screen.say("only one candidate: there is nothing to compare it with")
             return
@@ -141,7 +142,7 @@ class Ways:
         self._screen.ask("saved views", work, kept)
 
     def palette_acts(self) -> Iterator[tuple[str, str, Any]]:
-        """Saved views as commands, beside the keys."""
+        """Yield saved views as commands of the palette."""
         from reviewer.tui.screens.scorecard.dialogs import described
 
         for by in ("suite", "candidate"):
@@ -152,13 +153,14 @@ class Ways:
             yield words, described(view), partial(self.take_view, view)
 
     def sort(self) -> None:
-        """By the cursor's column; again reverses; on rows that moved, takes the new order."""
+        """Sort by the cursor's column, or reverse the order; after rows have moved, apply the new
+        order."""
         if self._reading.moved_order is None:
             self._reading.looking = self._sorted(self._reading.looking)
         self._reading.reorder()
 
     def failing(self) -> None:
-        """Only failing episodes, or all again."""
+        """Show only failing episodes, or all again."""
         looking = self._reading.looking
         self._reading.looking = looking._replace(only_failing=not looking.only_failing)
         self._reading.reorder()
@@ -181,7 +183,7 @@ class Ways:
         )
 
     async def unfilter(self) -> None:
-        """Esc drops the filter, then the view, then goes back."""
+        """Remove the filter, else the view, else go back."""
         if self._reading.looking.text or self._reading.looking.only_failing:
             self._reading.looking = self._reading.looking._replace(text="", only_failing=False)
         elif self._reading.looking.group != "none" or self._reading.mode != "gates":
@@ -194,12 +196,12 @@ class Ways:
         self._reading.reorder()
 
     def group(self) -> None:
-        """By tag, by category, and not in groups again."""
+        """Group by tag, then by category, then not at all."""
         after = GROUPS[(GROUPS.index(self._reading.looking.group) + 1) % len(GROUPS)]
         self._look_as(self._reading.mode, self._reading.looking._replace(group=after))
 
     def side_by_side(self) -> None:
-        """Candidates as columns, and gates again."""
+        """Show candidates as columns, or gates again."""
         if self._reading.mode == "candidates":
             self._look_as("gates", self._reading.looking._replace(of=""))
         elif len(self._reading.candidates) < 2:
@@ -208,7 +210,7 @@ class Ways:
             self._look_as("candidates", self._reading.looking)
 
     def views(self) -> None:
-        """Choose a view, save what is on screen, or remove a saved one."""
+        """Choose a view, save the one on screen, or remove a saved one."""
         from reviewer.tui.screens.scorecard.dialogs import ViewsScreen
 
         def offer(saved: list[SavedView]) -> None:
@@ -218,5 +220,5 @@ class Ways:
         self._screen.ask("saved views", self._screen.shell.desk.scorecards.saved_views, offer)
 
     def releases(self, by: Any) -> None:
-        """Every candidate of every suite, by suite or by candidate."""
+        """Open every candidate of every suite, by suite or by candidate."""
         self._screen.shell.visit(ToReleases(by, self._reading.suite_id, self._reading.candidate_id))

@@ -1,1 +1,1 @@
-"""Sessions of coding agents found on this machine: chosen, taken in, followed."""
+"""Sessions of coding agents found on this machine: chosen, imported, followed."""

@@ -1,4 +1,4 @@
-"""The chooser: sessions of coding agents found on this machine, taken into the store."""
+"""The chooser: sessions of coding agents found on this machine, imported into the store."""
 
 from collections.abc import Iterable
 from textwrap import wrap
@@ -37,8 +37,8 @@ if TYPE_CHECKING:
 
 
 class SessionsScreen(DeskScreen):
-    """Sessions by project, each with a box. They are looked for off the painting thread, a tool at
-    a time, so that those of the first are there while others are looked for."""
+    """Sessions by project, each with a box. They are searched for outside the drawing thread, one
+    tool at a time, so that the first tool's are shown during the search for the others."""
 
     NAME = "sessions"
     SIZED = ("said",)
@@ -106,7 +106,7 @@ class SessionsScreen(DeskScreen):
         self._next(())
 
     def _next(self, fresh: "Iterable[SessionView]", done: str = "") -> None:
-        """Take the sessions of a tool, and ask for those of the next one."""
+        """Add the sessions of a tool, and ask for those of the next one."""
         if done:
             self.found = [one for one in self.found if one.tool != done]
             self.found += fresh
@@ -128,7 +128,7 @@ class SessionsScreen(DeskScreen):
         self.ask("sessions", lambda: imports.sessions(tool), take, failed)
 
     def _in_order(self) -> None:
-        """Sort by project, the newest first, as each tool's are."""
+        """Sort by project, the newest first, as within each tool."""
         newest: dict[str, str] = {}
         for one in self.found:
             newest[one.project] = max(newest.get(one.project, ""), one.at)
@@ -155,13 +155,13 @@ class SessionsScreen(DeskScreen):
         before = self.here
         self.rows = rows_of(self.found, self.words, self.folded)
         at = next((n for n, row in enumerate(self.rows) if _same(row, before)), None)
-        if at is None and before is not None:  # it was folded away, or has none of the words
+        if at is None and before is not None:  # it was folded away, or the filter excludes it
             at = next((n for n, row in enumerate(self.rows) if row.project == before.project), 0)
         self._offer(at or 0)
         self._tell()
 
     def _offer(self, at: int | None = None) -> None:
-        """Draw the list and what is above it."""
+        """Draw the list and the lines above it."""
         width, marks = self.columns - 1, marks_of(reversed(self.views))
         lines = [line(row, self.chosen, marks, width) for row in self.rows]
         self.query_one(Menu).offer(lines, at)
@@ -179,7 +179,7 @@ class SessionsScreen(DeskScreen):
         self._head_list()
 
     def _tell(self) -> None:
-        """Say what there is to say of the line, or of the imports."""
+        """Show the text about the line, or about the imports."""
         width = self.columns
         if self.results:
             lines, title = result_lines(self.views, width), "results"
@@ -232,7 +232,7 @@ class SessionsScreen(DeskScreen):
     # acts --------------------------------------------------------------------------------------
 
     def action_tick(self) -> None:
-        """Choose what is under the cursor, or leave it out again."""
+        """Choose the session or project under the cursor, or unchoose it."""
         row = self.here
         if row is None:
             return
@@ -243,14 +243,14 @@ class SessionsScreen(DeskScreen):
         self._tell()
 
     def action_fold(self) -> None:
-        """Show of a project its name alone, or its sessions again."""
+        """Fold or unfold a project."""
         row = self.here
         if row is not None:
             self.folded ^= {row.project}
             self._draw()
 
     def action_filter(self) -> None:
-        """Ask for words."""
+        """Ask for words to filter by."""
 
         def take(words: str | None) -> None:
             if words is not None:
@@ -261,7 +261,7 @@ class SessionsScreen(DeskScreen):
         self.app.push_screen(PromptScreen("show", self.words, hint), take)
 
     def action_view(self) -> None:
-        """Turn between the line under the cursor and what imports made."""
+        """Switch between the line under the cursor and the results of imports."""
         if not self._begun:
             self.say("nothing has been imported from here yet")
             return
@@ -269,7 +269,7 @@ class SessionsScreen(DeskScreen):
         self._tell()
 
     def action_copy_path(self) -> None:
-        """Copy the file of a session, the folder of a project."""
+        """Copy the path of a session's file, or of a project's folder."""
         row = self.here
         if row is not None:
             self.copy(row.session.path if row.session else row.project, "path")
@@ -278,11 +278,11 @@ class SessionsScreen(DeskScreen):
         self.action_take()
 
     def action_take(self) -> None:
-        """Take in what is chosen; where nothing is, what is under the cursor."""
+        """Import the chosen sessions; if none is chosen, the one under the cursor."""
         self._begin(follow=False)
 
     def action_follow(self) -> None:
-        """Take it in, and go on as it grows."""
+        """Import the sessions, and follow them as they grow."""
         self._begin(follow=True)
 
     def _begin(self, *, follow: bool) -> None:

@@ -1,4 +1,5 @@
-"""Sessions in lines: by project, with a box each; what is said of one, and what an import made."""
+"""Sessions in lines: by project, with a box each; the text about one, and the results of
+imports."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from textwrap import wrap
@@ -15,12 +16,12 @@ if TYPE_CHECKING:
 
 TOOL, AT, SIZE, ID = 12, 17, 9, 24
 WIDE = 120
-"""From this width on a line has the session's id too."""
+"""Columns from which a line has the session's id too."""
 REFUSED, TAKEN, FOLLOWED = ("✗", "fail"), ("✓", "pass"), ("►", "running")
 
 
 class Row(NamedTuple):
-    """A line of the list: a session, or a project with those that are shown of it."""
+    """A line of the list: a session, or a project with its sessions that are shown."""
 
     project: str
     sessions: "tuple[SessionView, ...]"
@@ -29,7 +30,7 @@ class Row(NamedTuple):
 
 def rows_of(found: "Iterable[SessionView]", words: str, folded: Collection[str] = ()) -> list[Row]:
     """Return the sessions that have all these words, each project above its own; of a `folded`
-    project the project alone."""
+    project only the project."""
     wanted = words.casefold().split()
     projects: dict[str, list[SessionView]] = {}
     for one in found:
@@ -95,7 +96,7 @@ def line(
 
 
 def about_lines(row: Row, width: int) -> list[Line]:
-    """Return what is said of the line under the cursor: nothing of it is cut."""
+    """Return the text about the line under the cursor, uncut."""
     one = row.session
     if one is None:
         newest = max(each.at for each in row.sessions)
@@ -123,7 +124,7 @@ def about_lines(row: Row, width: int) -> list[Line]:
 
 
 def result_lines(views: "Sequence[ImportView]", width: int) -> list[Line]:
-    """Return what imports begun here made of each session, refusals first."""
+    """Return the result for each session of imports begun here, refusals first."""
     lines: list[Line] = []
     for view in views:
         if view.state in IMPORTING:
@@ -155,7 +156,7 @@ def is_refused(result: "FileView") -> bool:
 
 
 def marks_of(views: "Iterable[ImportView]") -> dict[str, tuple[str, str]]:
-    """Return what became of each file in these imports, the oldest first: a glyph and its style."""
+    """Return the result for each file in these imports, the oldest first: a glyph and its style."""
     marks: dict[str, tuple[str, str]] = {}
     for view in views:
         if view.order.follow and view.state in IMPORTING:

@@ -1,1 +1,1 @@
-"""The suite: what it holds, what bad agents do on it, how often its policy is wrong."""
+"""The suite: its contents, how bad agents do on it, how often its policy is wrong."""

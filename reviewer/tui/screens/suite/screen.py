@@ -1,5 +1,5 @@
-"""The suite: what it holds, what bad agents do on it, how often its policy is wrong, and which of
-its clauses anything tests."""
+"""The suite: its contents, how bad agents do on it, how often its policy is wrong, and which of its
+clauses are tested."""
 
 from collections.abc import Iterable, Sequence
 from functools import partial
@@ -33,12 +33,12 @@ from reviewer.tui.widgets.words import plural
 PART = 200
 """Episodes of a large suite whose clauses are listed at once."""
 RATES = (None, 0.95, 0.9, 0.8)
-"""Rates that may be assumed of an agent; None: the one that the suite was frozen with."""
+"""Rates that may be assumed for an agent; None: the rate with which the suite was frozen."""
 Row = EpisodeContents | TriedEpisode | ClauseRow
 
 
 class SuiteScreen(DeskScreen):
-    """A list of the view, and what is said of the row under the cursor; the power is a text."""
+    """A list of the view, and the text about the row under the cursor; the power is a text."""
 
     NAME = "suite"
     SIZED = ("said",)
@@ -70,7 +70,7 @@ class SuiteScreen(DeskScreen):
             ("f", "untested", "screen.failing"),
         ),
     }
-    """Hints of one view alone."""
+    """Hints of a single view."""
     BINDINGS: ClassVar[list[BindingType]] = [
         bind("v", "view", "contents, trial, power, clauses"),
         bind("e", "evidence", "what the agent did", "What the agent did, event by event."),
@@ -168,7 +168,7 @@ class SuiteScreen(DeskScreen):
 
     @property
     def rows(self) -> Sequence[Row]:
-        """The rows of the view, those with a hole first; only those where it is asked for."""
+        """The rows of the view, those with a hole first; on request only those."""
         found: Sequence[Row] = ()
         if self.view == "trial" and self._tried is not None:
             found = sorted(self._tried.episodes, key=lambda one: not self._open(one))
@@ -180,7 +180,7 @@ class SuiteScreen(DeskScreen):
 
     @property
     def rows_of_clauses(self) -> list[ClauseRow]:
-        """Every clause, put in order once for each reading; of a large suite those of a part."""
+        """Every clause, sorted once for each reading; of a large suite only a part."""
         of = id(self.contents), id(self.trial), self._part.start
         if self._clauses_of != of and self.contents is not None:
             self._clauses_of = of
@@ -195,7 +195,7 @@ class SuiteScreen(DeskScreen):
     @property
     def _part(self) -> slice:
         """The episodes whose clauses are listed: of a large suite as many as can be read at once,
-        those around the cursor of the contents."""
+        around the cursor of the contents."""
         count = len(self.contents.episodes) if self.contents is not None else 0
         if count <= MOST_LISTED:
             return slice(0, count)
@@ -203,7 +203,7 @@ class SuiteScreen(DeskScreen):
         return slice(start, min(start + PART, count))
 
     def _open(self, row: Row) -> bool:
-        """Return whether a row asks for attention: a hole, or a clause that nothing tests."""
+        """Return whether a row needs attention: a hole, or a clause that nothing tests."""
         if isinstance(row, TriedEpisode):
             return self._tried is not None and bool(self._tried.open_holes(row))
         return isinstance(row, ClauseRow) and row.tested is False
@@ -219,7 +219,7 @@ class SuiteScreen(DeskScreen):
         rows = self.rows
         try:
             return [rows[key] for key in keys]
-        except DeskError as error:  # a file that was edited since it was frozen
+        except DeskError as error:  # a file was edited after the freeze
             self.call_later(self.while_there(partial(self.refused, error)))
             return [None for _ in keys]
 
@@ -293,7 +293,7 @@ class SuiteScreen(DeskScreen):
         return [Span(title, "strong")], [Span(note, "dim")]
 
     def _tell(self) -> None:
-        """Say of the row under the cursor what there is to say."""
+        """Show the text about the row under the cursor."""
         if not self.is_mounted:
             return
         if self.view == "power":
@@ -334,7 +334,7 @@ class SuiteScreen(DeskScreen):
 
     @property
     def _read(self) -> bool:
-        """Whether what the view shows was read, or was refused."""
+        """Whether the data of the view was read, or refused."""
         found = self.trial if self.view == "trial" else self.contents
         return found is not None or self.view in self._refused or "contents" in self._refused
 
@@ -354,7 +354,7 @@ class SuiteScreen(DeskScreen):
         return [Block(f"○ {visible(error.text)}", "not_measured"), *map(Block, error.ways_out)]
 
     def _looked(self, row: TriedEpisode) -> AgentAttempt | None:
-        """Return what the agent did, which is asked for where it is not here."""
+        """Return the agent's attempt; ask the desk for it where it is missing."""
         place = row.episode_id, self.agent
         if self._attempt is not None and self._attempt[:2] == place:
             return self._attempt[2]
@@ -396,11 +396,11 @@ class SuiteScreen(DeskScreen):
     # acts --------------------------------------------------------------------------------------
 
     def action_view(self) -> None:
-        """The next view: contents, trial, power, clauses."""
+        """Show the next view: contents, trial, power, clauses."""
         self.action_turn(view.VIEWS[(view.VIEWS.index(self.view) + 1) % len(view.VIEWS)])
 
     def action_turn(self, name: str) -> None:
-        """Turn to a view."""
+        """Show a view."""
         self.view, self._only = name, False
         self._draw_rows()
         self.query_one("#power" if name == "power" else "#grid").focus()
@@ -408,7 +408,7 @@ class SuiteScreen(DeskScreen):
             self._read_power()
 
     def action_evidence(self) -> None:
-        """Show what the agent did, event by event, or the outcome again."""
+        """Show the agent's events, or the outcome again."""
         if not isinstance(self.row, TriedEpisode):
             self.say("a cell of the trial shows an agent's attempt: v switches to it")
             return
@@ -416,7 +416,7 @@ class SuiteScreen(DeskScreen):
         self._tell()
 
     def action_next_open(self, step: int) -> None:
-        """The next row with a hole, or the next clause that nothing tests."""
+        """Go to the next row with a hole, or to the next clause that nothing tests."""
         rows, here = self.rows, self.grid.row
         places = [n for n, row in enumerate(rows) if self._open(row)]
         if not places:
@@ -431,7 +431,7 @@ class SuiteScreen(DeskScreen):
         self.grid.go(row, agent)
 
     def action_failing(self) -> None:
-        """Only rows with a hole, or only untested clauses; all again."""
+        """Show only rows with a hole, or only untested clauses; or all again."""
         if self.view in ("trial", "clauses"):
             self._only, self._at[self.view] = not self._only, 0
             self._draw_rows()
@@ -439,7 +439,7 @@ class SuiteScreen(DeskScreen):
             self.say("holes are in the trial, untested clauses in the clauses: v switches")
 
     def action_run(self) -> None:
-        """Try the suite with eight agents, also where its world runs programs of its own."""
+        """Try the suite with eight agents, even where its world runs programs of its own."""
         desk, suite = self.shell.desk, self.suite_id
         self.say("trying the suite with eight agents…")
 
@@ -454,7 +454,7 @@ class SuiteScreen(DeskScreen):
         self.ask("trial", tried, done)
 
     def action_waive(self) -> None:
-        """Write why the suite is used though it does not stop the agent of this cell."""
+        """Write why the suite is used although it does not stop the agent of this cell."""
         trial, agent = self._tried, self.agent
         if self.view != "trial" or trial is None:
             self.say("a waiver is for a hole of the trial: v turns to it")
@@ -479,7 +479,7 @@ class SuiteScreen(DeskScreen):
         self.say("written into suite.json: freezing puts it under the lock", "pass")
 
     def action_pager(self) -> None:
-        """Open the file of the row's episode in $PAGER: where a hole is mended."""
+        """Open the file of the row's episode in $PAGER: the place to close a hole."""
         episode = self.row.episode_id if self.row is not None and self.view != "power" else ""
         if not episode:
             self.say("the file of an episode is opened on its row: v turns to one")
@@ -494,7 +494,8 @@ class SuiteScreen(DeskScreen):
             self.say(f"no pager can be opened here: {key_of('view')} turns to the contents")
 
     def action_choose(self) -> None:
-        """Ask what if an agent passed less of its attempts. Nothing of it is written."""
+        """Ask how often the policy is wrong if an agent passes a smaller rate. Nothing is
+        written."""
         if self.view != "power":
             self.say("the rate that is assumed of an agent is on the power: v turns to it")
             return
@@ -505,7 +506,7 @@ class SuiteScreen(DeskScreen):
         self._read_power()
 
     def action_copy_line(self) -> None:
-        """Copy what is said of the row, or the sentence on the power."""
+        """Copy the text about the row, or the sentence on the power."""
         if self.view == "power" and self.power is not None:
             self.copy(self.power.headline, "the sentence")
             return

@@ -39,12 +39,12 @@ _GATES = {
     "process": "proc",
     "timeout": "time",
 }
-"""Names of gates in six columns, where these are shorter."""
+"""Names of gates of at most six columns, for gates with longer names."""
 SMALL = 80
 
 
 def cell_words(agent: str, cell: Cell, width: int, *, hole: bool, waived: bool = False) -> Line:
-    """Return what came of an agent in an episode: a hole is filled red unless it is waived, a bad
+    """Return the result of an agent in an episode: a hole is filled red unless it is waived, a bad
     agent that was stopped is plain."""
     good = agent == "oracle"
     if hole and waived:
@@ -141,7 +141,7 @@ class TrialSheet(Sheet):
 
 
 class EpisodeSheet(Sheet):
-    """A row for each episode: what it asks for, and what it forbids."""
+    """A row for each episode: its requirements, and what it forbids."""
 
     def __init__(self, width: int) -> None:
         roomy, wide = width >= 120, width >= 180
@@ -170,7 +170,7 @@ class EpisodeSheet(Sheet):
 
 
 def _names(names: Sequence[str], width: int) -> Span:
-    """Name as many as fit; the others are counted."""
+    """Return as many names as fit, and the number of the others."""
     if not names:
         return Span("nothing", "dim")
     shown = [visible_line(name) for name in names]
@@ -183,7 +183,7 @@ def _names(names: Sequence[str], width: int) -> Span:
 
 
 class ClauseRow(NamedTuple):
-    """A clause; `tested` is None while no trial says. "" is the suite's policy."""
+    """A clause; `tested` is None without a trial. The episode "" is the suite's policy."""
 
     episode_id: str
     place: str

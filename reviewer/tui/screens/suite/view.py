@@ -1,4 +1,4 @@
-"""What the suite screen says: the lines above its lists, and of the row under the cursor."""
+"""The text of the suite screen: the lines above its lists, and about the row under the cursor."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from textwrap import wrap
@@ -78,7 +78,7 @@ def clause_line(found: ShownTrial | None, rows: Sequence[ClauseRow]) -> Line:
 
 
 def policy_lines(found: SuiteContents, width: int) -> list[Line]:
-    """Return what the policy asks for, on as many lines as that takes; of a probe, what it is."""
+    """Return what the policy requires, on as many lines as needed; of a probe, its description."""
     info = found.info
     told = "; ".join(f"{name}: {text}" for name, text in found.policy)
     if info.probe:
@@ -89,7 +89,7 @@ def policy_lines(found: SuiteContents, width: int) -> list[Line]:
 
 
 def power_line(found: PowerView, width: int) -> Line:
-    """Return the sentence with both errors, red where too many right agents are stopped."""
+    """Return the sentence with both errors, red where too many good agents are stopped."""
     state = STATES[found.mark]
     red = found.mark == "fail"
     mark = Span(f" {state.glyph}{' ' * red}", cell_style(found.mark))
@@ -138,7 +138,7 @@ def _row(label: str, text: str, style: str = "text") -> Block:
 
 
 def cell_blocks(trial: Trial, row: TriedEpisode, agent: TrialAgent, way_out: str) -> list[Block]:
-    """Return what came of one agent in one episode, and why."""
+    """Return the result of one agent in one episode, and why."""
     blocks = [_row("the agent", DOES[agent])]
     if not row.cells:
         return [*blocks, _row("not tried", row.not_tried, "not_measured")]
@@ -165,7 +165,7 @@ def cell_blocks(trial: Trial, row: TriedEpisode, agent: TrialAgent, way_out: str
 
 
 def attempt_blocks(found: AgentAttempt, width: int) -> Iterator[Block]:
-    """Yield what the agent did, event by event, then each clause of the contract."""
+    """Yield the agent's events, then each clause of the contract."""
     lines = event_lines(found.events, len(found.events), None, width, ListMarks())
     yield from (Block("", head=line) for line in lines)
     yield Block("")
@@ -173,7 +173,7 @@ def attempt_blocks(found: AgentAttempt, width: int) -> Iterator[Block]:
 
 
 def episode_blocks(found: EpisodeContents) -> Iterator[Block]:
-    """Yield what an episode asks, and each clause of its contract."""
+    """Yield the requirements of an episode, and each clause of its contract."""
     if found.title:
         yield _row("title", found.title)
     if found.user_request:
@@ -187,7 +187,7 @@ def episode_blocks(found: EpisodeContents) -> Iterator[Block]:
 
 
 def clause_blocks(row: ClauseRow) -> Iterator[Block]:
-    """Yield one clause whole, and what its state means."""
+    """Yield one clause in full, and what its state means."""
     where = "suite.json" if not row.episode_id else f"episodes/{row.episode_id}.json"
     yield _row("file", f"{where}  {row.place}")
     yield _row("clause", row.clause)
@@ -212,7 +212,7 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> It
 
 
 def power_blocks(found: PowerView, width: int) -> Iterator[Block]:
-    """Yield how often the policy is wrong: by size, by agent, drawn, and what that assumes."""
+    """Yield how often the policy is wrong: by size, by agent, as a plot, and the assumptions."""
     for line in found.limits:
         yield Block(visible(line), "fail" if found.mark == "fail" else "advisory")
     heads = [text.replace(" points worse let through", " worse") for text in found.size_head]

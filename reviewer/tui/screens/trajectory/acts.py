@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Jump(NamedTuple):
-    """The last jump: which events it looks for, and what they are called."""
+    """The last jump: which events it looks for, and their name."""
 
     match: Callable[[EventRow], bool]
     words: str
@@ -32,8 +32,8 @@ def _failed(row: EventRow) -> bool:
 
 
 class TraceJumps:
-    """Every way to another event, attempt or episode. `;` goes on as the last one went, `,` goes
-    back."""
+    """Every way to another event, attempt or episode. `;` repeats the last jump, `,` repeats it
+    backwards."""
 
     def __init__(self, screen: "TrajectoryScreen", reading: "TraceReading") -> None:
         self._screen = screen
@@ -41,7 +41,7 @@ class TraceJumps:
         self._jump: Jump | None = None
 
     def finding(self, step: int) -> None:
-        """The next finding; while a search is on, the next match."""
+        """Go to the next finding; during a search, to the next match."""
         if self._screen.finding.wanted:
             self._screen.finding.walk(step)
             return
@@ -55,7 +55,7 @@ class TraceJumps:
         reading.go_to(seq)
 
     def error(self, step: int = 1) -> None:
-        """The next event that is not ok."""
+        """Go to the next event that is not ok."""
         self._look_for(Jump(_failed, "event that is not ok"), step)
 
     def numbered(self, text: str) -> Iterator[Offer]:
@@ -78,7 +78,7 @@ class TraceJumps:
             self._screen.say(f"no event {number} here: this is the nearest one")
 
     def same(self, step: int = 1) -> None:
-        """The next call of the same tool."""
+        """Go to the next call of the same tool."""
         row = self._screen.grid.current
         if not isinstance(row, EventRow):
             return
@@ -91,7 +91,7 @@ class TraceJumps:
         self._look_for(alike, step)
 
     def again(self, step: int) -> None:
-        """The last jump again, or backwards."""
+        """Repeat the last jump, forwards or backwards."""
         if self._jump is None:
             self._screen.say(
                 "no jump yet: d goes to the next event that is not ok, * to the next call of a tool"
@@ -127,7 +127,7 @@ class TraceJumps:
         self._screen.ask("scan", look, land)
 
     def group(self) -> None:
-        """Group events by turn, by agent and turn, and not at all again."""
+        """Group events by turn, then by agent and turn, then not at all."""
         trace, reading = self._reading.trace, self._reading
         if trace is None or not trace.listed:
             self._screen.say("no events to group")
@@ -141,7 +141,7 @@ class TraceJumps:
             reading.group(None)
 
     def only_marked(self) -> None:
-        """Only events with findings, marks and matches, or all again."""
+        """Show only events with findings, marks and matches, or all again."""
         if self._reading.only is not None:
             self._reading.keep(None)
             return
@@ -171,7 +171,7 @@ class TraceJumps:
             self._screen.ask("scan", lambda: desk.traces.state(trace_id, seq), land)
 
     def attempt(self, step: int) -> None:
-        """The attempt before or after, of the same episode."""
+        """Show the attempt before or after, of the same episode."""
         trace = self._reading.trace
         if trace is None:
             return
@@ -183,11 +183,11 @@ class TraceJumps:
             self._screen.say("no more attempts that way")
 
     def attempt_to(self, number: int) -> None:
-        """One attempt of this episode."""
+        """Show one attempt of this episode."""
         self._attempts([number])
 
     def _attempts(self, numbers: list[int]) -> None:
-        """Go to the first of these attempts that has a trace."""
+        """Open the first of these attempts that has a trace."""
         trace = self._reading.trace
         if trace is None:
             return
@@ -207,7 +207,7 @@ class TraceJumps:
         )
 
     def episode(self, step: int) -> None:
-        """The episode before or after, in the order of the scorecard you came from."""
+        """Show the episode before or after, in the order of the scorecard the reader came from."""
         around, trace = self._screen.shell.around, self._reading.trace
         desk = self._screen.shell.desk
         if around is None or trace is None:
@@ -236,7 +236,8 @@ class TraceJumps:
         self._screen.ask("step", look, land)
 
     def beside(self) -> None:
-        """Choose what to set this attempt beside: another attempt, another candidate's, or all."""
+        """Choose what to compare this attempt with: another attempt, another candidate's, or
+        all."""
         from reviewer.tui.screens.dialogs.ask import ChooseSide
 
         trace, desk = self._reading.trace, self._screen.shell.desk
@@ -289,7 +290,7 @@ class TraceJumps:
 
 
 class TraceFinding:
-    """The search of the trajectory. `wanted` is what is searched for, `matches` where it is."""
+    """The search of the trajectory. `wanted` is the text, `matches` where it occurs."""
 
     def __init__(self, screen: "TrajectoryScreen", reading: "TraceReading", wanted: str) -> None:
         self._screen = screen
@@ -298,7 +299,7 @@ class TraceFinding:
         self.matches: list[int] = []
 
     def look_up(self, *, go: bool) -> None:
-        """Ask where `wanted` is; `go` to the first place at or behind the cursor."""
+        """Ask where `wanted` occurs; with `go`, go to the first match at or after the cursor."""
         desk, trace_id, wanted = self._screen.shell.desk, self._reading.trace_id, self.wanted
 
         def land(found: list[int]) -> None:
@@ -317,7 +318,7 @@ class TraceFinding:
         self._screen.ask("find", lambda: desk.traces.find(trace_id, wanted), land)
 
     def seek_in_pane(self) -> None:
-        """Mark it in the pane, and go to its first place there, unfolding what hides it."""
+        """Mark the text in the pane, and go to its first match there, unfolding what hides it."""
         seek = self._screen.pane.begin(self.wanted)
 
         def land(found: bool) -> None:
@@ -328,7 +329,7 @@ class TraceFinding:
             self._screen.ask("seek", seek.more, land)
 
     def search(self) -> None:
-        """Search the whole trace: what every event asked, got, said, and the states."""
+        """Search the whole trace: requests, results, messages and states of every event."""
         from reviewer.tui.screens.dialogs.ask import PromptScreen
 
         hint = "all of this trace; F searches every trace"
@@ -343,7 +344,7 @@ class TraceFinding:
                 self.look_up(go=True)
 
     def mark_matches(self) -> None:
-        """Show in the list and in the pane what is searched for."""
+        """Mark the text in the list and in the pane."""
         self._screen.grid.redress()
         self.seek_in_pane()
 
@@ -355,7 +356,7 @@ class TraceFinding:
         self._reading.go_to(seq)
 
     def walk(self, step: int) -> None:
-        """The next match; in the pane, first the next place of this event."""
+        """Go to the next match; in the pane, first to the next match in this event."""
         seek = self._screen.pane.seek
         if not self._screen.pane.has_focus or seek is None:
             self._further(step)
@@ -382,7 +383,7 @@ class TraceFinding:
             self._screen.say(visible_line(f"“{self.wanted}” is not further that way"))
 
     def end_search(self) -> None:
-        """Back to a trace without marks."""
+        """Remove the marks of the search."""
         self.wanted, self.matches = "", []
         self.mark_matches()
         self._screen.say("search ended")
@@ -396,21 +397,21 @@ class TraceMarks:
         self._reading = reading
 
     def _mine(self, kind: NoteKind) -> NoteView | None:
-        """The reviewer's own mark on the event under the cursor."""
+        """Return the reviewer's own mark on the event under the cursor."""
         me, seq = self._screen.shell.desk.labels.reviewer_name(), self._reading.seq
         notes = self._reading.notes
         found = (n for n in notes if (n.seq, n.kind, n.reviewer) == (seq, kind, me))
         return next(found, None)
 
     def bookmark(self) -> None:
-        """Put a bookmark on this event, or take it away."""
+        """Put a bookmark on this event, or remove it."""
         if self._screen.value.detail is not None:
             had = self._mine("bookmark") is not None
             told = "bookmark removed" if had else "bookmarked, kept in the store and the report"
             self._write("bookmark", "", had, told)
 
     def note(self) -> None:
-        """Write a note on this event; an empty one takes it away."""
+        """Write a note on this event; an empty one removes it."""
         from reviewer.tui.screens.dialogs.ask import PromptScreen
 
         if self._screen.value.detail is None:
@@ -430,8 +431,8 @@ class TraceMarks:
         self._screen.app.push_screen(prompt, write)
 
     def make_episode(self) -> None:
-        """Ask for the marks of this trace, and make an episode of it. The call under the cursor is
-        offered as the wrong one."""
+        """Ask for the marks of this trace, and make an episode from it. The call under the cursor
+        is offered as the wrong one."""
         from reviewer.tui.screens.dialogs.episode import EpisodeScreen
 
         row = self._screen.grid.current

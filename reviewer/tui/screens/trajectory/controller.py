@@ -1,4 +1,4 @@
-"""One trace on the screen: reading it, its events by window, and what the store adds to it."""
+"""One trace on the screen: reading it, its events by window, and updates from the store."""
 
 import threading
 from bisect import bisect_left
@@ -20,21 +20,21 @@ if TYPE_CHECKING:
 
 Row = EventRow | GroupRow
 Block = tuple[str, int, tuple[int, ...]]
-"""Lines that are read at once: of which trace and listing, and their keys."""
+"""Lines that are read together: their trace and listing, and their keys."""
 WAIT = 0.03
-"""Seconds that lines of the list are waited for; what takes longer is drawn when it has come."""
+"""Seconds to wait for lines of the list; slower ones are drawn when they arrive."""
 HELD = 64
-"""Blocks of lines that are kept."""
+"""Blocks of lines that are kept in memory."""
 
 
 LONG = 2_000
-"""Events of a trace whose turns take a moment to find: the screen says that it is at it."""
+"""Events of a trace from which finding its turns takes a moment, so that the screen reports it."""
 
 
 class TraceReading:
-    """One trace, as far as reading it goes. `start` is where to land, `gate` what the reader came
-    for, `ready` what was read before the screen stood. `only` are positions of the events in the
-    list, None for all of them."""
+    """One trace as far as it is read. `start` is the event on which the screen opens, `gate` the
+    gate that the reader came for, `ready` the trace if it was read before. `only` are positions of
+    the events in the list, None for all of them."""
 
     def __init__(
         self,
@@ -50,10 +50,10 @@ class TraceReading:
         self.notes: list[NoteView] = []
         self.kinds: tuple[Kind, ...] = ()
         self.kind: int | None = None
-        """The kind of findings that is walked through."""
+        """The kind of the findings through which `n` goes."""
         self.only: list[int] | None = None
         self.grouping: Grouping | None = None
-        """How events are grouped, or are to be; `listing` are the lines then, once they are
+        """How events are grouped, or will be; `listing` has the grouped lines, once they are
         made."""
         self.listing: Listing | None = None
         self._outline: Outline | None = None
@@ -61,10 +61,10 @@ class TraceReading:
         """A fold and the event that was under the cursor when it folded."""
         self._come: dict[Block, list[Row]] = {}
         self._late: set[Block] = set()
-        """Blocks that are being read, and not waited for."""
+        """Blocks that are being read without waiting."""
 
     def load(self, trace_id: str, seq: int | None = None, ready: Ready | None = None) -> None:
-        """Read a trace, where it is not `ready`, and put the cursor on an event of it."""
+        """Read a trace, unless it is `ready`, and put the cursor on an event of it."""
         desk, asked = self._screen.shell.desk, self._screen.shell.version
 
         def land(found: Ready) -> None:
@@ -114,7 +114,8 @@ class TraceReading:
         return _Page(keys, self._block)
 
     def _block(self, keys: Sequence[int]) -> Sequence[Row]:
-        """Some lines of the list. Events of megabytes take a while, and no key waits for them."""
+        """Return some lines of the list. Events of megabytes take long, and no key waits for
+        them."""
         listing = self.listing
         place = self.trace_id, id(listing) if listing else 0, tuple(keys)
         if place in self._come:
@@ -139,7 +140,7 @@ class TraceReading:
             if place in self._late:
                 self._late.discard(place)
                 if place[0] == self.trace_id:
-                    self._come[place] = made + waiting[len(made) :]  # fewer: it changes meanwhile
+                    self._come[place] = made + waiting[len(made) :]  # fewer: the trace is changing
                     self._screen.grid.reload()
 
         def failed(error: DeskError) -> None:
@@ -157,13 +158,13 @@ class TraceReading:
         return waiting
 
     def _number(self, key: int) -> int:
-        """The number of the event of a line."""
+        """Return the number of the event of a line."""
         return self.listing.outline.seqs[self.listing.first(key)] if self.listing else key + 1
 
     @property
     def seq(self) -> int:
-        """The number of the event under the cursor; of a fold, of its first one, or of the one that
-        was under the cursor when it folded."""
+        """The number of the event under the cursor; on a fold, the number of its first event, or of
+        the event that was under the cursor when it was folded."""
         if self.listing is not None:
             return self.listing.outline.seqs[self.place]
         row = self._screen.grid.current
@@ -179,7 +180,7 @@ class TraceReading:
         return self.listing.first(key) if self.listing else key
 
     def before(self, step: int) -> int:
-        """1 where the cursor is on a fold and what is looked for may be its first event, else
+        """Return 1 where the cursor is on a fold whose first event may itself be the target, else
         0."""
         key = self._screen.grid.keys[self._screen.grid.row] if self._screen.grid.keys else 0
         return int(step > 0 and key < 0 and self._held[0] != key)
@@ -200,8 +201,8 @@ class TraceReading:
         return min(bisect_left(range(last + 1), seq, key=number), max(0, last))
 
     def go_to(self, seq: int) -> None:
-        """Put the cursor on an event, after unfolding what hides it; one that the list leaves out
-        brings all of them back."""
+        """Put the cursor on an event, after unfolding what hides it; if the list leaves it out,
+        list all events again."""
         at, listing = self.position(seq), self.listing
         if listing is not None:
             if listing.only is not None and at not in listing.only:
@@ -218,7 +219,7 @@ class TraceReading:
         self._screen.grid.go(at)
 
     def keep(self, only: list[int] | None, seq: int | None = None) -> None:
-        """Keep these positions in the list, or all; the cursor stays on its event, or goes to
+        """List only events at these positions, or all; the cursor stays on its event, or goes to
         `seq`."""
         seq = self.seq if seq is None else seq
         if self.trace is None:
@@ -233,7 +234,7 @@ class TraceReading:
             self._relist(self.seq)
 
     def _relist(self, seq: int, grown: Listing | None = None) -> None:
-        """Make the lines of the list again, and put the cursor on an event."""
+        """Build the lines of the list again, and put the cursor on an event."""
         trace, grouping, only, trace_id = self.trace, self.grouping, self.only, self.trace_id
         desk, outline = self._screen.shell.desk, self._outline
         if trace is None or grouping is None:
@@ -263,7 +264,7 @@ class TraceReading:
             stay = seq if grown is None else self.seq
             self._outline, self.listing = found
             self._held = (0, 0)
-            self._come.clear()  # what was read for other lines
+            self._come.clear()  # lines that were read for the old list
             self._late.clear()
             place = self.listing.nearest(self.listing.outline.place(stay))
             row = self.listing.show(place)
@@ -274,7 +275,7 @@ class TraceReading:
         self._screen.consult("outline", work, land)
 
     def turn(self) -> None:
-        """Fold or unfold what is under the cursor, of an event its turn; the cursor stays with
+        """Fold or unfold the group under the cursor, or the turn of an event; the cursor stays with
         it."""
         if self.listing is None:
             return
@@ -287,7 +288,7 @@ class TraceReading:
         self._screen.value.ask_event()
 
     def fold_all(self) -> None:
-        """Fold all but what has findings; the cursor stays with its event."""
+        """Fold every group without findings; the cursor stays with its event."""
         if self.listing is None:
             return
         place = self.place
@@ -303,7 +304,7 @@ class TraceReading:
         return {each.seq for each in found if each.seq is not None}
 
     def _repaint(self, found: tuple[TraceView, list[NoteView], tuple[Kind, ...]]) -> None:
-        """Somebody wrote: new events are appended, nothing moves."""
+        """Show new data of the trace: new events are appended, nothing moves."""
         trace, notes, kinds = found
         if trace.trace_id != self.trace_id:
             return
@@ -329,7 +330,7 @@ class TraceReading:
                 self._screen.finding.look_up(go=False)
 
     def store_changed(self) -> None:
-        """Somebody wrote to the store: read again."""
+        """Read again after a write to the store."""
         trace_id, desk = self.trace_id, self._screen.shell.desk
         if self.trace is not None:
 
@@ -341,7 +342,7 @@ class TraceReading:
 
 
 class _Page(Sequence[Row]):
-    """A page of the list, read by blocks as they are looked at."""
+    """A page of the list, read in blocks as they are looked at."""
 
     def __init__(self, keys: Sequence[int], read: Callable[[Sequence[int]], Sequence[Row]]) -> None:
         self._keys, self._read = keys, read
@@ -361,7 +362,7 @@ class _Page(Sequence[Row]):
 
 
 def _runs(keys: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """(first, count) of the stretches without a gap."""
+    """Yield (first, count) of the stretches without a gap."""
     for _, run in groupby(enumerate(keys), key=lambda each: each[1] - each[0]):
         places = [key for _, key in run]
         yield places[0], len(places)

@@ -29,20 +29,20 @@ from reviewer.tui.widgets.lines import Span
 from reviewer.tui.widgets.valueview import ValueView
 
 SIDE = 160
-"""Columns from which the chosen event is beside the list; on a narrower screen it is below."""
+"""Columns from which the chosen event is next to the list; on a narrower screen it is below."""
 
 
 SMALL, LINED, ROOMY = 20, 24, 30
-"""Lines below which the contract is not shown beside the list; from which a grouped trace has a
+"""Lines below which the contract is not shown next to the list; from which a grouped trace has a
 timeline; and from which it has both."""
 
 
 MEMBERS = 200
-"""Findings of a kind that are listed at once."""
+"""Findings of a kind that are listed together."""
 
 
 class Regions(Container):
-    """The events, the chosen one beside or below them, the contract at the bottom."""
+    """The events, the chosen one next to or below them, the contract at the bottom."""
 
     def compose(self) -> ComposeResult:
         yield from self.parts
@@ -53,7 +53,7 @@ class Regions(Container):
 
 
 class TrajectoryScreen(DeskScreen):
-    """One trace. `seq` is where to land, `gate` what the reader came for."""
+    """One trace. `seq` is the event on which it opens, `gate` the gate that the reader came for."""
 
     NAME = "trajectory"
     CSS = """
@@ -158,7 +158,7 @@ class TrajectoryScreen(DeskScreen):
         self.marks = TraceMarks(self, self.reading)
         self.jumps = TraceJumps(self, self.reading)
         self.flat = False
-        """True while the contract is folded away."""
+        """True while the contract is folded."""
         self._clauses: list[view.ContractLine] = []
         self._clauses_of: tuple[object, ...] = ()
         self._opened: view.Opened | None = None
@@ -207,7 +207,7 @@ class TrajectoryScreen(DeskScreen):
         return self.query_one("#contract", Menu)
 
     def on_mount(self) -> None:
-        self._arrange_for(self.app.size.width)  # before the first frame, which then is the last
+        self._arrange_for(self.app.size.width)  # the first frame may be the only one
         self.flat = self.shell.panes.folded("trajectory contract")
         self.head([[Span(" reading…", "dim")]])
         self.foot()
@@ -245,7 +245,7 @@ class TrajectoryScreen(DeskScreen):
         self.foot()
 
     def _draw_timeline(self) -> None:
-        """Draw all events of a grouped trace on one line, and where the cursor is."""
+        """Draw all events of a grouped trace on one line, with the cursor."""
         box = self.query_one("#timeline", LineBox)
         listing = self.reading.listing
         lined = listing is not None and self.zoomed.region is None
@@ -254,7 +254,7 @@ class TrajectoryScreen(DeskScreen):
         if listing is None or not shown:
             return
         moments, place, width = listing.outline.moments, self.reading.place, self.columns
-        if self._line_of != (listing, width):  # of many events it takes a while
+        if self._line_of != (listing, width):  # with many events this takes a while
             box.show(view.timeline(None, moments, place, width))
 
             def land(line: Line) -> None:
@@ -286,8 +286,8 @@ class TrajectoryScreen(DeskScreen):
         self._split(0 if self.flat else 1 + len(lines))
 
     def _split(self, wanted: int) -> None:
-        """Give the contract the rows it wants and the chosen event its share; the list takes the
-        rest."""
+        """Give the contract the rows it needs and the chosen event its share; the list takes the
+        remaining rows."""
         regions = self.query_one("#regions")
         if self.zoomed.region is not None:
             regions.styles.grid_rows = "1fr"
@@ -296,10 +296,10 @@ class TrajectoryScreen(DeskScreen):
         contract = min(wanted, high // 4 - 1 if high >= 36 else high // 5)
         side = self.app.size.width >= SIDE
         event = max(6, high * 3 // 10)
-        if high < SMALL:  # the list keeps three rows; the verdict says what fails
+        if high < SMALL:  # the list keeps three rows; the verdict names the failures
             contract, event = 0, 4
         elif high < ROOMY and self.query_one("#timeline").display and not self.contract.has_focus:
-            contract = 0  # its place is the timeline's until tab goes there
+            contract = 0  # the timeline has its place until tab moves there
         contract = contract and (self.lines_of("contract") or contract)
         event = self.lines_of("detail") or event
         regions.styles.grid_rows = f"1fr {contract}" if side else f"1fr {event} {contract}"
@@ -324,8 +324,8 @@ class TrajectoryScreen(DeskScreen):
         )
 
     def clause_seq(self) -> int | None:
-        """The event that shows the clause under the cursor: of equal findings the one under the
-        cursor of the list, else the first."""
+        """Return the event that shows the clause under the cursor: of equal findings the one under
+        the cursor of the list, else the first."""
         at = self.contract.cursor
         if at >= len(self._clauses):
             return None
@@ -356,7 +356,7 @@ class TrajectoryScreen(DeskScreen):
             self.redraw()
 
     def on_value_view_followed(self, message: ValueView.Followed) -> None:
-        """From a finding to its clause, from a call to its answer."""
+        """Go from a finding to its clause, or from a call to its answer."""
         to, seq = message.go
         if to == "event":
             self.reading.go_to(seq)
@@ -365,8 +365,8 @@ class TrajectoryScreen(DeskScreen):
             self.contract.offer(self.contract.items, at)
 
     def action_fold(self) -> None:
-        """In the pane: fold every value, or unfold them. In a list of turns: fold the turn, or
-        unfold it. Elsewhere: fold the contract away, and back."""
+        """In the pane, fold every value, or unfold them. In a list of turns, fold the turn, or
+        unfold it. Elsewhere, fold or unfold the contract."""
         if self.pane.has_focus:
             self.pane.turn_all()
             return
@@ -381,8 +381,8 @@ class TrajectoryScreen(DeskScreen):
         self.grid.focus()
 
     def _open_kind(self) -> bool:
-        """List the findings of the kind under the cursor, or list them no more; whether it has
-        more than one."""
+        """List the findings of the kind under the cursor, or hide them; return whether it has more
+        than one."""
         told = self._clauses[self.contract.cursor] if self._clauses else None
         if told is None or told.kind is None or self.reading.kinds[told.kind].times < 2:
             return False
@@ -394,7 +394,7 @@ class TrajectoryScreen(DeskScreen):
         return True
 
     def action_step(self, step: int) -> None:
-        """The next event, whichever region is in focus."""
+        """Go to the next event, whichever region is in focus."""
         self.grid.action_move(step)
 
     def hints(self) -> Iterable[Hint]:
@@ -406,7 +406,7 @@ class TrajectoryScreen(DeskScreen):
             self._draw_contract(self.reading.trace)
 
     def action_turn_value(self) -> None:
-        """Fold or unfold what the cursor of the pane is on, or follow it."""
+        """Fold or unfold the value under the cursor of the pane, or follow it."""
         self.pane.action_turn()
 
     def on_grid_chosen(self, message: Grid.Chosen) -> None:
@@ -429,7 +429,7 @@ class TrajectoryScreen(DeskScreen):
             self.grid.focus()
 
     async def action_leave(self) -> None:
-        """End a search, leave the value, bring all events back, then go back."""
+        """End the search, else leave the value, else list all events again, else go back."""
         if self.finding.wanted:
             self.finding.end_search()
         elif not self.grid.has_focus:
@@ -440,7 +440,8 @@ class TrajectoryScreen(DeskScreen):
             await self.shell.action_back()
 
     def palette_acts(self) -> Iterator[tuple[str, str, Any]]:
-        """The ways back and a comparison of two attempts, which have no key of their own."""
+        """Yield the backward jumps and a comparison of two attempts, which have no key of their
+        own."""
         words = "compare this attempt with another"
         yield words, "Choose an attempt of this episode, of any candidate.", self.jumps.beside
         yield "error before", "The event before that is not ok.", partial(self.jumps.error, -1)
@@ -456,15 +457,15 @@ class TrajectoryScreen(DeskScreen):
         self.shell.find("t:" + (trace.episode_id if trace else ""))
 
     def action_group(self) -> None:
-        """Group events by turn, by agent and turn, and not at all again."""
+        """Group events by turn, then by agent and turn, then not at all."""
         self.jumps.group()
 
     def action_finding(self, step: int) -> None:
-        """The next finding; while a search is on, the next match."""
+        """Go to the next finding; during a search, to the next match."""
         self.jumps.finding(step)
 
     def action_error(self, step: int = 1) -> None:
-        """The next event that is not ok."""
+        """Go to the next event that is not ok."""
         self.jumps.error(step)
 
     def numbered_offers(self, text: str) -> Iterator[Offer]:
@@ -472,15 +473,15 @@ class TrajectoryScreen(DeskScreen):
         return self.jumps.numbered(text)
 
     def action_same(self, step: int = 1) -> None:
-        """The next call of the same tool."""
+        """Go to the next call of the same tool."""
         self.jumps.same(step)
 
     def action_again(self, step: int) -> None:
-        """The last jump again, or backwards."""
+        """Repeat the last jump, forwards or backwards."""
         self.jumps.again(step)
 
     def action_only(self) -> None:
-        """Only events with findings, marks and matches, or all again."""
+        """Show only events with findings, marks and matches, or all again."""
         self.jumps.only_marked()
 
     def action_snapshot(self, step: int) -> None:
@@ -488,27 +489,27 @@ class TrajectoryScreen(DeskScreen):
         self.jumps.snapshot(step)
 
     def action_attempt(self, step: int) -> None:
-        """The attempt before or after, of the same episode."""
+        """Show the attempt before or after, of the same episode."""
         self.jumps.attempt(step)
 
     def action_attempt_to(self, number: int) -> None:
-        """One attempt of this episode."""
+        """Show one attempt of this episode."""
         self.jumps.attempt_to(number)
 
     def action_episode(self, step: int) -> None:
-        """The episode before or after, in the order of the scorecard you came from."""
+        """Show the episode before or after, in the order of the scorecard the reader came from."""
         self.jumps.episode(step)
 
     def action_bookmark(self) -> None:
-        """Put a bookmark on this event, or take it away."""
+        """Put a bookmark on this event, or remove it."""
         self.marks.bookmark()
 
     def action_note(self) -> None:
-        """Write a note on this event; an empty one takes it away."""
+        """Write a note on this event; an empty one removes it."""
         self.marks.note()
 
     def action_make_episode(self) -> None:
-        """Mark what was wrong in this trace, and make an episode of it."""
+        """Mark what was wrong in this trace, and make an episode from it."""
         self.marks.make_episode()
 
     def action_marks(self) -> None:
@@ -516,11 +517,11 @@ class TrajectoryScreen(DeskScreen):
         self.marks.next()
 
     def action_view(self) -> None:
-        """Event, state after it, raw, source."""
+        """Switch between the event, the state after it, raw and source."""
         self.value.view()
 
     def action_look(self, mode: str) -> None:
-        """One of these."""
+        """Show the event, the state after it, raw or source."""
         self.value.look(mode)
 
     def action_copy_value(self) -> None:
@@ -532,9 +533,9 @@ class TrajectoryScreen(DeskScreen):
         self.value.pager()
 
     def action_editor(self) -> None:
-        """The same in $EDITOR, as a copy; what is written there is dropped."""
+        """Open the same in $EDITOR, as a copy; edits to the copy are dropped."""
         self.value.editor()
 
     def action_search(self) -> None:
-        """Search the whole trace: what every event asked, got, said, and the states."""
+        """Search the whole trace: requests, results, messages and states of every event."""
         self.finding.search()

@@ -43,12 +43,13 @@ if TYPE_CHECKING:
 
 
 ROOMY = 100
-"""Columns from which a line of equal findings names the last event too."""
+"""Columns from which a line of equal findings also names the last event."""
 
 
 class ContractLine(NamedTuple):
-    """A line of the contract: the gates it speaks of, the event that shows it, and the kind of
-    findings it counts. `member`: it is one of them; without an event, those not listed yet."""
+    """A line of the contract: its gates, the event that shows it, and the kind of findings it
+    counts. `member`: it is one of them; without an event, the line stands for members not listed
+    yet."""
 
     line: list[Span]
     gates: tuple[str, ...]
@@ -65,7 +66,8 @@ class Opened(NamedTuple):
 
 
 def context(trace: TraceView, place: str, width: int) -> list[Span]:
-    """Line 2: episode, candidate, attempt, trace, each with the keys that step through it."""
+    """Return line 2: episode, candidate, attempt, trace, each with the keys that step through
+    it."""
     long = width >= 120
     left = [
         Span("{ ", "key", "screen.episode(-1)"),
@@ -86,7 +88,8 @@ def context(trace: TraceView, place: str, width: int) -> list[Span]:
 
 
 def _strip(trace: TraceView, most: int) -> list[Span]:
-    """One glyph an attempt, as many as there is room for around this one, which is in reverse."""
+    """Return one glyph per attempt, as many as fit around this attempt, which is in reverse
+    video."""
     numbers = [each.attempt for each in trace.attempts]
     at = numbers.index(trace.attempt) if trace.attempt in numbers else 0
     first = max(0, min(at - most // 2, len(numbers) - most))
@@ -100,7 +103,8 @@ def _strip(trace: TraceView, most: int) -> list[Span]:
 
 
 def verdict(trace: TraceView, finding: str, width: int) -> list[Span]:
-    """Line 3: the word on this trace, the gates that do not pass, and which finding is chosen."""
+    """Return line 3: the verdict on this trace, the gates that do not pass, and the chosen
+    finding."""
     state = STATES[trace.mark]
     left: list[Span] = [Span(f"{state.glyph} {state.word}", cell_style(trace.mark)), Span("  ")]
     critical = {each.gate for each in trace.findings if each.severity == "critical"}
@@ -122,7 +126,7 @@ def verdict(trace: TraceView, finding: str, width: int) -> list[Span]:
 
 
 def listed_words(listing: Listing | None, events: str) -> tuple[str, str]:
-    """The rule above the list: what it counts, and how it is grouped."""
+    """Return the rule above the list: its counts, and its grouping."""
     if listing is None:
         return f"events {events}", "plain, # groups"
     turns = f"turns {len(listing.outline.turns):,}"
@@ -148,7 +152,8 @@ _LEGEND = "user, world ·  agent ▪  call ▫  not ok *  finding ✗ ▲ ○"
 def timeline(
     line: timeline_.Line | None, moments: timeline_.Moments, place: int, width: int
 ) -> list[list[Span]]:
-    """All events on one line, and where the cursor is; without a line, that it is being read."""
+    """Return all events on one line, with the cursor; without a line, the word that it is being
+    read."""
     if line is None:
         return [rule(width, [Span("timeline", "strong")]), [Span("  reading…", "dim")], []]
     how, right = "timeline by event", "no times recorded"
@@ -174,8 +179,8 @@ def timeline(
 
 
 def said(trace: TraceView, width: int) -> list[list[Span]]:
-    """Line 4 of an imported trace, if there is one: what its source says of itself and of the
-    attempt, in short."""
+    """Return line 4 of an imported trace, if there is one: what its source states about itself and
+    the attempt, in short."""
     if trace.missing:
         text = visible_line(trace.missing)
         return [spread([Span("payload ", "dim"), Span(text, "fail")], [], width)]
@@ -194,9 +199,9 @@ def said(trace: TraceView, width: int) -> list[list[Span]]:
 def clauses(
     trace: TraceView, kinds: Sequence[Kind], width: int, opened: Opened | None = None
 ) -> list[ContractLine]:
-    """The contract, failing clauses first, each with the event that shows it, and equal findings
-    counted in one, below which those of the opened kind stand. Gates of which the same is said,
-    and no event shows it, share a line."""
+    """Return the contract, failing clauses first, each with the event that shows it. Equal findings
+    are counted in one line, below which those of the opened kind are listed. Gates with the same
+    text and no event share a line."""
     lines: dict[tuple[object, ...], list[tuple[int, Kind]]] = {}
     for number, kind in enumerate(kinds):
         clause = kind.clause
@@ -250,8 +255,7 @@ def _clause(kind: Kind, gates: Sequence[str], width: int) -> list[Span]:
 
 
 def finding_words(kinds: Sequence[Kind], chosen: int | None, seq: int) -> str:
-    """Say which finding the cursor is on, of how many; where there are equal ones, of which
-    kind."""
+    """Return which finding the cursor is on, of how many; among equal findings, of which kind."""
     found = [n for n, kind in enumerate(kinds) if is_found(kind)]
     if not found:
         return "no finding on an event"
@@ -268,12 +272,12 @@ def finding_words(kinds: Sequence[Kind], chosen: int | None, seq: int) -> str:
 
 
 OUTCOME_MARKS = {"same": "=", "other": "~", "masked": "○", "never": "–", "unknown": "○"}
-"""How an expected call was made, where the source says nothing of the call itself."""
+"""How an expected call was made, where the source states nothing about the call itself."""
 
 
 def outcome_lines(trace: TraceView, width: int) -> list[ContractLine]:
-    """What the source says of this attempt: its verdict and checks, then each call it expects
-    beside the one that was made."""
+    """Return the source's verdict and checks of this attempt, then each call it expects next to the
+    call that was made."""
     found = trace.outcome
     if not found:
         return []
@@ -297,7 +301,7 @@ def outcome_lines(trace: TraceView, width: int) -> list[ContractLine]:
         if call.met is not None:
             mark = words.mark(_word(call.met))
         arguments = call.arguments
-        if width < 120:  # the values alone: they tell calls of one tool from each other
+        if width < 120:  # only the values: they distinguish calls of one tool
             arguments = re.sub(r"(^|  )[\w.-]+ ", r"\1", arguments)
         asked = cut(visible_line(f"{call.tool} {arguments}"), half)
         name = "user call" if call.by_user else "expected"
@@ -326,7 +330,7 @@ def _made(call: ExpectedCall) -> str:
 
 
 def contract_note(trace: TraceView) -> list[Span]:
-    """Count the clauses that fail, are not measured, and hold."""
+    """Return how many clauses fail, are not measured, and hold."""
     marks = [clause.mark for clause in trace.clauses]
     failing = sum(mark in RED for mark in marks)
     holding = marks.count("pass")
@@ -339,9 +343,9 @@ def contract_note(trace: TraceView) -> list[Span]:
 
 
 MOST_COPIED = 500_000
-"""Characters that a terminal is given for its clipboard; more of them, few would take."""
+"""The most characters that are sent to a terminal's clipboard; few terminals accept more."""
 KEPT, MOST_KEPT = 16, 500_000
-"""Events that are kept at hand, of at most so many bytes."""
+"""Events that are cached, and their size at most in bytes."""
 
 
 OF_A_TURN = 60
@@ -349,17 +353,17 @@ OF_A_TURN = 60
 
 
 class EventParts(NamedTuple):
-    """One event as the pane shows it, made ready off the painting thread."""
+    """One event as the pane shows it, prepared outside the drawing thread."""
 
     detail: EventDetail
     state: StateView | None
     trees: Sequence[Tree]
     turn: tuple[GroupRow, Sequence[EventRow]] | None = None
-    """The turn under the cursor with its first events, where that is shown."""
+    """The turn under the cursor with its first events, if the turn is shown."""
 
 
 class EventPane:
-    """The event under the cursor: whole, as the state after it, raw, or what its source says."""
+    """The event under the cursor: in full, as the state after it, raw, or as its source has it."""
 
     def __init__(self, screen: "TrajectoryScreen", reading: "TraceReading") -> None:
         self._screen = screen
@@ -374,12 +378,12 @@ class EventPane:
         self._copies: tuple[str, int] = ("", 0)
 
     def forget(self) -> None:
-        """Another trace is on the screen, or this one has changed."""
+        """Forget the events: another trace is on the screen, or this one has changed."""
         self._turned.clear()
         self._kept.clear()
 
     def ask_event(self) -> None:
-        """Ask for the event under the cursor, and for the state where that is shown."""
+        """Ask for the event under the cursor, and for the state if that is shown."""
         trace = self._reading.trace
         if trace is None or not trace.listed:
             self._screen.pane.put([])
@@ -396,7 +400,7 @@ class EventPane:
             state = desk.traces.state(trace_id, seq) if mode == "state" else None
             trees = _trees(detail, state, mode, turned, budget)
             for tree in trees:
-                tree.entries(80)  # what the first lines need is read here
+                tree.entries(80)  # reads what the first lines need
             if turn is None or listing is None:
                 return EventParts(detail, state, trees)
             places = listing.nodes[turn.node].places[:OF_A_TURN]
@@ -419,7 +423,7 @@ class EventPane:
         self._screen.ask("event", look, land, self._no_event)
 
     def draw(self, *, stay: bool = False) -> None:
-        """Draw the chosen event; `stay` where the reader is in it."""
+        """Draw the chosen event; `stay` while the reader is in it."""
         if self._reading.trace is None or self.detail is None:
             return
         title = turn_title(self._turn[0]) if self._turn else event_title(self.detail)
@@ -430,14 +434,15 @@ class EventPane:
             self._screen.finding.seek_in_pane()
 
     def _keep(self, place: tuple[object, ...], found: EventParts) -> None:
-        """Have the last events at hand, unless they are large."""
+        """Cache the last events, unless they are large."""
         if len(found.detail.raw) <= MOST_KEPT:
             self._kept[place] = found
         while len(self._kept) > KEPT:
             self._kept.popitem(last=False)
 
     def _no_event(self, error: DeskError) -> None:
-        """The pane must not go on showing another event than the one under the cursor."""
+        """Show the error in the pane, which must not go on showing another event than the one under
+        the cursor."""
         self.detail = None
         said = [Block(error.text, "text", [Span("✗ ", "fail")])]
         said += [Block(f"  {way}", "dim") for way in error.ways_out]
@@ -462,11 +467,11 @@ class EventPane:
         return event_parts(detail, self._reading.trace, self._reading.notes, self._trees)
 
     def view(self) -> None:
-        """Event, state after it, raw, source."""
+        """Switch between the event, the state after it, raw and source."""
         self.look(MODES[(MODES.index(self.mode) + 1) % len(MODES)])
 
     def look(self, mode: str) -> None:
-        """One of these."""
+        """Show the event, the state after it, raw or source."""
         self.mode = mode
         self.ask_event()
 
@@ -492,8 +497,8 @@ class EventPane:
             self._screen.say(visible_line(told))
 
     def _value(self, detail: EventDetail) -> tuple[str, str, str]:
-        """(name, JSON pointer, text) of what the cursor of the pane is on, else of what the pane is
-        about."""
+        """Return (name, JSON pointer, text) of the value under the cursor of the pane, else of the
+        whole pane."""
         whole = f"/events/{detail.position}"
         here = self._screen.pane.current if self._screen.pane.has_focus else None
         if here is not None and here.raw is not None:
@@ -513,7 +518,7 @@ class EventPane:
         self._lend("pager", "less")
 
     def editor(self) -> None:
-        """The same in $EDITOR, as a copy; what is written there is dropped."""
+        """Open the same in $EDITOR, as a copy; edits to the copy are dropped."""
         self._lend("editor", "vi")
 
     def _lend(self, program: str, otherwise: str) -> None:
