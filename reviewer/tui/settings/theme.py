@@ -91,11 +91,11 @@ class Palette(NamedTuple):
     is ink alone, and critical FAIL is filled with that ink."""
 
     def of(self, state: str) -> str:
-        """The color of a state."""
+        """Return the color of a state."""
         return self.states[_ORDER.index(_BORROWED.get(state, state))]
 
     def variables(self) -> dict[str, str]:
-        """Every color by the name that stylesheets use."""
+        """Return every color by the name that stylesheets use."""
         found = {state.variable: self.of(name) for name, state in STATES.items()}
         found |= {f"verdict-{name}": self.of(state) for name, state in VERDICTS.items()}
         fail, critical = self.fills or (None, Fill(self.of("critical"), self.ground))
@@ -176,12 +176,12 @@ def _theme(palette: Palette) -> Theme:
 THEMES = tuple(_theme(palette) for palette in PALETTES)
 
 DEFAULTS = DARK.variables()
-"""Variables for themes that are not ours, so that every stylesheet of ours still resolves."""
+"""Variables for themes that are not ours, so that our stylesheets still resolve."""
 
 
 def theme_for(name: str, console: "Console", *, no_color: bool) -> str:
-    """Textual's name of a theme of the settings. `auto` asks the terminal; without color there is
-    one theme that says everything by attributes."""
+    """Return Textual's name of a theme of the settings. `auto` asks the terminal; without color,
+    one theme expresses every state by attributes."""
     if no_color or (name == "auto" and console.color_system == "standard"):
         return OURS + ANSI.name
     return OURS + (DARK.name if name == "auto" else name)
@@ -190,8 +190,8 @@ def theme_for(name: str, console: "Console", *, no_color: bool) -> str:
 def styles_of(theme: Theme) -> "Mapping[str, Style]":
     """Rich styles by name for one theme: every state, and text, dim, strong, rule, key, match.
 
-    A theme that is not ours lends its ground and text; the state colors then come from the dark
-    or the light palette.
+    Of a theme that is not ours, the ground and text are used; the state colors then come from the
+    dark or the light palette.
     """
     ours = any(name.startswith("gate-") for name in theme.variables)
     lent = DARK if theme.dark else LIGHT
@@ -229,5 +229,6 @@ def styles_of(theme: Theme) -> "Mapping[str, Style]":
 
 
 def _swapped(fill: Style) -> Style:
-    """Return a filled style whose fill is its ink in reverse: it stays filled without color."""
+    """Return a filled style whose fill is its text color in reverse: it stays filled without
+    color."""
     return Style(color=fill.bgcolor, bgcolor=fill.color, bold=True, reverse=True)

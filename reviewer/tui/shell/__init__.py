@@ -1,1 +1,1 @@
-"""State that outlives a screen: background questions, live jobs, half-made labels."""
+"""State that outlives a screen: background questions, live jobs, unsaved labels."""

@@ -1,12 +1,12 @@
-"""Questions to the desk that may take a while, off the thread that paints.
+"""Questions to the desk that may take a while, outside the drawing thread.
 
-Daemon threads, not Textual's thread workers: those run in asyncio's default executor, which a
-quitting program joins, so one long query would hold the terminal. One runner per group takes only
-the newest request; an answer that a newer request has overtaken is dropped.
+Daemon threads are used instead of Textual's thread workers: those run in asyncio's default
+executor, whose threads are joined at exit, so one long query would hold the terminal. One runner
+per group takes only the newest request; an answer that a newer request has overtaken is dropped.
 
-A job that only reads belongs to the screen that asked. While another screen is in front, it stops
-at its next step, and begins again when its screen comes back. Threads of Python take turns, so one
-that reads also gives way, at its next step, to a key that is typed meanwhile.
+A job that only reads belongs to the screen that asked. While another screen is in front, the job
+stops at its next step, and starts again when its screen comes back. Python threads take turns, so
+such a job also waits at its next step while a key that was just pressed is handled.
 """
 
 import sys
@@ -24,11 +24,11 @@ from reviewer.exit_codes import ExitCode
 
 Delivery = Callable[[], None]
 WAY = 0.06
-"""Seconds after a key for which a step that only reads is put off: a frame takes less."""
+"""Seconds for which a step of a reading job waits after a key: a frame takes less."""
 
 
 class Answer(Message):
-    """An answer of the desk, brought to the thread that paints."""
+    """An answer of the desk, delivered to the drawing thread."""
 
     def __init__(self, deliver: Delivery) -> None:
         super().__init__()
@@ -36,8 +36,8 @@ class Answer(Message):
 
 
 class Job(NamedTuple):
-    """`work` answers with what to do next; `post` carries that to the thread that paints. `reader`
-    is the screen that a job belongs to which only reads; 0 for one that is never stopped."""
+    """`work` returns what to do next; `post` carries that to the drawing thread. `reader` is the
+    screen of a job that only reads; 0 for a job that is never stopped."""
 
     work: Callable[[], Delivery]
     failed: Callable[[DeskError], None]
@@ -46,7 +46,7 @@ class Job(NamedTuple):
 
 
 class Background:
-    """Runs one job per group at a time, the newest first and the overtaken never."""
+    """Runs one job per group at a time: always the newest, never an overtaken one."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -58,11 +58,11 @@ class Background:
         self._typed = 0.0
 
     def typed(self) -> None:
-        """A key was typed: what was asked before gives way to what it asks for."""
+        """Note that a key was typed: earlier questions wait while the key is handled."""
         self._typed = monotonic()
 
     def ask(self, group: str, job: Job) -> None:
-        """Run `job.work` on the group's thread and post what it answers."""
+        """Run `job.work` on the group's thread and post its answer."""
         with self._lock:
             if job.reader in self._away:
                 if job.reader not in self._gone:
@@ -75,7 +75,7 @@ class Background:
         self._start(group)
 
     def leave(self, reader: int) -> None:
-        """Stop what a screen reads, at the next step: it is not in front any more."""
+        """Stop a screen's reading jobs at their next step: the screen is no longer in front."""
         with self._lock:
             self._away.add(reader)
             for group, job in list(self._waiting.items()):
@@ -83,7 +83,7 @@ class Background:
                     self._held[group] = self._waiting.pop(group)
 
     def come_back(self, reader: int) -> None:
-        """Begin again what was stopped when the screen was left."""
+        """Start the jobs again that were stopped when the reader left the screen."""
         with self._lock:
             self._away.discard(reader)
             held = {group: job for group, job in self._held.items() if job.reader == reader}
@@ -93,7 +93,7 @@ class Background:
             self.ask(group, job)
 
     def forget(self, reader: int) -> None:
-        """Stop what a screen reads: it is gone."""
+        """Drop a screen's reading jobs: the screen is gone."""
         self.leave(reader)
         with self._lock:
             self._gone.add(reader)
@@ -103,7 +103,7 @@ class Background:
         threading.Thread(target=self._run, args=(group,), name=group, daemon=True).start()
 
     def idle(self) -> bool:
-        """Tell whether nothing is at work and nothing waits."""
+        """Return whether no job is at work and none waits."""
         with self._lock:
             return not self._running
 
@@ -114,18 +114,19 @@ class Background:
                 with until(partial(self._is_away, job.reader, monotonic())):
                     self._one(group, job)
         finally:
-            if job is not None:  # it died: what waits behind it is still asked for
+            if job is not None:  # the job died: the next one must still run
                 self._start(group)
 
     def _is_away(self, reader: int, began: float) -> bool:
-        """Whether to stop; asked at each step, which is put off while a later key is answered."""
+        """Return whether to stop. A job calls this at each step; the call waits while a later key
+        is handled."""
         typed = self._typed
         if reader and began < typed and reader not in self._away:
             sleep(max(0.0, typed + WAY - monotonic()))
         return reader in self._away
 
     def _stopped(self, group: str, job: Job) -> None:
-        """Keep a job that was stopped until its screen is back, unless it was asked again."""
+        """Keep a stopped job until its screen is back, unless it was asked again."""
         with self._lock:
             if group in self._waiting or group in self._held or job.reader in self._gone:
                 return
@@ -152,7 +153,7 @@ class Background:
         except DeskError as error:
             deliver = partial(job.failed, error)
         finally:
-            # a fault of ours goes on to the thread's hook, but not unsaid
+            # an error of ours goes on to the thread's hook, but not silently
             if deliver is None and not stopped:
                 fault = sys.exc_info()[1]
                 words = f"could not be read: {type(fault).__name__}: {fault}"

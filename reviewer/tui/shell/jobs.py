@@ -1,7 +1,7 @@
-"""Jobs of this process that outlive a screen: runs, imports and the judge, as last looked at.
+"""Jobs of this process that outlive a screen: runs, imports and the judge, in their newest views.
 
-A job reports a change from its own threads, as often as it likes. One message at a time reaches the
-thread that paints, and the desk is asked again at most ten times a second.
+A job reports changes from its own threads, as often as it likes. One message at a time reaches the
+drawing thread, and the desk is asked again at most ten times a second.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class JobsChanged(Message):
-    """A job has changed; `changed` looks at it."""
+    """A job has changed; `changed` reads its view again."""
 
     def __init__(self, changed: Callable[[], None]) -> None:
         super().__init__()
@@ -32,10 +32,10 @@ class JobsChanged(Message):
 
 
 class Looks:
-    """The looks at one kind of job. `often` looks at every change."""
+    """Reads the views of one kind of job again. `often` reads them at every change."""
 
     EVERY: ClassVar[float] = 0.1
-    """Seconds between two looks, at least."""
+    """The least number of seconds between two readings."""
 
     def __init__(self, app: "Host", look: Callable[[], None], *, often: bool = False) -> None:
         self._app, self._look, self._often = app, look, often
@@ -46,11 +46,11 @@ class Looks:
         """Report a change. Called from any thread; never waits, never raises."""
         if not self._posted:
             self._posted = True
-            with suppress(RuntimeError):  # the loop of a program that was left is closed
+            with suppress(RuntimeError):  # the loop of a program that has exited is closed
                 self._app.post_message(JobsChanged(self.changed))
 
     def changed(self) -> None:
-        """Look now, or as soon as the last look is long enough ago."""
+        """Read now, or as soon as enough time has passed since the last reading."""
         rest = 0.0 if self._often else self._looked + self.EVERY - monotonic()
         if rest > 0:
             self._app.set_timer(rest, self._look)
@@ -58,7 +58,7 @@ class Looks:
             self._look()
 
     def begun(self) -> None:
-        """Note that a look begins: later changes ask for another one."""
+        """Note that a reading begins: later changes ask for another one."""
         self._posted, self._looked = False, monotonic()
 
 
@@ -71,7 +71,8 @@ def _tell_screens(app: "Host", method: Literal["runs_changed", "imports_changed"
 
 
 class LiveRuns:
-    """`views` are the runs, newest first; `leaving` says that the end of the last one quits."""
+    """`views` are the runs, newest first; `leaving` says that the program quits when the last one
+    ends."""
 
     def __init__(self, app: "Host") -> None:
         self._app = app
@@ -94,12 +95,12 @@ class LiveRuns:
         return [view for view in self.views if view.state in AT_WORK]
 
     def of(self, suite_id: str, candidate_id: str) -> "RunView | None":
-        """The run of a candidate: the one at work, else the newest."""
+        """Return the run of a candidate: the one at work, else the newest."""
         mine = [v for v in self.views if (v.suite_id, v.candidate_id) == (suite_id, candidate_id)]
         return next((view for view in mine if view.state in AT_WORK), mine[0] if mine else None)
 
     def overlay(self, view: "RunView | None") -> Overlay:
-        """The attempts a run still has to make; none where there is no run."""
+        """Return the attempts that a run still has to make; none without a run."""
         return self._overlays.get(view.number, Overlay()) if view else Overlay()
 
     @property
@@ -123,7 +124,7 @@ class LiveRuns:
         ]
 
     def handle(self, view: "RunView") -> "RunHandle":
-        """The handle that steers a run."""
+        """Return the handle that controls a run."""
         return self._app.desk.runs.handle(view.number)
 
     def answer(self, view: "RunView", approval: "ApprovalView", granted: bool) -> None:
@@ -139,7 +140,7 @@ class LiveRuns:
         _tell_screens(self._app, "runs_changed")
 
     def leave_talk(self, view: "RunView", turn: "TurnView") -> None:
-        """Leave a talk; its attempt neither passes nor fails."""
+        """Leave a talk; its attempt then neither passes nor fails."""
         self._answered.add((view.number, turn.number))
         self.handle(view).leave(turn.number)
         _tell_screens(self._app, "runs_changed")
@@ -147,7 +148,7 @@ class LiveRuns:
     # starting ----------------------------------------------------------------------------------
 
     def begin(self, orders: "Iterable[RunOrder]") -> None:
-        """Run these one after another; a run that does not end well drops the rest."""
+        """Run these orders one after another; a run that does not end well drops the others."""
         self._orders += orders
         self._next()
 
@@ -169,7 +170,8 @@ class LiveRuns:
         begun: "Callable[[RunView], None]",
         failed: Callable[[DeskError], None],
     ) -> None:
-        """Start a run off the painting thread, and pass its view on, or why it cannot begin."""
+        """Start a run outside the drawing thread, and pass on its view, or the reason why it cannot
+        begin."""
         desk = self._app.desk
         self._starting += 1
 
@@ -195,7 +197,7 @@ class LiveRuns:
     # looking -----------------------------------------------------------------------------------
 
     def tick(self) -> None:
-        """Look again once a second while a run is at work: the time that is left changes."""
+        """Read again once a second while a run is at work: the remaining time changes."""
         if self.at_work:
             self.tell()
 
@@ -222,7 +224,7 @@ class LiveRuns:
         self._asked = asking
         _tell_screens(self._app, "runs_changed")
         ended = [v for v in views if v.state not in AT_WORK and v.number in self._open]
-        # A run that this look was too early for stays open: its end has yet to be told.
+        # Keep a run that began after this reading: its end is still to be reported.
         self._open |= {view.number for view in self.at_work}
         self._open -= {view.number for view in ended}
         for view in reversed(ended):
@@ -246,7 +248,7 @@ class LiveRuns:
         self.leaving = True
         self._orders.clear()
         for view in self.at_work:
-            with suppress(DeskError):  # it has ended meanwhile
+            with suppress(DeskError):  # it ended in the meantime
                 self.handle(view).stop()
         self.look()
 
@@ -259,7 +261,7 @@ class LiveRuns:
 
 
 class LiveImports:
-    """`views` are the imports, newest first, dry ones too."""
+    """`views` are the imports, newest first, including dry runs."""
 
     def __init__(self, app: "Host") -> None:
         self._app = app
@@ -274,7 +276,7 @@ class LiveImports:
         return [v for v in self.views if v.state in IMPORTING and not v.order.dry]
 
     def view(self, number: int) -> "ImportView | None":
-        """The import of that number as last seen."""
+        """Return the newest view of the import with that number."""
         return next((view for view in self.views if view.number == number), None)
 
     def start(
@@ -283,7 +285,7 @@ class LiveImports:
         begun: "Callable[[ImportView], None]",
         failed: Callable[[DeskError], None],
     ) -> None:
-        """Start an import off the painting thread."""
+        """Start an import outside the drawing thread."""
         desk = self._app.desk
 
         def work() -> Callable[[], None]:
@@ -297,12 +299,12 @@ class LiveImports:
         self._app.ask(f"import-{id(order)}", work, failed)
 
     def pause(self, view: "ImportView") -> None:
-        """Read no further than the batch under way."""
+        """Stop reading after the batch under way."""
         with suppress(DeskError):
             self._app.desk.imports.handle(view.number).pause()
 
     def go_on(self, view: "ImportView") -> None:
-        """Let a paused import go on."""
+        """Resume a paused import."""
         with suppress(DeskError):
             self._app.desk.imports.handle(view.number).go_on()
 
@@ -325,7 +327,7 @@ class LiveImports:
 
 
 class LiveJudge:
-    """`view` is the newest judge run of this process; `order` what was ordered last."""
+    """`view` is the newest judge run of this process; `order` is the last order."""
 
     AT_WORK: ClassVar[frozenset[str]] = frozenset({"running", "stopping"})
 
@@ -346,7 +348,7 @@ class LiveJudge:
     def start(
         self, order: "JudgeOrder", begun: Callable[[], None], failed: Callable[[DeskError], None]
     ) -> None:
-        """Start the judge's calls off the painting thread."""
+        """Start the judge's calls outside the drawing thread."""
         desk = self._app.desk
 
         def work() -> Callable[[], None]:
@@ -363,14 +365,14 @@ class LiveJudge:
         self._app.ask("judge", work, failed)
 
     def stop(self, *, leaving: bool = False) -> None:
-        """Make no new calls; `leaving` quits when those under way are answered."""
+        """Make no new calls; with `leaving`, quit when those under way are answered."""
         self._leaving = self._leaving or leaving
         if self._handle is not None:
             self._handle.stop()
             self.tell()
 
     def changed(self) -> None:
-        """Look at the run, and tell the screen."""
+        """Read the run again, and tell the screen."""
         self._looks.begun()
         if self._handle is None:
             return

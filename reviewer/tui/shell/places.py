@@ -1,5 +1,5 @@
-"""Places that a screen can send the reader to. A place names its screen and holds what the screen
-opens on, so that no screen has to import another one."""
+"""Places to which a screen can send the reader. A place names its screen and holds the arguments to
+open it, so that no screen has to import another."""
 
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
@@ -17,8 +17,8 @@ By = Literal["suite", "candidate"]
 
 
 class Offer(NamedTuple):
-    """A line of the finder: an act, or a place by its name. `aside` is the key of an act, else the
-    signature; `mark` is the state whose glyph `verdict` has."""
+    """A line of the finder: an act, or a place by its name. `aside` is the key of an act, or else
+    the signature; `mark` is the state whose glyph `verdict` has."""
 
     kind: Literal["act", "candidate", "suite", "episode", "trace", "event"]
     name: str
@@ -33,13 +33,13 @@ class Offer(NamedTuple):
 
 
 class Source(Protocol):
-    """What the finder offers."""
+    """The offers of the finder."""
 
     def acts(self) -> list[Offer]:
         """Return the acts of the screen below."""
 
     def numbered(self, text: str) -> list[Offer]:
-        """Return what a number names on the screen below."""
+        """Return the items with a number on the screen below."""
 
     def other_acts(self) -> list[Offer]:
         """Return the acts of every other screen."""
@@ -48,7 +48,7 @@ class Source(Protocol):
         """Return candidates, the newest first, then suites. Raises DeskError."""
 
     def named(self, text: str) -> list[Offer]:
-        """Return episodes and traces with the words of a text in their name. Raises DeskError."""
+        """Return episodes and traces whose names contain the words of a text. Raises DeskError."""
 
 
 class Around(NamedTuple):
@@ -75,7 +75,7 @@ class ToReleases(NamedTuple):
 
 class ToTrace(NamedTuple):
     """One trace, at an event and for a gate. `wanted` is searched for in it; `ready` is the trace
-    where it was read before."""
+    if it was read before."""
 
     trace_id: str
     seq: int | None = None
@@ -85,8 +85,8 @@ class ToTrace(NamedTuple):
 
 
 class ToCompare(NamedTuple):
-    """A candidate against another of its suite, which the desk chooses where none is named, with
-    the cursor on an episode."""
+    """A candidate against another of its suite, which the desk chooses if none is named, with the
+    cursor on an episode."""
 
     suite_id: str
     candidate_id: str
@@ -95,8 +95,8 @@ class ToCompare(NamedTuple):
 
 
 class ToAttempts(NamedTuple):
-    """Two attempts side by side, at a step; `episodes` are those that can be stepped through in
-    the comparison, `at` is the one shown."""
+    """Two attempts side by side, at a step; `episodes` can be stepped through in the comparison,
+    `at` is the one shown."""
 
     comparison: "Comparison | None"
     episodes: Sequence[str]
@@ -106,8 +106,8 @@ class ToAttempts(NamedTuple):
 
 
 class ToLabel(NamedTuple):
-    """Labeling the kind of items that were labeled last. `reason` keeps to one line of the queue
-    while it has items left; `item` comes first of all."""
+    """Labeling of the kind of items that was labeled last. `reason` limits it to one line of the
+    queue while that has items left; `item` comes first."""
 
     role: "LabelRole" = "rater"
     reason: str = ""
@@ -118,16 +118,16 @@ Place = ToScorecard | ToReleases | ToTrace | ToCompare | ToAttempts | ToLabel
 
 
 BLOCK = 32
-"""Lines that are read at once."""
+"""Lines that are read together."""
 
 
 SHORT_LIST = 2 * BLOCK
-"""Events of a trace at most, for their list to be read with it."""
+"""The most events of a trace whose list is read together with it."""
 
 
 class Ready(NamedTuple):
-    """A trace, what people noted on it, its clauses with equal findings put together, and the list
-    of its events where that is short."""
+    """A trace, people's notes on it, its clauses with equal findings merged, and the list of its
+    events if it is short."""
 
     trace: "TraceView"
     notes: "list[NoteView]"
@@ -136,7 +136,7 @@ class Ready(NamedTuple):
 
 
 def read_whole(desk: "Desk", trace_id: str) -> Ready:
-    """Read what the first frame of a trace shows. Raises DeskError."""
+    """Read all that the first frame of a trace shows. Raises DeskError."""
     from reviewer.desk.traces.kinds import kinds_of
 
     trace, notes = desk.traces.view(trace_id), desk.traces.notes(trace_id)

@@ -1,4 +1,4 @@
-"""Who else is at the workspace, as the screens show it; asked by the watch on the store."""
+"""The other people at the workspace, for the screens; updated by the watch on the store."""
 
 from typing import TYPE_CHECKING, Protocol
 
@@ -10,11 +10,11 @@ if TYPE_CHECKING:
     from reviewer.tui.settings.settings import Settings
 
 EVERY = 8
-"""Ticks of the watch (a quarter of a second each) between two looks."""
+"""Ticks of the watch (a quarter of a second each) between two updates."""
 
 
 class Watching(Protocol):
-    """The app, as far as this needs it."""
+    """The part of the app that this module needs."""
 
     desk: "Desk"
 
@@ -26,7 +26,7 @@ class Watching(Protocol):
 
 
 class Presence:
-    """The people at the workspace: `found` is oneself first. Written by the watch's thread."""
+    """The people at the workspace: `found` begins with oneself. Written by the watch's thread."""
 
     def __init__(self, app: Watching) -> None:
         self._app = app
@@ -40,7 +40,7 @@ class Presence:
         return tuple(dict.fromkeys(here))
 
     def tick(self) -> None:
-        """Say where the reader is, and look who else is here, now and then."""
+        """Every few ticks, record where the reader is and read who else is here."""
         self._ticks += 1
         if self._ticks % EVERY != 1 or not self._app.settings.presence:
             return
@@ -49,11 +49,11 @@ class Presence:
             desk.presence.here(self._app.where(), desk.role or "", self._app.active())
             self.found = desk.presence.all()
         except DeskError:
-            return  # a name that may not be written; labeling says so
+            return  # a name that may not be recorded; labeling reports it
         if self.found != before:
             self._app.who_changed()
 
     def leave(self) -> None:
-        """The workstation closes."""
+        """Remove this person: the workstation closes."""
         if self.found:
             self._app.desk.presence.leave()

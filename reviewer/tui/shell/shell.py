@@ -1,4 +1,4 @@
-"""The application as its jobs and its screens know it, without importing it."""
+"""The interface of the application for its jobs and screens, so that they need not import it."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol
@@ -19,38 +19,38 @@ if TYPE_CHECKING:
 
 
 class Here(Protocol):
-    """The screen the reader is on, as it is told of jobs."""
+    """The screen the reader is on, as jobs see it."""
 
     def say(self, text: str, style: str = "dim") -> None:
         """Show a line of news; `text` is safe."""
 
     def tell(self, text: str, style: str = "dim") -> None:
-        """Show a line of news from elsewhere, later where the screen is blind."""
+        """Show a line of news from another part of the program; a blind screen delays it."""
 
     def refused(self, error: "DeskError") -> None:
-        """Say that the desk refused."""
+        """Show a refusal by the desk."""
 
     def run_begun(self, view: "RunView", *, asked: bool) -> None:
-        """A run has begun; `asked`: the reader asked for it here."""
+        """Report that a run has begun; `asked`: the reader ordered it here."""
 
     def run_ended(self, view: "RunView", text: str, style: str) -> None:
-        """A run has ended; `text` says how, and is safe."""
+        """Report that a run has ended; `text` says how, and is safe."""
 
     def runs_changed(self) -> None:
-        """A run has gone on."""
+        """Draw again after a run has changed."""
 
     def imports_changed(self) -> None:
-        """An import has gone on."""
+        """Draw again after an import has changed."""
 
     def judge_changed(self) -> None:
-        """A judge has gone on."""
+        """Draw again after a judge has changed."""
 
     def who_changed(self) -> None:
-        """Somebody came, went, or has another item before them."""
+        """Draw again: someone came, left, or opened another item."""
 
 
 class Host(Protocol):
-    """The application as jobs that outlive a screen need it."""
+    """The part of the application that jobs need which outlive a screen."""
 
     desk: "Desk"
 
@@ -68,13 +68,14 @@ class Host(Protocol):
         work: "Callable[[], Delivery]",
         failed: "Callable[[DeskError], None] | None" = None,
     ) -> None:
-        """Ask the desk off the painting thread; the newest question of a group is answered."""
+        """Ask the desk outside the drawing thread; only the newest question of a group is
+        answered."""
 
     def problem(self, error: "DeskError", again: Callable[[], None] | None = None) -> None:
         """Show an error in full."""
 
     def post_message(self, message: "Message") -> bool:
-        """Bring a message to the thread that paints."""
+        """Send a message to the drawing thread."""
 
     def set_timer(self, delay: float, callback: Callable[[], object]) -> object:
         """Call back after some seconds."""
@@ -87,7 +88,7 @@ class Host(Protocol):
 
 
 class TourGuide(Protocol):
-    """The tour, as the screen below it tells it what happens."""
+    """The tour, as the screen below it reports to it."""
 
     def arrived(self) -> None:
         """Note that the reader is on another screen."""
@@ -122,7 +123,7 @@ class Shell(Host, Protocol):
         """The tour."""
 
     def visit(self, place: "Place") -> Here:
-        """Go to a place, keeping the way back; answers its screen."""
+        """Go to a place, keeping the way back; return its screen."""
 
     async def action_back(self) -> None:
         """Go one level back."""
@@ -139,16 +140,16 @@ class Shell(Host, Protocol):
         """Go to one of the screens of line 1."""
 
     def hold(self, words: Callable[[Here], None]) -> None:
-        """Keep words for the next screen that may name things."""
+        """Keep words for the next screen that may name candidates."""
 
     def release(self) -> None:
-        """Say what was kept, on the screen the reader is on."""
+        """Say the words that were kept, on the screen the reader is on."""
 
     def wear(self, theme: str) -> None:
-        """Draw in a theme of the settings, and write nothing."""
+        """Draw in a theme of the settings without saving it."""
 
     def choose_theme(self, theme: str) -> str:
-        """Draw in a theme and keep it; answers what became of that, in words."""
+        """Draw in a theme and save it; return a message about the result."""
 
     def action_theme(self) -> None:
         """Choose the colors."""

@@ -8,8 +8,8 @@ class FiringTimers(MessagePump):
     """A node whose one-shot timers fire however late they are.
 
     A timer of Textual skips the times that it missed, and a one-shot timer has only one: when the
-    process was held up between two instructions for longer than the delay, the callback never came
-    (a delay of zero divided by zero).
+    process was suspended for longer than the delay, the callback never came (and with a delay of
+    zero Textual divided by zero).
     """
 
     def set_timer(

@@ -1,4 +1,4 @@
-"""One attempt beside what leads to it: its events, its end, and its contract clause by clause."""
+"""One attempt next to the line that names it: its events, its end, and its contract by clause."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     from reviewer.desk.desk import Desk
 
 MOST = 64
-"""Events that are shown; of a longer trace those around the event of the finding."""
+"""Events that are shown; of a longer trace, those around the event of the finding."""
 BEFORE = 20
-"""Events shown before that one."""
+"""Events shown before the event of the finding."""
 
 
 class Read(NamedTuple):
-    """A trace, and the events of it that are shown."""
+    """A trace, and those of its events that are shown."""
 
     trace: TraceView
     first: int
@@ -30,18 +30,19 @@ class Read(NamedTuple):
 
 
 def read(desk: "Desk", trace_id: str, seq: int | None) -> Read | None:
-    """Read what is shown of an attempt around an event; None where its trace is here no more."""
+    """Read the part of an attempt around an event; None if its trace no longer exists."""
     try:
         trace = desk.traces.view(trace_id)
         there = trace.listed
         first = 0 if there <= MOST or seq is None else max(0, seq - 1 - BEFORE)
         return Read(trace, first, list(desk.traces.events(trace_id, first, MOST)))
     except DeskError:
-        return None  # Enter goes there, and says what is wrong
+        return None  # Enter opens the trace, and reports the problem
 
 
 def contract(trace: TraceView, gate: str, width: int) -> list[Block]:
-    """Return what the user asked, then the clauses: of the cell's gate first, and what fails."""
+    """Return the user's request, then the clauses: those of the cell's gate first, then failing
+    ones."""
     blocks = [Block(visible(trace.user_request), quoted=True), Block("")]
     if not trace.user_request:
         blocks = []
@@ -49,7 +50,7 @@ def contract(trace: TraceView, gate: str, width: int) -> list[Block]:
 
 
 def clause_lines(clauses: Iterable[Clause], gate: str, width: int) -> Iterator[Block]:
-    """Yield the clauses: of a gate first, and what fails."""
+    """Yield the clauses: those of a gate first, then failing ones."""
     for one in sorted(clauses, key=lambda one: (one.gate != gate, one.mark not in RED)):
         yield Block("", head=_clause(one, width))
 
@@ -91,15 +92,15 @@ def events(found: Read, seq: int | None, width: int) -> list[Block]:
 def event_lines(
     rows: Sequence[EventRow], events: int, seq: int | None, width: int, marks: ListMarks
 ) -> Iterator[Line]:
-    """Yield events as the list of a trace of so many has them, under their heads; `seq` is the
-    one in question."""
+    """Yield events, under their heads, as the list of a trace with that many events shows them;
+    `seq` is the event of the finding."""
     sheet = EventSheet(width, events, marks)
     yield from sheet.header
     yield from (_event(sheet, row, here=row.seq == seq) for row in rows)
 
 
 def _event(sheet: EventSheet, row: EventRow, *, here: bool) -> Line:
-    """Return one event as the list of a trace has it."""
+    """Return one event as the list of a trace shows it."""
     line: list[Span] = [Span("›" if here else " ", "strong"), sheet.flag(row)]
     x = 2
     for column, cell in zip(sheet.columns, sheet.cells(row), strict=True):

@@ -1,4 +1,4 @@
-"""One event of a trace, whole."""
+"""One event of a trace, in full."""
 
 from collections.abc import Iterable, MutableMapping, Sequence
 
@@ -24,7 +24,7 @@ NAMES = {
 
 
 def event_title(detail: EventDetail) -> list[Span]:
-    """The rule above the event: number, kind, actor, status."""
+    """Return the rule above the event: number, kind, actor, status."""
     row = detail.row
     place, of = row.group
     parts = [f"event {row.seq}", row.kind.replace("_", " ")]
@@ -36,7 +36,7 @@ def event_title(detail: EventDetail) -> list[Span]:
 
 
 def turn_title(turn: GroupRow) -> list[Span]:
-    """The rule above a turn: its number, whose it is, what is in it."""
+    """Return the rule above a turn: its number, its agent, its calls."""
     parts = [f"turn {turn.numbers[0]} of {visible_line(turn.name)}"]
     parts += [words.plural(turn.calls, "call")] if turn.calls else []
     parts += [f"{turn.wrong} not ok"] if turn.wrong else []
@@ -45,7 +45,7 @@ def turn_title(turn: GroupRow) -> list[Span]:
 
 
 def turn_parts(rows: Sequence[EventRow], left: int) -> Sequence[Part]:
-    """A turn whole: what was said, each call with its result; Enter goes to the event. `left`
+    """Return a whole turn: its messages, each call with its result; Enter opens the event. `left`
     counts the events that are not among `rows`."""
     parts: list[Part] = []
     for row in rows:
@@ -71,7 +71,7 @@ def turn_parts(rows: Sequence[EventRow], left: int) -> Sequence[Part]:
 
 
 def mode_note(mode: str, room: int) -> list[Span]:
-    """Name the view shown; where there is room, all views, each a button."""
+    """Return the name of the view shown; where there is room, of all views, each as a button."""
     if room < 34:
         return [Span("" if mode == "event" else f"{mode}, v", "strong")] if mode != "event" else []
     spans = []
@@ -83,7 +83,8 @@ def mode_note(mode: str, room: int) -> list[Span]:
 
 
 def event_trees(detail: EventDetail, turned: Turned, budget: int) -> list[Tree]:
-    """The fields of an event, each to be folded. Reads as much of them as is shown at first."""
+    """Return the fields of an event, each of which can be folded. Reads only as much as is shown
+    first."""
     return [
         Tree(
             field.name,
@@ -102,13 +103,13 @@ def _granted(detail: EventDetail) -> str:
 
 
 def raw_tree(detail: EventDetail, turned: Turned, budget: int) -> Tree:
-    """The event as its file had it."""
+    """Return the event as its file has it."""
     place, mine = f"/events/{detail.position}", turned.setdefault("raw", {})
     return Tree("event", detail.raw, place, mine, literal=True, budget=budget)
 
 
 def state_tree(state: StateView, turned: Turned, budget: int) -> Tree:
-    """A state, with marks on what is new or other in it."""
+    """Return a state, with marks on new and changed values."""
     touched = {pointer: sign for sign, pointer in state.touched}
     mine = turned.setdefault("replay", {})
     return Tree("state", state.raw, state.pointer, mine, touched, budget=budget)
@@ -117,7 +118,7 @@ def state_tree(state: StateView, turned: Turned, budget: int) -> Tree:
 def event_parts(
     detail: EventDetail, trace: TraceView, notes: Sequence[NoteView], trees: Sequence[Tree]
 ) -> list[Part]:
-    """An event whole, in the order of reading."""
+    """Return a whole event, in reading order."""
     row = detail.row
     parts: list[Part] = []
     if row.kind in ("tool_call", "tool_result", "approval"):
@@ -139,7 +140,7 @@ def _plain(blocks: Iterable[Block]) -> list[Entry]:
 
 
 def _link(other: EventRow) -> Entry:
-    """The way to another event of the same call."""
+    """Return the link to another event of the same call."""
     told = f"event {other.seq} {KINDS.get(other.kind, '?')}"
     told += f" {visible_line(other.status)}" if other.status else ""
     told += "  not granted" if other.title.endswith("not granted") else ""

@@ -1,4 +1,4 @@
-"""The list of a trace's events: who did what, what was asked and what came back, in columns."""
+"""The list of a trace's events in columns: the actor, the act, the request and the result."""
 
 import re
 from collections.abc import Collection, Mapping, Sequence
@@ -34,21 +34,21 @@ KINDS = {
     "error": "*",
 }
 WHO, WHOLE_NAMES = 5, 11
-"""Columns of who acted, on a narrow screen and where status and cost have columns."""
+"""Columns of the actor, on a narrow screen and where status and cost have columns."""
 ROOMY = 100
-"""From here on status and cost have columns."""
+"""Columns from which status and cost have their own."""
 BARS = 120
-"""From here on there are bars beside time and cost."""
+"""Columns from which bars are shown next to time and cost."""
 BAR = 4
 DEEPEST = 6
-"""Levels by which a line of a grouped list is indented at most."""
+"""The most levels by which a line of a grouped list is indented."""
 _EIGHTHS = " ▏▎▍▌▋▊▉"
 
 
 class ListMarks(NamedTuple):
     """The list's additions to the events: marks by event, the events that match a search and the
-    words it `wanted`, and the slowest (ms) and dearest (USD) event, which the bars are drawn
-    against. `listing` are the lines of a list that is grouped."""
+    words it `wanted`, and the slowest (ms) and most expensive (USD) event, against which the bars
+    are drawn. `listing` has the lines of a grouped list."""
 
     marks: Mapping[int, str] = {}
     matches: Collection[int] = ()
@@ -59,7 +59,7 @@ class ListMarks(NamedTuple):
 
 
 def marks_of(notes: Sequence[NoteView]) -> dict[int, str]:
-    """The mark of each event that has one: `w` a note, `m` a bookmark."""
+    """Return the mark of each event that has one: `w` for a note, `m` for a bookmark."""
     found: dict[int, str] = {}
     for note in notes:
         if note.kind == "note" or note.seq not in found:
@@ -80,13 +80,14 @@ def who(actor: str | None) -> tuple[str, str]:
 
 
 def group_glyph(group: tuple[int, int]) -> str:
-    """The bracket that calls made together share."""
+    """Return the bracket shared by calls that were made together."""
     place, of = group
     return "" if of < 2 else "┌ " if place == 1 else "└ " if place == of else "│ "
 
 
 def bar(value: float | None, most: float | None, width: int) -> str:
-    """A bar of `value` against `most`; blank when either is unknown, a sliver for the least."""
+    """Return a bar of `value` against `most`; blank when either is unknown, a sliver for the
+    least."""
     if value is None or not most:
         return " " * width
     eighths = min(width * 8, max(1 if value > 0 else 0, round(value / most * width * 8)))
@@ -103,8 +104,8 @@ def waiting_row(seq: int) -> EventRow:
 
 
 class EventSheet(Sheet):
-    """Columns of the event list at one width. Time and cost have none where no event has them; on a
-    narrow screen a status other than ok is before the result."""
+    """Columns of the event list at one width. Time and cost have none if no event has them; on a
+    narrow screen a status other than ok is put before the result."""
 
     def __init__(self, width: int, events: int, shown: ListMarks) -> None:
         number = max(2, len(str(events)))
@@ -143,7 +144,7 @@ class EventSheet(Sheet):
         return line.rstrip()
 
     def flag(self, row: EventRow | GroupRow) -> Span:
-        """A note, a bookmark, or a match."""
+        """Return the mark of a note, a bookmark, or a match."""
         if isinstance(row, GroupRow):
             return Span(" ")
         found = row.seq in self._shown.matches
@@ -177,7 +178,7 @@ class EventSheet(Sheet):
         return [*cells, *([span] for name, span in drawn.items() if name in widths)]
 
     def _what(self, row: EventRow, width: int, status: str) -> list[Span]:
-        """What was said over the whole width; of a call, what it asked and what it got."""
+        """Return a message over the whole width; for a call, its request and its result."""
         strong = "strong" if row.mark in RED else "text"
         head = [Span(group_glyph(row.group), "key")]
         if self._shown.listing is not None:
@@ -198,7 +199,7 @@ class EventSheet(Sheet):
         return [*fit([*head, *call], right), *told]
 
     def _around(self, text: str, width: int, style: str) -> list[Span]:
-        """A text of at most `width` columns; while a search is on, its first hit is in it."""
+        """Return a text of at most `width` columns; during a search, its first match is in it."""
         hit = self._wanted.search(text) if self._wanted else None
         if hit is None:
             return [Span(cut(text, width), style)]
@@ -215,7 +216,7 @@ class EventSheet(Sheet):
         ]
 
     def _group(self, row: GroupRow, widths: Mapping[str, int]) -> list[Line]:
-        """A line that folds: which turns, what they are about, and what is below it."""
+        """Return a line that folds: its turns, their subject, and what is below it."""
         took = "" if row.took_ms is None else words.seconds(row.took_ms)
         agent = row.kind == "agent"
         name = "agent" if agent else said_by(row.quoted)
@@ -260,8 +261,8 @@ def _indent(depth: int) -> str:
 
 
 def said_by(row: EventRow) -> str:
-    """Return in a word who acted in an event, or that the world or a tool did; a sub-agent's name,
-    which it chose itself, is behind a sign."""
+    """Return in a word who acted in an event, or that the environment or a tool did; a sub-agent's
+    name, which it chose itself, follows a sign."""
     if row.kind == "state_snapshot":
         return "world"
     if row.actor in (None, "agent"):

@@ -1,4 +1,4 @@
-"""Runs and imports in lines: how far each is, what failed or was refused, how it ended."""
+"""Runs and imports in lines: progress, failures and refusals, and how they ended."""
 
 import textwrap
 from collections.abc import Iterable
@@ -22,7 +22,7 @@ IMPORTING = frozenset({"reading", "pausing", "paused"})
 
 
 class Overlay:
-    """The slots of one run: all it was ever seen to owe, and those that still wait."""
+    """The slots of one run: all that were ever seen to be open, and those that still wait."""
 
     def __init__(self) -> None:
         self._known: dict[str, set[int]] = {}
@@ -30,24 +30,25 @@ class Overlay:
         self.open = False
 
     def follow(self, view: "RunView") -> None:
-        """Take a newer snapshot of the run."""
+        """Update from a newer view of the run."""
         self.open = view.state in AT_WORK
         self._waiting = _by_episode(view.pending)
         fresh = [_by_episode(view.running)]
         if not self._known:
-            fresh.append(self._waiting)  # what waits later waited then, or was at work since
+            fresh.append(self._waiting)  # slots that wait later also waited then, or were at work since
         for owed in fresh:
             for episode_id, attempts in owed.items():
                 self._known.setdefault(episode_id, set()).update(attempts)
 
     def marks(self, row: EpisodeRow) -> list[str]:
-        """One mark per attempt of a row, in the order of their numbers."""
+        """Return one mark per attempt of a row, in the order of their numbers."""
         marks: dict[int, str] = {each.attempt: each.mark for each in row.attempts}
         marks |= self.owed(row)
         return [marks[attempt] for attempt in sorted(marks)]
 
     def owed(self, row: EpisodeRow) -> dict[int, str]:
-        """The attempts of a row that have not landed: `running`, or `missing` while they wait."""
+        """Return the attempts of a row that are not in the store yet: `running`, or `missing` while
+        waiting."""
         if not self.open:
             return {}
         landed = {each.attempt for each in row.attempts if each.mark != "missing"}
@@ -58,8 +59,8 @@ class Overlay:
         }
 
     def cell(self, row: EpisodeRow) -> str | None:
-        """Return the mark of every cell of an episode without a trace; None where the store knows
-        more."""
+        """Return the mark of every cell of an episode without a trace; None where the store has
+        one."""
         if any(cell.attempts for cell in row.cells):
             return None
         owed = self.owed(row).values()
@@ -81,7 +82,7 @@ RUN_STYLES: "dict[RunState, str]" = {
     "stopped": "not_measured",
     "failed": "fail",
 }
-"""The state whose glyph and color a run's state borrows."""
+"""The state whose glyph and color a run's state uses."""
 
 LEGEND: Line = [
     Span(" ✓pass", "pass"),
@@ -101,7 +102,7 @@ LEGEND: Line = [
 
 
 def state_span(view: "RunView") -> Span:
-    """Glyph and word of a run's state."""
+    """Return glyph and word of a run's state."""
     style = RUN_STYLES[view.state]
     return Span(f"{STATES[style].glyph} {view.state}", cell_style(style))
 
@@ -113,7 +114,7 @@ def bar(done: int, planned: int, width: int) -> list[Span]:
 
 
 def clock(seconds: float) -> str:
-    """`0:09`, `12:40`, `1:02:03`."""
+    """Return `0:09`, `12:40` or `1:02:03`."""
     minutes, rest = divmod(int(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
@@ -127,7 +128,7 @@ def left(view: "RunView") -> str:
 
 
 def counts(view: "RunView") -> list[Span]:
-    """Attempts by result; what never happened is left out, except pass and FAIL."""
+    """Return attempts by result; results that never happened are left out, except pass and FAIL."""
     found = [Span(f"✓{view.passed:,}", "pass"), Span(" ")]
     found.append(Span(f"✗{view.failed:,}", "fail" if view.failed else "dim"))
     for count, style in (
@@ -143,7 +144,7 @@ def counts(view: "RunView") -> list[Span]:
 
 
 def gate_counts(view: "RunView") -> str:
-    """`process 2, state 1`: failed traces per gate, the most first."""
+    """Return `process 2, state 1`: failed traces per gate, the largest number first."""
     failing = [
         (count, name) for count, name in zip(view.gates, view.in_force, strict=True) if count
     ]
@@ -152,7 +153,8 @@ def gate_counts(view: "RunView") -> str:
 
 
 def run_line(view: "RunView", here: bool, width: int) -> list[Span]:
-    """The run in one line, its keys at the right. `here`: its candidate is the one on screen."""
+    """Return the run in one line, its keys at the right. `here`: its candidate is the one on
+    screen."""
     if view.state not in AT_WORK:
         problem = visible_line(view.problem or run_ended(view)[0])
         return [Span(" "), state_span(view), Span(f"  {problem}")]
@@ -177,7 +179,7 @@ def _key(key: str, words: str, action: str) -> list[Span]:
 
 
 def approval_line(approval: "ApprovalView", count: int, width: int) -> list[Span]:
-    """The notice that a call waits: which, where, and the key that answers."""
+    """Return the notice that a call waits: the call, its place, and the key that answers it."""
     action = "app.approve"
     where = visible_line("/".join(approval.trace_id.split("/")[-2:]))
     more = f", {count - 1:,} more" if count > 1 else ""
@@ -190,7 +192,7 @@ def approval_line(approval: "ApprovalView", count: int, width: int) -> list[Span
 
 
 def turn_line(turn: "TurnView", count: int, width: int) -> list[Span]:
-    """The notice that the user's turn is a person's: where, and the key that answers."""
+    """Return the notice that a person must play the user: the place, and the key that answers."""
     action = "app.approve"
     where = visible_line("/".join(turn.trace_id.split("/")[-2:]))
     more = f", {count - 1:,} more" if count > 1 else ""
@@ -227,14 +229,14 @@ IMPORT_STYLES: "dict[ImportState, str]" = {
 
 
 def passed_words(filled: "FilledView") -> str:
-    """Count the attempts that passed among those with a verdict."""
+    """Return the number of attempts that passed among those with a verdict."""
     passed = f"{filled.passed:,} of {filled.measured:,} passed" if filled.measured else "no verdict"
     open_ = "".join(f", {n:,} not measured: {code}" for code, n in filled.not_measured.items())
     return passed + visible_line(open_)
 
 
 def cost_words(filled: "FilledView") -> str:
-    """Costs that are known, and how many are not."""
+    """Return the known costs, and the number of unknown ones."""
     if filled.cost_usd is None:
         return "cost not measured"
     more = f", {filled.unpriced:,} without" if filled.unpriced else ""
@@ -242,7 +244,7 @@ def cost_words(filled: "FilledView") -> str:
 
 
 def plan_lines(view: "ImportView", width: int) -> tuple[str, str, list[Line]]:
-    """(what is above, its style, the lines below) of an import that writes nothing."""
+    """Return (the line above, its style, the lines below) of an import that writes nothing."""
     lines: list[Line] = []
     for result in view.results:
         lines += file_lines(result, width)
@@ -264,7 +266,7 @@ def plan_lines(view: "ImportView", width: int) -> tuple[str, str, list[Line]]:
 
 
 def file_lines(result: "FileView", width: int) -> list[Line]:
-    """One file: its format and counts, what it brings, notes, the first refusals."""
+    """Return one file: its format and counts, what it adds, notes, the first refusals."""
     path = middle(visible_line(result.path), max(20, width - 34))
     if result.problem and not result.records:
         text = f"refused: {visible_line(result.problem)}"

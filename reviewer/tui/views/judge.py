@@ -1,4 +1,4 @@
-"""A judge's calibration in lines: its role, its bounds, its flips, what it said, its price."""
+"""A judge's calibration in lines: its role, its bounds, its flips, its words, its price."""
 
 from reviewer.desk.judge.api import JudgeDetail, JudgePlan, JudgeRunView, JudgeView
 from reviewer.desk.labels.api import EstimateView
@@ -11,7 +11,7 @@ from reviewer.tui.widgets.words import UNKNOWN, plural, short
 
 
 def top(found: JudgeView, run: JudgeRunView | None, width: int) -> list[Line]:
-    """Lines 2 to 4: which judge, its role and why, what is still missing."""
+    """Return lines 2 to 4: the judge, its role and why, what is still missing."""
     left = [
         Span("suite ", "dim"),
         Span(middle(visible_line(found.suite_id), 24), "strong"),
@@ -54,7 +54,7 @@ def _wrapped(text: str, width: int) -> list[str]:
 
 
 def calibration(found: JudgeView, width: int) -> list[Line]:
-    """Point, one-sided bound, policy and bar of each figure; then slots, repeats, errors."""
+    """Return point, one-sided bound, policy and bar of each figure; then slots, repeats, errors."""
     note = [Span("one-sided 95% bounds", "dim")]
     lines: list[Line] = [rule(width, [Span("calibration", "strong")], note)]
     name, room = _rooms(width)
@@ -93,7 +93,7 @@ def _estimate(estimate: EstimateView, limit: float | None, width: int) -> list[S
 
 
 def bound(estimate: EstimateView) -> str:
-    """`≥ 0.249`, `≤ 0.902`, or n/m."""
+    """Return `≥ 0.249`, `≤ 0.902`, or n/m."""
     if estimate.low is not None:
         return f"≥ {estimate.low:.3f}"
     return UNKNOWN if estimate.high is None else f"≤ {estimate.high:.3f}"
@@ -112,8 +112,8 @@ def _style(estimate: EstimateView, limit: float | None) -> str:
 
 
 def confusion(found: JudgeView, width: int) -> list[Block]:
-    """People's answers against the judge's, the first row being the heading; then what follows
-    from them."""
+    """Return people's answers against the judge's, with the heading as the first row; then the
+    figures that follow from them."""
     if not found.confusion:
         return [Block("no pair has both a person's answer and the judge's"), *_beside(found, width)]
     columns = max(len(row) for row in found.confusion)
@@ -142,7 +142,7 @@ def _beside(found: JudgeView, width: int) -> list[Block]:
 
 
 def said_lines(detail: JudgeDetail, width: int, rows: int) -> list[Line]:
-    """Return the judge's words in either order, in `rows` lines each at most."""
+    """Return the judge's words in either order, in at most `rows` lines each."""
     lines: list[Line] = []
     for name, text in (("forward", detail.forward), ("swapped", detail.swapped)):
         found = _wrapped(f"“{text}”" if text else "nothing kept", width - 12)
@@ -157,19 +157,19 @@ def said_lines(detail: JudgeDetail, width: int, rows: int) -> list[Line]:
 
 
 def cost(value: float | None) -> str:
-    """A price with a sign; what is not known is said in words."""
+    """Return a price with a dollar sign; in words when it is not known."""
     return "price not known" if value is None else f"${value:,.4f}"
 
 
 def spent(run: JudgeRunView) -> str:
-    """Return the cost of the calls; a sum that leaves some out says so."""
+    """Return the cost of the calls; a sum without some of them says so."""
     if run.cost_usd is None and run.known_usd is not None:
         return f"at least {cost(run.known_usd)}"
     return cost(run.cost_usd)
 
 
 def run_words(run: JudgeRunView) -> str:
-    """`41 of 96 calls, $0.0120`, and what went wrong."""
+    """Return `41 of 96 calls, $0.0120`, and the errors."""
     words = f"► {run.done:,} of {run.calls:,} calls, {spent(run)}"
     words += f", {plural(run.errors, 'error')}" if run.errors else ""
     return f"{words}, stopping" if run.state == "stopping" else words

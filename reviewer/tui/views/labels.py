@@ -25,17 +25,18 @@ _ALIKE = re.compile(
     )""",
     re.IGNORECASE | re.MULTILINE | re.VERBOSE,
 )
-"""Lines with a tag that prompts put around a text, that are nothing but the name of a side, or that
-begin as a rule or a fence does."""
+"""Lines with a tag that prompts put around a text, lines with nothing but the name of a side, or
+lines that begin like a rule or a fence."""
 
 
 def blocks(text: str | None) -> list[Block]:
-    """A message as it is shown, behind its fence; one that is missing says so."""
+    """Return a message as it is shown, after its fence; a missing message is reported."""
     return [Block(MISSING, "not_measured")] if not text else [Block(text, quoted=True)]
 
 
 def done_blocks(side: "SideEvidence | None") -> list[Block]:
-    """What was done before a message, a call and a result in turn, all of it behind the fence."""
+    """Return the acts before a message, each call followed by its result, all of it after the
+    fence."""
     if side is None:
         return [Block("reading…", "dim")]
     told: list[Block] = []
@@ -65,14 +66,13 @@ _RESULT = {"approval": "asked", "error": "error"}
 
 
 def alike(text: str | None) -> list[Span]:
-    """Return the warning above a text that spells something like the screen's or a prompt's own
-    lines."""
+    """Return the warning above a text that imitates the screen's or a prompt's own lines."""
     count = sum(1 for _ in _ALIKE.finditer(text or ""))
     return [Span(f"{plural(count, 'line')} like ours, fenced", "quarantined")] if count else []
 
 
 def file_name(what: str, suite_id: str) -> str:
-    """The name to offer for a file of `what`."""
+    """Return the name to offer for a file of `what`."""
     safe = "".join(char if char.isalnum() or char in "-_." else "-" for char in suite_id)
     return f"{what}-{safe}.jsonl"
 
@@ -88,8 +88,8 @@ def export_judgments(desk: "Desk", suite_id: str, name: str) -> str:
 
 
 def _written(data: bytes, noun: str, name: str) -> str:
-    """DeskError where the file cannot be written, or is there already: what somebody gave away is
-    not overwritten."""
+    """Write a new file and return the words for it. Raises DeskError when it cannot be written or
+    exists already: files that were handed out are not overwritten."""
     path = Path(name).expanduser()
     if path.exists():
         raise DeskError(f"already exists and was not overwritten: {name}", "choose another name")
@@ -105,7 +105,7 @@ def _written(data: bytes, noun: str, name: str) -> str:
 
 
 def import_labels(desk: "Desk", name: str) -> str:
-    """Take in the labels of a file; what is known stays as it is."""
+    """Import the labels of a file; labels that are already known stay as they are."""
     path = Path(name).expanduser()
     try:
         if not path.is_file():

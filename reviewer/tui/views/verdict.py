@@ -1,4 +1,4 @@
-"""The verdict in lines: what is recommended, and reason by reason why."""
+"""The verdict in lines: the recommendation, and each reason for it."""
 
 from collections.abc import Sequence
 
@@ -30,7 +30,7 @@ def verdict_lines(
     room: int,
     width: int,
 ) -> list[Line]:
-    """The verdict in a sentence, then one line for each of the first `room` reasons."""
+    """Return the verdict in a sentence, then one line for each of the first `room` reasons."""
     state = VERDICTS[recommendation]
     count = words.plural(len(reasons), "reason")
     says = {
@@ -50,8 +50,8 @@ def verdict_lines(
 
 
 def reason_line(reason: Reason, width: int) -> list[Span]:
-    """One reason: its number, its words, what was observed, where, and the policy. Words that are
-    long take the room that the others leave: a way out may be at their end."""
+    """Return one reason: its number, its words, the observation, its place, and the policy. Long
+    words take the room that the other parts leave, because a way out may be at their end."""
     action = f"screen.numbered({reason.number})"
     text, observed = visible_line(reason.text), visible_line(reason.observed)
     policy = visible_line(reason.policy)

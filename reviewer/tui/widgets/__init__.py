@@ -1,1 +1,1 @@
-"""Widgets and the lines they paint. They know no desk."""
+"""Widgets and the lines they paint. They do not use the desk."""

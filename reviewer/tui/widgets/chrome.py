@@ -1,4 +1,4 @@
-"""The cheap widgets every screen is framed with: boxes of lines, menus, choices."""
+"""The cheap widgets that frame every screen: boxes of lines, menus, choices."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -25,7 +25,7 @@ _styles: tuple[object, Mapping[str, Style]] = (None, {})
 
 
 def styles_for(app: "App[Any]") -> Mapping[str, Style]:
-    """The styles of the app's theme. Widgets keep them until `notify_style_update`."""
+    """Return the styles of the app's theme. Widgets keep them until `notify_style_update`."""
     global _styles
     theme = app.current_theme
     if _styles[0] is not theme:
@@ -34,8 +34,8 @@ def styles_for(app: "App[Any]") -> Mapping[str, Style]:
 
 
 class RowView(ScrollView):
-    """Rows that a widget draws itself. Textual lays the whole screen out when a view has more or
-    less to scroll through, for its scrollbars; here none is seen, and nothing is laid out."""
+    """Rows that a widget draws itself. Textual lays out the whole screen when the scrollable size
+    of a view changes, for its scrollbars; this view has no scrollbars, and nothing is laid out."""
 
     DEFAULT_CSS = """
     RowView { height: 1fr; width: 1fr; overflow-x: hidden; overflow-y: scroll;
@@ -47,13 +47,13 @@ class RowView(ScrollView):
         self.set_reactive(ScrollView.show_vertical_scrollbar, True)
 
     def extend(self, rows: int) -> None:
-        """Scroll through so many rows."""
+        """Set the number of rows to scroll through."""
         self.set_reactive(ScrollView.virtual_size, Size(self.size.width, rows))
         self.scroll_y = self.validate_scroll_y(self.scroll_y)
 
 
 class LineBox(Widget):
-    """Lines painted as they are. Only lines that changed are repainted; spans can be clicked."""
+    """Lines painted as given. Only lines that changed are repainted; spans can be clicked."""
 
     DEFAULT_CSS = "LineBox { height: auto; width: 1fr; }"
 
@@ -64,14 +64,14 @@ class LineBox(Widget):
 
     @property
     def named_styles(self) -> Mapping[str, Style]:
-        """Styles by name, made once per theme."""
+        """Styles by name, computed once per theme."""
         if self._styles_by_name is None:
             self._styles_by_name = styles_for(self.app)
         return self._styles_by_name
 
     @property
     def grows(self) -> bool:
-        """Whether its height is that of its lines: else more of them lay nothing out."""
+        """Whether its height follows its lines; if not, more lines need no layout."""
         return self.styles.height is None or self.styles.height.is_auto
 
     def show(self, lines: Sequence[Line]) -> None:
@@ -127,7 +127,7 @@ class Field(LineBox):
         self.compose_add_child(widget)
 
     def mark(self, here: bool) -> None:
-        """Show whether what is typed goes here."""
+        """Show whether this field receives typed text."""
         self.show([[Span("›", "strong") if here else Span(" "), self._label]])
 
 
@@ -167,13 +167,13 @@ class Menu(LineBox, can_focus=True):
     def offer(self, items: Sequence[Line], cursor: int | None = None) -> None:
         """Replace the lines. The cursor stays unless one is given."""
         if len(items) != len(self.items):
-            self.refresh(layout=self.grows)  # as many are drawn as there is room for now
+            self.refresh(layout=self.grows)  # only as many are drawn as there is room for
         self.items = list(items)
         self.cursor = max(0, min(self.cursor if cursor is None else cursor, len(self.items) - 1))
         self._draw()
 
     def caption(self, title: Line, note: Line = ()) -> None:
-        """The words in the rule above the lines."""
+        """Set the words in the rule above the lines."""
         self.title, self.note = title, note
         self._draw()
 
@@ -184,7 +184,7 @@ class Menu(LineBox, can_focus=True):
 
     def _draw(self) -> None:
         room = self.room
-        last = len(self.items) - room  # no empty line while there is one above
+        last = len(self.items) - room  # no empty line at the end while lines above are hidden
         self._first = max(0, min(max(self._first, self.cursor - room + 1), self.cursor, last))
         lines: list[Line] = []
         if self._ruled:
@@ -220,15 +220,15 @@ class Menu(LineBox, can_focus=True):
             self.post_message(self.Moved(self))
 
     def action_end(self, side: int) -> None:
-        """To the first or the last line."""
+        """Move to the first or the last line."""
         self.action_move(side * len(self.items))
 
     def action_page(self, share: float) -> None:
-        """A page, or a part of one."""
+        """Move by a page, or a part of one."""
         self.action_move(int(share * self.room) or (1 if share > 0 else -1))
 
     def action_choose(self) -> None:
-        """Take the line under the cursor."""
+        """Choose the line under the cursor."""
         if self.items:
             self.post_message(self.Chosen(self))
 
@@ -242,7 +242,7 @@ class Menu(LineBox, can_focus=True):
 
 
 class Scroll(VerticalScroll):
-    """As Textual's, and by the letters too."""
+    """Scrolls as Textual's class does, and by letter keys too."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         move("move.up", "scroll_up"),
@@ -256,12 +256,12 @@ class Scroll(VerticalScroll):
     ]
 
     def action_half(self, step: int) -> None:
-        """Half a page."""
+        """Scroll by half a page."""
         self.scroll_relative(y=step * max(1, self.size.height // 2), animate=False)
 
 
 class Choice(LineBox, can_focus=True):
-    """One line; left and right choose, Enter takes the whole form."""
+    """One line; left and right choose, Enter submits the whole form."""
 
     DEFAULT_CSS = "Choice { height: 1; width: 1fr; }"
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -271,7 +271,7 @@ class Choice(LineBox, can_focus=True):
     ]
 
     class Changed(Message):
-        """Another word is chosen, by the reader."""
+        """The reader has chosen another word."""
 
         def __init__(self, choice: "Choice") -> None:
             super().__init__()
@@ -295,7 +295,7 @@ class Choice(LineBox, can_focus=True):
         return self._words[self.at]
 
     def choose(self, word: str) -> None:
-        """Choose a word without telling anybody."""
+        """Choose a word without posting a message."""
         self.at = self._words.index(word)
         self._draw()
 
@@ -322,11 +322,11 @@ class Choice(LineBox, can_focus=True):
             self.post_message(self.Changed(self))
 
     def action_side(self, step: int) -> None:
-        """To the word at the left or right."""
+        """Move to the word at the left or right."""
         self._go(self.at + step)
 
     def action_take(self) -> None:
-        """Take the form."""
+        """Submit the form."""
         self.post_message(self.Taken(self))
 
     async def on_click(self, event: Click) -> None:
