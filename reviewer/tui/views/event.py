@@ -149,7 +149,7 @@ def _link(other: EventRow) -> Entry:
 
 
 def _findings(detail: EventDetail, trace: TraceView) -> list[Entry]:
-    """Return the findings on an event; each leads to its clause of the contract."""
+    """Return the findings on an event; each links to its clause of the contract."""
     entries = []
     for finding in trace.findings:
         if finding.seq == detail.row.seq:
@@ -168,8 +168,8 @@ def _findings(detail: EventDetail, trace: TraceView) -> list[Entry]:
 
 
 def _notes(seq: int, notes: Sequence[NoteView]) -> list[Block]:
-    """Return the notes and bookmarks on an event; notes are quoted, for they are not part of the
-    trace."""
+    """Return the notes and bookmarks on an event; notes are quoted, because they are not part of
+    the trace."""
     blocks = []
     for note in notes:
         if note.seq == seq:
@@ -182,7 +182,7 @@ def _notes(seq: int, notes: Sequence[NoteView]) -> list[Block]:
 
 
 def _measures(detail: EventDetail, trace: TraceView) -> list[Block]:
-    """Time, cost and tokens, and the event's place in the record."""
+    """Return time, cost and tokens, and the event's place in the record."""
     row = detail.row
     took = "not measured"
     if row.latency_ms is not None:
@@ -202,13 +202,13 @@ def _measures(detail: EventDetail, trace: TraceView) -> list[Block]:
 
 
 def changed(lines: Sequence[str]) -> list[Block]:
-    """Changes of a state: glyph, word and color."""
+    """Return changes of a state: glyph, word and color."""
     return [Block(line, SIGNS.get(line[:1], "text"), [Span("  ")]) for line in lines]
 
 
 def state_parts(state: StateView, seq: int, tree: Tree | None) -> Sequence[Part]:
-    """The state as it was after event `seq`: where it is recorded, what had changed, and it
-    whole, with the same marks."""
+    """Return the state after event `seq`: where it is recorded, what changed, and the whole state
+    with the same marks."""
     if state.seq is None or tree is None:
         return _plain([Block("state not recorded by this source", "not_measured")])
     place = f"snapshot {state.at} of {state.of}"
@@ -230,7 +230,7 @@ def state_parts(state: StateView, seq: int, tree: Tree | None) -> Sequence[Part]
 
 
 def source_parts(trace: TraceView) -> Sequence[Part]:
-    """Return the origin of a trace and what its source says: facts that no gate looks at."""
+    """Return the origin of a trace and what its source states: facts that no gate reads."""
     facts = [
         ("file", trace.source_path),
         ("record", str(trace.source_record)),

@@ -35,7 +35,7 @@ class Overlay:
         self._waiting = _by_episode(view.pending)
         fresh = [_by_episode(view.running)]
         if not self._known:
-            fresh.append(self._waiting)  # slots that wait later also waited then, or were at work since
+            fresh.append(self._waiting)  # later ones also waited then, or were at work since
         for owed in fresh:
             for episode_id, attempts in owed.items():
                 self._known.setdefault(episode_id, set()).update(attempts)

@@ -1,7 +1,7 @@
 """A table of any length by the line API: rows are fetched by page and drawn one line at a time.
 
-The grid owns a list of row keys (the order), a row cursor and a cell cursor. What a row looks like
-is a `Sheet`, made for the width at hand. One widget serves the scorecard, events and sources.
+The grid owns a list of row keys (the order), a row cursor and a cell cursor. A `Sheet`, made for
+the present width, draws the rows. One widget serves the scorecard, events and sources.
 """
 
 from array import array
@@ -41,7 +41,7 @@ class Grid(RowView, can_focus=True):
     ]
 
     class Moved(Message):
-        """The cursor is elsewhere."""
+        """The cursor has moved."""
 
         def __init__(self, grid: "Grid") -> None:
             super().__init__()
@@ -89,7 +89,7 @@ class Grid(RowView, can_focus=True):
         return self._sheet
 
     def set_keys(self, keys: Iterable[int], row: int = 0) -> None:
-        """Take a new order of rows; the cursor goes to `row`."""
+        """Show rows in a new order; the cursor goes to `row`."""
         self.keys = keys if isinstance(keys, range | array) else array("q", keys)
         self.row = max(0, min(row, len(self.keys) - 1))
         self._forget()
@@ -98,8 +98,8 @@ class Grid(RowView, can_focus=True):
         self.refresh()
 
     def grow(self, keys: Iterable[int]) -> None:
-        """Take the rows that are behind those that are here already: nothing moves."""
-        self._pages.discard(len(self.keys) // PAGE)  # it was the last, and not whole
+        """Add rows after the present ones: nothing moves."""
+        self._pages.discard(len(self.keys) // PAGE)  # it was the last page, and not full
         self.keys = keys if isinstance(keys, range | array) else array("q", keys)
         self._measure()
         self.refresh()
@@ -109,7 +109,7 @@ class Grid(RowView, can_focus=True):
         self._repaint(self._forget)
 
     def redress(self) -> None:
-        """Draw the rows at hand again, in a new sheet, and repaint the lines that differ."""
+        """Draw the rows in memory again, in a new sheet, and repaint the lines that differ."""
 
         def undress() -> None:
             self._strips.clear()
@@ -129,13 +129,13 @@ class Grid(RowView, can_focus=True):
             self.refresh(*changed)
 
     def caption(self, title: Line, note: Line = ()) -> None:
-        """The words in the rule above the grid."""
+        """Set the words in the rule above the grid."""
         if list(title) != list(self.title) or list(note) != list(self.note):
             self.title, self.note = title, note
             self.refresh(Region(0, 0, self.size.width, 1))
 
     def at(self, index: int) -> Any | None:
-        """The row at an index, None when it could not be fetched."""
+        """Return the row at an index, None when it could not be fetched."""
         if not 0 <= index < len(self.keys):
             return None
         page, offset = divmod(index, PAGE)
@@ -210,26 +210,26 @@ class Grid(RowView, can_focus=True):
         self.post_message(self.Moved(self))
 
     def action_move(self, step: int) -> None:
-        """Up or down."""
+        """Move up or down."""
         self.go(self.row + step)
 
     def action_side(self, step: int) -> None:
-        """To the cell at the left or right, where a row has cells."""
+        """Move to the cell at the left or right, where a row has cells."""
         names = [column.key for column in self.sheet.columns if column.cell]
         if names:
             at = names.index(self.column) if self.column in names else 0
             self.go(self.row, names[max(0, min(at + step, len(names) - 1))])
 
     def action_end(self, step: int) -> None:
-        """To the first or last row."""
+        """Move to the first or last row."""
         self.go(0 if step < 0 else len(self.keys) - 1)
 
     def action_page(self, pages: float) -> None:
-        """A page, or half of one."""
+        """Move by a page, or half of one."""
         self.go(self.row + int(pages * self.body))
 
     def action_choose(self) -> None:
-        """Go into the row or cell under the cursor."""
+        """Open the row or cell under the cursor."""
         if self.keys:
             self.post_message(self.Chosen(self))
 
@@ -308,8 +308,8 @@ class Grid(RowView, can_focus=True):
         return barred_line(line) if here and self.has_focus else line
 
     def _ends(self, column: Column) -> int:
-        """Return where the gap behind a column ends: at the next column, or at the last one of the
-        screen. Without a gap on both sides the cell cursor has no brackets."""
+        """Return where the gap after a column ends: at the next column, or for the last column at
+        the edge of the screen. Without a gap on both sides the cell cursor has no brackets."""
         behind = [other.x for other in self.sheet.columns if other.x > column.x]
         return min(behind, default=self.size.width)
 

@@ -1,8 +1,8 @@
-"""Lines of styled text: cut, padded, ruled, in columns, and text of any size wrapped to a width.
+"""Lines of styled text: cut, padded, ruled, in columns; and text of any size wrapped to a width.
 
-A document is a list of pieces: stretches of at most 16,384 characters that never cross a newline.
-A clean long piece has a known number of rows; any other is measured when it is first seen, and
-until then its rows are an estimate. So 10 MB open as fast as one screen of them.
+A document is a list of pieces: stretches of at most 16,384 characters that never cross a newline. A
+clean long piece has a known number of rows; any other is measured when it is first shown; until
+then its rows are estimated. So 10 MB open as fast as one screen of them.
 """
 
 import re
@@ -33,19 +33,19 @@ Line = Sequence[Span]
 
 
 def width_of(line: Line) -> int:
-    """Columns a line takes."""
+    """Return the columns of a line."""
     return sum(cell_len(span.text) for span in line)
 
 
 def cut(text: str, width: int) -> str:
-    """Text of at most `width` columns, ending in `…` when something was left out."""
+    """Return text of at most `width` columns, ending in `…` when something was left out."""
     if cell_len(text) <= width:
         return text
     return set_cell_size(text, max(0, width - 1)).rstrip() + "…" if width > 0 else ""
 
 
 def middle(text: str, width: int) -> str:
-    """An identifier of at most `width` columns: it loses its middle, never its end."""
+    """Return an identifier of at most `width` columns: it loses its middle, never its end."""
     if cell_len(text) <= width:
         return text
     if width < 5:
@@ -56,7 +56,7 @@ def middle(text: str, width: int) -> str:
 
 
 def told_apart(text: str, width: int) -> str:
-    """A name of at most `width` columns: of a longer one its end, where versions are."""
+    """Return a name of at most `width` columns: of a longer one the end, which has the version."""
     if cell_len(text) <= width:
         return text
     while cell_len(text) > max(0, width - 1):
@@ -65,7 +65,7 @@ def told_apart(text: str, width: int) -> str:
 
 
 def whole_parts(text: str, width: int) -> str:
-    """A listing of at most `width` columns: it ends behind a whole part, never within one."""
+    """Return a listing of at most `width` columns: it ends after a whole part, never within one."""
     if cell_len(text) <= width:
         return text
     parts = set_cell_size(text, max(0, width - 2)).rpartition(", ")[0]
@@ -73,7 +73,7 @@ def whole_parts(text: str, width: int) -> str:
 
 
 def pad(text: str, width: int, *, right: bool = False) -> str:
-    """Text of exactly `width` columns, at the left or at the right; a longer one ends in `…`."""
+    """Return text of exactly `width` columns, aligned left or right; a longer one ends in `…`."""
     short = width - cell_len(text)
     if short < 0:
         return set_cell_size(cut(text, width), width)
@@ -81,7 +81,7 @@ def pad(text: str, width: int, *, right: bool = False) -> str:
 
 
 def fit(line: Line, width: int) -> list[Span]:
-    """A line of exactly `width` columns: cut with `…` or padded."""
+    """Return a line of exactly `width` columns: cut with `…` or padded."""
     fitted: list[Span] = []
     left = width
     for number, span in enumerate(line):
@@ -99,7 +99,7 @@ def fit(line: Line, width: int) -> list[Span]:
 
 
 def spread(left: Line, right: Line, width: int) -> list[Span]:
-    """One line with a left part and a right part; the left part gives way when they meet."""
+    """Return one line with a left and a right part; the left part is cut when they meet."""
     room = width - width_of(right)
     if room <= 0:
         return fit(right, width)
@@ -109,7 +109,7 @@ def spread(left: Line, right: Line, width: int) -> list[Span]:
 def rule(
     width: int, left: Line = (), right: Line = (), *, heavy: bool = False, joint: int | None = None
 ) -> list[Span]:
-    """A horizontal rule with words in it: heavy where the focus is. `joint` hangs a `┴` on it."""
+    """Return a horizontal rule with words in it: heavy where the focus is. `joint` adds a `┴`."""
     stroke = "━" if heavy else "─"
     style = "strong" if heavy else "rule"
     start: list[Span] = [Span(stroke * 2, style)]
@@ -130,20 +130,21 @@ def rule(
 
 
 def reversed_line(line: Line) -> list[Span]:
-    """The same line under the cell cursor: `paint` reads the `*` of a style as reverse video."""
+    """Return the line under the cell cursor: `paint` draws a style with `*` in reverse video."""
     return [span._replace(style=f"*{span.style}") for span in line]
 
 
 def barred_line(line: Line) -> list[Span]:
-    """The same line in the row of the cursor: `paint` reads the `=` of a style as its ground."""
+    """Return the line in the cursor's row: `paint` draws a style with `=` on the ground of that
+    row."""
     return [s if s.style[:1] == "*" else s._replace(style=f"={s.style}") for s in line]
 
 
 def paint(line: Line, styles: Mapping[str, Style], width: int) -> Strip:
-    """A line as the strip a widget returns, exactly `width` columns."""
+    """Return a line as the strip of a widget, exactly `width` columns."""
     segments: list[Segment] = []
     fitted = fit(line, width)
-    if line and line[-1].style[:1] == "=":  # the row of the cursor goes to the last column
+    if line and line[-1].style[:1] == "=":  # the row of the cursor extends to the last column
         fitted[-1] = fitted[-1]._replace(style=f"={fitted[-1].style.removeprefix('=')}")
     for text, name, _ in fitted:
         if text:
@@ -163,16 +164,16 @@ _REVERSE, _UNDER = Style(reverse=True), Style(underline=True)
 
 
 def _under_cursor(style: Style, text: Style) -> Style:
-    """A style below the cursor: one bar in the text's own colors. A cell that is filled or in
-    reverse already keeps its color, and is underlined instead."""
+    """Return a style under the cursor: one bar in the text's own colors. A cell that is filled or
+    in reverse video keeps its color, and is underlined instead."""
     if style.reverse or style.bgcolor != text.bgcolor:
         return style + _UNDER
     return text + Style(bold=style.bold, italic=style.italic) + _REVERSE
 
 
 def _in_row(style: Style, styles: Mapping[str, Style]) -> Style:
-    """A style in the row of the cursor: on its ground, and a filled cell as it is. Where a theme
-    has no such ground the row is in reverse."""
+    """Return a style in the row of the cursor: on the row's ground, while a filled cell stays as it
+    is. Where a theme has no such ground, the row is in reverse video."""
     text, bar = styles["text"], styles["bar"]
     if bar.reverse:
         return _under_cursor(style, text)
@@ -182,7 +183,7 @@ def _in_row(style: Style, styles: Mapping[str, Style]) -> Style:
 
 
 def action_at(line: Line, x: int) -> str:
-    """The action of the span under column `x`, or an empty string."""
+    """Return the action of the span under column `x`, or an empty string."""
     for span in line:
         x -= cell_len(span.text)
         if x < 0:
@@ -191,7 +192,7 @@ def action_at(line: Line, x: int) -> str:
 
 
 def plain(lines: Iterable[Line]) -> str:
-    """The text of lines, without styles: for copying and for tests."""
+    """Return the text of lines, without styles: for copying and for tests."""
     return "\n".join("".join(span.text for span in line).rstrip() for line in lines)
 
 
@@ -234,7 +235,7 @@ class Sheet(ABC):
         """Return one run of spans per column; the grid fits it to the column's width."""
 
     def beside(self, rows: Sequence[Any]) -> None:  # noqa: B027  # most sheets need none
-        """Take note of rows that are shown together; called before any of them is drawn."""
+        """Read the rows that are shown together; called before any of them is drawn."""
 
     def flag(self, row: Any) -> Span:
         """Return the one character between the row cursor and the first column."""
@@ -244,15 +245,14 @@ class Sheet(ABC):
 PIECE = 16_384
 WORDS = 2_000  # a piece up to this long is wrapped at spaces, a longer one at the margin
 FENCE = "┊ "
-"""Comes before every row of a quoted text: what others wrote cannot pass for the screen's own
-words, whatever it spells."""
+"""Begins every row of a quoted text, so that words of others cannot pass for the screen's own."""
 _CLEAN = re.compile(r"[ -~]*")
 
 
 class Block(NamedTuple):
-    """Text in one style, after a heading before its first row only. A `quoted` one was written by
-    others, and is drawn behind a fence. `marks` are stretches in another style, as (start, end,
-    style) in order; they apply to a text that is safe and has no tabs."""
+    """Text in one style, after a heading that is before its first row only. A `quoted` text was
+    written by others, and is drawn behind a fence. `marks` are stretches in another style, as
+    (start, end, style) in order; they apply to a text that is safe and has no tabs."""
 
     text: str
     style: str = "text"
@@ -301,15 +301,15 @@ class Document:
 
     @property
     def height(self) -> int:
-        """Rows in all; an estimate while parts were never shown."""
+        """The number of all rows; an estimate while parts were never shown."""
         return self._sums[-1] if self._sums else 0
 
     def room(self, block: int) -> int:
-        """Columns left for the text of a block, beside its heading."""
+        """Return the columns for the text of a block, after its heading."""
         return max(8, self.width - self._indents[block])
 
     def settle(self, top: int, count: int) -> None:
-        """Measure what `count` rows from `top` show, so that `row` is exact there."""
+        """Measure the `count` rows from `top`, so that `row` is exact there."""
         while True:
             index = bisect_right(self._sums, top)
             shown, moved = 0, False
@@ -323,7 +323,7 @@ class Document:
             self._sums = list(accumulate(self._counts))
 
     def row(self, y: int) -> tuple[Piece, Row, bool] | None:
-        """The piece and row at a line, and whether it is its block's first."""
+        """Return the piece and row at a line, and whether the row is its block's first."""
         index = bisect_right(self._sums, y)
         if not 0 <= y < self.height:
             return None
@@ -334,7 +334,7 @@ class Document:
         return piece, row, piece.first and within == 0
 
     def find(self, block: int, position: int) -> int:
-        """The row that shows a position of a block's source text."""
+        """Return the row that shows a position of a block's source text."""
         for index in range(self._piece_of(block, position), -1, -1):
             piece = self.pieces[index]
             if not self._exact[index] and self._take(index):
@@ -346,7 +346,7 @@ class Document:
         return 0
 
     def positions(self, y: int) -> tuple[int, int]:
-        """Block and source position where row `y` begins (to the piece)."""
+        """Return the block and source position at which row `y` begins (exact to the piece)."""
         index = min(bisect_right(self._sums, y), len(self.pieces) - 1)
         return self.pieces[index].block, self.pieces[index].start
 
@@ -356,7 +356,8 @@ class Document:
         )
 
     def _guess(self, piece: Piece) -> tuple[int, bool]:
-        """Rows of a piece, and whether that is exact. Short pieces are looked at when seen."""
+        """Return the rows of a piece, and whether the number is exact. Short pieces are measured
+        when shown."""
         _, start, stop, _ = piece
         length, room = stop - start, self.room(piece.block)
         if length <= room:
@@ -366,7 +367,7 @@ class Document:
         return -(-length // room), clean
 
     def _take(self, index: int) -> bool:
-        """Measure one piece; whether its number of rows changed."""
+        """Measure one piece; return whether its number of rows changed."""
         count = len(self._wrapped(index))
         self._exact[index] = True
         changed = count != self._counts[index]
@@ -424,7 +425,8 @@ def _margin(text: str, room: int) -> Iterator[Row]:
     else:
         parts = chop_cells(text, room)
         if sum(len(part) for part in parts) != len(text):
-            # Lone marks of no width get lost in chopping; a reviewer must see that they are there.
+            # Lone marks without width get lost in wrapping; a reviewer must see that they are
+            # there.
             parts = (text[at : at + room // 2] for at in range(0, len(text), room // 2))
     offset = 0
     for part in parts:

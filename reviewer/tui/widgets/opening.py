@@ -1,4 +1,5 @@
-"""Screens that open with one layout and one frame, and what shines through a dialog."""
+"""Screens that open with one layout and one frame, and a cheap veil over the screen under a
+dialog."""
 
 from functools import lru_cache
 from typing import TYPE_CHECKING, TypeVar
@@ -29,20 +30,21 @@ class OpensOnce(Screen[R]):
     """A screen that opens with one layout and one frame.
 
     Textual styles each widget of a new screen once more as soon as the screen is on top, and lays
-    all of them out again for requests that its first layout has already met: half the work of
+    all of them out again for requests that the first layout has already fulfilled: half the work of
     opening a screen.
     """
 
     focused: Reactive[Widget | None] = Reactive(None, repaint=False)
-    """Whoever gets or loses the focus paints itself; Textual paints the whole screen as well."""
+    """A widget that gets or loses the focus paints itself; Textual would paint the whole screen as
+    well."""
     _met = 0.0
-    """When the first layout was done, by the clock of messages; 0 before it."""
+    """When the first layout was done, by the clock of messages; 0 before."""
 
     def _on_screen_resume(self, event: "ScreenResume") -> None:
         if self._met:
             return  # Textual's own handler is next
         event.prevent_default()
-        # widgets were styled when they were mounted, the screen itself before its sheet was read
+        # widgets were styled when mounted, the screen itself before its sheet was read
         event.refresh_styles = False
         self.app.stylesheet.update_nodes([self])
         super()._on_screen_resume(event)
@@ -54,7 +56,7 @@ class OpensOnce(Screen[R]):
         if not self._met and self._size:
             self._met = Message().time
             for widget in self._compositor.full_map:
-                # only what may scroll is laid out again, by what the first layout found
+                # only scrollable widgets are laid out again, with the sizes of the first layout
                 if "auto" not in (widget.styles.overflow_x, widget.styles.overflow_y):
                     widget._layout_required = False
 
@@ -66,15 +68,15 @@ class OpensOnce(Screen[R]):
     def _screen_resized(self, size: "Size") -> None:
         """Lay out for another size.
 
-        Textual also asks for it once more after each first layout of a screen, with the size that
-        was just laid out, and for every screen below: a third of the work of opening one.
+        Textual also requests a layout after each first layout of a screen, with the size that was
+        just laid out, and for every screen below: a third of the work of opening one.
         """
         if size != self._size:
             super()._screen_resized(size)
 
 
 class Veiled(ModalScreen[R], OpensOnce[R]):
-    """A box over a screen that shines through."""
+    """A box over a screen that stays visible behind it."""
 
     def render(self) -> object:  # type: ignore[override]
         shown = super().render()
@@ -82,8 +84,8 @@ class Veiled(ModalScreen[R], OpensOnce[R]):
 
 
 class Veil(Visual):
-    """A screen seen through a color. As Textual's own, which makes two styles of every piece of
-    every line each time."""
+    """A screen seen through a color. Replaces Textual's own class, which makes two styles for every
+    piece of every line each time."""
 
     def __init__(self, below: Screen[object], color: Color) -> None:
         self._below, self._color = below, color
@@ -109,7 +111,7 @@ class Veil(Visual):
 
 @lru_cache(maxsize=4096)
 def veiled(style: Style | None, color: Color) -> Style:
-    """Return a style as it is seen through a color, without what a click on it would do."""
+    """Return a style as seen through a color, without its click action."""
     bare = Style() if style is None else style.clear_meta_and_links()
     if color.a == 0:
         return bare

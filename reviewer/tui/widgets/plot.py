@@ -1,7 +1,7 @@
 """Values drawn as text: points over columns with limits and a target, and bars from 0 to 1.
 
-Pure: numbers in, lines out. Every glyph here has an ASCII one in `app.terminal`. A value that is
-not known leaves its column empty.
+Pure: numbers in, lines out. Every glyph here has an ASCII equivalent in `app.terminal`. An unknown
+value leaves its column empty.
 """
 
 import math
@@ -16,23 +16,23 @@ from reviewer.tui.widgets.lines import Line, Span, cut, fit, middle, pad, spread
 from reviewer.tui.widgets.words import UNKNOWN
 
 GUTTER = 8
-"""Columns left of the axis, with it."""
+"""Columns left of the plot, including the axis."""
 WIDEST = 14
-"""The most columns between two points, unless their names need more: few candidates stay close
+"""The most columns between two points, unless their names need more: a few candidates stay close
 enough to compare."""
 NAMED = 24
 """The most columns between two points whatever their names are."""
 
 ROUND = (1, 1.2, 1.6, 2, 2.4, 3.2, 4, 5, 6, 8)
 LEGIBLE = 8
-"""The least columns from point to point at which every point's name is drawn, cut to fit."""
+"""The least columns between points at which every point's name is drawn, cut to fit."""
 APART = 3
-"""The least columns from point to point at which the limits of each are drawn."""
+"""The least columns between points at which the limits of each are drawn."""
 
 
 class Mark(NamedTuple):
-    """One point: its value and limits, the style of its glyph, and the `side` of the target that it
-    is on: 1 above, -1 below, 0 for neither."""
+    """One point: its value and limits, the style of its glyph, and its `side` of the target: 1
+    above, -1 below, 0 for neither."""
 
     value: float | None
     low: float | None = None
@@ -42,14 +42,16 @@ class Mark(NamedTuple):
 
 
 class Scale(NamedTuple):
-    """The span of the vertical axis: 0 at the bottom row to `top`; `form` writes its figures."""
+    """The range of the vertical axis: from 0 at the bottom row to `top`; `form` formats its
+    figures."""
 
     top: float
     form: str
 
 
 def nice(most: float) -> float:
-    """The least round figure, with round quarters, that is not below `most`; 1 for nothing."""
+    """Return the least round figure, with round quarters, that is at least `most`; 1 for 0 or
+    less."""
     if not 0 < most < math.inf:
         return 1.0
     power = 10.0 ** math.floor(math.log10(most))
@@ -57,23 +59,25 @@ def nice(most: float) -> float:
 
 
 def row_of(value: float, top: float, height: int) -> int:
-    """The row of a value, 0 the uppermost: the one whose own value lies nearest."""
+    """Return the row of a value, 0 the uppermost: the row whose own value is nearest."""
     share = max(0.0, min(value / top, 1.0))
     return height - 1 - round(share * (height - 1))
 
 
 def widest_of(names: Sequence[str]) -> int:
-    """The most columns between two points of these names: what the longest takes in `[ ]`."""
+    """Return the most columns between two points of these names: the longest in `[ ]`, within
+    limits."""
     return min(NAMED, max([WIDEST, *(width_of([Span(f"[{name}] ")]) for name in names)]))
 
 
 def slot_of(count: int, width: int, widest: int = WIDEST) -> int:
-    """The columns that each of `count` points has, of `width` in all, `widest` at the most."""
+    """Return the columns of each of `count` points, of `width` in all, `widest` at most."""
     return max(1, min(widest, width // max(1, count)))
 
 
 def columns_of(count: int, width: int, widest: int = WIDEST) -> list[int]:
-    """The column of each of `count` points, evenly spaced from the left; `count` ≤ `width`."""
+    """Return the column of each of `count` points, evenly spaced from the left; `count` ≤
+    `width`."""
     slot = slot_of(count, width, widest)
     return [slot * index + slot // 2 for index in range(count)]
 
@@ -81,8 +85,8 @@ def columns_of(count: int, width: int, widest: int = WIDEST) -> list[int]:
 def reached(
     line: Line, count: int, width: int, action: Callable[[int], str], widest: int = WIDEST
 ) -> list[Span]:
-    """The same line of a plot of `count` points, where a click on the columns of a point does what
-    `action` says of its number."""
+    """Return the line of a plot of `count` points, where a click on a point's columns does `action`
+    of its number."""
     body = max(1, width - GUTTER)
     hidden = max(0, count - body)
     slot, shown = slot_of(count - hidden, body, widest), count - hidden
@@ -101,7 +105,7 @@ def reached(
 
 
 def crowded(count: int, width: int) -> bool:
-    """Tell whether so many points are so close that their limits would be a wall."""
+    """Return whether the points are so close that their limits would be a wall."""
     return count > 1 and (width - GUTTER) // count < APART
 
 
@@ -117,8 +121,8 @@ def draw(
     widest: int = WIDEST,
 ) -> list[list[Span]]:
     """Return `height` rows of exactly `width` columns, the axis at the left. `words` are written on
-    the target line where it is free. Of more marks than columns the last are drawn, as `columns_of`
-    says; of a crowd, limits are drawn at the cursor alone."""
+    the target line where it is free. If there are more marks than columns, the last are drawn, as
+    `columns_of` places them; in a crowd, limits are drawn only at the cursor."""
     body = max(1, width - GUTTER)
     hidden = max(0, len(marks) - body)
     marks = marks[hidden:]
@@ -152,7 +156,7 @@ def _stand(
     strong: bool,
     target: int | None = None,
 ) -> None:
-    """Draw one point with its whiskers; one beside the target is not drawn on the target's row."""
+    """Draw one point with its whiskers; a point off the target is not drawn on the target's row."""
     if mark.value is None:
         return
     height = len(cells)
@@ -171,7 +175,7 @@ def _stand(
 
 
 def _write(row: list[tuple[str, str]], words: str) -> None:
-    """Words on a line, at the right-most place where nothing else is."""
+    """Write words on a line, at the right-most free place."""
     free = "".join("─" if cell[0] == "─" else " " for cell in row)
     at = free.rfind("─" * (len(words) + 1))
     if at >= 0:
@@ -179,8 +183,8 @@ def _write(row: list[tuple[str, str]], words: str) -> None:
 
 
 def _labels(scale: Scale, height: int, target: float | None) -> dict[int, tuple[str, bool]]:
-    """The figure at the axis of some rows, and whether it is the target's; its neighbors give
-    way."""
+    """Return the figure at the axis of some rows, and whether it is the target's; figures next to
+    the target are left out."""
     parts = 4 if height >= 9 else 2
     found = {
         row_of(scale.top * part / parts, scale.top, height): (
@@ -220,13 +224,13 @@ def _joined(row: Sequence[tuple[str, str]]) -> list[Span]:
 
 
 def axis(width: int) -> list[Span]:
-    """The line under the lowest row."""
+    """Return the line under the lowest row."""
     return [Span(" " * (GUTTER - 1) + "└" + "─" * max(0, width - GUTTER), "rule")]
 
 
 def names_under(names: Sequence[str], width: int, cursor: int) -> list[Span]:
-    """A name under each point, the one with the cursor in `[ ]`: cut to the columns of its point,
-    or, where points are too close for that, only where there is room, the cursor's first."""
+    """Return a name under each point, the one with the cursor in `[ ]`: cut to the columns of its
+    point, or, where points are too close for that, only where there is room, the cursor's first."""
     body = max(1, width - GUTTER)
     first = max(0, len(names) - body)
     widest = widest_of(names)
@@ -246,7 +250,7 @@ def names_under(names: Sequence[str], width: int, cursor: int) -> list[Span]:
         size = width_of([Span(text)])
         at = max(0, min(columns[index - first] - (size - 1) // 2, body - size))
         if not text.isascii() and size != len(text):
-            continue  # wide characters would shift what is right of them
+            continue  # wide characters would shift everything to their right
         if all(cell == " " for cell in cells[max(0, at - 1) : at + size + 1]):
             cells[at : at + size] = text
     line = "".join(cells)
@@ -256,7 +260,7 @@ def names_under(names: Sequence[str], width: int, cursor: int) -> list[Span]:
 
 
 def glyphs_under(marks: Sequence[Span], width: int, label: str, widest: int = WIDEST) -> list[Span]:
-    """A glyph under each point."""
+    """Return a glyph under each point."""
     body = max(1, width - GUTTER)
     marks = marks[-body:]
     row = [(" ", "text")] * body
@@ -266,7 +270,7 @@ def glyphs_under(marks: Sequence[Span], width: int, label: str, widest: int = WI
 
 
 def beside(left: Sequence[Line], right: Sequence[Line], width: int, height: int) -> list[Line]:
-    """Two panels of `height` lines, each `width` columns wide, with a line between them."""
+    """Return two panels of `height` lines, each `width` columns wide, with a line between them."""
     return [
         [
             *fit(left[n] if n < len(left) else (), width),
@@ -283,12 +287,12 @@ LEAST = 22
 
 
 def place(value: float, width: int) -> int:
-    """The column of a value: 0 for 0 and less, `width - 1` for 1 and more."""
+    """Return the column of a value: 0 for 0 and less, `width - 1` for 1 and more."""
     return round(max(0.0, min(value, 1.0)) * (width - 1))
 
 
 def bar_axis(width: int) -> str:
-    """The figures above a bar, each over its column."""
+    """Return the figures above a bar, each over its column."""
     line = [" "] * width
     for value, text in TICKS:
         at = min(place(value, width), width - len(text))
@@ -303,8 +307,8 @@ def bar(
     width: int,
     limit: float | None = None,
 ) -> list[Span]:
-    """`···├────●──┊─┤··`: limits, value, policy. One limit only: the other side stays open to 0 or
-    1. What lies below 0 ends in an arrow, for it goes on."""
+    """Return `···├────●──┊─┤··`: limits, value, policy. With one limit, the other side extends to 0
+    or 1. A limit below 0 is drawn as an arrow, because it goes on."""
     cells = ["·"] * width
     if low is not None or high is not None:
         first, last = place(low or 0.0, width), place(1.0 if high is None else high, width)
@@ -327,7 +331,7 @@ def bar(
 
 
 def figure(estimate: EstimateView) -> str:
-    """`3 of 4`, or the value, or n/m."""
+    """Return `3 of 4`, or the value, or n/m."""
     if estimate.value is None:
         return UNKNOWN
     if estimate.hits is not None:
@@ -336,21 +340,21 @@ def figure(estimate: EstimateView) -> str:
 
 
 def limits(estimate: EstimateView) -> str:
-    """`0.194 to 0.994`, or that there are none."""
+    """Return `0.194 to 0.994`, or `no interval`."""
     if estimate.low is None or estimate.high is None:
         return "no interval"
     return f"{estimate.low:z.3f} to {estimate.high:z.3f}"
 
 
 def heading(width: int) -> list[Span]:
-    """The line above estimates."""
+    """Return the line above estimates."""
     name, room = _rooms(width)
     text = f"{pad('', name)} {pad('value', 9)} {pad('95% interval', 15)} {bar_axis(room)}"
     return [Span(text, "dim")]
 
 
 def estimate_line(estimate: EstimateView, width: int) -> list[Span]:
-    """One estimate: its name, value, interval and bar; or why it is not measured."""
+    """Return one estimate: its name, value, interval and bar; or why it is not measured."""
     name, room = _rooms(width)
     label = Span(f"{pad(cut(visible_line(estimate.name), name), name)} ")
     if estimate.value is None:
@@ -366,7 +370,8 @@ def estimate_line(estimate: EstimateView, width: int) -> list[Span]:
 
 
 def estimate_lines(estimates: Sequence[EstimateView], width: int) -> list[Line]:
-    """A heading and a line each; why a value has no interval follows it, dimmed."""
+    """Return a heading and a line each; the reason why a value has no interval follows it,
+    dimmed."""
     lines: list[Line] = [heading(width)]
     for estimate in estimates:
         lines.append(estimate_line(estimate, width))
@@ -377,6 +382,6 @@ def estimate_lines(estimates: Sequence[EstimateView], width: int) -> list[Line]:
 
 
 def _rooms(width: int) -> tuple[int, int]:
-    """Columns for names and for bars."""
+    """Return the columns for names and for bars."""
     name = 26 if width < 120 else 40
     return name, max(LEAST, min(61, width - name - 27))

@@ -1,4 +1,4 @@
-"""Names that are too long for their column, shortened so that those beside each other differ."""
+"""Names that are too long for their column, shortened so that neighbors stay different."""
 
 import re
 from collections import defaultdict
@@ -12,9 +12,9 @@ _WORD_AT_END = re.compile(r"[^\W_]+\Z")
 def apart(names: Iterable[str], width: int) -> dict[str, str]:
     """Return the names of over `width` columns with their short forms.
 
-    A name loses its middle. Names that would then read the same keep their first characters and
-    show the words from which on they differ from the others, the first and the last of them. Names
-    that differ in more than two distant places may still read the same.
+    A name loses its middle. Names that would then be the same keep their first characters and show
+    the first and the last word at which they differ from the others. Names that differ in more than
+    two distant places may still read the same.
     """
     alike: defaultdict[str, list[str]] = defaultdict(list)
     for name in dict.fromkeys(names):
@@ -23,10 +23,11 @@ def apart(names: Iterable[str], width: int) -> dict[str, str]:
     found = {same[0]: short for short, same in alike.items() if len(same) == 1}
     twins = sorted(name for same in alike.values() if len(same) > 1 for name in same)
     for at, name in enumerate(twins):
-        # In order, what differs from a name latest is beside it, and earliest at an end.
+        # In sorted order, the name that differs latest is a neighbor, and the one that differs
+        # earliest is at an end.
         near = [_differs_at(name, other, width // 4) for other in twins[max(0, at - 1) : at + 2]]
         far = [_differs_at(name, other, width // 4) for other in (twins[0], twins[-1])]
-        # A name that another one begins with differs by its end.
+        # A name that is the beginning of another differs by its end.
         places = [place for place in (*near, *far) if place < len(name)] or [len(name) - 1]
         found[name] = _with_differences(name, min(places), max(places), width)
     return found
@@ -45,8 +46,8 @@ def _with_differences(name: str, first: int, last: int, width: int) -> str:
 
 
 def _differs_at(name: str, other: str, before: int) -> int:
-    """Return where the word begins in which a name differs from another one, at most `before`
-    characters before the difference; of the same name its length."""
+    """Return the start of the word in which a name differs from another, at most `before`
+    characters before the difference; for equal names their length."""
     differ = (at for at, (a, b) in enumerate(zip(name, other, strict=False)) if a != b)
     at = next(differ, min(len(name), len(other)))
     word = _WORD_AT_END.search(name[:at])

@@ -1,4 +1,4 @@
-"""Text of any length in a window: wrapped lazily, searched, lent to a pager."""
+"""Text of any length in a window: wrapped lazily, searchable, opened in a pager."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -36,7 +36,7 @@ class TextView(RowView, can_focus=True):
         self._match: tuple[int, int] | None = None
 
     def show(self, blocks: Sequence[Block], title: Line = (), note: Line = ()) -> None:
-        """Replace the text; a search goes on in the new one. Scrolls to the top."""
+        """Replace the text; a search continues in the new text. Scrolls to the top."""
         self.blocks, self.title, self.note = blocks, title, note
         self._match = None
         self._lay_out()
@@ -49,7 +49,7 @@ class TextView(RowView, can_focus=True):
             self._lay_out()
 
     def join(self, joined: bool) -> None:
-        """Draw the line at the left, against a neighbour, or leave it out."""
+        """Draw the line at the left, against a neighbor, or leave it out."""
         if joined != bool(self._edge):
             self._edge = "│" if joined else ""
             self._lay_out()
@@ -83,12 +83,12 @@ class TextView(RowView, can_focus=True):
 
     @property
     def last(self) -> int:
-        """The row that is at the top when the end is visible."""
+        """The row that is at the top while the end is visible."""
         return max(0, self._document.height - self.body)
 
     @property
     def heavy(self) -> bool:
-        """True while the rule above says that keys act here."""
+        """True while the rule above shows that keys act here."""
         return self.has_focus
 
     def to_row(self, y: int) -> None:
@@ -100,26 +100,26 @@ class TextView(RowView, can_focus=True):
         self.refresh()
 
     def action_move(self, step: int) -> None:
-        """One row."""
+        """Scroll by one row."""
         self.to_row(self.scroll_offset.y + step)
 
     def action_side(self, step: int) -> None:
-        """Text has no sides: it is wrapped."""
+        """Do nothing: text is wrapped, so it has no sides."""
 
     def action_end(self, step: int) -> None:
-        """To the start or the end."""
+        """Scroll to the start or the end."""
         self.to_row(0 if step < 0 else self._document.height)
         if step > 0:
             self.to_row(self._document.height)
 
     def action_page(self, pages: float) -> None:
-        """A page, or half of one."""
+        """Scroll by a page, or half of one."""
         self.to_row(self.scroll_offset.y + int(pages * self.body))
 
     # searching ---------------------------------------------------------------------------------
 
     def search(self, text: str, step: int = 1) -> bool:
-        """Go to the next (or previous) place of `text`, past the last one found."""
+        """Go to the next (or previous) match of `text`, after the last one found."""
         if text != self.query_text:
             self.query_text, self._match = text, None
         if not text:
@@ -212,7 +212,7 @@ class TextView(RowView, can_focus=True):
 
 
 def _styled(block: Block, start: int, text: str) -> list[Span]:
-    """The part of a marked text that is in one row."""
+    """Return the spans of one row of a marked text."""
     spans: list[Span] = []
     at, end = start, start + len(text)
     for first, last, style in block.marks:
@@ -227,11 +227,11 @@ def _styled(block: Block, start: int, text: str) -> list[Span]:
 
 
 WHEEL = 3
-"""Rows a turn of the wheel scrolls."""
+"""Rows that one step of the wheel scrolls."""
 
 
 class Passage(TextView, can_focus=False):
-    """`active` draws the heavy rule that focus draws elsewhere."""
+    """`active` draws the heavy rule that other texts draw with the focus."""
 
     class Wheeled(Message):
         """The wheel was turned over this text; the screen scrolls."""
@@ -247,7 +247,7 @@ class Passage(TextView, can_focus=False):
         return self.active
 
     def activate(self, active: bool) -> None:
-        """Say that keys act on this text, or that they do not."""
+        """Show whether keys act on this text."""
         if active != self.active:
             self.active = active
             self.refresh()
@@ -265,7 +265,7 @@ class Passage(TextView, can_focus=False):
 
 
 def open_in_pager(app: App[Any], text: str) -> bool:
-    """Show `text` in $PAGER (or less); False where the terminal cannot be lent out."""
+    """Show `text` in $PAGER (or less); return False where the terminal cannot be handed over."""
     return open_in_program(app, text, "PAGER", "less")
 
 

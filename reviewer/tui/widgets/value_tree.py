@@ -1,7 +1,7 @@
 """A value as lines that fold: names, numbers, texts, each with its place in the record.
 
-Nothing below a folded line is read. Of a long list, and of a long text, a window is shown that
-grows and then slides, so that 50 MB are as quick as 50 bytes.
+Nothing below a folded line is read. Of a long list or text only a window is shown, which grows and
+then slides, so that 50 MB are as quick as 50 bytes.
 """
 
 import json
@@ -27,40 +27,41 @@ from reviewer.tui.widgets.lines import Block, Span, cut, middle
 from reviewer.tui.widgets.words import plural, size
 
 MEMBERS = 100
-"""Members shown of one node, before more are asked for."""
+"""Members of one node that are shown before the reader asks for more."""
 LINES = 40
-"""Lines shown of one text, before more are asked for."""
+"""Lines of one text that are shown before the reader asks for more."""
 MOST = 2_000
-"""A window that was grown as far as this slides."""
+"""The size from which a window slides instead of growing."""
 BUDGET = 30
-"""Lines for which a value is opened by itself, level by level."""
+"""Lines up to which a value is opened initially, level by level."""
 ROOM = 2_000
-"""Lines for which everything is opened when that is asked."""
+"""Lines up to which everything is opened on request."""
 COUNTED = 200_000
-"""Bytes of a folded value that are read to say how much it is; of more, its size is said."""
+"""Bytes of a folded value that are read to count its content; of a larger value, the size is
+shown."""
 SHORT_TEXT = 300
-"""Characters of a text of one line that is whole beside its name."""
+"""Characters up to which a text of one line is shown in full next to its name."""
 SHORT_ROOT = 40
-"""The same for the text that a whole value is: a longer one is below its label."""
+"""The same for a text that is the whole value: a longer text is below its label."""
 BESIDE = 16
-"""Columns that a long name leaves for what is beside it."""
+"""Columns that a long name leaves for the text next to it."""
 FEW_LINES = 12
-"""Lines of a text that is opened by itself."""
+"""Lines up to which a text is opened initially."""
 OPEN, FOLDED = "▾ ", "▸ "
 SIGNS = {"+": "pass", "-": "fail", "~": "match"}
 """The style of each kind of change; its glyph and its word say the same."""
 
 
 def read(raw: Buffer) -> str:
-    """A value as a person copies it: a text as it is, JSON indented."""
+    """Return a value for copying: a text as it is, JSON indented."""
     return text_in(raw) if kind(raw) == "text" else indented(raw)
 
 
 class Entry(NamedTuple):
-    """One line of a pane. `fold` names what folds here and `opened` says whether it is open, `more`
-    the window that moves and which way, `go` where Enter leads: ("event", number) or ("clause",
-    number). `raw` is the value that is here and `pointer` its place in the record; `line`
-    counts the lines of a text."""
+    """One line of a pane. `fold` names the node that folds here and `opened` says whether it is
+    open, `more` the window that moves and its direction, `go` the target of Enter: ("event",
+    number) or ("clause", number). `raw` is the value on this line and `pointer` its place in the
+    record; `line` counts the lines of a text."""
 
     block: Block
     depth: int = 0
@@ -73,12 +74,12 @@ class Entry(NamedTuple):
     line: int = 0
 
     def value(self) -> str:
-        """The value that is here, as a person copies it."""
+        """Return the value on this line, for copying."""
         return self.block.text if self.raw is None else read(self.raw)
 
 
 class _Window(NamedTuple):
-    """Members or lines from `first` on; of a text, line `first` begins at `offset`."""
+    """Members or lines from `first` on; in a text, line `first` begins at `offset`."""
 
     first: int
     many: int
@@ -93,9 +94,9 @@ class _Node(NamedTuple):
 
 
 class Tree:
-    """One value under a label. `place` is its JSON pointer in the record; `turned` remembers what
-    the reader folded and unfolded, by pointer below the value; `touched` marks what has changed. A
-    `literal` one reads no JSON in texts, and writes them as the record does. `budget` lines are
+    """One value under a label. `place` is its JSON pointer in the record; `turned` has what the
+    reader folded and unfolded, by pointer below the value; `touched` marks changed values. A
+    `literal` tree reads no JSON in texts, and writes them as the record does. `budget` lines are
     open at first."""
 
     def __init__(
@@ -122,7 +123,7 @@ class Tree:
         self._opened |= self._within(budget)
 
     def whole(self) -> str:
-        """All of it, whatever is folded."""
+        """Return the whole value, whatever is folded."""
         return read(self.raw)
 
     # what there is -----------------------------------------------------------------------------
@@ -165,7 +166,8 @@ class Tree:
         return _Node("", self.label, self.raw, 0)
 
     def _folds(self, node: _Node) -> bool:
-        """Tell whether there is anything to open. A large text is taken to be worth it unread."""
+        """Return whether a node can be opened. A large text counts as openable without being
+        read."""
         if kind(node.raw) == "text":
             if len(memoryview(node.raw)) > COUNTED:
                 return True
@@ -180,7 +182,7 @@ class Tree:
         return node.depth == 0 or node.pointer in self._opened
 
     def _within(self, budget: int) -> set[str]:
-        """Return the nodes that can be opened, level by level, in so many lines."""
+        """Return the nodes that can be opened, level by level, within a number of lines."""
         opened: set[str] = set()
         waiting = deque([self._root])
         while waiting:
@@ -206,13 +208,13 @@ class Tree:
         self.turned[pointer] = to
 
     def all(self, to: bool) -> None:
-        """Unfold what there is room for, or fold all but the value itself."""
+        """Unfold as much as there is room for, or fold everything below the value itself."""
         self.turned.clear()
         self._windows.clear()
         self._opened = self._within(ROOM) if to else set()
 
     def move(self, pointer: str, way: int) -> None:
-        """Show more of a list or a text: after what is shown, or (`way` -1) before it."""
+        """Show more of a list or a text: after the window, or (`way` -1) before it."""
         window = self._windows[pointer]
         text = self._texts.get(pointer) if pointer in self._lines else None
         if way > 0 and window.many < MOST:
@@ -241,7 +243,7 @@ class Tree:
         return line
 
     def _child(self, node: _Node, pointer: str) -> _Node:
-        """The node of that pointer directly below, inside the window of what is shown."""
+        """Return the child of a node with that pointer, after moving the window to it."""
         level = self._level(node)
         name = pointer[len(node.pointer) :].removeprefix(WITHIN)
         at = next(n for n, each in enumerate(level.names) if step(each) == name)
@@ -321,7 +323,7 @@ class Tree:
         return Entry(block, node.depth, fold, opened, pointer=place, raw=node.raw)
 
     def _beside(self, node: _Node, folds: bool, opened: bool, room: int) -> str:
-        """Return the text beside a name: the value, or how much there is to unfold."""
+        """Return the text next to a name: the value, or how much can be unfolded."""
         if not folds:
             if kind(node.raw) == "text" and not self._literal:
                 return json.dumps(self._text(node), ensure_ascii=False)
@@ -353,13 +355,13 @@ def _indent(depth: int) -> str:
 
 
 def _start(raw: Buffer) -> str:
-    """The first words of a folded value."""
+    """Return the first words of a folded value."""
     start = bytes(memoryview(raw)[:300]).decode("utf-8", "ignore")
     return start.replace("\\n", " ").replace("\\r", " ").replace('\\"', '"')
 
 
 def _slid(text: str, window: _Window, lines: int) -> _Window:
-    """The window so many lines further on, or back."""
+    """Return the window moved by a number of lines, forwards or backwards."""
     first, offset = window.first, window.offset
     for _ in range(abs(lines)):
         if lines > 0:

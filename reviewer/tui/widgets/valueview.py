@@ -1,4 +1,4 @@
-"""A pane of lines that fold: a cursor on them, and what is searched for found in what is folded."""
+"""A pane of lines that fold, with a cursor, and a search that also finds text in folded lines."""
 
 from collections.abc import Iterator, Sequence
 from typing import ClassVar
@@ -17,9 +17,9 @@ Part = Entry | Tree
 
 
 class Seek(list[tuple[Tree | int, Hit]]):
-    """The places of `wanted` in some parts, in the order of reading, as far as they were asked for.
+    """The matches of `wanted` in some parts, in reading order, found on demand.
 
-    May be asked for in any thread, by one at a time; what it reads does not change.
+    May be used in any thread, by one thread at a time; the parts do not change.
     """
 
     def __init__(self, parts: Sequence[Part], wanted: str) -> None:
@@ -28,7 +28,7 @@ class Seek(list[tuple[Tree | int, Hit]]):
         self._rest = self._all(parts, wanted)
 
     def more(self) -> bool:
-        """Look for one more; whether there is one."""
+        """Look for one more match; return whether there is one."""
         found = next(self._rest, None)
         if found is not None:
             self.append(found)
@@ -53,7 +53,7 @@ class ValueView(TextView):
     ]
 
     class Followed(Message):
-        """Enter on a line that leads elsewhere."""
+        """Enter was pressed on a line that links elsewhere."""
 
         def __init__(self, view: "ValueView", go: tuple[str, int]) -> None:
             super().__init__()
@@ -73,7 +73,7 @@ class ValueView(TextView):
     def put(
         self, parts: Sequence[Part], title: Line = (), note: Line = (), *, stay: bool = False
     ) -> None:
-        """Show these parts; `stay` where the reader is."""
+        """Show these parts; `stay` keeps the reader's place."""
         self.parts, self.title, self.note = parts, title, note
         if not stay:
             self.cursor, self.seek, self._at = 0, None, -1
@@ -88,7 +88,7 @@ class ValueView(TextView):
         self.put([Entry(block) for block in blocks], title, note, stay=True)
 
     def _flow(self) -> None:
-        """Make the lines again, at the present width."""
+        """Build the lines again, at the present width."""
         width = max(20, (self.size.width or 80) - len(self._edge) - 2)
         self.entries, self.trees = [], []
         for part in self.parts:
@@ -110,7 +110,7 @@ class ValueView(TextView):
     # moving ------------------------------------------------------------------------------------
 
     def _rows(self, number: int) -> tuple[int, int]:
-        """The first row of a line, and the one behind its last."""
+        """Return the first row of a line, and the row after its last."""
         last = len(self.entries) - 1
         start = self._document.find(number, 0)
         return start, self._document.find(number + 1, 0) if number < last else max(
@@ -131,7 +131,7 @@ class ValueView(TextView):
         self.refresh()
 
     def action_move(self, step: int) -> None:
-        """The next line; through one that is longer than the pane, row by row."""
+        """Move to the next line; through a line longer than the pane, row by row."""
         if not self.entries:
             return
         start, end = self._rows(self.cursor)
@@ -158,7 +158,7 @@ class ValueView(TextView):
         self.refresh()
 
     def action_side(self, step: int) -> None:
-        """Right unfolds, then goes in; left folds, then goes to what it belongs to."""
+        """Right unfolds, then moves in; left folds, then moves to the parent."""
         here = self.current
         if here is None:
             return
@@ -173,7 +173,7 @@ class ValueView(TextView):
             self.go(self._owner(self.cursor))
 
     def _owner(self, number: int) -> int:
-        """The foldable line that a line is under."""
+        """Return the foldable line above a line."""
         tree, depth = self.trees[number], self.entries[number].depth
         while number > 0 and self.trees[number - 1] is tree and self.entries[number].depth >= depth:
             number -= 1
@@ -182,7 +182,7 @@ class ValueView(TextView):
     # acts --------------------------------------------------------------------------------------
 
     def action_turn(self) -> None:
-        """Fold or unfold this line, show more of it, or go where it leads."""
+        """Fold or unfold this line, show more of it, or follow its link."""
         here = self.current
         tree = self.trees[self.cursor] if here is not None else None
         if here is None:
@@ -203,7 +203,7 @@ class ValueView(TextView):
             self._again()
 
     def turn_all(self) -> None:
-        """Fold every value, or unfold what there is room for."""
+        """Fold every value, or unfold as many as there is room for."""
         to = not any(entry.opened and entry.depth for entry in self.entries)
         for part in self.parts:
             if isinstance(part, Tree):
@@ -211,7 +211,7 @@ class ValueView(TextView):
         self._again()
 
     def _again(self) -> None:
-        """Make the lines again, with the cursor on the line it was on."""
+        """Build the lines again, with the cursor on the same line."""
         here, number = self.current, self.cursor
         self._flow()
         if here is None:
@@ -240,14 +240,14 @@ class ValueView(TextView):
     # searching ---------------------------------------------------------------------------------
 
     def begin(self, wanted: str) -> Seek:
-        """Search for other words, or again from the top. The caller goes to the first."""
+        """Search for other words, or again from the top. The caller goes to the first match."""
         self.query_text, self._at = wanted, -1
         self.seek = Seek(self.parts, wanted)
         self.refresh()
         return self.seek
 
     def step(self, way: int) -> bool:
-        """Go to the place after or before the last one; whether it was found already."""
+        """Go to the match after or before the last one; return whether it was found already."""
         at = self._at + way
         if self.seek is None or not 0 <= at < len(self.seek):
             return False
@@ -272,7 +272,7 @@ class ValueView(TextView):
         return True
 
     def _into(self, number: int, hit: Hit) -> None:
-        """Scroll within a line that is longer than the pane to where its words are."""
+        """Scroll within a line longer than the pane to its match."""
         text = self.entries[number].block.text.casefold()
         at = text.find(self.query_text.casefold())
         if at > 0 and not hit.in_name:

@@ -1,4 +1,5 @@
-"""The writing of figures and marks. Unknown is `n/m` or "not measured", never 0 or blank."""
+"""The writing of figures and marks. An unknown value is `n/m` or "not measured", never 0 or
+blank."""
 
 from collections.abc import Sequence
 
@@ -10,19 +11,19 @@ UNKNOWN = "n/m"
 
 
 def money(value: float | None, digits: int = 4) -> str:
-    """US dollars with a sign, or n/m."""
+    """Return US dollars with a sign, or n/m."""
     return UNKNOWN if value is None else f"${value:,.{digits}f}"
 
 
 def cost(value: float | None) -> str:
-    """A cost for a narrow column: five columns wide while it is under 1,000 dollars."""
+    """Return a cost for a narrow column: five columns wide below 1,000 dollars."""
     if value is None:
         return UNKNOWN
     return f"{value:.3f}" if value < 10 else f"{value:.2f}" if value < 100 else f"{value:,.0f}"
 
 
 def seconds(milliseconds: float | None) -> str:
-    """A duration: seconds, minutes from 100 s on, or n/m."""
+    """Return a duration in seconds, in minutes from 100 s on, or n/m."""
     if milliseconds is None:
         return UNKNOWN
     if milliseconds < 100_000:
@@ -31,18 +32,18 @@ def seconds(milliseconds: float | None) -> str:
 
 
 def decimal(value: float | None, digits: int = 3) -> str:
-    """A rate as a decimal, or n/m."""
+    """Return a rate as a decimal, or n/m."""
     return UNKNOWN if value is None else f"{value:.{digits}f}"
 
 
 def passed(rate: Rate) -> str:
-    """`472/600`; with verdicts not measured `472 to 480/600`."""
+    """Return `472/600`; with verdicts not measured `472 to 480/600`."""
     most = f" to {rate.passes + rate.unknown}" if rate.unknown else ""
     return f"{rate.passes}{most}/{rate.n}"
 
 
 def possible(rate: Rate) -> str:
-    """Between which values a rate lies that is not known; else the rate, or n/m."""
+    """Return the limits of a rate that is not known; else the rate, or n/m."""
     if rate.value is not None or rate.low_possible is None or rate.high_possible is None:
         return decimal(rate.value)
     if rate.low_possible == rate.high_possible:
@@ -51,7 +52,7 @@ def possible(rate: Rate) -> str:
 
 
 def interval(rate: Rate) -> str:
-    """`[low, high]`, or why there is none."""
+    """Return `[low, high]`, or why there is none."""
     if rate.low is None and rate.high is None:
         return f"not measured ({rate.why})" if rate.why else "interval n/m"
     if rate.low is None:
@@ -62,40 +63,40 @@ def interval(rate: Rate) -> str:
 
 
 def policy(value: float | None) -> str:
-    """A limit as the policy writes it."""
+    """Return a limit as the policy writes it."""
     return "none" if value is None else f"{value:g}"
 
 
 def size(characters: int) -> str:
-    """A count of characters, in words a reader can weigh."""
+    """Return a number of characters in a short form."""
     if characters < 10_000:
         return f"{characters:,}"
     return f"{characters / 1000:,.1f} k" if characters < 1_000_000 else f"{characters / 1e6:,.1f} M"
 
 
 def short(digest: str | None) -> str:
-    """The first eight digits of a digest, without its `sha256:`."""
+    """Return the first eight digits of a digest, without `sha256:`."""
     return "not measured" if not digest else digest.removeprefix("sha256:")[:8]
 
 
 def mark(kind: Mark | str) -> Span:
-    """The glyph of a mark, in its color: a hard gate's is a cell of its own."""
+    """Return the glyph of a mark in its color, in the style of a cell."""
     return Span(STATES[kind].glyph, cell_style(kind))
 
 
 def mark_word(kind: Mark | str) -> Span:
-    """Glyph and word of a mark, in its color."""
+    """Return glyph and word of a mark, in its color."""
     return Span(f"{STATES[kind].glyph} {STATES[kind].word}", cell_style(kind))
 
 
 def plural(count: int, noun: str) -> str:
-    """`1 event`, `5 events`, `12,000 events`."""
+    """Return `1 event`, `5 events`, `12,000 events`."""
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
 def tally(count: int, width: int) -> str:
-    """A count in at most `width` columns, of which there are 3 at least: `1,747`, without room for
-    it `1747`, then whole thousands or millions, rounded down: `17k`."""
+    """Return a count in at most `width` columns (3 or more): `1,747`, without room for that `1747`,
+    then whole thousands or millions, rounded down: `17k`."""
     told = (f"{count:,}", f"{count}", f"{count // 1000}k", f"{count // 1_000_000}M")
     return next((text for text in told if len(text) <= width), told[-1])
 
@@ -116,7 +117,8 @@ WORST = (
 
 
 def strip(marks: Sequence[str], room: int) -> list[Span]:
-    """One glyph per attempt in the order made; passes are counted when there are more than fit."""
+    """Return one glyph per attempt in the order made; passes are counted when they do not all
+    fit."""
     if len(marks) <= room:
         return [mark(each) for each in marks]
     worst, passed = min(marks, key=WORST.index), marks.count("pass")

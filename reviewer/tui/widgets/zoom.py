@@ -1,4 +1,4 @@
-"""One region of a screen over the whole of it, and back."""
+"""One region of a screen over the whole screen, and back."""
 
 from typing import Any, cast
 
@@ -13,13 +13,13 @@ WHOLE: dict[str, Any] = {
     "max_height": "100%",
     "max_width": "100%",
 }
-"""Sizes of a zoomed region, and of what it is in."""
+"""Sizes of a zoomed region, and of its containers."""
 KEPT = frozenset({"top", "foot"})
 """Ids of the lines that stay."""
 
 
 class Zoom:
-    """Hides the other regions of a screen, and gives theirs to one. Knows how to undo that."""
+    """Hides the other regions of a screen, gives their room to one, and can undo that."""
 
     def __init__(self, screen: Screen[Any]) -> None:
         self._screen = screen
@@ -28,7 +28,7 @@ class Zoom:
         self._sized: list[tuple[Widget, dict[str, Any]]] = []
 
     def on(self, region: Widget) -> bool:
-        """Show one region alone; whether it is one that can be."""
+        """Show one region alone; return whether it is a region that can be shown alone."""
         self.off()
         way = [node for node in region.ancestors_with_self if isinstance(node, Widget)]
         way = way[: way.index(self._screen)]
