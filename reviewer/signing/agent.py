@@ -8,7 +8,8 @@ import os
 import socket
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from reviewer.signing.errors import (
     AgentError,
@@ -36,16 +37,14 @@ MAX_MESSAGE = 256 * 1024
 _FAILURE, _LIST, _IDENTITIES, _SIGN, _SIGNED = 5, 11, 12, 13, 14
 
 
-@dataclass(frozen=True)
-class AgentKey:
+class AgentKey(Struct, frozen=True):
     """An Ed25519 identity the agent holds; `comment` is safe to draw."""
 
     public: PublicKey
     comment: str
 
 
-@dataclass(frozen=True)
-class Agent:
+class Agent(Struct, frozen=True):
     """The agent listening on the Unix socket `path`. Each question opens its own connection."""
 
     path: str

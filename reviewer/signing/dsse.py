@@ -7,8 +7,9 @@ the file and not the decision.
 
 import base64
 import binascii
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct, structs
 
 from reviewer.signing.errors import (
     EnvelopeError,
@@ -32,16 +33,14 @@ _MAX_KEYID = 1024
 _TO_STANDARD = str.maketrans("-_", "+/")
 
 
-@dataclass(frozen=True)
-class Signature:
+class Signature(Struct, frozen=True):
     """`sig` is the decoded signature. `keyid` is a hint from outside: never decide by it."""
 
     sig: bytes
     keyid: str | None = None
 
 
-@dataclass(frozen=True)
-class Envelope:
+class Envelope(Struct, frozen=True):
     """A decoded envelope; its payload type is always PAYLOAD_TYPE."""
 
     payload: bytes
@@ -53,7 +52,7 @@ class Envelope:
         return pae(self.payload)
 
     def with_signature(self, signature: Signature) -> "Envelope":
-        return replace(self, signatures=(*self.signatures, signature))
+        return structs.replace(self, signatures=(*self.signatures, signature))
 
 
 def pae(payload: bytes, payload_type: str = PAYLOAD_TYPE) -> bytes:
@@ -152,8 +151,7 @@ def _decode(value: Any, where: str) -> bytes:
 MOST_NAMED = 8
 
 
-@dataclass(frozen=True)
-class ExternalSignature:
+class ExternalSignature(Struct, frozen=True):
     """A signature that `ssh-keygen -Y sign` made on another machine, as a blob; the bytes it covers
     are checked later."""
 

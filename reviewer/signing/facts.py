@@ -8,8 +8,9 @@ signer's payload, reads them, and re-derives the rest. Labels are bound by a Mer
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal
+
+from msgspec import Struct
 
 
 def merkle_root(leaves: Sequence[bytes]) -> str:
@@ -28,8 +29,7 @@ def merkle_root(leaves: Sequence[bytes]) -> str:
     return level[0].hex()
 
 
-@dataclass(frozen=True)
-class GateFact:
+class GateFact(Struct, frozen=True):
     """One gate's result. Every gate that is in force must be given, as hard."""
 
     id: str
@@ -40,16 +40,14 @@ class GateFact:
     evidence_sha256: str | None = None
 
 
-@dataclass(frozen=True)
-class RepeatabilityFact:
+class RepeatabilityFact(Struct, frozen=True):
     episode: str
     k: int
     attempts: int
     passes: int
 
 
-@dataclass(frozen=True)
-class FailureFact:
+class FailureFact(Struct, frozen=True):
     trace_id: str
     episode: str
     trace_sha256: str
@@ -57,8 +55,7 @@ class FailureFact:
     disposition: str = "open"
 
 
-@dataclass(frozen=True)
-class ToleranceFact:
+class ToleranceFact(Struct, frozen=True):
     """Rates below one, as decimal text, and the attempts made that they apply to."""
 
     hard_pass_rate: str
@@ -66,8 +63,7 @@ class ToleranceFact:
     attempts: int
 
 
-@dataclass(frozen=True)
-class JudgeFact:
+class JudgeFact(Struct, frozen=True):
     """A judge and its confusion counts against the human labels of `label_set_sha256`."""
 
     id: str
@@ -81,8 +77,7 @@ class JudgeFact:
     label_set_sha256: str
 
 
-@dataclass(frozen=True)
-class LabelFacts:
+class LabelFacts(Struct, frozen=True):
     """`labelers` are principals; `merkle_root` is the RFC 6962 root over `tree_size` labels;
     `files` are the sha256 of the signed files of labels in the repository."""
 
@@ -94,8 +89,7 @@ class LabelFacts:
     files: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class LineageFact:
+class LineageFact(Struct, frozen=True):
     """Another suite this candidate met; `reason` and `reviewer` are empty until one is given."""
 
     suite_id: str
@@ -104,8 +98,7 @@ class LineageFact:
     reviewer: str = ""
 
 
-@dataclass(frozen=True)
-class BreakGlassFact:
+class BreakGlassFact(Struct, frozen=True):
     """A break-glass record of this agent, as every later decision carries it."""
 
     payload_sha256: str
@@ -117,16 +110,14 @@ class BreakGlassFact:
     reason: str
 
 
-@dataclass(frozen=True)
-class ModelFact:
+class ModelFact(Struct, frozen=True):
     """The model that answered, as the endpoint named it."""
 
     model: str | None
     fingerprint: str | None
 
 
-@dataclass(frozen=True)
-class RanFacts:
+class RanFacts(Struct, frozen=True):
     """What ran. `dependencies` are (name, sha256) of what the attempts were made with, `code` for
     the code; `kinds` are those of the runners; `measurements` are digests of what was measured.
     `changed` attempts ended with another code than they began with."""
@@ -145,16 +136,14 @@ class RanFacts:
     measurements: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class ReviewerFact:
+class ReviewerFact(Struct, frozen=True):
     """Someone who may sign this decision, with the key they will use."""
 
     principal: str
     keyid: str
 
 
-@dataclass(frozen=True, kw_only=True)
-class ReleaseSuiteFact:
+class ReleaseSuiteFact(Struct, frozen=True, kw_only=True):
     """One suite of a release of several, with the result of its own report."""
 
     suite_id: str
@@ -180,8 +169,7 @@ class ReleaseSuiteFact:
     ran: "RanFacts | None" = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class ReleaseFact:
+class ReleaseFact(Struct, frozen=True, kw_only=True):
     """A release of several suites: what they come to together, and each of them."""
 
     release_id: str
@@ -192,8 +180,7 @@ class ReleaseFact:
     suites: tuple[ReleaseSuiteFact, ...]
 
 
-@dataclass(frozen=True, kw_only=True)
-class DecisionFacts:
+class DecisionFacts(Struct, frozen=True, kw_only=True):
     """One decision. `lineage` lists the other suites this candidate was run against.
 
     The builder of the statement derives its id from all of this. `decision_seq` only rises per

@@ -6,11 +6,12 @@ rejected as a whole.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
 from datetime import datetime
 from hashlib import sha256
 from itertools import pairwise
 from typing import Any
+
+from msgspec import Struct, structs
 
 from reviewer.exit_codes import ExitCode
 from reviewer.signing.errors import AttestError, plain
@@ -46,8 +47,7 @@ from reviewer.signing.verify import (
 )
 
 
-@dataclass(frozen=True)
-class _FiledDecision:
+class _FiledDecision(Struct, frozen=True):
     """One decision of the folder; copies of the same payload count as one, with all signatures."""
 
     name: str
@@ -66,8 +66,7 @@ class _FiledDecision:
         return agent_of(self.statement.subject[0].name), self.statement.predicate.environment
 
 
-@dataclass(frozen=True)
-class _Folder:
+class _Folder(Struct, frozen=True):
     decisions: list[_FiledDecision]
     broken_glass: list[BreakGlassStatement]
     broken_digests: set[str]
@@ -136,7 +135,7 @@ def _read(files: Mapping[str, bytes], trusted: Signers) -> _Folder:
 
 def _joined(one: _FiledDecision, more: Iterable[TrustedKey]) -> _FiledDecision:
     by = (*one.found.by, *(key for key in more if key not in one.found.by))
-    return replace(one, found=replace(one.found, by=by))
+    return structs.replace(one, found=structs.replace(one.found, by=by))
 
 
 def _newest(
@@ -191,7 +190,7 @@ def _newest(
         if loss.journal in journals
         for words in journal_loss_words(loss)
     ]
-    return replace(found, lines=(*found.lines, f"from {chosen.name}", *notes, *glass))
+    return structs.replace(found, lines=(*found.lines, f"from {chosen.name}", *notes, *glass))
 
 
 def _signed(own: list[_FiledDecision], pins: Pins) -> tuple[list[str], _FiledDecision]:

@@ -10,9 +10,10 @@ import re
 import shutil
 import subprocess
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
+
+from msgspec import Struct
 
 from reviewer.signing.agent import Agent, connect_agent
 from reviewer.signing.errors import (
@@ -43,8 +44,7 @@ TOUCH_SECONDS = 120.0
 """A person has to find the key, and touch it."""
 
 
-@dataclass(frozen=True)
-class KeygenSigner:
+class KeygenSigner(Struct, frozen=True):
     """A key that signs through `ssh-keygen -Y sign`; its signatures are SSHSIG blobs.
 
     `path` is a private key file (of a hardware key: its handle), or a `.pub` file whose key
@@ -109,8 +109,7 @@ class Signer(Protocol):
     def sign(self, message: bytes) -> bytes: ...
 
 
-@dataclass(frozen=True)
-class AgentSigner:
+class AgentSigner(Struct, frozen=True):
     """A key that stays inside ssh-agent."""
 
     public: PublicKey
@@ -120,12 +119,14 @@ class AgentSigner:
         return self.agent.sign(self.public, message)
 
 
-@dataclass(frozen=True, repr=False)
-class FileSigner:
+class FileSigner(Struct, frozen=True):
     """A private key read from a file. Not shown by repr."""
 
     public: PublicKey
     private: "Ed25519PrivateKey"
+
+    def __repr__(self) -> str:
+        return f"FileSigner({self.public.keyid})"
 
     def sign(self, message: bytes) -> bytes:
         return self.private.sign(message)

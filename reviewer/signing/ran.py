@@ -3,8 +3,9 @@ that holds the code pins."""
 
 from __future__ import annotations  # names used only in annotations are not imported
 
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
+
+from msgspec import structs
 
 from reviewer.signing.predicate import CODE, Predicate, ReleaseSuite
 
@@ -28,7 +29,7 @@ def ran_members(ran: RanFacts) -> dict[str, Any]:
             "network": list(ran.network),
             "seeds": list(ran.seeds),
             "platforms": list(ran.platforms),
-            "models": [asdict(one) for one in ran.models],
+            "models": [structs.asdict(one) for one in ran.models],
         },
         "byproducts": [
             {"name": "measurement", "digest": {"sha256": one}} for one in ran.measurements

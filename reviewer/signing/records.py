@@ -15,11 +15,10 @@ the measurement, apart from the person who decides.
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Annotated, Any, Literal
 
-from msgspec import Meta, field
+from msgspec import Meta, Struct, field
 
 from reviewer.signing.errors import AttestError, StatementError, canonical
 from reviewer.signing.manifests import candidate_view, manifest_digest, subject_name
@@ -72,8 +71,7 @@ BREAK_GLASS_WORD = "BREAK-GLASS"
 """Printed in place of a decision's word."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class BreakGlassFacts:
+class BreakGlassFacts(Struct, frozen=True, kw_only=True):
     """One record. `decision_payload_sha256` is the decision in force, None without one."""
 
     created: str
@@ -191,8 +189,7 @@ LOSS_TYPE = "https://reviewer.dev/attestation/agent-journal-loss/v0.1"
 LOSS_ROLE = "approver"
 
 
-@dataclass(frozen=True, kw_only=True)
-class JournalLossFacts:
+class JournalLossFacts(Struct, frozen=True, kw_only=True):
     """One statement. `lost_seq` is the highest entry that is known of the journal outside the
     store, `kept_seq` the last one that the store has; `decisions` are the payloads of the decisions
     signed on what is gone."""
@@ -296,8 +293,7 @@ MAX_LISTED_BYTES = 128 * 1024
 EVIDENCE, SOURCE = "evidence", "source"
 
 
-@dataclass(frozen=True, kw_only=True)
-class RunResultFacts:
+class RunResultFacts(Struct, frozen=True, kw_only=True):
     """One run or import of one candidate. The three lists name attempts as `episode/attempt`;
     `open` are those without a verdict. `evidence_sha256` covers each with its record's digest."""
 

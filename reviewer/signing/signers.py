@@ -10,8 +10,9 @@ import re
 import stat
 import unicodedata
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from reviewer.signing.errors import PublicKeyError, SignersError, plain
 from reviewer.signing.ssh import PublicKey, public_from_fields
@@ -50,8 +51,7 @@ MAX_SIGNERS = 1000
 _PRINCIPAL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@+-]{0,254}")
 
 
-@dataclass(frozen=True)
-class TrustedKey:
+class TrustedKey(Struct, frozen=True):
     """One line of the file; `line` counts from 1."""
 
     principal: str
@@ -61,8 +61,7 @@ class TrustedKey:
     comment: str = ""
 
 
-@dataclass(frozen=True)
-class Signers:
+class Signers(Struct, frozen=True):
     """The parsed trust file; `sha256` is the digest of its bytes, to be pinned by a pipeline."""
 
     keys: tuple[TrustedKey, ...]

@@ -15,7 +15,8 @@ import binascii
 import hashlib
 import re
 import struct
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from reviewer.signing.errors import AttestError, PublicKeyError
 
@@ -69,8 +70,7 @@ _ORDER_8_Y = 2707385501144840649318225287225658788936804267575313519463743609750
 _SMALL_ORDER_Y = frozenset({0, 1, _P - 1, _ORDER_8_Y, _P - _ORDER_8_Y})
 
 
-@dataclass(frozen=True)
-class PublicKey:
+class PublicKey(Struct, frozen=True):
     """One Ed25519 public key: `raw` is its 32 bytes, `application` what a hardware key is bound to
     (None for a plain key). Make it with the parsers below."""
 

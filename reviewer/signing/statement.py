@@ -6,8 +6,9 @@ from __future__ import annotations  # names used only in annotations are not imp
 
 import hashlib
 import uuid
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
+
+from msgspec import structs
 
 from reviewer.signing.errors import JsonError, StatementError, canonical, load_object, plain
 from reviewer.signing.gate_rules import gate_body, gate_faults, order_fault, unpassed
@@ -78,7 +79,7 @@ def _predicate(facts: DecisionFacts) -> dict[str, Any]:
         "candidate": candidate_view(facts.candidate_manifest),
         "suite": _suite(facts),
         "gates": [gate_body(gate) for gate in facts.gates],
-        "repeatability": [asdict(row) for row in facts.repeatability],
+        "repeatability": [structs.asdict(row) for row in facts.repeatability],
         "cost": {
             "currency": facts.currency,
             "totalMicros": facts.total_micros,
@@ -116,7 +117,7 @@ def _predicate(facts: DecisionFacts) -> dict[str, Any]:
         "approvals": {
             "role": "approver",
             "threshold": facts.threshold,
-            "reviewers": [asdict(one) for one in facts.reviewers],
+            "reviewers": [structs.asdict(one) for one in facts.reviewers],
             **({} if facts.max_days is None else {"maxDays": facts.max_days}),
         },
     }

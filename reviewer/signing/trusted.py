@@ -5,10 +5,10 @@ Nothing in a payload is looked at before a trusted key vouches for it.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
+from msgspec import Struct
 
 from reviewer.signing.dsse import Envelope, parse_envelope
 from reviewer.signing.errors import AttestError, StatementError, load_object, plain
@@ -22,8 +22,7 @@ MAX_MANIFEST_BYTES = 4 * 1024 * 1024
 MOST_EXPLAINED = 4
 
 
-@dataclass(frozen=True)
-class VerifiedPayload:
+class VerifiedPayload(Struct, frozen=True):
     """A payload that at least one trusted key signed; `by` has each such key once, independent of
     keyids, in the order of the trust file, and `repeated` those that signed more than once. `body`
     is the document in it, of any shape."""
@@ -39,8 +38,7 @@ class VerifiedPayload:
         return plain(self.body.get("predicateType", "none"))
 
 
-@dataclass(frozen=True)
-class Manifest:
+class Manifest(Struct, frozen=True):
     """The manifest a check is about: what a statement must say of its candidate."""
 
     name: str
@@ -114,8 +112,7 @@ def check_subject(subject: NamedResource, view: CandidateView, manifest: Manifes
 ROLE = "approver"
 
 
-@dataclass(frozen=True)
-class ApprovalCount:
+class ApprovalCount(Struct, frozen=True):
     """`approvers` are distinct principals, never keys or signatures; `notes` say why a trusted
     signature does not count, `faults` why those that do are not enough."""
 

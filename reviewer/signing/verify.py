@@ -7,9 +7,10 @@ it was given. Never re-canonicalizes; needs no network and no store.
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
+
+from msgspec import Struct, structs
 
 from reviewer.exit_codes import ExitCode
 from reviewer.signing.errors import AttestError, StatementError, load_object
@@ -55,8 +56,7 @@ from reviewer.signing.trusted import (
 CLOCK_SKEW = timedelta(minutes=5)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Pins:
+class Pins(Struct, frozen=True, kw_only=True):
     """Digests are sha256 in hex, with or without `sha256:`; None pins nothing.
 
     `threshold` is the least number of approvers of a PROMOTE, `min_seq` the highest decisionSeq
@@ -238,8 +238,7 @@ def _agrees(gate: Gate, counts: Any) -> bool:
     return gate.result == "PASSED"
 
 
-@dataclass(frozen=True)
-class VerifyResult:
+class VerifyResult(Struct, frozen=True):
     """`exit_code` 0 PROMOTE, 10 BLOCK, REPAIR or a break-glass record, 20 invalid, 30 policy of
     signatures not met.
 
@@ -269,7 +268,7 @@ def within_environment(result: VerifyResult, named: str | None) -> VerifyResult:
     if environment == PRODUCTION:
         return result
     told = f"policy not met: it is for {environment}, and no environment was named"
-    return replace(
+    return structs.replace(
         result, exit_code=ExitCode.POLICY_NOT_MET, decision=None, lines=(told, *result.lines)
     )
 

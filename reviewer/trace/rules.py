@@ -3,7 +3,8 @@ placeholders."""
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from reviewer.trace import late
 from reviewer.trace.disguises import fold_key
@@ -18,8 +19,7 @@ DETECTORS = BASIC + ADDED
 """Every value detector."""
 
 
-@dataclass(frozen=True)
-class Rules:
+class Rules(Struct, frozen=True):
     """A suite's changes to the built-in rules.
 
     `keys` are more sensitive member names, `allow_keys` names declared harmless, which wins (both

@@ -2,11 +2,11 @@
 
 import hashlib
 import json
-from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, ClassVar
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from msgspec.structs import replace
 
 from reviewer.signing.dsse import Envelope, Signature, serialise_envelope
 from reviewer.signing.facts import DecisionFacts, GateFact, RepeatabilityFact, ReviewerFact

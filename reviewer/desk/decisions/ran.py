@@ -1,6 +1,6 @@
 """The section `ran` of a decision, derived from the evidence of its report."""
 
-import dataclasses
+from msgspec import structs
 
 from reviewer.report.evidence import Evidence
 from reviewer.report.ran import ran_section
@@ -24,7 +24,7 @@ def ran_facts(gathered: Evidence) -> RanFacts:
         found += [("toolkits", one.toolkits)] if one.toolkits else []
     models = [ModelFact(one.model, one.fingerprint) for one in section.models[:_MOST_MODELS]]
     for model in models:
-        digest = sha256_hex(canonical_bytes(dataclasses.asdict(model), "model"))
+        digest = sha256_hex(canonical_bytes(structs.asdict(model), "model"))
         found.append((f"model {model.model or '-'}", digest))
     judge = None if gathered.judge is None else gathered.judge.section
     if judge is not None and judge.prompt_digest is not None:
